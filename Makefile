@@ -1,0 +1,71 @@
+# `make run` and `make test` set up .venv by themselves. Nothing else is needed on a machine with
+# Python 3.11 or newer, g++, make and perl.
+
+PYTHON := .venv/bin/python
+READY := .venv/.ready
+
+# An environment that was made in another place is of no use.
+$(shell test "$$(cat $(READY) 2>/dev/null)" = "$$PWD" || rm -f $(READY))
+
+.PHONY: help run test bench lint clean distclean lock tools
+
+help:
+	@echo "make run    generate the U280 design and train on it in simulation"
+	@echo "make test   lint and the whole regression"
+	@echo "make bench  measure"
+	@echo "make lint   ruff and pyright"
+	@echo "make clean  remove what was built;  make distclean  .venv too"
+
+run: $(READY)
+	.venv/bin/ingather generate p4sgd-worker --preset u280 -o build/u280
+	.venv/bin/ingather train --data digits --preset u280 -o build/digits
+
+test: lint
+	$(PYTHON) -m pytest -n 2 --dist worksteal
+
+bench: $(READY)
+	$(PYTHON) -m gen.bench
+
+lint: $(READY)
+	$(PYTHON) -m ruff check --quiet
+	$(PYTHON) -m ruff format --check --quiet
+	$(PYTHON) -m pyright --pythonpath $(PYTHON)
+
+clean:
+	rm -rf build .pytest_cache .ruff_cache .hypothesis
+
+distclean: clean
+	rm -rf .venv ingather.egg-info
+
+tools:
+	@ok=true; \
+	lacks() { echo "missing: $$1 (on Debian: apt-get install $$2)" >&2; ok=false; }; \
+	if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		lacks "python3, 3.11 or newer" python3; \
+	elif ! python3 -c 'import venv, ensurepip' 2>/dev/null; then \
+		lacks "Python's module venv" python3-venv; \
+	fi; \
+	command -v g++ >/dev/null || lacks g++ g++; \
+	command -v perl >/dev/null || lacks perl perl; \
+	$$ok
+
+$(READY): requirements.lock pyproject.toml | tools
+	@echo "making .venv ..."
+	@python3 -m venv --clear .venv
+	@echo "installing $$(grep -c == requirements.lock) packages (a minute or two) ..."
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation --editable .
+	@$(PYTHON) -c 'import find_libpython, sys; sys.exit(not find_libpython.find_libpython())' \
+		|| { echo "missing: Python's shared library (on Debian: apt-get install libpython3-dev)" >&2; exit 1; }
+	@echo "$$PWD" > $(READY)
+
+# The newest of everything that pyproject.toml allows becomes the lock.
+lock: tools
+	@rm -rf build/lock && mkdir -p build
+	python3 -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check \
+		'setuptools>=77' -e '.[dev]'
+	build/lock/bin/python -m pip freeze --all --exclude pip --exclude-editable \
+		| LC_ALL=C sort --ignore-case > requirements.lock
+	@rm -rf build/lock

@@ -1,0 +1,189 @@
+"""From components to Verilog: each distinct (class, parameters) elaborated and emitted once."""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+
+from gen.lean_rtlil import to_rtlil
+from hdl.common.component import Component
+
+ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+REMOVE = " ".join(f"-remove {name}" for name in ATTRIBUTES)
+PASSES = (
+    "proc -nomux -norom",
+    "memory_collect",
+    "opt_clean -purge",
+    f"attrmap {REMOVE}",
+    f"attrmap -modattr {REMOVE}",
+)
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port of an emitted module."""
+
+    name: str
+    direction: str  #: "input" or "output"
+    bits: int
+
+
+@dataclass
+class EmittedModule:
+    """A distinct component as text, with what a parent needs to place it."""
+
+    name: str
+    component: Component
+    ports: list[Port] = field(default_factory=list)
+    clocked: bool = False
+    rtlil: str = ""
+    verilog: str = ""
+    instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
+
+
+@dataclass(frozen=True)
+class Emission:
+    """A whole design: its modules, children before parents; the last one is the top."""
+
+    modules: dict[str, EmittedModule]
+
+    @property
+    def top(self) -> EmittedModule:
+        """The module of the component that was emitted."""
+        return next(reversed(self.modules.values()))
+
+    @property
+    def verilog(self) -> str:
+        """All modules in one text."""
+        return "\n".join(module.verilog for module in self.modules.values())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text: equal digests are equal hardware."""
+        return sha256(self.verilog.encode()).hexdigest()
+
+    def counts(self) -> dict[str, int]:
+        """How often each module stands in the whole design, the top once."""
+        counts = dict.fromkeys(self.modules, 0)
+        counts[self.top.name] = 1
+        for module in reversed(self.modules.values()):
+            for child, times in module.instances.items():
+                counts[child] += times * counts[module.name]
+        return counts
+
+
+class Emitter:
+    """The platform that elaborates a component once and places instances of it ever after."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, EmittedModule] = {}
+        self._names: dict[tuple[type, Any], str] = {}
+        self._open: list[tuple[Component, dict[str, int]]] = []
+
+    def emit(self, component: Component) -> EmittedModule:
+        """Elaborate ``component``, unless its like has been, and return its module."""
+        key = (type(component), component.params)
+        if key in self._names:
+            return self.modules[self._names[key]]
+        module = EmittedModule(module_name(component), component)
+        if module.name in self.modules:
+            raise ValueError(
+                f"two different sets of parameters are called {module.name}:"
+                f" {self.modules[module.name].component.params} and {component.params};"
+                f" give their class a suffix that tells them apart"
+            )
+        self._open.append((component, module.instances))
+        fragment = Fragment.get(component, self)
+        self._open.pop()
+        ports = interface(component)
+        module.rtlil = to_rtlil(fragment, ports, module.name)
+        module.clocked = bool(re.search(r"\binput \d+ +\\clk$", module.rtlil, re.M))
+        module.ports = [Port(n, "input", 1) for n in ("clk", "rst") if module.clocked]
+        module.ports += [Port(n, d.value, len(v)) for n, (v, d) in ports.items()]
+        self._names[key] = module.name
+        self.modules[module.name] = module
+        return module
+
+    def place(self, component: Component) -> Instance | None:
+        """What stands for ``component`` in its parent; None for the one being elaborated."""
+        current, instances = self._open[-1]
+        if component is current:
+            return None
+        module = self.emit(component)
+        instances[module.name] = instances.get(module.name, 0) + 1
+        wires = {
+            ("i_" if direction is PortDirection.Input else "o_") + name: value
+            for name, (value, direction) in interface(component).items()
+        }
+        if module.clocked:
+            wires |= {"i_clk": ClockSignal(), "i_rst": ResetSignal(allow_reset_less=True)}
+        return Instance(module.name, **wires)
+
+
+def interface(component: Component) -> dict[str, tuple[Any, PortDirection]]:
+    """The ports of a component: stream ``words`` gives words_payload, words_valid, words_ready."""
+    ports: dict[str, tuple[Any, PortDirection]] = {}
+    for path, member, value in component.signature.flatten(component):
+        name = "_".join(map(str, path))
+        if name in ports:
+            raise ValueError(f"{type(component).__name__}: two ports are called {name}")
+        is_input = member.flow == wiring.In
+        direction = PortDirection.Input if is_input else PortDirection.Output
+        value = value.as_value() if hasattr(value, "as_value") else value
+        if len(value):
+            ports[name] = (value, direction)
+    return ports
+
+
+def module_name(component: Component) -> str:
+    """``GatedAdderTree`` with suffix ``64x32`` is ``gated_adder_tree_64x32``."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(component).__name__).lower()
+    suffix = getattr(component.params, "suffix", "")
+    return f"{name}_{suffix}" if suffix else name
+
+
+def to_verilog(modules: list[EmittedModule]) -> None:
+    """Fill in the Verilog of ``modules`` by Yosys, in one process."""
+    from pyosys import libyosys as ys
+
+    with tempfile.TemporaryDirectory() as folder, silent_stdout():
+        for index, module in enumerate(modules):
+            source, target = Path(folder, f"{index}.il"), Path(folder, f"{index}.v")
+            source.write_text(module.rtlil)
+            design = ys.Design()
+            for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
+                ys.run_pass(f"tee -q -o {folder}/log {command}", design)
+            # The first line names the compiler that Yosys was built with.
+            module.verilog = target.read_text().split("\n", 1)[1].lstrip()
+
+
+@contextmanager
+def silent_stdout() -> Iterator[None]:
+    """Close standard output to native code: Yosys announces every pass on it."""
+    sys.stdout.flush()
+    keep = os.dup(1)
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), 1)
+    try:
+        yield
+    finally:
+        os.dup2(keep, 1)
+        os.close(keep)
+
+
+def emit(component: Component) -> Emission:
+    """Emit ``component`` and everything below it; the same parameters give the same bytes."""
+    emitter = Emitter()
+    emitter.emit(component)
+    to_verilog(list(emitter.modules.values()))
+    return Emission(emitter.modules)

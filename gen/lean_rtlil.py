@@ -1,0 +1,35 @@
+"""RTLIL without the contents of memories that start out empty.
+
+Amaranth initialises every memory. For a RAM that costs seconds and megabytes (a bit at a time),
+and UltraRAM cannot be initialised at all; a ROM keeps its contents.
+"""
+
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import Fragment
+from amaranth.hdl._ast import SignalDict
+from amaranth.hdl._ir import build_netlist
+
+
+class LeanModuleEmitter(rtlil.ModuleEmitter):
+    """Amaranth's own, but for the contents of empty memories."""
+
+    def emit_memory(self, cell_idx: Any, cell: Any) -> None:
+        """Leave out contents that are all zero."""
+        if any(cell.init):
+            super().emit_memory(cell_idx, cell)
+
+
+def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
+    """The text of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
+    netlist = build_netlist(fragment, ports=ports, name=name)
+    empty = rtlil.EmptyModuleChecker(netlist)
+    builder = rtlil.Design(emit_src=False)
+    for index, module in enumerate(netlist.modules):
+        if empty.is_empty(index):
+            continue
+        text = builder.module(".".join(module.name), src_loc=module.src_loc)
+        names = SignalDict()
+        LeanModuleEmitter(text, netlist, module, names, empty_checker=empty).emit()
+    return str(builder)

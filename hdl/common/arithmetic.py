@@ -1,0 +1,47 @@
+"""Small arithmetic that every data path shares: clamping, rounding shifts, register chains."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+
+
+def saturate(value: Value, bits: int) -> tuple[Value, Value]:
+    """``value`` clamped to a signed number of ``bits``, and whether that changed it."""
+    value = Value.cast(value)
+    if len(value) <= bits:
+        return value, Value.cast(0)
+    top, sign = value[bits - 1 :], value[-1]
+    overflow = top.any() & ~top.all()
+    limit = Cat((~sign).replicate(bits - 1), sign)
+    return Mux(overflow, limit, value[:bits]).as_signed(), overflow
+
+
+def rounded_half(value: Value) -> Value:
+    """``floor(value / 2 + 1/2)``: the last step of a rounding shift."""
+    return (value + 1) >> 1
+
+
+def delay(m: Module, value, cycles: int, name: str, *, enable=None, reset_less: bool = True):
+    """``value``, ``cycles`` later; a view stays a view. Registers are called name_1, name_2, ...
+
+    With ``enable`` the chain moves only in cycles in which that is high.
+    """
+    for step in range(1, cycles + 1):
+        shape = value.shape()
+        register = Signal(shape, name=f"{name}_{step}", reset_less=reset_less)
+        if enable is None:
+            m.d.sync += register.eq(value)
+        else:
+            with m.If(enable):
+                m.d.sync += register.eq(value)
+        value = register
+    return value
+
+
+def signed_array(bits: int, length: int) -> data.ArrayLayout:
+    """A layout of ``length`` signed numbers."""
+    return data.ArrayLayout(signed(bits), length)
+
+
+def count_ones(bits: list) -> Value:
+    """How many of ``bits`` are one."""
+    return sum((Value.cast(bit) for bit in bits), start=Value.cast(0))

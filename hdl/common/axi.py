@@ -1,0 +1,124 @@
+"""AXI4 and AXI4-Lite interfaces, with the usual signal names, from the master's side."""
+
+from amaranth.lib import enum, wiring
+from amaranth.lib.wiring import In, Out
+
+FOUR_KB = 4096  #: no burst crosses a multiple of this many bytes
+
+
+class Response(enum.Enum, shape=2):
+    """What a slave answers; the larger value is the worse news."""
+
+    OKAY = 0
+    EXOKAY = 1
+    SLVERR = 2
+    DECERR = 3
+
+
+class Burst(enum.Enum, shape=2):
+    """How the address moves from beat to beat."""
+
+    FIXED = 0
+    INCR = 1
+    WRAP = 2
+
+
+def check_bus(address_bits: int, data_bits: int, id_bits: int) -> None:
+    """Raise ValueError for widths that no AXI bus has."""
+    if data_bits not in (8 << k for k in range(8)):
+        raise ValueError(f"data_bits must be 8, 16, 32, ... or 1024: {data_bits!r}")
+    if not 1 <= address_bits <= 64:
+        raise ValueError(f"address_bits must be from 1 to 64: {address_bits!r}")
+    if not 0 <= id_bits <= 32:
+        raise ValueError(f"id_bits must be from 0 (no identifiers) to 32: {id_bits!r}")
+
+
+def address_channel(prefix: str, address_bits: int, id_bits: int) -> dict[str, wiring.Member]:
+    """AR or AW."""
+    identifier = {f"{prefix}id": Out(id_bits)} if id_bits else {}
+    return identifier | {
+        f"{prefix}addr": Out(address_bits),
+        f"{prefix}len": Out(8),
+        f"{prefix}size": Out(3),
+        f"{prefix}burst": Out(Burst),
+        f"{prefix}valid": Out(1),
+        f"{prefix}ready": In(1),
+    }
+
+
+def read_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
+    """AR and R."""
+    identifier = {"rid": In(id_bits)} if id_bits else {}
+    return (
+        address_channel("ar", address_bits, id_bits)
+        | identifier
+        | {
+            "rdata": In(data_bits),
+            "rresp": In(Response),
+            "rlast": In(1),
+            "rvalid": In(1),
+            "rready": Out(1),
+        }
+    )
+
+
+class AxiReadSignature(wiring.Signature):
+    """AR and R of AXI4: a master that only reads. Without ``id_bits`` all bursts stay in order."""
+
+    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
+        check_bus(address_bits, data_bits, id_bits)
+        self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
+        super().__init__(read_channels(address_bits, data_bits, id_bits))
+
+
+class Axi4Signature(wiring.Signature):
+    """All five channels of AXI4; locks, caches, protection, QoS and regions left out."""
+
+    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
+        check_bus(address_bits, data_bits, id_bits)
+        self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
+        identifier = {"bid": In(id_bits)} if id_bits else {}
+        super().__init__(
+            address_channel("aw", address_bits, id_bits)
+            | {
+                "wdata": Out(data_bits),
+                "wstrb": Out(data_bits // 8),
+                "wlast": Out(1),
+                "wvalid": Out(1),
+                "wready": In(1),
+            }
+            | identifier
+            | {"bresp": In(Response), "bvalid": In(1), "bready": Out(1)}
+            | read_channels(address_bits, data_bits, id_bits)
+        )
+
+
+class AxiLiteSignature(wiring.Signature):
+    """AXI4-Lite with 32 bits of data."""
+
+    def __init__(self, *, address_bits: int) -> None:
+        check_bus(address_bits, 32, 0)
+        self.address_bits = address_bits
+        super().__init__(
+            {
+                "awaddr": Out(address_bits),
+                "awprot": Out(3),
+                "awvalid": Out(1),
+                "awready": In(1),
+                "wdata": Out(32),
+                "wstrb": Out(4),
+                "wvalid": Out(1),
+                "wready": In(1),
+                "bresp": In(Response),
+                "bvalid": In(1),
+                "bready": Out(1),
+                "araddr": Out(address_bits),
+                "arprot": Out(3),
+                "arvalid": Out(1),
+                "arready": In(1),
+                "rdata": In(32),
+                "rresp": In(Response),
+                "rvalid": In(1),
+                "rready": Out(1),
+            }
+        )

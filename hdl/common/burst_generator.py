@@ -1,0 +1,141 @@
+"""Splits a plan of long reads into bursts, up to one a cycle."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
+
+
+class Run:
+    """A run between the two steps that handle it: first and last beat, a stream inside."""
+
+    def __init__(self, beat_bits: int) -> None:
+        self.first = Signal(beat_bits, name="run_first", reset_less=True)
+        self.last = Signal(beat_bits, name="run_last", reset_less=True)
+        self.valid = Signal(name="run_valid")
+        self.ready = Signal(name="run_ready")
+
+
+class BurstGenerator(Component):
+    """The bursts of ``plan``, in the order of their beats.
+
+    Runs are cut at multiples of ``burst_beats`` beats, so a burst never crosses 4 KB. A plan is
+    taken when ``active`` is low, which then is high until the plan's last burst has moved.
+    ``clear`` ends a plan: bursts not yet taken go away, and no plan is taken meanwhile.
+
+    Three steps, each with at most one adder before its register: the run's first and last beat,
+    the window of the next burst, the burst. Throughput: one burst a cycle, also when every run is
+    one burst. Latency: ``latency`` cycles from the plan to its first burst. Stalls: holds.
+    Limits: a run must not pass the end of the address space.
+    """
+
+    latency = 5
+
+    def __init__(self, params: ReadMasterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "plan": In(stream.Signature(params.plan)),
+                "bursts": Out(stream.Signature(params.burst)),
+                "clear": In(1),
+                "active": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        run = Run(self.params.beat_address_bits)
+        preparing, window_valid = Signal(2), Signal()
+        self.walk_runs(m, run, preparing)
+        self.walk_windows(m, run, window_valid)
+        m.d.comb += [
+            self.active.eq(preparing.any() | run.valid | window_valid | self.bursts.valid),
+            self.plan.ready.eq(~self.active & ~self.clear),
+        ]
+        with m.If(self.clear):
+            m.d.sync += [
+                preparing.eq(0),
+                run.valid.eq(0),
+                window_valid.eq(0),
+                self.bursts.valid.eq(0),
+            ]
+        return m
+
+    def walk_runs(self, m: Module, run: Run, preparing: Signal) -> None:
+        """Prepare a plan in two cycles, then give its runs, one a cycle."""
+        plan = Signal(self.params.plan, reset_less=True)
+        origin = plan.address[-self.params.beat_address_bits :]
+        span = Signal(COUNT_BITS, reset_less=True)  # beats of a run but one
+        origin_last = Signal.like(run.last, reset_less=True)
+        empty, one_run = Signal(reset_less=True), Signal(reset_less=True)
+        runs_left = Signal(COUNT_BITS, reset_less=True)
+        epochs_left = Signal(EPOCH_BITS, reset_less=True)
+        final_run, final_epoch = Signal(reset_less=True), Signal(reset_less=True)
+
+        m.d.sync += preparing.eq(Cat(self.plan.valid & self.plan.ready, preparing[0]))
+        with m.If(self.plan.ready):
+            m.d.sync += plan.eq(self.plan.payload)
+        m.d.sync += [
+            span.eq(plan.beats - 1),
+            empty.eq(~plan.beats.any() | ~plan.runs.any() | ~plan.epochs.any()),
+            one_run.eq(plan.runs == 1),
+        ]
+        with m.If(preparing[1]):
+            m.d.sync += [
+                run.valid.eq(~empty),
+                run.first.eq(origin),
+                run.last.eq(origin + span),
+                origin_last.eq(origin + span),
+                runs_left.eq(plan.runs),
+                epochs_left.eq(plan.epochs),
+                final_run.eq(one_run),
+                final_epoch.eq(plan.epochs == 1),
+            ]
+        with m.If(run.valid & run.ready):
+            with m.If(final_run):
+                m.d.sync += [
+                    run.valid.eq(~final_epoch),
+                    run.first.eq(origin),
+                    run.last.eq(origin_last),
+                    runs_left.eq(plan.runs),
+                    final_run.eq(one_run),
+                    epochs_left.eq(epochs_left - 1),
+                    final_epoch.eq(epochs_left == 2),
+                ]
+            with m.Else():
+                m.d.sync += [
+                    run.first.eq(run.first + plan.stride),
+                    run.last.eq(run.last + plan.stride),
+                    runs_left.eq(runs_left - 1),
+                    final_run.eq(runs_left == 2),
+                ]
+
+    def walk_windows(self, m: Module, run: Run, valid: Signal) -> None:
+        """Give a burst for each window that a run touches."""
+        low, high = self.params.window_bits, self.params.beat_address_bits - self.params.window_bits
+        window, last_window = Signal(high, reset_less=True), Signal(high, reset_less=True)
+        begin, end = Signal(low, reset_less=True), Signal(low, reset_less=True)
+        is_last, step = Signal(), Signal()
+        burst = Signal(self.params.burst, reset_less=True)
+        m.d.comb += [
+            self.bursts.payload.eq(burst),
+            is_last.eq(window == last_window),
+            step.eq(~self.bursts.valid | self.bursts.ready),
+            run.ready.eq(~valid | (step & is_last)),
+        ]
+        with m.If(step):
+            m.d.sync += [
+                self.bursts.valid.eq(valid),
+                burst.beat.eq(Cat(begin, window)),
+                burst.length.eq(Mux(is_last, end, Const(-1, low)) - begin),
+                window.eq(window + 1),
+                begin.eq(0),
+            ]
+        with m.If(run.ready):
+            m.d.sync += [
+                valid.eq(run.valid),
+                Cat(begin, window).eq(run.first),
+                Cat(end, last_window).eq(run.last),
+            ]

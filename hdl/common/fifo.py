@@ -1,0 +1,147 @@
+"""The one wrapper of memory that works as a queue."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import memory, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.component import Component
+
+STYLES = ("auto", "distributed", "block", "ultra")
+DISTRIBUTED_WORDS = 64  #: up to here a LUT holds a bit of every word
+
+
+@dataclass(frozen=True, kw_only=True)
+class FifoParams:
+    """Size of a queue and the memory it is made of."""
+
+    width: int  #: bits of a beat, at least 1
+    depth: int  #: words of memory, 2..65536
+    style: str = "auto"  #: auto takes distributed up to 64 words, else block
+    output_register: bool = False  #: block and ultra: a register behind the memory's own
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if not 2 <= self.depth <= 1 << 16:
+            raise ValueError(f"depth must be from 2 to 65536 words: {self.depth}")
+        if self.style not in STYLES:
+            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+        if self.output_register and self.memory == "distributed":
+            raise ValueError(
+                "output_register goes with style block or ultra: a distributed"
+                " memory is read without a clock"
+            )
+
+    @property
+    def memory(self) -> str:
+        """The style, with auto decided."""
+        if self.style != "auto":
+            return self.style
+        return "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
+
+    @property
+    def stages(self) -> int:
+        """Registers between the memory and ``o``."""
+        return 0 if self.memory == "distributed" else 1 + self.output_register
+
+    @property
+    def capacity(self) -> int:
+        """Beats that a queue holds whose ``o`` stands still."""
+        return self.depth + self.stages
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat taken at ``i`` to the same beat valid at ``o``, when empty."""
+        return 1 + self.stages
+
+    @property
+    def suffix(self) -> str:
+        """Width, depth, memory."""
+        return f"{self.width}x{self.depth}_{self.memory}" + "_r" * self.output_register
+
+
+class Fifo(Component):
+    """A queue of plain words: beats leave ``o`` in the order in which they came to ``i``.
+
+    ``level`` counts the beats inside, ``i`` taken and ``o`` not yet, up to ``params.capacity``.
+    Throughput: a beat in and a beat out every cycle, full or empty. Latency: ``latency``.
+    Full: ``i.ready`` goes low, and it depends on registers only; no beat is lost. ``depth`` is
+    exactly the number of memory words, which need not be a power of two.
+    """
+
+    def __init__(self, params: FifoParams) -> None:
+        self.latency = params.latency
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.width)),
+                "level": Out(bits_for(params.capacity)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        depth = self.params.depth
+        m.submodules.words = words = memory.Memory(
+            shape=self.params.width,
+            depth=depth,
+            init=[],
+            attrs={"ram_style": self.params.memory},
+        )
+        write = words.write_port()
+        read = words.read_port(domain="sync" if self.params.stages else "comb")
+        push, pop = Signal(), Signal()  # into and out of the memory
+        full, filled = Signal(), Signal()  # registers, and the same for the memory being empty
+        stored = Signal(range(depth + 1))
+        m.d.comb += [
+            self.i.ready.eq(~full),
+            push.eq(self.i.valid & ~full),
+            write.en.eq(push),
+            write.data.eq(self.i.payload),
+        ]
+        for step, port in ((push, write), (pop, read)):
+            address = Signal(ceil_log2(depth), name=f"{'write' if port is write else 'read'}_at")
+            m.d.comb += port.addr.eq(address)
+            with m.If(step):
+                m.d.sync += address.eq(address + 1)
+                if depth != 1 << ceil_log2(depth):
+                    with m.If(address == depth - 1):
+                        m.d.sync += address.eq(0)
+        with m.If(push & ~pop):
+            m.d.sync += [stored.eq(stored + 1), filled.eq(1), full.eq(stored == depth - 1)]
+        with m.If(pop & ~push):
+            m.d.sync += [stored.eq(stored - 1), full.eq(0), filled.eq(stored != 1)]
+        m.d.comb += self.level.eq(stored)
+        if self.params.stages:
+            self.add_stages(m, read, filled, pop, stored)
+        else:
+            m.d.comb += [
+                self.o.valid.eq(filled),
+                self.o.payload.eq(read.data),
+                pop.eq(filled & self.o.ready),
+            ]
+        return m
+
+    def add_stages(self, m: Module, read, filled, pop, stored) -> None:
+        """The memory's own read register, which holds a beat like any stage, and one more."""
+        holds = Signal()
+        if self.params.output_register:
+            data = Signal(self.params.width, reset_less=True)
+            valid = Signal()
+            leaves = ~valid | self.o.ready
+            with m.If(leaves):
+                m.d.sync += [data.eq(read.data), valid.eq(holds)]
+            m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(data)]
+        else:
+            valid = 0
+            leaves = self.o.ready
+            m.d.comb += [self.o.valid.eq(holds), self.o.payload.eq(read.data)]
+        advance = Signal()
+        m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance), read.en.eq(pop)]
+        with m.If(advance):
+            m.d.sync += holds.eq(filled)
+        m.d.comb += self.level.eq(stored + holds + valid)

@@ -1,0 +1,110 @@
+"""An AXI4 master that reads what a plan says and delivers it as one stream."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.axi import AxiReadSignature, Burst, Response
+from hdl.common.burst_generator import BurstGenerator
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.read_plan import ReadMasterParams
+
+
+class ReadMaster(Component):
+    """Reads memory as ``plan`` says (see ``read_plan``); the beats come out of ``o`` in order.
+
+    A plan is taken when ``busy`` is low; ``busy`` stays high until its last beat has left ``o``.
+    Bursts are INCR, full width, and stay inside aligned windows of ``burst_beats`` beats. A burst
+    is issued only when the buffer has room for all its beats, so R is never held up. ``failed``
+    is high for one cycle, one cycle after R, for each beat that did not answer OKAY; such beats
+    are delivered like others.
+
+    ``halt``, for one cycle or longer, abandons a plan. From then on no burst begins, though an
+    ``arvalid`` that is up stays up until it is taken; a beat that waits at ``o`` goes away, and
+    what is buffered or still to arrive is thrown away. ``busy`` goes low when ``halt`` is low and
+    nothing is left.
+
+    Throughput: one beat a cycle while fewer than ``prefetch_beats - burst_beats`` of them cover
+    the memory's latency; one burst a cycle, so runs of one beat are no slower. Latency:
+    ``plan_latency`` cycles from the plan to the first ``arvalid``, ``beat_latency`` from R to
+    ``o``. Stalls: when ``o`` waits, the buffer fills and bursts cease.
+    """
+
+    plan_latency = BurstGenerator.latency + 1
+
+    def __init__(self, params: ReadMasterParams) -> None:
+        self.buffer = FifoParams(width=params.data_bits, depth=params.prefetch_beats, style="block")
+        self.beat_latency = self.buffer.latency
+        super().__init__(
+            params,
+            {
+                "plan": In(stream.Signature(params.plan)),
+                "o": Out(stream.Signature(params.data_bits)),
+                "axi": Out(
+                    AxiReadSignature(address_bits=params.address_bits, data_bits=params.data_bits)
+                ),
+                "halt": In(1),
+                "busy": Out(1),
+                "failed": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.generator = generator = BurstGenerator(self.params)
+        m.submodules.fifo = fifo = Fifo(self.buffer)
+        draining, stop, idle = Signal(), Signal(), Signal()
+        returned = Signal()  # a beat has left the buffer
+        m.d.comb += [
+            stop.eq(self.halt | draining),
+            self.busy.eq(generator.active | ~idle | draining),
+            generator.plan.payload.eq(self.plan.payload),
+            generator.plan.valid.eq(self.plan.valid & idle),
+            self.plan.ready.eq(generator.plan.ready & idle),
+            generator.clear.eq(stop),
+        ]
+        with m.If(self.halt):
+            m.d.sync += draining.eq(1)
+        with m.Elif(idle):
+            m.d.sync += draining.eq(0)
+        self.issue(m, generator, stop, idle, returned)
+
+        m.d.comb += [
+            self.axi.rready.eq(1),
+            fifo.i.valid.eq(self.axi.rvalid),
+            fifo.i.payload.eq(self.axi.rdata),
+            self.o.valid.eq(fifo.o.valid & ~stop),
+            self.o.payload.eq(fifo.o.payload),
+            fifo.o.ready.eq(self.o.ready | stop),
+        ]
+        m.d.sync += [
+            returned.eq(fifo.o.valid & fifo.o.ready),
+            self.failed.eq(self.axi.rvalid & (self.axi.rresp != Response.OKAY)),
+        ]
+        return m
+
+    def issue(
+        self, m: Module, generator: BurstGenerator, stop: Signal, idle: Signal, returned: Signal
+    ) -> None:
+        """Bursts into AR, as far as there is room for their beats."""
+        axi, bursts, params = self.axi, generator.bursts, self.params
+        # At the full count its top bit is one, and none below: all the buffer is free.
+        room = Signal(ceil_log2(params.prefetch_beats) + 1, init=params.prefetch_beats)
+        go = Signal()
+        burst = Signal(params.burst, reset_less=True)
+        m.d.comb += [
+            idle.eq(room[-1]),
+            bursts.ready.eq((~axi.arvalid | axi.arready) & room[params.window_bits :].any()),
+            go.eq(bursts.valid & bursts.ready & ~stop),
+            axi.arsize.eq(ceil_log2(params.beat_bytes)),
+            axi.arburst.eq(Burst.INCR),
+            axi.araddr.eq(burst.beat << ceil_log2(params.beat_bytes)),
+            axi.arlen.eq(burst.length),
+        ]
+        m.d.sync += room.eq(room + returned - Mux(go, bursts.payload.length + 1, 0))
+        with m.If(axi.arready):
+            m.d.sync += axi.arvalid.eq(0)
+        with m.If(go):
+            m.d.sync += [axi.arvalid.eq(1), burst.eq(bursts.payload)]

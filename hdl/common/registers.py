@@ -1,0 +1,195 @@
+"""Registers declared once: addresses, layouts and documentation come from one description."""
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from amaranth.lib import data
+
+WORD_BITS = 32
+WORD_BYTES = WORD_BITS // 8
+ACCESSES = ("rw", "ro", "pulse")
+
+
+def check_name(kind: str, name: str) -> None:
+    """Raise ValueError unless ``name`` can be a name in Python, Verilog and C."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+        raise ValueError(f"{kind} must be named in lower case, words joined by one _: {name!r}")
+
+
+@dataclass(frozen=True)
+class Field:
+    """Bits that mean one thing. Its name is unique in the whole map."""
+
+    name: str
+    bits: int  #: 1..32; 1..64 where the register is read-only
+    access: str  #: rw: software sets it; ro: hardware sets it; pulse: what is written, one cycle
+    doc: str
+    init: int = 0  #: of rw, after reset
+    enum: type[IntEnum] | None = None  #: names of the values
+
+    def __post_init__(self) -> None:
+        check_name("a field", self.name)
+        if self.access not in ACCESSES:
+            raise ValueError(f"{self.name}: access must be rw, ro or pulse: {self.access!r}")
+        most = 2 * WORD_BITS if self.access == "ro" else WORD_BITS
+        if not 1 <= self.bits <= most:
+            raise ValueError(f"{self.name}: {self.access} takes 1 to {most} bits: {self.bits}")
+        if not 0 <= self.init < 1 << self.bits:
+            raise ValueError(f"{self.name}: init {self.init} does not fit {self.bits} bits")
+        if self.init and self.access != "rw":
+            raise ValueError(f"{self.name}: only rw has an init")
+        if self.enum and not all(0 <= value < 1 << self.bits for value in self.enum):
+            raise ValueError(f"{self.name}: {self.enum.__name__} does not fit {self.bits} bits")
+
+
+@dataclass(frozen=True)
+class Register:
+    """Fields that share a word, the first from bit 0; read-only ones may share two words."""
+
+    name: str
+    doc: str
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        check_name("a register", self.name)
+        if not self.fields:
+            raise ValueError(f"{self.name}: a register needs a field")
+        most = 2 * WORD_BITS if self.read_only else WORD_BITS
+        if self.bits > most:
+            kind = "read-only fields" if self.read_only else "fields that are not all read-only"
+            raise ValueError(f"{self.name}: {kind} take at most {most} bits: {self.bits}")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether a write is an error."""
+        return all(field.access == "ro" for field in self.fields)
+
+    @property
+    def bits(self) -> int:
+        """Of all fields together."""
+        return sum(field.bits for field in self.fields)
+
+    @property
+    def words(self) -> int:
+        """One, or two: the low one first."""
+        return -(-self.bits // WORD_BITS)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The lowest bit of each field."""
+        return tuple(sum(f.bits for f in self.fields[:k]) for k in range(len(self.fields)))
+
+
+class Placed(NamedTuple):
+    """A register and its byte address."""
+
+    address: int
+    register: Register
+
+
+@dataclass(frozen=True)
+class RegisterMap:
+    """Registers at consecutive words in the order given, from address 0."""
+
+    name: str
+    registers: tuple[Register, ...]
+    address_bits: int = 12  #: of the bus; a byte address
+
+    def __post_init__(self) -> None:
+        check_name("a map", self.name)
+        if not self.registers:
+            raise ValueError(f"{self.name}: a map needs a register")
+        for kind, names in (
+            ("registers", [register.name for register in self.registers]),
+            ("fields", [field.name for r in self.registers for field in r.fields]),
+        ):
+            twice = [a for a, b in pairwise(sorted(names)) if a == b]
+            if twice:
+                raise ValueError(f"{self.name}: two {kind} are called {twice[0]}")
+        if not 3 <= self.address_bits <= 32 or self.words * WORD_BYTES > 1 << self.address_bits:
+            raise ValueError(
+                f"{self.name}: {self.words} words need from"
+                f" {max(3, (self.words * WORD_BYTES - 1).bit_length())} to 32 address bits:"
+                f" {self.address_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """The name: a design has one map of a name."""
+        return self.name
+
+    @property
+    def words(self) -> int:
+        """Mapped words."""
+        return sum(register.words for register in self.registers)
+
+    @cached_property
+    def placed(self) -> tuple[Placed, ...]:
+        """The registers with their addresses."""
+        placed, address = [], 0
+        for register in self.registers:
+            placed.append(Placed(address, register))
+            address += register.words * WORD_BYTES
+        return tuple(placed)
+
+    def address(self, name: str) -> int:
+        """The byte address of register ``name``; of its low word if it has two."""
+        for address, register in self.placed:
+            if register.name == name:
+                return address
+        raise KeyError(f"{self.name} has no register {name}")
+
+    def layout(self, *accesses: str) -> data.StructLayout:
+        """All fields of these kinds, in order."""
+        return data.StructLayout(
+            {f.name: f.bits for r in self.registers for f in r.fields if f.access in accesses}
+        )
+
+    @property
+    def control(self) -> data.StructLayout:
+        """What software writes."""
+        return self.layout("rw", "pulse")
+
+    @property
+    def status(self) -> data.StructLayout:
+        """What hardware reports."""
+        return self.layout("ro")
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that software must know, fit for JSON."""
+        return {
+            "name": self.name,
+            "bytes": self.words * WORD_BYTES,
+            "registers": [
+                {
+                    "name": register.name,
+                    "address": address,
+                    "words": register.words,
+                    "doc": register.doc,
+                    "fields": [
+                        describe_field(field, offset)
+                        for field, offset in zip(register.fields, register.offsets, strict=True)
+                    ],
+                }
+                for address, register in self.placed
+            ],
+        }
+
+
+def describe_field(field: Field, offset: int) -> dict[str, Any]:
+    """One field as :meth:`RegisterMap.describe` shows it."""
+    described = {
+        "name": field.name,
+        "offset": offset,
+        "bits": field.bits,
+        "access": field.access,
+        "init": field.init,
+        "doc": field.doc,
+    }
+    if field.enum:
+        described["values"] = {value.name: int(value) for value in field.enum}
+    return described

@@ -1,0 +1,117 @@
+"""Small parts of stream plumbing: copies of a stream, and a register stage."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkParams:
+    """Size of a fork."""
+
+    width: int  #: bits of a beat, at least 1
+    count: int  #: copies, 1..64
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if not 1 <= self.count <= 64:
+            raise ValueError(f"count must be from 1 to 64 copies: {self.count}")
+
+    @property
+    def suffix(self) -> str:
+        """Width and copies."""
+        return f"{self.width}_to_{self.count}"
+
+
+class Fork(Component):
+    """Every beat of ``i`` goes to each ``o[k]``, which take it in the same cycle or apart.
+
+    Throughput: one beat a cycle while all are ready. Latency: none, ``o[k].valid`` follows
+    ``i.valid``. Stalls: the next beat is offered when the slowest copy has been taken;
+    ``i.ready`` follows the ``o[k].ready`` combinationally.
+    """
+
+    latency = 0
+
+    def __init__(self, params: ForkParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.width)).array(params.count),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        taken = Signal(self.params.count)  # copies of the waiting beat that are gone already
+        done = taken | Cat(o.ready for o in self.o)
+        m.d.comb += self.i.ready.eq(done.all())
+        for k, o in enumerate(self.o):
+            m.d.comb += [o.payload.eq(self.i.payload), o.valid.eq(self.i.valid & ~taken[k])]
+        with m.If(self.i.valid):
+            m.d.sync += taken.eq(Mux(self.i.ready, 0, done))
+        return m
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamRegisterParams:
+    """Size of a register stage."""
+
+    width: int  #: bits of a beat, at least 1
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+
+    @property
+    def suffix(self) -> str:
+        """Width."""
+        return str(self.width)
+
+
+class StreamRegister(Component):
+    """A register stage in both directions: ``o.valid``, ``o.payload``, ``i.ready`` are registers.
+
+    Throughput: one beat a cycle. Latency: ``latency``. Stalls: it holds two beats, one of them
+    the beat that is under way when ``o.ready`` goes low and ``i.ready`` follows a cycle later.
+    """
+
+    latency = 1
+    capacity = 2
+
+    def __init__(self, params: StreamRegisterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.width)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        front = Signal(self.params.width, reset_less=True)
+        spare = Signal(self.params.width, reset_less=True)
+        valid, waiting = Signal(), Signal()  # of front, of spare
+        m.d.comb += [
+            self.i.ready.eq(~waiting),
+            self.o.valid.eq(valid),
+            self.o.payload.eq(front),
+        ]
+        with m.If(~waiting):
+            m.d.sync += spare.eq(self.i.payload)
+        with m.If(self.o.ready | ~valid):
+            m.d.sync += [
+                front.eq(Mux(waiting, spare, self.i.payload)),
+                valid.eq(waiting | self.i.valid),
+                waiting.eq(0),
+            ]
+        with m.Elif(self.i.valid):
+            m.d.sync += waiting.eq(1)
+        return m

@@ -1,0 +1,155 @@
+"""The backward stage of an engine: words times deltas, and the way of a chunk to its update."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.p4sgd.model_memory import ModelMemory
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.update_lane import UpdateLane
+from hdl.p4sgd.word_counter import WordCounter
+
+UPDATE_LOOP = 6  #: cycles from a chunk's update in a micro-batch to the next one's, at least
+
+
+class BackwardStage(Component):
+    """Reads a micro-batch's words again, once its deltas are there: P4SGD, section 4.1.2.
+
+    ``deltas`` waits at the input while its micro-batch goes through and is taken with the last
+    word. Micro-batches start at least :data:`UPDATE_LOOP` cycles apart, so that a chunk is written
+    before it is read again. The control of the lanes (``update_*``, ``write``, ...) follows the
+    data through the gradient and update lanes and never stalls.
+
+    ``load`` puts eight weights of the host into both copies of the model between runs: the chunk
+    takes the way of an update with all other lanes kept. ``written`` shows the chunk of each
+    write. ``finished`` rises with the last write of a run and falls with ``start``.
+
+    Throughput: one word a cycle. Latency: :attr:`latency` cycles from a chunk's last word to its
+    write.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        self.gradient_latency = 1 + params.gradient_latency
+        self.read_latency = ModelMemory.latency + params.update_lead
+        self.latency = self.gradient_latency + UpdateLane.latency
+        super().__init__(
+            params,
+            {
+                "config": In(params.config),
+                "start": In(1),
+                "stored": In(stream.Signature(params.word)),
+                "deltas": In(stream.Signature(params.deltas)),
+                "load": In(stream.Signature(params.load)),
+                "position": Out(params.position),
+                "next_word": Out(1),
+                "planes": Out(params.word),
+                "planes_valid": Out(1),
+                "planes_first": Out(1),
+                "read_chunk": Out(params.chunk_bits),
+                "keep": Out(1),
+                "decaying": Out(1),
+                "replace": Out(1),
+                "write": Out(1),
+                "write_both": Out(1),
+                "write_chunk": Out(params.chunk_bits),
+                "granted": Out(1),
+                "finished": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.counter = counter = WordCounter(params)
+        position = counter.position
+        ends = position.last_plane & position.last_chunk
+        spaced = self.space_micro_batches(m, ends)
+
+        m.d.comb += [
+            self.next_word.eq(self.deltas.valid & self.stored.valid & spaced),
+            self.stored.ready.eq(self.deltas.valid & spaced),
+            self.deltas.ready.eq(self.next_word & ends),
+            counter.config.eq(self.config),
+            counter.step.eq(self.next_word),
+            self.position.eq(position),
+        ]
+        planes = Signal(params.word, name="word", reset_less=True)
+        m.d.sync += planes.eq(self.stored.payload)
+        m.d.comb += [
+            self.planes.eq(planes),
+            self.planes_valid.eq(delay(m, self.next_word, 1, "planes_valid", reset_less=False)),
+            self.planes_first.eq(delay(m, position.first_plane, 1, "planes_first")),
+        ]
+
+        chunk = Signal(
+            data.StructLayout({"chunk": params.chunk_bits, "last": 1, "final": 1, "load": 1})
+        )
+        m.d.comb += [
+            chunk.chunk.eq(position.chunk),
+            chunk.last.eq(self.deltas.payload.last),
+            chunk.final.eq(self.deltas.payload.final & ends),
+        ]
+        self.follow_chunk(m, self.next_word & position.last_plane, chunk)
+        return m
+
+    def space_micro_batches(self, m: Module, ends) -> Signal:
+        """High where a word may start: cycles without one do not count within a micro-batch."""
+        spaced = Signal()
+        inside = Signal()
+        cycles = Signal(range(UPDATE_LOOP), init=UPDATE_LOOP - 1)
+        m.d.comb += spaced.eq(inside | (cycles == UPDATE_LOOP - 1))
+        with m.If(self.next_word):
+            m.d.sync += inside.eq(~ends)
+        with m.If(self.next_word & ~inside):
+            m.d.sync += cycles.eq(0)
+        with m.Elif((self.next_word | ~inside) & (cycles != UPDATE_LOOP - 1)):
+            m.d.sync += cycles.eq(cycles + 1)
+        return spaced
+
+    def follow_chunk(self, m: Module, enters, chunk) -> None:
+        """What the lanes are told, stage by stage: read, gradient, step, write."""
+        loading = Signal()
+        load_begins = self.load.valid & ~loading
+        steps_to_read = self.gradient_latency - self.read_latency
+
+        read = Signal.like(chunk)
+        from_words = delay(m, enters, steps_to_read, "read_valid", reset_less=False)
+        words_chunk = delay(m, chunk, steps_to_read, "read_chunk")
+        read_valid = from_words | load_begins
+        m.d.comb += [
+            read.eq(words_chunk),
+            self.read_chunk.eq(read.chunk),
+        ]
+        with m.If(load_begins):
+            m.d.comb += [
+                read.chunk.eq(self.load.payload.chunk),
+                read.last.eq(1),
+                read.final.eq(0),
+                read.load.eq(1),
+            ]
+
+        gradient = delay(m, read, self.read_latency, "gradient")
+        step = delay(m, gradient, 1, "step")
+        write = delay(m, step, 1, "write")
+        cycles_to_write = self.read_latency + UpdateLane.latency
+        valid = delay(m, read_valid, cycles_to_write, "write_valid", reset_less=False)
+        m.d.comb += [
+            self.keep.eq(gradient.load),
+            self.decaying.eq(gradient.last & ~gradient.load),
+            self.replace.eq(step.load),
+            self.write.eq(valid),
+            self.write_both.eq(write.last),
+            self.write_chunk.eq(write.chunk),
+            self.granted.eq(valid & write.last & ~write.load),
+            self.load.ready.eq(valid & write.load),
+        ]
+        with m.If(self.load.ready):
+            m.d.sync += loading.eq(0)
+        with m.Elif(load_begins):
+            m.d.sync += loading.eq(1)
+        with m.If(self.start):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(valid & write.final):
+            m.d.sync += self.finished.eq(1)

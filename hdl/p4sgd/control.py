@@ -1,0 +1,139 @@
+"""The worker's state: idle, running, failed with a cause, recovering."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import enum
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.params import LOSS_CONFIG, Loss, WorkerParams
+
+RESET_CYCLES = 16
+
+
+class Cause(enum.Enum, shape=3):
+    """Why a worker stopped."""
+
+    NONE = 0  #: it did not
+    CONFIGURATION = 1  #: a setting is out of range, or a micro-batch does not fit the word FIFO
+    WORD_READ = 2  #: the memory answered a read of words with an error
+    LABEL_READ = 3  #: the memory answered a read of labels with an error
+    SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
+    LONG_PLAN = 5  #: words or labels were left over when the run was finished
+
+
+class State(enum.Enum, shape=3):
+    """Where the worker is."""
+
+    IDLE = 0
+    BEGIN = 1  #: one cycle, in which the settings are judged
+    SETTLE = 2  #: what a run before left behind goes away
+    RUN = 3
+    FAILED = 4
+    RESET = 5
+
+
+class Control(Component):
+    """Starts a run, ends it, and names the cause if it fails; a soft reset recovers it.
+
+    ``start`` in the idle state begins a run if the settings are legal: ``begin`` is high for one
+    cycle. The run is over when ``finished`` is. A failure halts the readers and waits for
+    ``soft_reset``, which holds the rest of the worker in ``core_reset`` until the readers have
+    nothing outstanding. ``starved`` and ``leftover`` tell plans that do not fit the run.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        super().__init__(
+            params,
+            {
+                "config": In(params.engine.config),
+                "loss": In(LOSS_CONFIG),
+                "start": In(1),
+                "soft_reset": In(1),
+                "words_failed": In(1),
+                "labels_failed": In(1),
+                "readers_busy": In(1),
+                "starved": In(1),
+                "finished": In(1),
+                "begin": Out(1),
+                "running": Out(1),
+                "halt": Out(1),
+                "core_reset": Out(1),
+                "done": Out(1),
+                "failed": Out(1),
+                "cause": Out(Cause),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        illegal = self.check(m)
+        state = Signal(State)
+        settle = Signal(range(RESET_CYCLES))
+
+        def fail(cause: Cause) -> None:
+            m.d.sync += [self.cause.eq(cause), state.eq(State.FAILED)]
+
+        with m.Switch(state):
+            with m.Case(State.IDLE):
+                with m.If(self.start):
+                    m.d.sync += [self.done.eq(0), state.eq(State.BEGIN)]
+            with m.Case(State.BEGIN):
+                m.d.comb += self.begin.eq(~illegal)
+                m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
+                with m.If(illegal):
+                    fail(Cause.CONFIGURATION)
+            with m.Case(State.SETTLE):
+                m.d.sync += settle.eq(settle - 1)
+                with m.If(settle == 0):
+                    m.d.sync += state.eq(State.RUN)
+            with m.Case(State.RUN):
+                with m.If(self.finished):
+                    m.d.sync += [self.done.eq(~self.readers_busy), state.eq(State.IDLE)]
+                    with m.If(self.readers_busy):
+                        fail(Cause.LONG_PLAN)
+                with m.Elif(self.starved):
+                    fail(Cause.SHORT_PLAN)
+            with m.Case(State.RESET):
+                m.d.sync += [settle.eq(settle - 1), self.done.eq(0), self.cause.eq(Cause.NONE)]
+                with m.If(self.readers_busy):
+                    m.d.sync += settle.eq(RESET_CYCLES - 1)
+                with m.Elif(settle == 0):
+                    m.d.sync += state.eq(State.IDLE)
+        with m.If(self.running & self.words_failed):
+            fail(Cause.WORD_READ)
+        with m.Elif(self.running & self.labels_failed):
+            fail(Cause.LABEL_READ)
+        with m.If(self.soft_reset):
+            m.d.sync += [state.eq(State.RESET), settle.eq(RESET_CYCLES - 1)]
+
+        m.d.comb += [
+            self.running.eq((state == State.SETTLE) | (state == State.RUN)),
+            self.failed.eq(state == State.FAILED),
+            self.core_reset.eq(state == State.RESET),
+            self.halt.eq(self.failed | self.core_reset),
+        ]
+        return m
+
+    def check(self, m: Module) -> Signal:
+        """High, two cycles after a setting changed, where a run must not start."""
+        config, loss, engine = self.config, self.loss, self.params.engine
+        illegal = Signal()
+        words = Signal(len(config.chunks) + len(config.bits), reset_less=True)
+        m.d.sync += words.eq(config.chunks * config.bits)
+        decays = (config.l2_shift >= 4) & (config.l2_shift <= 23) & engine.l2
+        m.d.sync += illegal.eq(
+            (config.bits == 0)
+            | (config.bits > engine.max_bits)
+            | (config.chunks == 0)
+            | (config.chunks > engine.chunks)
+            | (words > engine.fifo_words)
+            | (config.batch_micro_batches == 0)
+            | (config.epoch_micro_batches == 0)
+            | (config.epochs == 0)
+            | (config.tail_samples == 0)
+            | (config.tail_samples > engine.banks)
+            | ((config.l2_shift != 0) & ~decays)
+            | (loss.exponent == 0)
+            | (loss.loss.as_value() > Loss.HINGE.value)
+        )
+        return illegal

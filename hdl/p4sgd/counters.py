@@ -1,0 +1,83 @@
+"""The worker's counters: what every cycle of a run was spent on."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import count_ones
+from hdl.common.component import Component
+from hdl.p4sgd.params import WorkerParams
+
+COUNTER_BITS = 48
+
+#: Every counter, and what it counts.
+COUNTERS = {
+    "cycles": "clock cycles with a run in progress",
+    "micro_batches": "micro-batches whose deltas reached the engines",
+    "words": "words taken by the forward stages, summed over the engines",
+    "memory_stalls": "cycles in which a forward stage lacked a word, summed over the engines",
+    "network_stalls": "cycles in which one waited for full activations, summed likewise",
+    "dependency_stalls": "cycles in which one waited for a chunk's update, summed likewise",
+    "fifo_stalls": "cycles in which one waited for room in its word FIFO, summed likewise",
+    "activation_saturations": "samples whose partial activation saturated",
+    "derivative_saturations": "samples whose loss derivative saturated",
+    "delta_saturations": "samples whose delta saturated",
+    "model_saturations": "chunk updates of an engine in which any lane saturated",
+    "read_errors": "beats that the memory answered with an error",
+}
+
+COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
+
+_ENGINE_EVENTS = {
+    "words": "word",
+    "memory_stalls": "memory_stall",
+    "network_stalls": "network_stall",
+    "dependency_stalls": "dependency_stall",
+    "fifo_stalls": "fifo_stall",
+    "model_saturations": "model_saturation",
+}
+
+
+class Counters(Component):
+    """Adds up :data:`COUNTERS`, two cycles behind the event; ``clear`` sets all to zero.
+
+    ``running`` gates the count of cycles; the events gate themselves. 48 bits last 13 days.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        super().__init__(
+            params,
+            {
+                "clear": In(1),
+                "running": In(1),
+                "events": In(params.engine.events).array(params.engines),
+                "micro_batch": In(1),
+                "activation_saturations": In(4),
+                "derivative_saturations": In(4),
+                "delta_saturations": In(4),
+                "read_errors": In(4),
+                "counts": Out(COUNTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        steps = {
+            "cycles": self.running,
+            "micro_batches": self.micro_batch,
+            "activation_saturations": self.activation_saturations,
+            "derivative_saturations": self.derivative_saturations,
+            "delta_saturations": self.delta_saturations,
+            "read_errors": self.read_errors,
+        }
+        for name, event in _ENGINE_EVENTS.items():
+            steps[name] = count_ones([engine[event] for engine in self.events])
+        for name, value in steps.items():
+            step = Signal(4, name=f"{name}_step")
+            m.d.sync += step.eq(value)
+            count = self.counts[name]
+            with m.If(self.clear):
+                m.d.sync += count.eq(0)
+            with m.Else():
+                m.d.sync += count.eq(count + step)
+        return m

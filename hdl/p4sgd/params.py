@@ -1,0 +1,326 @@
+"""The sizes of P4SGD's hardware, checked where they are made."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import signed
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.p4sgd.adder_tree import TreeParams
+
+BURST_BEATS = 16  #: most beats of an AXI3 burst, which HBM ports take
+PORT_BITS = 256  #: width of an HBM port
+LABEL_BITS = 32
+GROUP_LANES = 8  #: weights of one host access: a 256-bit beat of 32-bit weights
+
+
+def is_power_of_two(value: int) -> bool:
+    """True of 1, 2, 4, ..."""
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineParams:
+    """Sizes of one engine (P4SGD, section 4.1.2)."""
+
+    banks: int = 8  #: K, samples of a micro-batch, 1..8
+    lanes: int = 64  #: L, features of a chunk, at least 1
+    max_bits: int = 8  #: largest precision s of a feature, 1..8
+    weight_bits: int = 32  #: width of a weight, an activation and a delta, 8..32
+    fraction_bits: int = 23  #: fraction bits of the same, below weight_bits
+    chunks: int = 4096  #: chunks that the model memory holds, at least 1
+    fifo_words: int = 4096  #: words between forward and backward, at least 8
+    l2: bool = False  #: build the L2 term of the update
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("banks", 1, 8),
+            ("lanes", 1, 512),
+            ("max_bits", 1, 8),
+            ("weight_bits", 8, 32),
+            ("fraction_bits", 1, self.weight_bits - 2),
+            ("chunks", 1, 1 << 16),
+            ("fifo_words", 8, 1 << 16),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")
+        if not isinstance(self.l2, bool):
+            raise ValueError(f"l2 must be true or false: {self.l2!r}")
+
+    @property
+    def suffix(self) -> str:
+        """Every size that shapes the hardware, the usual ones left out."""
+        usual = EngineParams()
+        extras = {
+            "b": (self.max_bits, usual.max_bits),
+            "w": (self.weight_bits, usual.weight_bits),
+            "q": (self.fraction_bits, usual.fraction_bits),
+            "c": (self.chunks, usual.chunks),
+            "f": (self.fifo_words, usual.fifo_words),
+        }
+        parts = [f"{self.banks}x{self.lanes}"]
+        parts += [f"{key}{value}" for key, (value, default) in extras.items() if value != default]
+        return "_".join(parts + ["l2"] * self.l2)
+
+    @property
+    def word_bits(self) -> int:
+        """One bit plane of one chunk of all samples of a micro-batch."""
+        return self.banks * self.lanes
+
+    @property
+    def bits_bits(self) -> int:
+        """Wide enough to hold max_bits."""
+        return bits_for(self.max_bits)
+
+    @property
+    def forward_tree(self) -> TreeParams:
+        """A bank's tree: the weights of a chunk, gated by the bits of a plane."""
+        return TreeParams(inputs=self.lanes, bits=self.weight_bits)
+
+    @property
+    def backward_tree(self) -> TreeParams:
+        """A lane's tree: the scaled deltas of a micro-batch, gated by the lane's bits."""
+        return TreeParams(inputs=self.banks, bits=self.scaled_bits)
+
+    @property
+    def bank_latency(self) -> int:
+        """Cycles from a plane and its weights to the bank's sum: tree, Horner, chunks."""
+        return self.forward_tree.latency + 2
+
+    @property
+    def gradient_latency(self) -> int:
+        """Cycles from a plane and its scaled deltas to the gradient: tree, planes."""
+        return self.backward_tree.latency + 1
+
+    @property
+    def update_lead(self) -> int:
+        """Cycles by which the update wants a weight before its gradient: the L2 term takes one."""
+        return int(self.l2)
+
+    @property
+    def chunk_bits(self) -> int:
+        """Index of a chunk."""
+        return max(1, ceil_log2(self.chunks))
+
+    @property
+    def weight(self) -> data.ArrayLayout:
+        """The weights of a chunk, lane 0 first."""
+        return data.ArrayLayout(signed(self.weight_bits), self.lanes)
+
+    @property
+    def word(self) -> data.ArrayLayout:
+        """One bit of every lane, for every bank."""
+        return data.ArrayLayout(self.lanes, self.banks)
+
+    @property
+    def plane_sum_bits(self) -> int:
+        """A plane's sum over the lanes of a bank: exact."""
+        return self.weight_bits + ceil_log2(self.lanes)
+
+    @property
+    def partial_bits(self) -> int:
+        """A sample's sum over planes and chunks of an engine: exact."""
+        return self.plane_sum_bits + self.max_bits + ceil_log2(self.chunks)
+
+    @property
+    def partials(self) -> data.ArrayLayout:
+        """The exact partial activations of a micro-batch, in units of the last plane."""
+        return data.ArrayLayout(signed(self.partial_bits), self.banks)
+
+    @property
+    def activations(self) -> data.ArrayLayout:
+        """Rounded activations, labels or deltas of a micro-batch."""
+        return data.ArrayLayout(signed(self.weight_bits), self.banks)
+
+    @property
+    def config(self) -> data.StructLayout:
+        """What the host sets for a run; it holds still while the engine works."""
+        return data.StructLayout(
+            {
+                "bits": self.bits_bits,  # s, precision of a feature, 1..max_bits
+                "signed_features": 1,  # plane 0 weighs -1 instead of 1/2
+                "chunks": bits_for(self.chunks),  # C
+                "batch_micro_batches": 16,  # B / K
+                "epoch_micro_batches": 32,  # micro-batches of an epoch
+                "tail_samples": 4,  # samples of an epoch's last micro-batch, 1..K
+                "epochs": 32,
+                "l2_shift": 5,  # r of the L2 term, 0 turns it off
+            }
+        )
+
+    @property
+    def position(self) -> data.StructLayout:
+        """Where a word stands in its micro-batch."""
+        return data.StructLayout(
+            {
+                "first_plane": 1,
+                "second_plane": 1,
+                "last_plane": 1,
+                "first_chunk": 1,
+                "last_chunk": 1,
+                "chunk": self.chunk_bits,
+            }
+        )
+
+    @property
+    def micro_batch(self) -> data.StructLayout:
+        """Where a micro-batch stands in the run."""
+        return data.StructLayout(
+            {
+                "first": 1,  # of its mini-batch
+                "last": 1,  # of its mini-batch
+                "final": 1,  # of the run
+                "present": self.banks,  # samples that exist
+            }
+        )
+
+    @property
+    def deltas(self) -> data.StructLayout:
+        """The deltas of a micro-batch, with what the update has to know of it."""
+        return data.StructLayout({"delta": self.activations, "last": 1, "final": 1})
+
+    @property
+    def group_bits(self) -> int:
+        """Index of a group of eight lanes, what one host access covers."""
+        return max(1, ceil_log2(-(-self.lanes // GROUP_LANES)))
+
+    @property
+    def address(self) -> data.StructLayout:
+        """A group of eight weights in the model memory."""
+        return data.StructLayout({"chunk": self.chunk_bits, "group": self.group_bits})
+
+    @property
+    def group(self) -> data.ArrayLayout:
+        """Eight weights as the host sees them, lane 0 first."""
+        return data.ArrayLayout(signed(self.weight_bits), GROUP_LANES)
+
+    @property
+    def load(self) -> data.StructLayout:
+        """Eight weights and where they go."""
+        return data.StructLayout(
+            {"chunk": self.chunk_bits, "group": self.group_bits, "weights": self.group}
+        )
+
+    @property
+    def probe_steps(self) -> int:
+        """Words that read back a group, one weight a bank each."""
+        return -(-GROUP_LANES // self.banks)
+
+    @property
+    def probe(self) -> data.StructLayout:
+        """The weights that one word reads back: lanes group * 8 + step * banks + bank."""
+        return data.StructLayout(
+            {
+                "chunk": self.chunk_bits,
+                "group": self.group_bits,
+                "step": max(1, ceil_log2(self.probe_steps)),
+            }
+        )
+
+    @property
+    def events(self) -> data.StructLayout:
+        """What a cycle of an engine was spent on; counters add these up."""
+        return data.StructLayout(
+            {
+                "word": 1,  # a word was taken
+                "memory_stall": 1,  # no word was there
+                "network_stall": 1,  # backward stood still, waiting for a full activation
+                "dependency_stall": 1,  # the chunk was not updated yet
+                "fifo_stall": 1,  # the word FIFO was full
+                "model_saturation": 1,  # a chunk update in which a lane saturated
+            }
+        )
+
+    @property
+    def scaled_bits(self) -> int:
+        """A delta times the weight of any plane, with max_bits fraction bits: exact.
+
+        The most negative delta on a signed plane 0 is negated, which takes one bit more.
+        """
+        return self.weight_bits + self.max_bits + 1
+
+    @property
+    def gradient_bits(self) -> int:
+        """A lane's sum over banks and planes, with max_bits fraction bits: exact."""
+        return self.scaled_bits + ceil_log2(self.banks) + 1
+
+
+class Loss(enum.Enum, shape=2):
+    """Losses that the hardware knows (P4SGD, section 2: generalized linear models)."""
+
+    LINEAR = 0
+    LOGISTIC = 1
+    HINGE = 2
+
+
+LOSS_CONFIG = data.StructLayout(
+    {
+        "loss": Loss,
+        "mantissa": signed(18),  # step = mantissa * 2^-exponent
+        "exponent": 6,  # 1..63
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerParams:
+    """Sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
+
+    engines: int = 8  #: N, 1..8
+    engine: EngineParams = field(default_factory=EngineParams)
+    address_bits: int = 28  #: byte address of one memory port, 16..40; an HBM channel has 28
+    prefetch_beats: int = 256  #: beats in flight or buffered per memory port, a power of two, >= 32
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("engines", 1, 8), ("address_bits", 16, 40)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")
+        if not is_power_of_two(self.engine.banks):
+            raise ValueError(
+                f"banks must be a power of two in a worker, because 8 labels make a beat:"
+                f" {self.engine.banks}"
+            )
+        if self.engine.word_bits not in (PORT_BITS, 2 * PORT_BITS):
+            raise ValueError(
+                f"banks x lanes must be {PORT_BITS} or {2 * PORT_BITS}, one or two memory ports:"
+                f" {self.engine.banks} x {self.engine.lanes} = {self.engine.word_bits};"
+                f" {PORT_BITS // self.engine.banks} or {2 * PORT_BITS // self.engine.banks}"
+                f" lanes fit {self.engine.banks} banks"
+            )
+        if self.engine.weight_bits != LABEL_BITS:
+            raise ValueError(
+                f"weight_bits must be {LABEL_BITS} in a worker, the width of labels in memory"
+            )
+        if not is_power_of_two(self.prefetch_beats) or not 32 <= self.prefetch_beats <= 4096:
+            raise ValueError(
+                f"prefetch_beats must be a power of two from 32 to 4096: {self.prefetch_beats}"
+            )
+
+        if not 8 <= self.engine.fraction_bits <= 26:
+            raise ValueError(
+                f"fraction_bits must be from 8 to 26 in a worker, for the sigmoid's table:"
+                f" {self.engine.fraction_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """Engines and what is in one."""
+        usual = WorkerParams()
+        parts = [f"{self.engines}x{self.engine.suffix}"]
+        if self.address_bits != usual.address_bits:
+            parts.append(f"a{self.address_bits}")
+        if self.prefetch_beats != usual.prefetch_beats:
+            parts.append(f"p{self.prefetch_beats}")
+        return "_".join(parts)
+
+    @property
+    def sum_bits(self) -> int:
+        """A sample's sum over all engines: exact."""
+        return self.engine.partial_bits + ceil_log2(self.engines)
+
+    @property
+    def ports(self) -> int:
+        """Memory ports that carry the words of one engine side by side."""
+        return self.engine.word_bits // PORT_BITS

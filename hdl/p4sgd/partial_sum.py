@@ -1,0 +1,84 @@
+"""The adder of partial activations: where the engines of a worker meet."""
+
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import count_ones, rounded_half, saturate
+from hdl.common.component import Component
+from hdl.p4sgd.params import WorkerParams
+
+
+class PartialSum(Component):
+    """``PA = sat(round(sum over engines))`` of every sample: P4SGD, section 4.1.3, stage 2.
+
+    Engines offer exact sums in units of the last plane, which weighs ``2^-bits`` (``2^-(bits-1)``
+    for signed features). They are added exactly and rounded once, ``floor(x + 1/2)``, so the
+    result does not depend on the number of engines. ``saturations`` counts the samples that
+    saturated, in the cycle after a result is accepted.
+
+    Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles: a level of three-input
+    adders per factor of three in engines, rounding, clamping. A waiting result holds the pipeline.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine = params.engine
+        self.levels = 0
+        while 3**self.levels < params.engines:
+            self.levels += 1
+        self.latency = self.levels + 2
+        super().__init__(
+            params,
+            {
+                "config": In(engine.config),
+                "partials": In(stream.Signature(engine.partials)).array(params.engines),
+                "activations": Out(stream.Signature(engine.activations)),
+                "saturations": Out(4),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        bits = self.params.engine.weight_bits
+        advance = ~self.activations.valid | self.activations.ready
+        everyone = reduce(lambda a, b: a & b, (p.valid for p in self.partials))
+        valid = Signal(self.latency)
+        m.d.comb += self.activations.valid.eq(valid[-1])
+        m.d.comb += [p.ready.eq(everyone & advance) for p in self.partials]
+        with m.If(advance):
+            m.d.sync += valid.eq((valid << 1) | everyone)
+
+        shift = self.config.bits - self.config.signed_features
+        overflows = []
+        for k in range(self.params.engine.banks):
+            total = self.add_engines(m, [p.payload[k] for p in self.partials], advance, k)
+            rounded = Signal(signed(len(total)), name=f"rounded_{k}", reset_less=True)
+            overflowed = Signal(name=f"overflowed_{k}", reset_less=True)
+            clamped, overflow = saturate(rounded, bits)
+            with m.If(advance):
+                m.d.sync += [
+                    rounded.eq(rounded_half((total << 1) >> shift.as_unsigned()[:4])),
+                    self.activations.payload[k].eq(clamped),
+                    overflowed.eq(overflow),
+                ]
+            overflows.append(overflowed)
+        leaving = self.activations.valid & self.activations.ready
+        m.d.sync += self.saturations.eq(Mux(leaving, count_ones(overflows), 0))
+        return m
+
+    def add_engines(self, m: Module, terms: list, advance, sample: int):
+        """The sum of ``terms``, a register behind each level of three-input adders."""
+        for level in range(self.levels):
+            groups = [terms[i : i + 3] for i in range(0, len(terms), 3)]
+            terms = [
+                Signal(
+                    signed(self.params.sum_bits), name=f"sum_{sample}_{level}_{i}", reset_less=True
+                )
+                for i in range(len(groups))
+            ]
+            with m.If(advance):
+                m.d.sync += [t.eq(reduce(add, g)) for t, g in zip(terms, groups, strict=True)]
+        return terms[0]

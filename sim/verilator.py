@@ -1,0 +1,266 @@
+"""From a component to a verdict: emit, build with Verilator, run cocotb tests.
+
+A unit test calls :func:`simulate`; a longer one keeps the pieces: :func:`build`, :func:`run`.
+"""
+
+import base64
+import logging
+import os
+import pickle
+import random
+import re
+import shlex
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+from xml.etree import ElementTree
+
+import cocotb_tools.runner
+from amaranth.hdl import UnusedElaboratable
+
+from gen.emit import Emission, emit
+from hdl.common.component import Component
+from sim.cache import CHECKOUT, cache_root
+from sim.verilate import Build, BuildError, build, cocotb_folder, find_verilator
+
+__all__ = [
+    "Build",
+    "BuildError",
+    "Run",
+    "SimulationError",
+    "build",
+    "component_in_simulator",
+    "emission_of",
+    "find_verilator",
+    "params_in_simulator",
+    "run",
+    "simulate",
+]
+
+P = TypeVar("P")
+
+# Components are made here to read their layouts, or to find that they were emitted before.
+warnings.filterwarnings("ignore", category=UnusedElaboratable)
+
+_emissions: dict[tuple[type, Any], Emission] = {}
+
+
+class SimulationError(AssertionError):
+    """Tests failed inside the simulator; the text says which and how to see it again."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A simulation that passed."""
+
+    seed: int
+    seconds: float
+    tests: tuple[str, ...]  #: the cocotb tests that ran
+    folder: Path  #: where it ran; it stays if there are waves or it was asked for by name
+
+
+class Simulator(cocotb_tools.runner.Verilator):
+    """Cocotb's runner, on a program that is already built."""
+
+    def __init__(self, build: Build, environment: Mapping[str, str]) -> None:
+        super().__init__()
+        self.log.setLevel(logging.WARNING)
+        self.build_of_design = build
+        self.environment = environment
+
+    def _set_env_test(self) -> None:
+        super()._set_env_test()  # lets the process's own environment win over its arguments
+        self.env.update(self.environment)
+        old = self.env.get("LD_LIBRARY_PATH")
+        self.env["LD_LIBRARY_PATH"] = os.pathsep.join(
+            [str(cocotb_folder() / "libs"), *([old] if old else [])]
+        )
+
+    def _test_command(self) -> list[Any]:
+        trace = ["--trace"] if self.waves else []
+        return [[str(self.build_of_design.program), *trace, *self.test_args, *self.plusargs]]
+
+
+def emission_of(component: Component) -> Emission:
+    """The Verilog of ``component``, made once in a process."""
+    key = (type(component), component.params)
+    if key not in _emissions:
+        _emissions[key] = emit(component)
+    return _emissions[key]
+
+
+def simulate(
+    component: Component,
+    test_module: str,
+    *,
+    seed: int | None = None,
+    plusargs: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    test_filter: str | None = None,
+    waves: bool | None = None,
+    folder: Path | None = None,
+    **options: Any,
+) -> Run:
+    """Emit ``component``, build it and run the cocotb tests of ``test_module`` on it.
+
+    ``options`` go to :func:`build`. ``waves`` is what ``pytest --waves`` says unless given.
+    """
+    __tracebackhide__ = True
+    waves = bool(os.environ.get("INGATHER_WAVES")) if waves is None else waves
+    made = build(emission_of(component), waves=waves, **options)
+    return run(
+        made,
+        test_module,
+        params=component.params,
+        component=type(component),
+        seed=seed,
+        plusargs=plusargs,
+        env=env,
+        waves=waves,
+        test_filter=test_filter,
+        folder=folder,
+    )
+
+
+def run(
+    build: Build,
+    test_module: str,
+    *,
+    params: Any = None,
+    component: type[Component] | None = None,
+    seed: int | None = None,
+    plusargs: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    waves: bool = False,
+    test_filter: str | None = None,
+    folder: Path | None = None,
+) -> Run:
+    """Run the cocotb tests of ``test_module`` that match ``test_filter`` in a folder of its own.
+
+    ``params`` and ``component`` are what the tests find inside the simulator. ``seed`` is what
+    ``pytest --seed`` says unless given, or else random. Quiet when all pass; a failure raises
+    :class:`SimulationError` and prints the log.
+    """
+    __tracebackhide__ = True
+    if waves and not build.traced:
+        raise ValueError("waves need a build with waves=True")
+    seed = chosen_seed() if seed is None else seed
+    scratch = folder or new_scratch(test_module)
+    scratch.mkdir(parents=True, exist_ok=True)
+    log, results = scratch / "log.txt", scratch / "results.xml"
+    environment = {
+        "INGATHER_PARAMS": to_text(params),
+        "INGATHER_COMPONENT": to_text(component),
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_RESULTS_FILE": str(results),
+        "COCOTB_ANSI_OUTPUT": "0",
+        **(env or {}),
+    }
+    results.unlink(missing_ok=True)
+    start = time.monotonic()
+    with suppress(SystemExit, RuntimeError):  # the results say more than the exit status does
+        Simulator(build, environment).test(
+            test_module,
+            build.top,
+            hdl_toplevel_lang="verilog",
+            build_dir=build.folder,
+            test_dir=scratch,
+            results_xml=str(results),
+            plusargs=plusargs,
+            waves=waves,
+            log_file=log,
+            test_filter=test_filter,
+        )
+    seconds = time.monotonic() - start
+    tests, failures = read_results(results)
+    if not tests or failures:
+        raise SimulationError(explain(tests, failures, seed, log, scratch if waves else None))
+    if folder is None and not waves:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return Run(seed, seconds, tests, scratch)
+
+
+def chosen_seed() -> int:
+    """``$INGATHER_SEED``, which pytest sets for a whole session, or a random number."""
+    text = os.environ.get("INGATHER_SEED")
+    return int(text) if text else random.SystemRandom().randrange(1 << 31)
+
+
+def new_scratch(test_module: str) -> Path:
+    """An empty folder that carries the name of the test that asks for it."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", test_module).rpartition("/")[2]
+    name = re.sub(r"[^\w.-]+", "-", test.removesuffix(" (call)"))[:80]
+    root = cache_root() / "runs"
+    root.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
+
+
+def read_results(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The tests that ran, and what went wrong by test; nothing at all if there is no file."""
+    if not path.exists():
+        return (), {}
+    cases = list(ElementTree.parse(path).getroot().iter("testcase"))
+    failures = {}
+    for case in cases:
+        for problem in [*case.findall("failure"), *case.findall("error")]:
+            text = problem.get("message", "").partition("\n")[0]
+            failures[case.get("name", "?")] = f"{problem.get('type', 'Error')}: {text}"
+    return tuple(case.get("name", "?") for case in cases), failures
+
+
+def explain(
+    tests: Sequence[str], failures: Mapping[str, str], seed: int, log: Path, waves: Path | None
+) -> str:
+    """Print the log; what failed, and how to see it again."""
+    print(log.read_text(errors="replace") if log.exists() else "the simulator did not start")
+    if failures:
+        lines = [f"{len(failures)} of {len(tests)} cocotb tests failed"]
+        lines += [f"  {name}: {text}" for name, text in failures.items()]
+    else:
+        lines = ["the simulator ran no test, or died"]
+    lines.append(f"  seed:   {seed}")
+    if test := os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)"):
+        lines.append(f"  replay: pytest {shlex.quote(test)} --seed {seed}  # and --waves")
+    lines.append(f"  log:    {shown(log)}")
+    if waves is not None:
+        lines.append(f"  waves:  {shown(waves / 'dump.vcd')}")
+    return "\n".join(lines)
+
+
+def shown(path: Path) -> str:
+    """``path``, relative to the checkout where it lies inside."""
+    return str(path.relative_to(CHECKOUT) if path.is_relative_to(CHECKOUT) else path)
+
+
+def to_text(value: Any) -> str:
+    """Anything, in a form that an environment variable can hold."""
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def from_text(name: str) -> Any:
+    """What :func:`to_text` put into environment variable ``name``."""
+    if name not in os.environ:
+        raise RuntimeError("this works only inside the simulator, in a cocotb test")
+    return pickle.loads(base64.b64decode(os.environ[name]))
+
+
+def params_in_simulator(kind: type[P] = object) -> P:
+    """Inside the simulator: the parameters of the component under test."""
+    params = from_text("INGATHER_PARAMS")
+    if not isinstance(params, kind):
+        raise TypeError(f"the parameters are {type(params).__name__}, not {kind.__name__}")
+    return params
+
+
+@lru_cache
+def component_in_simulator() -> Component | None:
+    """Inside the simulator: a component like the one under test, to read its layouts."""
+    kind = from_text("INGATHER_COMPONENT")
+    return None if kind is None else kind(params_in_simulator())

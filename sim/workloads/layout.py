@@ -1,0 +1,189 @@
+"""Where features, labels and weights lie in the memories of the workers: MLWeaving's bit planes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+PORT_BITS = 256
+BEAT_BYTES = PORT_BITS // 8
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Geometry:
+    """Vertical partition of the features over workers, engines, chunks and lanes, in that order."""
+
+    workers: int = 1  # M
+    engines: int  # N, of one worker
+    banks: int  # K, samples of a micro-batch
+    lanes: int  # L, features of a chunk
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "engines", "banks", "lanes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+    @property
+    def word_bits(self) -> int:
+        """Bits of an engine's input word: one bit plane of one chunk of one micro-batch."""
+        return self.banks * self.lanes
+
+    def chunks(self, features: int) -> int:
+        """Chunks per engine, C."""
+        return -(-features // (self.workers * self.engines * self.lanes))
+
+    def micro_batches(self, samples: int) -> int:
+        """Micro-batches that hold the samples, the last one perhaps in part."""
+        return -(-samples // self.banks)
+
+    def feature_slice(self, worker: int, engine: int, features: int) -> slice:
+        """Features of an engine; fewer than C L, or none, where padding begins."""
+        if not (0 <= worker < self.workers and 0 <= engine < self.engines):
+            raise ValueError(
+                f"worker and engine must be below {self.workers} and {self.engines}, "
+                f"not {worker} and {engine}"
+            )
+        size = self.chunks(features) * self.lanes
+        start = (worker * self.engines + engine) * size
+        return slice(min(start, features), min(start + size, features))
+
+    def worker_of(self, features: int) -> NDArray[np.int64]:
+        """Worker of each feature, [D]."""
+        return np.arange(features) // (self.engines * self.chunks(features) * self.lanes)
+
+    def group_of(self, features: int) -> NDArray[np.int64]:
+        """Chunk of each feature, [D], numbered through engines and workers."""
+        return np.arange(features) // self.lanes
+
+
+@dataclass(frozen=True)
+class HbmImages:
+    """What the host writes into the memory of one worker before training."""
+
+    words: list[list[bytes]]  # of each engine and word port: the port's 32 bytes of each word
+    labels: bytes  # int32, sample i at byte 4 i, zeros up to whole beats and micro-batches
+
+
+def pack(
+    codes: NDArray[np.integer], bits: int, geometry: Geometry, worker: int, engine: int
+) -> Bytes:
+    """Return the bit-plane words of an engine as bytes [words, K L / 8] from codes[S, D].
+
+    Word (micro_batch * C + chunk) * bits + plane, most significant plane first; its bit
+    bank * L + lane is the plane's bit of sample micro_batch * K + bank; bit i of a word is bit
+    i mod 8 of byte i div 8. Signed codes are two's complement. Absent samples and features are 0.
+    P4SGD, MLWeaving's data layout.
+    """
+    if geometry.word_bits % 8:
+        raise ValueError(f"banks x lanes must be a multiple of 8, not {geometry.word_bits}")
+    if codes.size and not (-(1 << (bits - 1)) <= codes.min() and codes.max() < 1 << bits):
+        raise ValueError(f"codes must fit {bits} bits, found {codes.min()}..{codes.max()}")
+    blocks = _blocks(codes, geometry, worker, engine)
+    words = np.empty((*blocks.shape[:2], bits, geometry.word_bits // 8), dtype=np.uint8)
+    for plane in range(bits):
+        ones = (blocks >> (bits - 1 - plane)) & 1
+        rows = ones.reshape(*blocks.shape[:2], geometry.word_bits)
+        words[:, :, plane] = np.packbits(rows, axis=-1, bitorder="little")
+    return words.reshape(-1, geometry.word_bits // 8)
+
+
+def unpack(
+    words: Bytes,
+    bits: int,
+    geometry: Geometry,
+    chunks: int,
+    *,
+    signed: bool,
+    planes: int | None = None,
+) -> NDArray[np.int16]:
+    """Return codes [micro_batches K, chunks L], padding included, from an engine's words.
+
+    The inverse of `pack`. With `planes` only the first planes of each chunk are read.
+    """
+    planes = planes or bits
+    ones = np.unpackbits(words, axis=-1, bitorder="little")
+    blocks = ones.reshape(-1, chunks, bits, geometry.banks, geometry.lanes)[:, :, :planes]
+    weights = 1 << np.arange(planes - 1, -1, -1)
+    if signed:
+        weights[0] = -weights[0]
+    codes = np.tensordot(blocks.astype(np.int16), weights.astype(np.int16), axes=(2, 0))
+    return codes.transpose(0, 2, 1, 3).reshape(-1, chunks * geometry.lanes)
+
+
+def hbm_images(
+    codes: NDArray[np.integer],
+    labels: ArrayLike,
+    bits: int,
+    geometry: Geometry,
+    worker: int = 0,
+) -> HbmImages:
+    """Return a worker's memory images of codes[S, D] and fixed-point labels[S].
+
+    Port p of an engine holds bits 256 p .. 256 p + 255 of its words, in address order.
+    """
+    if geometry.word_bits % PORT_BITS:
+        raise ValueError(
+            f"banks x lanes must be a multiple of {PORT_BITS}, not {geometry.word_bits}"
+        )
+    words = []
+    for engine in range(geometry.engines):
+        packed = pack(codes, bits, geometry, worker, engine)
+        ports = packed.reshape(len(packed), -1, BEAT_BYTES)
+        words.append([ports[:, port].tobytes() for port in range(ports.shape[1])])
+    return HbmImages(words, _label_image(labels, geometry))
+
+
+def weights_to_model(
+    weights: NDArray[np.integer], geometry: Geometry, worker: int, chunks: int | None = None
+) -> NDArray[np.int32]:
+    """Return a worker's model memories [engines, chunks, lanes] from the weights[D] of all workers.
+
+    Features without a lane to fill leave zeros. `chunks` is the depth of the image, at least (and
+    by default) the C of D features; rows from C on are zero.
+    """
+    used = geometry.chunks(len(weights))
+    chunks = used if chunks is None else chunks
+    if chunks < used:
+        raise ValueError(f"{len(weights)} features need {used} chunks, not {chunks}")
+    model = np.zeros((geometry.engines, chunks * geometry.lanes), dtype=np.int32)
+    for engine in range(geometry.engines):
+        part = weights[geometry.feature_slice(worker, engine, len(weights))]
+        model[engine, : len(part)] = part
+    return model.reshape(geometry.engines, chunks, geometry.lanes)
+
+
+def model_to_weights(
+    models: Sequence[NDArray[np.integer]], geometry: Geometry, features: int
+) -> NDArray[np.int64]:
+    """Return weights[D] from the model memories of all workers, in order."""
+    if len(models) != geometry.workers:
+        raise ValueError(f"models of {geometry.workers} workers are needed, not {len(models)}")
+    used = [np.asarray(model)[:, : geometry.chunks(features)] for model in models]
+    return np.stack(used).reshape(-1)[:features].astype(np.int64)
+
+
+def _blocks(codes: NDArray[np.integer], geometry: Geometry, worker: int, engine: int) -> Bytes:
+    """Return the low 8 bits of an engine's codes as [micro_batches, C, K, L], zero padded."""
+    samples, features = codes.shape
+    part = codes[:, geometry.feature_slice(worker, engine, features)]
+    shape = (
+        geometry.micro_batches(samples),
+        geometry.banks,
+        geometry.chunks(features),
+        geometry.lanes,
+    )
+    padded = np.zeros((shape[0] * shape[1], shape[2] * shape[3]), dtype=np.uint8)
+    padded[:samples, : part.shape[1]] = part.astype(np.uint8)
+    return np.ascontiguousarray(padded.reshape(shape).transpose(0, 2, 1, 3))
+
+
+def _label_image(labels: ArrayLike, geometry: Geometry) -> bytes:
+    values = np.asarray(labels)
+    slots = geometry.micro_batches(len(values)) * geometry.banks
+    beat = BEAT_BYTES // 4
+    image = np.zeros(-(-slots // beat) * beat, dtype="<i4")
+    image[: len(values)] = values
+    return image.tobytes()

@@ -1,0 +1,100 @@
+"""From real features to integer codes of 1..8 bits, and from trained weights back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.golden.arithmetic import FRACTION_BITS, Integers
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Quantiser:
+    """Scale, round to nearest, saturate: feature / scale = code / 2**shift.
+
+    shift is bits (unsigned, codes 0 .. 2**bits - 1) or bits - 1 (signed, two's complement). P4SGD,
+    MLWeaving's data layout.
+    """
+
+    bits: int  # 1..8
+    signed: bool
+    scale: Floats  # [D], above 0
+
+    def __post_init__(self) -> None:
+        _check_bits(self.bits)
+
+    @classmethod
+    def fit(
+        cls,
+        features: Floats,
+        bits: int,
+        signed: bool | None = None,
+        per_feature: bool = True,
+    ) -> "Quantiser":
+        """Choose the scale of features[S, D] so that the largest magnitude gets the top code.
+
+        signed None means: signed if any feature is negative. A signed code of one bit is -1 or 0.
+        Without `per_feature` one scale serves the data set. A feature that is always 0 has scale 1.
+        """
+        _check_bits(bits)
+        negative = bool((features < 0).any())
+        if signed is None:
+            signed = negative
+        elif negative and not signed:
+            raise ValueError(
+                f"unsigned codes need features of at least 0, found {features.min():g}"
+            )
+        largest = np.abs(features).max(axis=0)
+        if not per_feature:
+            largest = np.full_like(largest, largest.max())
+        codes = 1 << (bits - 1 if signed else bits)
+        with np.errstate(over="ignore"):  # reported below
+            scale = np.where(largest > 0, largest * (codes / max(codes - 1, 1)), 1.0)
+        if not np.isfinite(scale).all():
+            raise ValueError(f"features are too large to scale: {largest.max():g}")
+        return cls(bits, signed, scale)
+
+    @property
+    def shift(self) -> int:
+        """Fraction bits of a code."""
+        return self.bits - 1 if self.signed else self.bits
+
+    def scaled(self, features: Floats) -> Floats:
+        """Return features[S, D] in the codes' units, unquantised: what float SGD trains on."""
+        return features / self.scale
+
+    def encode(self, features: Floats) -> Codes:
+        """Return the codes of features[S, D], rounded by floor(v + 1/2) and saturated."""
+        one = 1 << self.shift
+        codes = np.floor(self.scaled(features) * one + 0.5)
+        return np.clip(codes, -one if self.signed else 0, one - 1).astype(np.int16)
+
+    def to_original(self, weights: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
+        """Return trained fixed-point weights[D] in original units: z = features @ weights."""
+        return from_fixed(weights, fraction_bits) / self.scale
+
+
+def truncate(codes: NDArray[np.integer], from_bits: int, to_bits: int) -> NDArray[np.integer]:
+    """Return floor(code / 2**(from_bits - to_bits)): what reading fewer planes gives."""
+    if not 1 <= to_bits <= from_bits:
+        raise ValueError(f"to_bits must be 1..{from_bits}, not {to_bits}")
+    return codes >> (from_bits - to_bits)
+
+
+def to_fixed(values: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Integers:
+    """Return reals as signed 32-bit fixed point, rounded by floor(v + 1/2) and saturated."""
+    codes = np.floor(np.asarray(values, dtype=np.float64) * 2.0**fraction_bits + 0.5)
+    return np.clip(codes, -(2.0**31), 2.0**31 - 1).astype(np.int64)
+
+
+def from_fixed(values: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
+    """Return fixed-point integers as reals, exactly."""
+    return np.asarray(values, dtype=np.float64) * 2.0**-fraction_bits
+
+
+def _check_bits(bits: int) -> None:
+    if not 1 <= bits <= 8:
+        raise ValueError(f"bits must be 1..8, not {bits}")

@@ -1,0 +1,206 @@
+"""The harness itself, on a stream register that is also the example to copy."""
+
+import os
+import random
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import cocotb
+import pytest
+from amaranth.hdl import Module, signed
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from sim import streams
+from sim.cache import cache_root
+from sim.verilator import (
+    BuildError,
+    SimulationError,
+    build,
+    emission_of,
+    params_in_simulator,
+    simulate,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterParams:
+    number_bits: int = 8
+
+    @property
+    def suffix(self):
+        return str(self.number_bits)
+
+    @property
+    def beat(self):
+        return data.StructLayout({"number": signed(self.number_bits), "last": 1})
+
+
+class StreamRegister(Component):
+    latency = 1
+
+    def __init__(self, params):
+        member = stream.Signature(params.beat)
+        super().__init__(params, {"i": In(member), "o": Out(member)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
+        with m.If(self.i.ready):
+            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
+        return m
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakyParams(RegisterParams):
+    """The same register, which forgets a beat that waits."""
+
+
+class LeakyRegister(StreamRegister):
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(1)
+        m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
+        return m
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=streams.STALLS)
+async def passes_beats_on(dut, stalls):
+    params = params_in_simulator(RegisterParams)
+    low = -(1 << params.number_bits - 1)
+    numbers = [low, -low - 1, -1, 0, *(random.randrange(low, -low) for _ in range(200))]
+    beats = [{"number": number, "last": number & 1} for number in numbers]
+    source, sink = stalls
+    await streams.start(dut)
+    sending = cocotb.start_soon(streams.send(dut, "i", beats, source))
+    received, taken = await streams.receive(dut, "o", len(beats), sink)
+    sent = await sending
+    assert received == beats
+    if stalls.none:
+        assert taken[0] - sent[0] == StreamRegister.latency
+        assert taken == list(range(taken[0], taken[0] + len(beats)))
+
+
+@pytest.mark.parametrize("number_bits", [1, 8, 80])
+def test_stream_register(number_bits):
+    params = RegisterParams(number_bits=number_bits)
+    ran = simulate(StreamRegister(params), __name__, test_filter="passes_beats_on")
+    assert len(ran.tests) == len(streams.STALLS)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def draws_and_fails(dut):
+    await streams.start(dut)
+    raise AssertionError(f"drew {random.getrandbits(64)}")
+
+
+@pytest.fixture
+def failure_of(tmp_path):
+    def failure_of(component, **options):
+        with pytest.raises(SimulationError) as caught:
+            simulate(component, __name__, folder=tmp_path, **options)
+        return str(caught.value)
+
+    return failure_of
+
+
+def test_failure_names_test_seed_replay_and_log(failure_of):
+    text = failure_of(StreamRegister(RegisterParams()), test_filter="draws_and_fails", seed=11)
+    assert "1 of 1 cocotb tests failed" in text
+    assert "draws_and_fails: AssertionError: drew" in text
+    assert "replay: pytest" in text
+    assert "test_failure_names_test_seed_replay_and_log" in text
+    assert "--seed 11" in text
+    log = next(line.split()[1] for line in text.splitlines() if line.strip().startswith("log:"))
+    assert os.path.getsize(log)
+
+
+def test_seed_decides_what_is_drawn(failure_of):
+    def drawn(seed):
+        text = failure_of(StreamRegister(RegisterParams()), test_filter="draws", seed=seed)
+        return text.split("drew")[1].split()[0]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_monitor_sees_a_beat_go_away(failure_of):
+    leaky = LeakyRegister(LeakyParams())
+    text = failure_of(leaky, test_filter="passes_beats_on.*BUSY_SINK")
+    assert "o: a waiting beat" in text
+
+
+def test_no_test_is_a_failure(failure_of):
+    text = failure_of(StreamRegister(RegisterParams()), test_filter="no_such_test")
+    assert "ran no test" in text
+
+
+def test_waves_on_request(tmp_path):
+    ran = simulate(
+        StreamRegister(RegisterParams()),
+        __name__,
+        test_filter="passes_beats_on.*NONE",
+        waves=True,
+        folder=tmp_path,
+    )
+    assert (ran.folder / "dump.vcd").read_text().count("\n#") > 200
+
+
+@pytest.fixture
+def fresh_cache(tmp_path, monkeypatch):
+    """An empty cache, apart from Verilator's runtime, which takes long to compile."""
+    (tmp_path / "a cache").mkdir()  # a blank in the path, because make cannot stand one
+    (tmp_path / "a cache" / "runtime").symlink_to(cache_root() / "runtime")
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path / "a cache"))
+    monkeypatch.setenv("INGATHER_TALLY", str(tmp_path / "tally"))
+    return tmp_path / "a cache"
+
+
+def tallied(cache):
+    return sorted(line.split()[0] for line in (cache.parent / "tally").read_text().splitlines())
+
+
+def test_unchanged_design_is_not_rebuilt(fresh_cache):
+    emission = emission_of(StreamRegister(RegisterParams(number_bits=5)))
+    first, again = build(emission), build(emission)
+    other = build(emission_of(StreamRegister(RegisterParams(number_bits=6))))
+    assert first == again != other
+    assert tallied(fresh_cache) == ["built", "built", "found"]
+
+
+BUILD_ONE = """
+from sim.verilator import build, emission_of
+from tests.sim.test_verilator import RegisterParams, StreamRegister
+build(emission_of(StreamRegister(RegisterParams(number_bits=7))))
+"""
+
+
+def test_two_processes_build_once(fresh_cache):
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    processes = [subprocess.Popen([sys.executable, "-c", BUILD_ONE], env=env) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert tallied(fresh_cache) == ["built", "found"]
+    folders = [path for path in (fresh_cache / "sim").iterdir() if path.name[0] != "."]
+    assert len(folders) == 1
+
+
+def test_killed_build_leaves_nothing_finished(fresh_cache, monkeypatch):
+    def die(recipe, target):
+        (target / "half").write_text("")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr("sim.verilate.make", die)
+        with pytest.raises(KeyboardInterrupt):
+            build(emission_of(StreamRegister(RegisterParams())))
+    done = build(emission_of(StreamRegister(RegisterParams())))
+    assert sorted(path.name for path in done.folder.iterdir()) == ["design.v", "simulation"]
+
+
+def test_a_warning_stops_the_build(fresh_cache, tmp_path):
+    bad = tmp_path / "bad.v"
+    bad.write_text("module bad(input [3:0] a, output [1:0] b); assign b = a; endmodule\n")
+    with pytest.raises(BuildError, match="WIDTHTRUNC"):
+        build(None, top="bad", extra_sources=[bad])
