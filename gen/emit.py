@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -85,8 +85,9 @@ class Emission:
 class Emitter:
     """The platform that elaborates a component once and places instances of it ever after."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
         self.modules: dict[str, EmittedModule] = {}
+        self._progress = progress
         self._names: dict[tuple[type, Any], str] = {}
         self._open: list[tuple[Component, dict[str, int]]] = []
 
@@ -102,6 +103,8 @@ class Emitter:
                 f" {self.modules[module.name].component.params} and {component.params};"
                 f" give their class a suffix that tells them apart"
             )
+        if self._progress is not None:
+            self._progress(module.name)
         self._open.append((component, module.instances))
         fragment = Fragment.get(component, self)
         self._open.pop()
@@ -181,9 +184,12 @@ def silent_stdout() -> Iterator[None]:
         os.close(keep)
 
 
-def emit(component: Component) -> Emission:
-    """Emit ``component`` and everything below it; the same parameters give the same bytes."""
-    emitter = Emitter()
+def emit(component: Component, progress: Callable[[str], None] | None = None) -> Emission:
+    """Emit ``component`` and everything below it; the same parameters give the same bytes.
+
+    ``progress`` hears the name of each distinct module before it is elaborated.
+    """
+    emitter = Emitter(progress)
     emitter.emit(component)
     to_verilog(list(emitter.modules.values()))
     return Emission(emitter.modules)

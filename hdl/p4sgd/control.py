@@ -55,6 +55,7 @@ class Control(Component):
                 "starved": In(1),
                 "finished": In(1),
                 "begin": Out(1),
+                "busy": Out(1),
                 "running": Out(1),
                 "halt": Out(1),
                 "core_reset": Out(1),
@@ -94,10 +95,10 @@ class Control(Component):
                 with m.Elif(self.starved):
                     fail(Cause.SHORT_PLAN)
             with m.Case(State.RESET):
-                m.d.sync += [settle.eq(settle - 1), self.done.eq(0), self.cause.eq(Cause.NONE)]
-                with m.If(self.readers_busy):
-                    m.d.sync += settle.eq(RESET_CYCLES - 1)
-                with m.Elif(settle == 0):
+                m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
+                with m.If(settle != 0):
+                    m.d.sync += settle.eq(settle - 1)
+                with m.Elif(~self.readers_busy):
                     m.d.sync += state.eq(State.IDLE)
         with m.If(self.running & self.words_failed):
             fail(Cause.WORD_READ)
@@ -110,7 +111,9 @@ class Control(Component):
             self.running.eq((state == State.SETTLE) | (state == State.RUN)),
             self.failed.eq(state == State.FAILED),
             self.core_reset.eq(state == State.RESET),
-            self.halt.eq(self.failed | self.core_reset),
+            # A pulse for the reset: the readers are busy for as long as they are halted.
+            self.halt.eq(self.failed | (self.core_reset & (settle == RESET_CYCLES - 1))),
+            self.busy.eq(state != State.IDLE),
         ]
         return m
 

@@ -23,10 +23,20 @@ COUNTERS = {
     "derivative_saturations": "samples whose loss derivative saturated",
     "delta_saturations": "samples whose delta saturated",
     "model_saturations": "chunk updates of an engine in which any lane saturated",
-    "read_errors": "beats that the memory answered with an error",
+    "read_errors": "words and beats of labels that the memory answered with an error",
 }
 
 COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
+
+#: How many of what happened in a cycle, besides what each engine reports.
+EVENTS = data.StructLayout(
+    {
+        "micro_batches": 1,
+        "activation_saturations": 4,
+        "derivative_saturations": 4,
+        "delta_saturations": 4,
+    }
+)
 
 _ENGINE_EVENTS = {
     "words": "word",
@@ -50,28 +60,19 @@ class Counters(Component):
             {
                 "clear": In(1),
                 "running": In(1),
-                "events": In(params.engine.events).array(params.engines),
-                "micro_batch": In(1),
-                "activation_saturations": In(4),
-                "derivative_saturations": In(4),
-                "delta_saturations": In(4),
-                "read_errors": In(4),
+                "events": In(EVENTS),
+                "engine_events": In(params.engine.events).array(params.engines),
+                "read_errors": In(params.engines + 1),
                 "counts": Out(COUNTS),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        steps = {
-            "cycles": self.running,
-            "micro_batches": self.micro_batch,
-            "activation_saturations": self.activation_saturations,
-            "derivative_saturations": self.derivative_saturations,
-            "delta_saturations": self.delta_saturations,
-            "read_errors": self.read_errors,
-        }
+        steps = {"cycles": self.running, "read_errors": count_ones(list(self.read_errors))}
+        steps |= {name: self.events[name] for name in EVENTS.members}
         for name, event in _ENGINE_EVENTS.items():
-            steps[name] = count_ones([engine[event] for engine in self.events])
+            steps[name] = count_ones([engine[event] for engine in self.engine_events])
         for name, value in steps.items():
             step = Signal(4, name=f"{name}_step")
             m.d.sync += step.eq(value)

@@ -1,0 +1,5 @@
+"""``python -m gen`` is ``ingather``."""
+
+from gen.cli import main
+
+main()

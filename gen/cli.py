@@ -1,0 +1,62 @@
+"""The command ``ingather``."""
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+import typer
+from typer.exceptions import TyperException
+
+from gen.errors import UserError
+
+#: name -> where its function is, and an example for its help
+COMMANDS = {
+    "list": ("gen.list_command:list_designs", "ingather list --params"),
+    "generate": (
+        "gen.generate_command:generate",
+        "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny",
+    ),
+    "train": ("gen.train_command:train", "ingather train --data digits -o build/digits"),
+    "doctor": ("gen.doctor_command:doctor", "ingather doctor"),
+}
+
+
+def make_app() -> typer.Typer:
+    """All commands, with plain help."""
+    app = typer.Typer(
+        help="Generate in-network training hardware, and verify it in simulation.",
+        epilog="Example: ingather generate p4sgd-worker --preset u280 -o build/u280",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    for name, (path, example) in COMMANDS.items():
+        module, _, function = path.partition(":")
+        if find_spec(module) is not None:
+            command = getattr(import_module(module), function)
+            app.command(name, epilog=f"Example: {example}")(command)
+    return app
+
+
+def main() -> None:
+    """Run the command line; what a user can do wrong ends in one line and status 2."""
+    arguments = sys.argv[1:] or ["--help"]
+    try:
+        status = make_app()(arguments, prog_name="ingather", standalone_mode=False)
+    except UserError as error:
+        fail(str(error))
+    except TyperException as error:
+        fail(error.format_message())
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def fail(text: str) -> None:
+    """Say what was wrong, in one line."""
+    print(f"ingather: {' '.join(text.split())}", file=sys.stderr)
+    sys.exit(2)

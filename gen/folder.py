@@ -1,0 +1,76 @@
+"""Output folders that are either what was there before or finished, never in between."""
+
+import ctypes
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gen.errors import UserError
+
+MANIFEST = "manifest.json"
+MADE_BY = "ingather"
+
+
+def check_target(target: Path) -> None:
+    """Raise UserError unless ``target`` is new, empty, or all of it was written by us."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise UserError(f"{target} is not a folder")
+    there = {str(p.relative_to(target)) for p in target.rglob("*") if not p.is_dir()}
+    if not there:
+        return
+    try:
+        manifest = json.loads((target / MANIFEST).read_text())
+        ours = {MANIFEST, *manifest["files"]} if manifest["made_by"] == MADE_BY else set()
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = set()
+    if not ours:
+        raise UserError(f"{target} is not empty and was not made by ingather; choose another")
+    if foreign := sorted(there - ours):
+        raise UserError(f"{target} holds what ingather did not write, such as {foreign[0]}")
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[Path]:
+    """A folder to write into, which becomes ``target`` if the block ends well."""
+    target = target.resolve()
+    check_target(target)
+    parent = target.parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=parent))
+    except OSError as error:
+        raise UserError(f"cannot write to {parent}: {error.strerror}") from error
+    try:
+        yield folder
+        folder.chmod(0o777 & ~current_umask())
+        if target.exists():
+            exchange(folder, target)
+        else:
+            folder.rename(target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def current_umask() -> int:
+    """What new files may not be; it can be read only by setting it."""
+    umask = os.umask(0o022)
+    os.umask(umask)
+    return umask
+
+
+def exchange(new: Path, old: Path) -> None:
+    """Let two folders change names, in one step where the system can."""
+    rename: Callable[..., int] | None = getattr(ctypes.CDLL(None), "renameat2", None)
+    here, exchange_flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if rename and not rename(here, os.fsencode(new), here, os.fsencode(old), exchange_flag):
+        return
+    aside = new.with_name(new.name + "-old")
+    old.rename(aside)
+    new.rename(old)
+    aside.rename(new)

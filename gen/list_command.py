@@ -1,0 +1,34 @@
+"""``ingather list``."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from gen.catalogue import DESIGNS, Design
+from gen.settings import parameters
+
+
+def list_designs(
+    params: Annotated[bool, typer.Option("--params", help="Also the parameters.")] = False,
+) -> None:
+    """List designs and their presets, one a line."""
+    for design in DESIGNS.values():
+        typer.echo(f"{design.name:16}{design.about}")
+        for name, settings in design.presets.items():
+            default = " (default)" if name == design.preset else ""
+            typer.echo(f"  {name:14}{shown(settings)}{default}")
+        if params:
+            list_parameters(design)
+
+
+def shown(settings: Mapping[str, Any]) -> str:
+    """Settings as they are written on the command line."""
+    return " ".join(f"{name}={value}" for name, value in settings.items()) or "all defaults"
+
+
+def list_parameters(design: Design) -> None:
+    """One line for each parameter: name, default, meaning."""
+    for parameter in parameters(design.params_class):
+        default = str(parameter.default).lower() if parameter.kind is bool else parameter.default
+        typer.echo(f"  --set {parameter.name}={default}".ljust(32) + parameter.doc)

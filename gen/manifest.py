@@ -1,0 +1,88 @@
+"""The files of a generated design: Verilog by module, a file list, registers, a manifest."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from gen.emit import Emission
+from gen.folder import MADE_BY, MANIFEST
+
+TOOLS = ("ingather", "amaranth", "pyosys")
+
+
+def write_design(
+    folder: Path, emission: Emission, *, design: str, preset: str, settings: Mapping[str, Any]
+) -> dict[str, str]:
+    """Write all files of ``emission`` into ``folder``; their hashes by name, the manifest's too.
+
+    Equal arguments write equal bytes.
+    """
+    files = {f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()}
+    # Children stand before their parents, as in the emission.
+    files["filelist.f"] = "".join(f"{name}\n" for name in files)
+    component = emission.top.component
+    if (registers := getattr(component, "register_map", None)) is not None:
+        files["registers.json"] = to_json(registers.describe())
+    hashes = {name: digest(text) for name, text in files.items()}
+    manifest = {
+        "made_by": MADE_BY,
+        "design": design,
+        "preset": preset,
+        "settings": dict(settings),
+        "parameters": asdict(component.params),
+        "top": emission.top.name,
+        "ports": [asdict(port) for port in emission.top.ports],
+        "modules": describe_modules(emission),
+        "latencies": dict(getattr(component, "latencies", {})),
+        "tools": {name: version_of(name) for name in TOOLS},
+        "digest": emission.digest,
+        "files": hashes,
+    }
+    files[MANIFEST] = to_json(manifest)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return hashes | {MANIFEST: digest(files[MANIFEST])}
+
+
+def describe_modules(emission: Emission) -> list[dict[str, Any]]:
+    """Each distinct module: its file, how often it stands in the design, its hash."""
+    counts = emission.counts()
+    return [
+        {
+            "name": name,
+            "file": f"rtl/{name}.v",
+            "instances": counts[name],
+            "sha256": digest(module.verilog),
+        }
+        for name, module in emission.modules.items()
+    ]
+
+
+def port_list(emission: Emission) -> str:
+    """The top and its ports, one a line, as they are committed for review."""
+    lines = [f"{port.direction:6} {port.bits:5} {port.name}" for port in emission.top.ports]
+    return "\n".join([emission.top.name, *lines, ""])
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a file's text."""
+    return sha256(text.encode()).hexdigest()
+
+
+def to_json(value: Any) -> str:
+    """``value`` as readable JSON."""
+    return json.dumps(value, indent=2) + "\n"
+
+
+def version_of(package: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,111 @@
+"""The beats of AXI4 bursts, as a slave has to count them."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.axi import Burst, check_bus
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class BurstBeatsParams:
+    """Sizes of the bus."""
+
+    address_bits: int  #: byte address, up to 64, more than a beat takes
+    data_bits: int  #: of a beat, a power of two, 16..1024
+    id_bits: int  #: identifiers, 1..32
+
+    def __post_init__(self) -> None:
+        check_bus(self.address_bits, self.data_bits, self.id_bits)
+        if self.data_bits < 16 or self.id_bits < 1:
+            raise ValueError(
+                f"data_bits must be at least 16 and id_bits at least 1:"
+                f" {self.data_bits}, {self.id_bits}"
+            )
+        if self.index_bits < 1:
+            raise ValueError(
+                f"address_bits must be more than {self.offset_bits}: {self.address_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """All sizes."""
+        return f"{self.data_bits}_a{self.address_bits}_i{self.id_bits}"
+
+    @property
+    def offset_bits(self) -> int:
+        """Of a byte in a beat."""
+        return ceil_log2(self.data_bits // 8)
+
+    @property
+    def index_bits(self) -> int:
+        """Of a beat in the address space."""
+        return self.address_bits - self.offset_bits
+
+    @property
+    def burst(self) -> data.StructLayout:
+        """What AR or AW carries, less the prefix."""
+        return data.StructLayout(
+            {"id": self.id_bits, "addr": self.address_bits, "len": 8, "size": 3, "burst": Burst}
+        )
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """A beat: its index in the address space, and whether the burst is of the plain kind."""
+        return data.StructLayout(
+            {"id": self.id_bits, "index": self.index_bits, "last": 1, "plain": 1}
+        )
+
+
+class BurstBeats(Component):
+    """Every beat of each of ``bursts``, ``len + 1`` of them.
+
+    ``plain`` marks the beats of full-width INCR bursts. Of others only the number of beats is
+    right: ``index`` counts up all the same, and whoever reads it must refuse them.
+
+    Throughput: one beat a cycle, also from burst to burst. Latency: ``latency``. Stalls: holds;
+    ``bursts.ready`` follows ``beats.ready`` combinationally.
+    """
+
+    latency = 1
+
+    def __init__(self, params: BurstBeatsParams) -> None:
+        super().__init__(
+            params,
+            {
+                "bursts": In(stream.Signature(params.burst)),
+                "beats": Out(stream.Signature(params.beat)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        beat = Signal(self.params.beat, reset_less=True)
+        left = Signal(8, reset_less=True)
+        burst = self.bursts.payload
+        m.d.comb += [
+            self.beats.payload.eq(beat),
+            self.bursts.ready.eq(~self.beats.valid | (self.beats.ready & beat.last)),
+        ]
+        with m.If(self.bursts.ready):
+            m.d.sync += [
+                self.beats.valid.eq(self.bursts.valid),
+                beat.id.eq(burst.id),
+                beat.index.eq(burst.addr[self.params.offset_bits :]),
+                beat.last.eq(burst.len == 0),
+                beat.plain.eq(
+                    (burst.burst == Burst.INCR) & (burst.size == self.params.offset_bits)
+                ),
+                left.eq(burst.len),
+            ]
+        with m.Elif(self.beats.ready):
+            m.d.sync += [
+                beat.index.eq(beat.index + 1),
+                beat.last.eq(left == 1),
+                left.eq(left - 1),
+            ]
+        return m

@@ -1,0 +1,177 @@
+"""The worker's registers, declared once for the hardware, the driver and the documentation."""
+
+from enum import IntEnum
+
+from hdl.common.read_plan import COUNT_BITS
+from hdl.common.registers import Field, Register, RegisterMap
+from hdl.p4sgd.control import Cause
+from hdl.p4sgd.counters import COUNTER_BITS, COUNTERS
+from hdl.p4sgd.params import Loss, WorkerParams
+
+IDENTITY = 0x50345347  #: "P4SG"
+VERSION = 1
+
+
+def as_int_enum(enum) -> type[IntEnum]:
+    """An enumeration of the hardware as software sees it."""
+    return IntEnum(enum.__name__, {member.name: member.value for member in enum})
+
+
+def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
+    """A field that the hardware reports."""
+    return Field(name, bits, "ro", doc, **kwargs)
+
+
+def rw(name: str, bits: int, doc: str, **kwargs) -> Field:
+    """A field that the host sets."""
+    return Field(name, bits, "rw", doc, **kwargs)
+
+
+def pulse(name: str, doc: str) -> Field:
+    """A command."""
+    return Field(name, 1, "pulse", doc)
+
+
+IDENTITY_REGISTERS = (
+    Register("identity", "What this is.", (ro("identity", 32, "0x50345347"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
+    Register(
+        "sizes",
+        "Parameters that the hardware was built with.",
+        (
+            ro("engines", 4, "N"),
+            ro("banks", 4, "K, samples of a micro-batch"),
+            ro("lanes", 10, "L, features of a chunk"),
+            ro("max_bits", 4, "largest precision"),
+            ro("fraction_bits", 5, "of weights, activations, labels and deltas"),
+            ro("l2_built", 1, "whether the L2 term is there"),
+        ),
+    ),
+    Register(
+        "depths",
+        "More of them.",
+        (
+            ro("max_chunks", 17, "chunks that an engine's model memory holds"),
+        ),
+    ),
+    Register("fifo", "And more.", (ro("fifo_words", 17, "words that a word FIFO holds"),)),
+)
+
+CONTROL_REGISTERS = (
+    Register(
+        "control",
+        "Commands; a field acts when it is written as one.",
+        (
+            pulse("start", "begin a run; ignored unless idle"),
+            pulse("soft_reset", "abandon a run or a failure; weights and settings stay"),
+            pulse("clear_counters", "set all counters to zero"),
+        ),
+    ),
+    Register(
+        "state",
+        "What the worker does, and why it stopped.",
+        (
+            ro("busy", 1, "a run or a reset is in progress"),
+            ro("done", 1, "the last run came to its end"),
+            ro("failed", 1, "the last run stopped; soft_reset recovers"),
+            ro("cause", 3, "why", enum=as_int_enum(Cause)),
+        ),
+    ),
+)
+
+
+def setting_registers() -> tuple[Register, ...]:
+    """What the host sets before a run; it must hold still during the run."""
+    return (
+        Register(
+            "features",
+            "How the features are coded.",
+            (
+                rw("bits", 4, "s, planes read of each feature, 1..max_bits", init=4),
+                rw("signed_features", 1, "plane 0 weighs -1 instead of 1/2"),
+                rw("chunks", 17, "C, chunks of an engine, 1..max_chunks; C s <= fifo_words"),
+            ),
+        ),
+        Register(
+            "loss",
+            "The loss, and the transport of activations.",
+            (
+                rw("loss", 2, "which", enum=as_int_enum(Loss)),
+                rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
+                rw("join", 1, "full activations are the partial ones: a single worker", init=1),
+            ),
+        ),
+        Register(
+            "step",
+            "eta / B = mantissa * 2^-exponent.",
+            (
+                rw("mantissa", 18, "two's complement"),
+                rw("exponent", 6, "1..63"),
+            ),
+        ),
+        Register(
+            "batch",
+            "Mini-batches.",
+            (
+                rw("batch_micro_batches", 16, "B / K, at least 1"),
+                rw("tail_samples", 4, "samples of an epoch's last micro-batch, 1..K"),
+            ),
+        ),
+        Register(
+            "micro_batches",
+            "Length of an epoch.",
+            (rw("epoch_micro_batches", 32, "micro-batches, at least 1"),),
+        ),
+        Register("epochs", "Length of a run.", (rw("epochs", 32, "epochs, at least 1"),)),
+        Register("word_address", "Words.", (rw("word_address", 32, "byte address on each port"),)),
+        Register(
+            "word_beats",
+            "Words of a run of consecutive ones.",
+            (rw("word_beats", COUNT_BITS, "words"),),
+        ),
+        Register(
+            "word_stride",
+            "From the start of a run of words to the next.",
+            (rw("word_stride", COUNT_BITS, "words"),),
+        ),
+        Register("word_runs", "Runs of words in an epoch.", (rw("word_runs", COUNT_BITS, "runs"),)),
+        Register("label_address", "Labels.", (rw("label_address", 32, "byte address"),)),
+        Register(
+            "label_beats",
+            "Labels of an epoch.",
+            (rw("label_beats", COUNT_BITS, "beats of eight labels"),),
+        ),
+    )
+
+
+def counter_registers() -> tuple[Register, ...]:
+    """The counters, two words each."""
+    return tuple(
+        Register(f"{name}_count", f"{doc[0].upper()}{doc[1:]}.", (ro(name, COUNTER_BITS, doc),))
+        for name, doc in COUNTERS.items()
+    )
+
+
+def worker_registers(params: WorkerParams) -> RegisterMap:
+    """The register map of a worker; the same for all sizes, so that one driver fits all."""
+    return RegisterMap(
+        "p4sgd_worker",
+        IDENTITY_REGISTERS + CONTROL_REGISTERS + setting_registers() + counter_registers(),
+    )
+
+
+def constants(params: WorkerParams) -> dict[str, int]:
+    """The fields that never change."""
+    engine = params.engine
+    return {
+        "identity": IDENTITY,
+        "version": VERSION,
+        "engines": params.engines,
+        "banks": engine.banks,
+        "lanes": engine.lanes,
+        "max_bits": engine.max_bits,
+        "fraction_bits": engine.fraction_bits,
+        "l2_built": int(engine.l2),
+        "max_chunks": engine.chunks,
+        "fifo_words": engine.fifo_words,
+    }

@@ -1,0 +1,103 @@
+"""The training core: engines in lock step, the adder that they meet at, and the loss."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.streams import Fork, ForkParams
+from hdl.p4sgd.counters import EVENTS
+from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.loss_unit import LossUnit
+from hdl.p4sgd.network_join import NetworkJoin
+from hdl.p4sgd.params import LOSS_CONFIG, WorkerParams
+from hdl.p4sgd.partial_sum import PartialSum
+
+
+class TrainingCore(Component):
+    """Algorithm 1 of P4SGD between the readers and the network: section 4.1, figure 5.
+
+    Every engine takes its own ``words``; their sums meet in the adder of partial activations,
+    go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
+    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``config``, ``loss``
+    and ``join`` say; ``finished`` is high when every engine has ended it.
+
+    ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
+    ``engine_events`` feed the counters.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine = params.engine
+        activations = stream.Signature(engine.activations)
+        super().__init__(
+            params,
+            {
+                "config": In(engine.config),
+                "loss": In(LOSS_CONFIG),
+                "join": In(1),
+                "begin": In(1),
+                "words": In(stream.Signature(engine.word)).array(params.engines),
+                "labels": In(activations),
+                "partial": Out(activations),
+                "full": In(activations),
+                "load": In(stream.Signature(engine.load)).array(params.engines),
+                "peek": In(stream.Signature(engine.address)).array(params.engines),
+                "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+                "finished": Out(1),
+                "words_waiting": Out(params.engines),
+                "labels_waiting": Out(1),
+                "events": Out(EVENTS),
+                "engine_events": Out(engine.events).array(params.engines),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        deltas = params.engine.deltas
+        m.submodules.partial_sum = partial_sum = PartialSum(params)
+        m.submodules.network_join = join = NetworkJoin(params.engine)
+        m.submodules.loss_unit = loss = LossUnit(params)
+        m.submodules.fork = fork = Fork(ForkParams(width=deltas.size, count=params.engines))
+        connect(m, partial_sum.activations, join.sums)
+        connect(m, join.partial, flipped(self.partial))
+        connect(m, flipped(self.full), join.full)
+        connect(m, join.activations, loss.activations)
+        connect(m, flipped(self.labels), loss.labels)
+        m.d.comb += [
+            partial_sum.config.eq(self.config),
+            join.join.eq(self.join),
+            loss.config.eq(self.config),
+            loss.loss.eq(self.loss),
+            loss.start.eq(self.begin),
+            fork.i.payload.eq(loss.deltas.payload.as_value()),
+            fork.i.valid.eq(loss.deltas.valid),
+            loss.deltas.ready.eq(fork.i.ready),
+            self.labels_waiting.eq(join.activations.valid & ~self.labels.valid),
+            self.events.micro_batches.eq(loss.deltas.valid & loss.deltas.ready),
+            self.events.activation_saturations.eq(partial_sum.saturations),
+            self.events.derivative_saturations.eq(loss.saturations.derivative),
+            self.events.delta_saturations.eq(loss.saturations.delta),
+        ]
+        engines = []
+        for e in range(params.engines):
+            m.submodules[f"engine_{e}"] = engine = Engine(params.engine)
+            engines.append(engine)
+            connect(m, flipped(self.words[e]), engine.words)
+            connect(m, flipped(self.load[e]), engine.load)
+            connect(m, flipped(self.peek[e]), engine.peek)
+            connect(m, engine.peeked, flipped(self.peeked[e]))
+            connect(m, engine.partials, partial_sum.partials[e])
+            m.d.comb += [
+                engine.config.eq(self.config),
+                engine.start.eq(self.begin),
+                engine.deltas.payload.as_value().eq(fork.o[e].payload),
+                engine.deltas.valid.eq(fork.o[e].valid),
+                fork.o[e].ready.eq(engine.deltas.ready),
+                self.engine_events[e].eq(engine.events),
+            ]
+        m.d.comb += [
+            self.finished.eq(Cat(engine.finished for engine in engines).all()),
+            self.words_waiting.eq(Cat(engine.waiting for engine in engines)),
+        ]
+        return m

@@ -1,0 +1,162 @@
+"""A worker: engines in lock step, their readers, the loss, registers and counters."""
+
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
+from hdl.common.component import Component
+from hdl.common.register_block import RegisterBlock
+from hdl.p4sgd.control import Control
+from hdl.p4sgd.counters import COUNTERS, Counters
+from hdl.p4sgd.hbm_reader import HbmReader
+from hdl.p4sgd.label_reader import LabelReader
+from hdl.p4sgd.model_address import model_bus
+from hdl.p4sgd.model_port import ModelPort
+from hdl.p4sgd.params import LOSS_CONFIG, PORT_BITS, WorkerParams
+from hdl.p4sgd.registers import constants, worker_registers
+from hdl.p4sgd.training_core import TrainingCore
+
+
+class Worker(Component):
+    """Trains its part of a model on its part of the data: P4SGD, section 4.1, Algorithm 1.
+
+    Words come over ``m_axi_words`` (ports 2e and 2e + 1 of engine e side by side, or port e where
+    a word is 256 bits), labels over ``m_axi_labels``. The host sets and starts a run through
+    ``s_axil`` (:mod:`hdl.p4sgd.registers`) and loads and reads weights through ``s_axi_model``
+    (:class:`ModelPort`) while no run is in progress. ``partial`` sends the rounded partial
+    activations of each micro-batch to the network and ``full`` takes the full ones, in the same
+    order; with the ``join`` setting the two are joined inside, for a single worker.
+
+    Throughput: a word per engine and cycle. A mini-batch takes ``(B / K) C s + T`` cycles, with
+    ``T`` from its last word in to the next mini-batch's first; :attr:`latencies` has its parts.
+
+    An error answer of the memory, an illegal setting or a read plan that does not fit the run
+    stops the worker with a cause in ``state``; ``soft_reset`` recovers it and keeps weights and
+    settings. Saturations are counted by kind.
+    """
+
+    register_map = staticmethod(worker_registers)
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine = params.engine
+        self.registers = worker_registers(params)
+        port = AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
+        bus = model_bus(params)
+        model = Axi4Signature(
+            address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
+        )
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                "s_axi_model": In(model),
+                "m_axi_words": Out(port).array(params.engines * params.ports),
+                "m_axi_labels": Out(port),
+                "partial": Out(stream.Signature(engine.activations)),
+                "full": In(stream.Signature(engine.activations)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.control = control = Control(params)
+        m.submodules.counters = counters = Counters(params)
+        m.submodules.labels = labels = LabelReader(params)
+        m.submodules.model_port = model_port = ModelPort(params)
+        core = TrainingCore(params)
+        self.add_core(m, core, control.core_reset)
+        readers = self.add_readers(m, core, registers.control, control)
+        connect(m, flipped(self.s_axil), registers.axil)
+        connect(m, flipped(self.s_axi_model), model_port.s_axi)
+        connect(m, labels.m_axi, flipped(self.m_axi_labels))
+        connect(m, labels.labels, core.labels)
+        connect(m, core.partial, flipped(self.partial))
+        connect(m, flipped(self.full), core.full)
+        for e in range(params.engines):
+            connect(m, model_port.load[e], core.load[e])
+            connect(m, model_port.peek[e], core.peek[e])
+            connect(m, core.peeked[e], model_port.peeked[e])
+            m.d.comb += counters.engine_events[e].eq(core.engine_events[e])
+
+        settings = registers.control
+        m.d.comb += [core.config[name].eq(settings[name]) for name in params.engine.config.members]
+        m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_CONFIG.members]
+        m.d.comb += [
+            core.join.eq(settings.join),
+            core.begin.eq(control.begin),
+            control.config.eq(core.config),
+            control.loss.eq(core.loss),
+            control.start.eq(settings.start),
+            control.soft_reset.eq(settings.soft_reset),
+            control.finished.eq(core.finished),
+            labels.plan.valid.eq(control.begin),
+            labels.plan.payload.address.eq(settings.label_address),
+            labels.plan.payload.beats.eq(settings.label_beats),
+            labels.plan.payload.runs.eq(1),
+            labels.plan.payload.epochs.eq(settings.epochs),
+            labels.micro_batches.eq(settings.epoch_micro_batches),
+            labels.halt.eq(control.halt),
+            model_port.allow.eq(~control.busy),
+            counters.clear.eq(settings.clear_counters),
+            counters.running.eq(control.running),
+            counters.events.eq(core.events),
+            counters.read_errors.eq(Cat((reader.failed for reader in readers), labels.failed)),
+        ]
+        self.watch(m, core, control, readers, labels)
+        self.report(m, registers.status, control, counters)
+        return m
+
+    def add_core(self, m: Module, core: TrainingCore, core_reset) -> None:
+        """The core, in a clock domain of its own that a soft reset resets as well."""
+        m.domains.core = ClockDomain(local=True)
+        m.submodules.core = DomainRenamer("core")(core)
+        m.d.comb += [
+            ClockSignal("core").eq(ClockSignal()),
+            ResetSignal("core").eq(ResetSignal() | core_reset),
+        ]
+
+    def add_readers(self, m: Module, core: TrainingCore, settings, control: Control) -> list:
+        """A reader per engine, all with the same plan."""
+        readers = []
+        for e in range(self.params.engines):
+            m.submodules[f"reader_{e}"] = reader = HbmReader(self.params)
+            readers.append(reader)
+            connect(m, reader.words, core.words[e])
+            for port, axi in enumerate(reader.m_axi):
+                connect(m, axi, flipped(self.m_axi_words[e * self.params.ports + port]))
+            m.d.comb += [
+                reader.plan.valid.eq(control.begin),
+                reader.plan.payload.address.eq(settings.word_address),
+                reader.plan.payload.beats.eq(settings.word_beats),
+                reader.plan.payload.stride.eq(settings.word_stride),
+                reader.plan.payload.runs.eq(settings.word_runs),
+                reader.plan.payload.epochs.eq(settings.epochs),
+                reader.halt.eq(control.halt),
+            ]
+        return readers
+
+    def watch(self, m: Module, core: TrainingCore, control: Control, readers: list, labels) -> None:
+        """What may stop a run: errors, and plans that end before it or after it."""
+        words_busy = Cat(reader.busy for reader in readers)
+        m.d.comb += [
+            control.words_failed.eq(Cat(reader.failed for reader in readers).any()),
+            control.labels_failed.eq(labels.failed),
+            control.readers_busy.eq(words_busy.any() | labels.busy),
+        ]
+        m.d.sync += control.starved.eq(
+            (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
+        )
+
+    def report(self, m: Module, status, control: Control, counters: Counters) -> None:
+        """What the host reads."""
+        m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
+        m.d.comb += [status[name].eq(counters.counts[name]) for name in COUNTERS]
+        m.d.comb += [
+            status.busy.eq(control.busy),
+            status.done.eq(control.done),
+            status.failed.eq(control.failed),
+            status.cause.eq(control.cause),
+        ]
