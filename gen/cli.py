@@ -45,18 +45,18 @@ def main() -> None:
     try:
         status = make_app()(arguments, prog_name="ingather", standalone_mode=False)
     except UserError as error:
-        fail(str(error))
+        status = fail(str(error))
     except TyperException as error:
-        fail(error.format_message())
+        status = fail(error.format_message())
     except BrokenPipeError:  # whoever reads has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        status = 1
     except KeyboardInterrupt:
-        sys.exit(130)
+        status = 130
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def fail(text: str) -> None:
-    """Say what was wrong, in one line."""
+def fail(text: str) -> int:
+    """Say what was wrong, in one line; the exit status."""
     print(f"ingather: {' '.join(text.split())}", file=sys.stderr)
-    sys.exit(2)
+    return 2

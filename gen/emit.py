@@ -1,5 +1,6 @@
 """From components to Verilog: each distinct (class, parameters) elaborated and emitted once."""
 
+import ctypes
 import os
 import re
 import sys
@@ -157,7 +158,7 @@ def module_name(component: Component) -> str:
 
 def to_verilog(modules: list[EmittedModule]) -> None:
     """Fill in the Verilog of ``modules`` by Yosys, in one process."""
-    from pyosys import libyosys as ys
+    from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
 
     with tempfile.TemporaryDirectory() as folder, silent_stdout():
         for index, module in enumerate(modules):
@@ -167,19 +168,32 @@ def to_verilog(modules: list[EmittedModule]) -> None:
             for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
                 ys.run_pass(f"tee -q -o {folder}/log {command}", design)
             # The first line names the compiler that Yosys was built with.
-            module.verilog = target.read_text().split("\n", 1)[1].lstrip()
+            module.verilog = renumber(target.read_text().split("\n", 1)[1].lstrip())
+
+
+def renumber(verilog: str) -> str:
+    """Number the names that Yosys makes up from 1: it counts through all of a process."""
+    numbers: dict[str, int] = {}
+    return re.sub(
+        r"\\\$auto\$\S+",
+        lambda name: rf"\$auto${numbers.setdefault(name[0], len(numbers) + 1)}",
+        verilog,
+    )
 
 
 @contextmanager
 def silent_stdout() -> Iterator[None]:
     """Close standard output to native code: Yosys announces every pass on it."""
+    flush = ctypes.CDLL(None).fflush  # what native code has buffered, too
     sys.stdout.flush()
+    flush(None)
     keep = os.dup(1)
     with open(os.devnull, "w") as null:
         os.dup2(null.fileno(), 1)
     try:
         yield
     finally:
+        flush(None)
         os.dup2(keep, 1)
         os.close(keep)
 

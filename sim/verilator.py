@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from xml.etree import ElementTree
 
 import cocotb_tools.runner
@@ -28,7 +28,7 @@ from amaranth.hdl import UnusedElaboratable
 from gen.emit import Emission, emit
 from hdl.common.component import Component
 from sim.cache import CHECKOUT, cache_root
-from sim.verilate import Build, BuildError, build, cocotb_folder, find_verilator
+from sim.verilate import Build, BuildError, build, cocotb_folder, find_verilator, lint
 
 __all__ = [
     "Build",
@@ -39,6 +39,7 @@ __all__ = [
     "component_in_simulator",
     "emission_of",
     "find_verilator",
+    "lint",
     "params_in_simulator",
     "run",
     "simulate",
@@ -251,8 +252,12 @@ def from_text(name: str) -> Any:
     return pickle.loads(base64.b64decode(os.environ[name]))
 
 
-def params_in_simulator(kind: type[P] = object) -> P:
-    """Inside the simulator: the parameters of the component under test."""
+@overload
+def params_in_simulator() -> Any: ...
+@overload
+def params_in_simulator(kind: type[P]) -> P: ...
+def params_in_simulator(kind: type = object) -> Any:
+    """Inside the simulator: the parameters of the component under test, which are a ``kind``."""
     params = from_text("INGATHER_PARAMS")
     if not isinstance(params, kind):
         raise TypeError(f"the parameters are {type(params).__name__}, not {kind.__name__}")

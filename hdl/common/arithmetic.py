@@ -20,19 +20,11 @@ def rounded_half(value: Value) -> Value:
     return (value + 1) >> 1
 
 
-def delay(m: Module, value, cycles: int, name: str, *, enable=None, reset_less: bool = True):
-    """``value``, ``cycles`` later; a view stays a view. Registers are called name_1, name_2, ...
-
-    With ``enable`` the chain moves only in cycles in which that is high.
-    """
+def delay(m: Module, value, cycles: int, name: str, *, reset_less: bool = True):
+    """``value``, ``cycles`` later; a view stays a view. Registers are called name_1, name_2, ..."""
     for step in range(1, cycles + 1):
-        shape = value.shape()
-        register = Signal(shape, name=f"{name}_{step}", reset_less=reset_less)
-        if enable is None:
-            m.d.sync += register.eq(value)
-        else:
-            with m.If(enable):
-                m.d.sync += register.eq(value)
+        register = Signal(value.shape(), name=f"{name}_{step}", reset_less=reset_less)
+        m.d.sync += register.eq(value)
         value = register
     return value
 

@@ -17,15 +17,12 @@ class BurstBeatsParams:
 
     address_bits: int  #: byte address, up to 64, more than a beat takes
     data_bits: int  #: of a beat, a power of two, 16..1024
-    id_bits: int  #: identifiers, 1..32
+    id_bits: int  #: identifiers, 0..32
 
     def __post_init__(self) -> None:
         check_bus(self.address_bits, self.data_bits, self.id_bits)
-        if self.data_bits < 16 or self.id_bits < 1:
-            raise ValueError(
-                f"data_bits must be at least 16 and id_bits at least 1:"
-                f" {self.data_bits}, {self.id_bits}"
-            )
+        if self.data_bits < 16:
+            raise ValueError(f"data_bits must be 16, 32, ... or 1024: {self.data_bits}")
         if self.index_bits < 1:
             raise ValueError(
                 f"address_bits must be more than {self.offset_bits}: {self.address_bits}"
@@ -47,17 +44,22 @@ class BurstBeatsParams:
         return self.address_bits - self.offset_bits
 
     @property
+    def identifier(self) -> dict[str, int]:
+        """The field of the identifier, if there is one."""
+        return {"id": self.id_bits} if self.id_bits else {}
+
+    @property
     def burst(self) -> data.StructLayout:
         """What AR or AW carries, less the prefix."""
         return data.StructLayout(
-            {"id": self.id_bits, "addr": self.address_bits, "len": 8, "size": 3, "burst": Burst}
+            self.identifier | {"addr": self.address_bits, "len": 8, "size": 3, "burst": Burst}
         )
 
     @property
     def beat(self) -> data.StructLayout:
         """A beat: its index in the address space, and whether the burst is of the plain kind."""
         return data.StructLayout(
-            {"id": self.id_bits, "index": self.index_bits, "last": 1, "plain": 1}
+            self.identifier | {"index": self.index_bits, "last": 1, "plain": 1}
         )
 
 
@@ -94,7 +96,7 @@ class BurstBeats(Component):
         with m.If(self.bursts.ready):
             m.d.sync += [
                 self.beats.valid.eq(self.bursts.valid),
-                beat.id.eq(burst.id),
+                *(beat[name].eq(burst[name]) for name in self.params.identifier),
                 beat.index.eq(burst.addr[self.params.offset_bits :]),
                 beat.last.eq(burst.len == 0),
                 beat.plain.eq(

@@ -1,5 +1,7 @@
 """The backward stage of an engine: words times deltas, and the way of a chunk to its update."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -12,6 +14,24 @@ from hdl.p4sgd.update_lane import UpdateLane
 from hdl.p4sgd.word_counter import WordCounter
 
 UPDATE_LOOP = 6  #: cycles from a chunk's update in a micro-batch to the next one's, at least
+
+
+def backward_orders(params: EngineParams) -> dict[str, Any]:
+    """What the stage tells the data path, in the order in which a chunk passes it."""
+    return {
+        "position": params.position,  # of the word that enters
+        "next_word": 1,  # a word enters
+        "planes": params.word,  # the word, a cycle later
+        "planes_valid": 1,
+        "planes_first": 1,
+        "read_chunk": params.chunk_bits,  # of the updated model
+        "keep": 1,  # leave all lanes as they are
+        "decaying": 1,  # take off the L2 term
+        "replace": 1,  # put the host's weights in
+        "write": 1,
+        "write_both": 1,  # to the architectural model too
+        "write_chunk": params.chunk_bits,
+    }
 
 
 class BackwardStage(Component):
@@ -37,23 +57,12 @@ class BackwardStage(Component):
         super().__init__(
             params,
             {
-                "config": In(params.config),
+                "settings": In(params.settings),
                 "start": In(1),
                 "stored": In(stream.Signature(params.word)),
                 "deltas": In(stream.Signature(params.deltas)),
                 "load": In(stream.Signature(params.load)),
-                "position": Out(params.position),
-                "next_word": Out(1),
-                "planes": Out(params.word),
-                "planes_valid": Out(1),
-                "planes_first": Out(1),
-                "read_chunk": Out(params.chunk_bits),
-                "keep": Out(1),
-                "decaying": Out(1),
-                "replace": Out(1),
-                "write": Out(1),
-                "write_both": Out(1),
-                "write_chunk": Out(params.chunk_bits),
+                **{name: Out(shape) for name, shape in backward_orders(params).items()},
                 "granted": Out(1),
                 "finished": Out(1),
             },
@@ -70,8 +79,8 @@ class BackwardStage(Component):
         m.d.comb += [
             self.next_word.eq(self.deltas.valid & self.stored.valid & spaced),
             self.stored.ready.eq(self.deltas.valid & spaced),
-            self.deltas.ready.eq(self.next_word & ends),
-            counter.config.eq(self.config),
+            self.deltas.ready.eq(self.stored.valid & spaced & ends),
+            counter.settings.eq(self.settings),
             counter.step.eq(self.next_word),
             self.position.eq(position),
         ]

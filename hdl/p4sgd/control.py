@@ -5,7 +5,7 @@ from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.params import LOSS_CONFIG, Loss, WorkerParams
+from hdl.p4sgd.params import LOSS_SETTINGS, Loss, WorkerParams
 
 RESET_CYCLES = 16
 
@@ -45,8 +45,8 @@ class Control(Component):
         super().__init__(
             params,
             {
-                "config": In(params.engine.config),
-                "loss": In(LOSS_CONFIG),
+                "settings": In(params.engine.settings),
+                "loss": In(LOSS_SETTINGS),
                 "start": In(1),
                 "soft_reset": In(1),
                 "words_failed": In(1),
@@ -55,6 +55,7 @@ class Control(Component):
                 "starved": In(1),
                 "finished": In(1),
                 "begin": Out(1),
+                "idle": Out(1),
                 "busy": Out(1),
                 "running": Out(1),
                 "halt": Out(1),
@@ -113,29 +114,30 @@ class Control(Component):
             self.core_reset.eq(state == State.RESET),
             # A pulse for the reset: the readers are busy for as long as they are halted.
             self.halt.eq(self.failed | (self.core_reset & (settle == RESET_CYCLES - 1))),
-            self.busy.eq(state != State.IDLE),
+            self.idle.eq(state == State.IDLE),
+            self.busy.eq(~self.idle & ~self.failed),
         ]
         return m
 
     def check(self, m: Module) -> Signal:
         """High, two cycles after a setting changed, where a run must not start."""
-        config, loss, engine = self.config, self.loss, self.params.engine
+        settings, loss, engine = self.settings, self.loss, self.params.engine
         illegal = Signal()
-        words = Signal(len(config.chunks) + len(config.bits), reset_less=True)
-        m.d.sync += words.eq(config.chunks * config.bits)
-        decays = (config.l2_shift >= 4) & (config.l2_shift <= 23) & engine.l2
+        words = Signal(len(settings.chunks) + len(settings.bits), reset_less=True)
+        m.d.sync += words.eq(settings.chunks * settings.bits)
+        decays = (settings.l2_shift >= 4) & (settings.l2_shift <= 23) & engine.l2
         m.d.sync += illegal.eq(
-            (config.bits == 0)
-            | (config.bits > engine.max_bits)
-            | (config.chunks == 0)
-            | (config.chunks > engine.chunks)
+            (settings.bits == 0)
+            | (settings.bits > engine.max_bits)
+            | (settings.chunks == 0)
+            | (settings.chunks > engine.chunks)
             | (words > engine.fifo_words)
-            | (config.batch_micro_batches == 0)
-            | (config.epoch_micro_batches == 0)
-            | (config.epochs == 0)
-            | (config.tail_samples == 0)
-            | (config.tail_samples > engine.banks)
-            | ((config.l2_shift != 0) & ~decays)
+            | (settings.batch_micro_batches == 0)
+            | (settings.epoch_micro_batches == 0)
+            | (settings.epochs == 0)
+            | (settings.tail_samples == 0)
+            | (settings.tail_samples > engine.banks)
+            | ((settings.l2_shift != 0) & ~decays)
             | (loss.exponent == 0)
             | (loss.loss.as_value() > Loss.HINGE.value)
         )

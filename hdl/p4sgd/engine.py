@@ -1,20 +1,17 @@
 """An engine: banks, word FIFO, gradient accumulation, model update and model memory."""
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.p4sgd.backward import BackwardStage
-from hdl.p4sgd.bank import Bank
+from hdl.p4sgd.backward import BackwardStage, backward_orders
+from hdl.p4sgd.datapath import Datapath
 from hdl.p4sgd.engine_events import EngineEvents
-from hdl.p4sgd.forward import ForwardStage
-from hdl.p4sgd.gradient_lane import GradientLane
-from hdl.p4sgd.model_memory import ModelMemory
-from hdl.p4sgd.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.forward import ForwardStage, forward_orders
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.read_back import ReadBack
-from hdl.p4sgd.update_lane import UpdateLane
 
 
 class Engine(Component):
@@ -25,7 +22,7 @@ class Engine(Component):
     ``partials`` offers the exact partial activations, in units of the last plane. ``deltas``
     brings the micro-batch's deltas back; the words, kept in the word FIFO, are multiplied with
     them and update the model, saturating. A run begins with ``start``, goes through the
-    micro-batches that ``config`` describes, and ends with ``finished``.
+    micro-batches that ``settings`` describes, and ends with ``finished``.
 
     ``load``, ``peek`` and ``peeked`` give the host access to the weights between runs.
     ``waiting`` is high while the forward stage lacks a word.
@@ -39,7 +36,7 @@ class Engine(Component):
         super().__init__(
             params,
             {
-                "config": In(params.config),
+                "settings": In(params.settings),
                 "start": In(1),
                 "words": In(stream.Signature(params.word)),
                 "partials": Out(stream.Signature(params.partials)),
@@ -57,40 +54,41 @@ class Engine(Component):
         m = Module()
         m.submodules.forward = forward = ForwardStage(self.params)
         m.submodules.backward = backward = BackwardStage(self.params)
-        m.submodules.memory = memory = ModelMemory(self.params)
+        m.submodules.datapath = datapath = Datapath(self.params)
         m.submodules.read_back = read_back = ReadBack(self.params)
+        m.submodules.engine_events = events = EngineEvents(self.params)
         for stage in (forward, backward):
-            m.d.comb += [stage.config.eq(self.config), stage.start.eq(self.start)]
+            m.d.comb += [stage.settings.eq(self.settings), stage.start.eq(self.start)]
         connect(m, flipped(self.words), forward.words)
         connect(m, flipped(self.deltas), backward.deltas)
         connect(m, flipped(self.load), backward.load)
         connect(m, flipped(self.peek), read_back.peek)
         connect(m, read_back.probe, forward.probe)
         connect(m, read_back.peeked, flipped(self.peeked))
-        m.d.comb += [
-            forward.granted.eq(backward.granted),
-            memory.forward_chunk.eq(forward.chunk),
-            memory.update_chunk.eq(backward.read_chunk),
-            memory.write.eq(backward.write),
-            memory.both.eq(backward.write_both),
-            memory.write_chunk.eq(backward.write_chunk),
-            self.finished.eq(backward.finished),
-            self.waiting.eq(forward.active & ~self.words.valid),
-        ]
+        for name in forward_orders(self.params):
+            m.d.comb += getattr(datapath, f"forward_{name}").eq(getattr(forward, name))
+        for name in backward_orders(self.params):
+            m.d.comb += getattr(datapath, f"backward_{name}").eq(getattr(backward, name))
         self.add_word_fifo(m, forward.stored, backward.stored)
         self.share_partials(m, forward.partials, read_back)
-        scaled = self.add_banks(m, forward, backward, memory)
-        saturated = self.add_lanes(m, backward, memory, scaled)
-        m.submodules.engine_events = events = EngineEvents(self.params)
         m.d.comb += [
+            forward.granted.eq(backward.granted),
+            forward.sums.eq(datapath.sums),
+            datapath.signed_features.eq(self.settings.signed_features),
+            datapath.l2_shift.eq(self.settings.l2_shift),
+            datapath.deltas.eq(self.deltas.payload.delta),
+            datapath.host_group.eq(self.load.payload.group),
+            datapath.host_weights.eq(self.load.payload.weights),
             events.active.eq(forward.active),
             events.no_queue.eq(forward.no_queue),
             events.no_credit.eq(forward.no_credit),
             events.no_room.eq(~forward.stored.ready),
             events.no_word.eq(~self.words.valid),
             events.starved.eq(~self.deltas.valid & backward.stored.valid),
-            events.saturated.eq(backward.write & saturated.any()),
+            events.saturated.eq(datapath.saturated),
             self.events.eq(events.events),
+            self.finished.eq(backward.finished),
+            self.waiting.eq(forward.active & ~self.words.valid),
         ]
         return m
 
@@ -118,48 +116,3 @@ class Engine(Component):
             read_back.sums.valid.eq(sums.valid & read_back.busy),
             sums.ready.eq((self.partials.ready & ~read_back.busy) | read_back.sums.ready),
         ]
-
-    def add_banks(self, m: Module, forward, backward, memory) -> list:
-        """A bank per sample; returns their scaled deltas."""
-        scaled = []
-        for k in range(self.params.banks):
-            m.submodules[f"bank_{k}"] = bank = Bank(self.params)
-            m.d.comb += [
-                bank.signed_features.eq(self.config.signed_features),
-                bank.valid.eq(forward.valid),
-                bank.tag.eq(forward.tag),
-                bank.plane.eq(forward.planes[k]),
-                bank.weights.eq(memory.architectural),
-                forward.sums[k].eq(bank.partial),
-                bank.delta.eq(self.deltas.payload.delta[k]),
-                bank.next_plane.eq(backward.next_word),
-                bank.first_plane.eq(backward.position.first_plane),
-                bank.second_plane.eq(backward.position.second_plane),
-            ]
-            scaled.append(bank.scaled)
-        return scaled
-
-    def add_lanes(self, m: Module, backward, memory, scaled: list) -> Value:
-        """Gradient and update of each lane; returns which of them saturated."""
-        load = self.load.payload
-        saturated = []
-        for lane in range(self.params.lanes):
-            m.submodules[f"gradient_{lane}"] = gradient = GradientLane(self.params)
-            m.submodules[f"update_{lane}"] = update = UpdateLane(self.params)
-            group, place = divmod(lane, GROUP_LANES)
-            m.d.comb += [
-                gradient.valid.eq(backward.planes_valid),
-                gradient.first.eq(backward.planes_first),
-                gradient.planes.eq(Cat(plane[lane] for plane in backward.planes)),
-                gradient.scaled.as_value().eq(Cat(*scaled)),
-                update.l2_shift.eq(self.config.l2_shift),
-                update.decaying.eq(backward.decaying),
-                update.keep.eq(backward.keep),
-                update.weight.eq(memory.updated[lane]),
-                update.gradient.eq(gradient.gradient),
-                update.replace.eq(backward.replace & (load.group == group)),
-                update.host_weight.eq(load.weights[place]),
-                memory.result[lane].eq(update.result),
-            ]
-            saturated.append(update.saturated)
-        return Cat(*saturated)

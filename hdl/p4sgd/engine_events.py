@@ -12,8 +12,8 @@ class EngineEvents(Component):
 
     No room for partial activations, no credit for the chunk, no room in the word FIFO, no word;
     else the cycle took a word. The first three count as network stalls while the backward stage
-    is ``starved``: it has words but no deltas. ``saturated`` marks a chunk's write in which a
-    lane saturated. Combinational, but for the saturation, which comes a cycle later.
+    is ``starved``: it has words but no deltas. ``saturated`` marks a chunk update in which a
+    lane saturated. Combinational.
     """
 
     def __init__(self, params: EngineParams) -> None:
@@ -34,7 +34,7 @@ class EngineEvents(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         events = self.events
-        m.d.sync += events.model_saturation.eq(self.saturated)
+        m.d.comb += events.model_saturation.eq(self.saturated)
         with m.If(self.active):
             with m.If(self.no_queue):
                 m.d.comb += events.network_stall.eq(1)

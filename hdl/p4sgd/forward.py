@@ -1,5 +1,7 @@
 """The forward stage of an engine: when a word may start, and what comes out of the banks."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -15,6 +17,11 @@ from hdl.p4sgd.word_counter import WordCounter
 
 PARTIALS_DEPTH = 16  #: micro-batches between their last word and the adder of the worker
 PARTIALS_LATENCY = 1  #: cycles that they spend in their queue, at least
+
+
+def forward_orders(params: EngineParams) -> dict[str, Any]:
+    """What the stage tells the data path: the chunk to read, then its planes and their tag."""
+    return {"chunk": params.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
 
 
 class ForwardStage(Component):
@@ -39,15 +46,12 @@ class ForwardStage(Component):
         super().__init__(
             params,
             {
-                "config": In(params.config),
+                "settings": In(params.settings),
                 "start": In(1),
                 "words": In(stream.Signature(params.word)),
                 "stored": Out(stream.Signature(params.word)),
                 "granted": In(1),
-                "chunk": Out(params.chunk_bits),
-                "valid": Out(1),
-                "tag": Out(TAG),
-                "planes": Out(params.word),
+                **{name: Out(shape) for name, shape in forward_orders(params).items()},
                 "sums": In(signed_array(params.partial_bits, params.banks)),
                 "partials": Out(stream.Signature(params.partials)),
                 "probe": In(stream.Signature(params.probe)),
@@ -73,9 +77,9 @@ class ForwardStage(Component):
             self.stored.valid.eq(allowed & self.words.valid),
             self.stored.payload.eq(self.words.payload),
             start_word.eq(self.words.valid & self.words.ready),
-            counter.config.eq(self.config),
+            counter.settings.eq(self.settings),
             counter.step.eq(start_word),
-            schedule.config.eq(self.config),
+            schedule.settings.eq(self.settings),
             schedule.start.eq(self.start),
             schedule.step.eq(start_word & position.last_plane & position.last_chunk),
             self.active.eq(schedule.active),
@@ -87,7 +91,7 @@ class ForwardStage(Component):
         tag = Signal(TAG)
         m.d.comb += [
             tag.first_plane.eq(position.first_plane | probing),
-            tag.negative.eq(position.first_plane & self.config.signed_features & ~probing),
+            tag.negative.eq(position.first_plane & self.settings.signed_features & ~probing),
             tag.last_plane.eq(position.last_plane | probing),
             tag.first_chunk.eq(position.first_chunk | probing),
         ]
@@ -107,7 +111,7 @@ class ForwardStage(Component):
         spent = start_word & schedule.current.first & position.last_plane
         m.d.comb += self.no_credit.eq(schedule.current.first & (credits == 0))
         with m.If(self.start):
-            m.d.sync += credits.eq(self.config.chunks)
+            m.d.sync += credits.eq(self.settings.chunks)
         with m.Else():
             m.d.sync += credits.eq(credits + self.granted - spent)
 

@@ -6,10 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.loss_lane import SCALE_CYCLES, LossLane
-from hdl.p4sgd.params import LOSS_CONFIG, Loss, WorkerParams
+from hdl.p4sgd.params import LOSS_SETTINGS, Loss, WorkerParams
 from hdl.p4sgd.schedule import Schedule
 from hdl.p4sgd.sigmoid import Sigmoid
+
+DELTAS_DEPTH = 16  #: micro-batches in the lanes and behind them
+DELTAS_LATENCY = 1  #: cycles that they spend in their queue, at least
 
 
 class LossUnit(Component):
@@ -17,20 +21,24 @@ class LossUnit(Component):
 
     Takes a full activation and a label for every sample and gives the deltas, zero for samples
     that an epoch's last micro-batch lacks, with the schedule's marks: last of its mini-batch,
-    final of the run. ``saturations`` counts, in the cycle after the deltas' acceptance began,
-    the existing samples whose derivative or delta saturated.
+    final of the run. ``saturations`` counts the existing samples whose derivative or delta
+    saturated, in the cycle in which their micro-batch enters the queue of deltas.
 
-    Throughput: one micro-batch a cycle. Latency: ``LossLane.latency`` (or ``logistic_latency``).
-    A waiting ``deltas`` holds the pipeline.
+    Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles, :attr:`logistic_latency`
+    for the logistic loss. A micro-batch enters when the queue has room for it, so the lanes never
+    stall.
     """
+
+    latency = LossLane.latency + DELTAS_LATENCY
+    logistic_latency = LossLane.logistic_latency + DELTAS_LATENCY
 
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
         super().__init__(
             params,
             {
-                "config": In(engine.config),
-                "loss": In(LOSS_CONFIG),
+                "settings": In(engine.settings),
+                "loss": In(LOSS_SETTINGS),
                 "start": In(1),
                 "activations": In(stream.Signature(engine.activations)),
                 "labels": In(stream.Signature(engine.activations)),
@@ -41,56 +49,70 @@ class LossUnit(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        engine = self.params.engine
-        m.submodules.schedule = schedule = Schedule(engine)
-        advance = ~self.deltas.valid | self.deltas.ready
-        taken = self.activations.valid & self.labels.valid
+        m.submodules.schedule = schedule = Schedule(self.params.engine)
+        m.submodules.queue = queue = Fifo(
+            FifoParams(
+                width=self.params.engine.deltas.size, depth=DELTAS_DEPTH, style="distributed"
+            )
+        )
+        room = Signal(range(DELTAS_DEPTH + 1), init=DELTAS_DEPTH)
+        enters = Signal()
+        leaves = self.deltas.valid & self.deltas.ready
+        m.d.sync += room.eq(room + leaves - enters)
         m.d.comb += [
-            self.activations.ready.eq(advance & self.labels.valid),
-            self.labels.ready.eq(advance & self.activations.valid),
-            schedule.config.eq(self.config),
+            enters.eq(self.activations.valid & self.labels.valid & (room != 0)),
+            self.activations.ready.eq(self.labels.valid & (room != 0)),
+            self.labels.ready.eq(self.activations.valid & (room != 0)),
+            schedule.settings.eq(self.settings),
             schedule.start.eq(self.start),
-            schedule.step.eq(taken & advance),
+            schedule.step.eq(enters),
+            self.deltas.payload.as_value().eq(queue.o.payload),
+            self.deltas.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.deltas.ready),
         ]
-        valid, tag = self.follow(m, taken, schedule.current, advance)
+        valid, tag = self.follow(m, enters, schedule.current)
+        deltas = Signal(self.params.engine.deltas)
         m.d.comb += [
-            self.deltas.valid.eq(valid),
-            self.deltas.payload.last.eq(tag.last),
-            self.deltas.payload.final.eq(tag.final),
+            deltas.last.eq(tag.last),
+            deltas.final.eq(tag.final),
+            queue.i.payload.eq(deltas),
+            queue.i.valid.eq(valid),
         ]
-        derivative, delta = [], []
-        for k in range(engine.banks):
-            m.submodules[f"lane_{k}"] = lane = LossLane(self.params)
-            present = tag.present[k]
-            m.d.comb += [
-                lane.config.eq(self.loss),
-                lane.advance.eq(advance),
-                lane.activation.eq(self.activations.payload[k]),
-                lane.label.eq(self.labels.payload[k]),
-                self.deltas.payload.delta[k].eq(Mux(present, lane.delta, 0)),
-            ]
-            derivative.append(lane.derivative_saturated & present)
-            delta.append(lane.delta_saturated & present)
-        leaving = valid & self.deltas.ready
-        m.d.sync += [
-            self.saturations.derivative.eq(Mux(leaving, count_ones(derivative), 0)),
-            self.saturations.delta.eq(Mux(leaving, count_ones(delta), 0)),
-        ]
+        self.add_lanes(m, deltas.delta, tag.present, valid)
         return m
 
-    def follow(self, m: Module, taken, current, advance) -> tuple[Signal, Signal]:
+    def add_lanes(self, m: Module, deltas, present, valid) -> None:
+        """A lane per sample, and what saturated in them."""
+        derivative, delta = [], []
+        for k in range(self.params.engine.banks):
+            m.submodules[f"lane_{k}"] = lane = LossLane(self.params)
+            exists = valid & present[k]
+            m.d.comb += [
+                lane.settings.eq(self.loss),
+                lane.activation.eq(self.activations.payload[k]),
+                lane.label.eq(self.labels.payload[k]),
+                deltas[k].eq(Mux(present[k], lane.delta, 0)),
+            ]
+            derivative.append(lane.derivative_saturated & exists)
+            delta.append(lane.delta_saturated & exists)
+        m.d.comb += [
+            self.saturations.derivative.eq(count_ones(derivative)),
+            self.saturations.delta.eq(count_ones(delta)),
+        ]
+
+    def follow(self, m: Module, enters, current) -> tuple[Signal, Signal]:
         """The micro-batch's marks beside its deltas, on the way that its loss takes."""
-
-        def later(signal, cycles, name):
-            return delay(m, signal, cycles, name, enable=advance, reset_less="valid" not in name)
-
         is_logistic = self.loss.loss == Loss.LOGISTIC
-        valid, tag = later(taken, 1, "direct_valid"), later(current, 1, "direct_tag")
-        slow_valid = later(valid, Sigmoid.latency, "logistic_valid")
-        slow_tag = later(tag, Sigmoid.latency, "logistic_tag")
-        chosen_tag = Signal(current.shape())
-        m.d.comb += chosen_tag.eq(Mux(is_logistic, slow_tag, tag))
+        valid = delay(m, enters, 1, "direct_valid", reset_less=False)
+        tag = delay(m, current, 1, "direct_tag")
+        slow_valid = delay(m, valid, Sigmoid.latency, "logistic_valid", reset_less=False)
+        slow_tag = delay(m, tag, Sigmoid.latency, "logistic_tag")
+        chosen_valid, chosen_tag = Signal(), Signal(current.shape())
+        m.d.comb += [
+            chosen_valid.eq(Mux(is_logistic, slow_valid, valid)),
+            chosen_tag.eq(Mux(is_logistic, slow_tag, tag)),
+        ]
         return (
-            later(Mux(is_logistic, slow_valid, valid), SCALE_CYCLES, "scaled_valid"),
-            later(chosen_tag, SCALE_CYCLES, "scaled_tag"),
+            delay(m, chosen_valid, SCALE_CYCLES, "scaled_valid", reset_less=False),
+            delay(m, chosen_tag, SCALE_CYCLES, "scaled_tag"),
         )

@@ -134,7 +134,7 @@ class EngineParams:
         return data.ArrayLayout(signed(self.weight_bits), self.banks)
 
     @property
-    def config(self) -> data.StructLayout:
+    def settings(self) -> data.StructLayout:
         """What the host sets for a run; it holds still while the engine works."""
         return data.StructLayout(
             {
@@ -254,7 +254,7 @@ class Loss(enum.Enum, shape=2):
     HINGE = 2
 
 
-LOSS_CONFIG = data.StructLayout(
+LOSS_SETTINGS = data.StructLayout(
     {
         "loss": Loss,
         "mantissa": signed(18),  # step = mantissa * 2^-exponent

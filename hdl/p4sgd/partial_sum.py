@@ -33,7 +33,7 @@ class PartialSum(Component):
         super().__init__(
             params,
             {
-                "config": In(engine.config),
+                "settings": In(engine.settings),
                 "partials": In(stream.Signature(engine.partials)).array(params.engines),
                 "activations": Out(stream.Signature(engine.activations)),
                 "saturations": Out(4),
@@ -51,7 +51,7 @@ class PartialSum(Component):
         with m.If(advance):
             m.d.sync += valid.eq((valid << 1) | everyone)
 
-        shift = self.config.bits - self.config.signed_features
+        shift = self.settings.bits - self.settings.signed_features
         overflows = []
         for k in range(self.params.engine.banks):
             total = self.add_engines(m, [p.payload[k] for p in self.partials], advance, k)

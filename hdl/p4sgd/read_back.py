@@ -42,8 +42,8 @@ class ReadBack(Component):
             kept = Signal(params.banks * params.weight_bits, name=f"kept_{earlier}")
             with m.If(self.sums.valid & (step == earlier)):
                 m.d.sync += kept.eq(Cat(*fresh))
-            at = earlier * params.banks
-            weights = weights[:at] + [kept.word_select(b, params.weight_bits) for b in range(params.banks)] + fresh
+            stored = [kept.word_select(b, params.weight_bits) for b in range(params.banks)]
+            weights = weights[: -params.banks] + stored + fresh
         m.d.comb += [
             self.busy.eq(asked),
             self.probe.valid.eq(self.peek.valid & ~asked),
@@ -53,7 +53,7 @@ class ReadBack(Component):
             self.peeked.payload.as_value().eq(Cat(*weights[:GROUP_LANES])),
             self.peeked.valid.eq(asked & self.sums.valid & last),
             self.sums.ready.eq(asked & (self.peeked.ready | ~last)),
-            self.peek.ready.eq(self.peeked.valid & self.peeked.ready),
+            self.peek.ready.eq(self.probe.ready & ~asked & last),
         ]
         with m.If(self.probe.valid & self.probe.ready):
             m.d.sync += asked.eq(1)

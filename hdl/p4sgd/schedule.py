@@ -19,7 +19,7 @@ class Schedule(Component):
         super().__init__(
             params,
             {
-                "config": In(params.config),
+                "settings": In(params.settings),
                 "start": In(1),
                 "step": In(1),
                 "active": Out(1),
@@ -29,18 +29,18 @@ class Schedule(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        config, current = self.config, self.current
-        in_batch = Signal.like(config.batch_micro_batches)
-        in_epoch = Signal.like(config.epoch_micro_batches)
-        epoch = Signal.like(config.epochs)
+        settings, current = self.settings, self.current
+        in_batch = Signal.like(settings.batch_micro_batches)
+        in_epoch = Signal.like(settings.epoch_micro_batches)
+        epoch = Signal.like(settings.epochs)
 
-        ends_epoch = in_epoch == config.epoch_micro_batches - 1
+        ends_epoch = in_epoch == settings.epoch_micro_batches - 1
         all_present = (1 << self.params.banks) - 1
-        tail_present = ~(all_present << config.tail_samples)
+        tail_present = ~(all_present << settings.tail_samples)
         m.d.comb += [
             current.first.eq(in_batch == 0),
-            current.last.eq((in_batch == config.batch_micro_batches - 1) | ends_epoch),
-            current.final.eq(ends_epoch & (epoch == config.epochs - 1)),
+            current.last.eq((in_batch == settings.batch_micro_batches - 1) | ends_epoch),
+            current.final.eq(ends_epoch & (epoch == settings.epochs - 1)),
             current.present.eq(all_present),
         ]
         with m.If(ends_epoch):

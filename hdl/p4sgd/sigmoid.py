@@ -30,8 +30,7 @@ class Sigmoid(Component):
     The table's chord lies below the curve by at most ``h^2 / 8 * max|f''| = 2^-10 / 8 * 0.0963 =
     1.18e-5``; rounding adds a unit of the last place for the table and half a one for the result.
 
-    Throughput: one value per cycle with ``advance`` high; without it everything holds.
-    Latency: :attr:`latency` such cycles.
+    Throughput: one value a cycle, never stalls. Latency: :attr:`latency` cycles.
     """
 
     latency = 4
@@ -41,7 +40,6 @@ class Sigmoid(Component):
         super().__init__(
             params,
             {
-                "advance": In(1),
                 "x": In(signed(engine.weight_bits)),
                 "value": Out(unsigned(engine.fraction_bits + 1)),
                 "mirrored": Out(1),
@@ -65,23 +63,21 @@ class Sigmoid(Component):
         magnitude = Signal(unsigned(self.params.engine.weight_bits), reset_less=True)
         negative = Signal(reset_less=True)
         product = Signal(unsigned(offset_bits + rise_bits), reset_less=True)
-        offset = delay(m, magnitude[:offset_bits], 1, "offset", enable=self.advance)
+        offset = delay(m, magnitude[:offset_bits], 1, "offset")
         beyond = magnitude[offset_bits + index_bits :].any()
-        beyond = delay(m, beyond, 2, "beyond", enable=self.advance)
+        beyond = delay(m, beyond, 2, "beyond")
         m.d.comb += [
             entry.addr.eq(magnitude[offset_bits : offset_bits + index_bits]),
-            entry.en.eq(self.advance),
-            self.mirrored.eq(delay(m, negative, 3, "negative", enable=self.advance)),
+            self.mirrored.eq(delay(m, negative, 3, "negative")),
         ]
         low, rise = entry.data[: fraction_bits + 1], entry.data[fraction_bits + 1 :]
-        base = delay(m, low, 1, "base", enable=self.advance)
+        base = delay(m, low, 1, "base")
         half = C(1 << (offset_bits - 1), offset_bits)
         interpolated = (Cat(half, base) + product)[offset_bits:]
-        with m.If(self.advance):
-            m.d.sync += [
-                magnitude.eq(Mux(self.x < 0, -self.x, self.x)),
-                negative.eq(self.x < 0),
-                product.eq(rise * offset),
-                self.value.eq(Mux(beyond, 1 << fraction_bits, interpolated)),
-            ]
+        m.d.sync += [
+            magnitude.eq(Mux(self.x < 0, -self.x, self.x)),
+            negative.eq(self.x < 0),
+            product.eq(rise * offset),
+            self.value.eq(Mux(beyond, 1 << fraction_bits, interpolated)),
+        ]
         return m

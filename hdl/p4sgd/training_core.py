@@ -10,7 +10,7 @@ from hdl.p4sgd.counters import EVENTS
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.loss_unit import LossUnit
 from hdl.p4sgd.network_join import NetworkJoin
-from hdl.p4sgd.params import LOSS_CONFIG, WorkerParams
+from hdl.p4sgd.params import LOSS_SETTINGS, WorkerParams
 from hdl.p4sgd.partial_sum import PartialSum
 
 
@@ -19,7 +19,7 @@ class TrainingCore(Component):
 
     Every engine takes its own ``words``; their sums meet in the adder of partial activations,
     go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
-    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``config``, ``loss``
+    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``settings``, ``loss``
     and ``join`` say; ``finished`` is high when every engine has ended it.
 
     ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
@@ -32,8 +32,8 @@ class TrainingCore(Component):
         super().__init__(
             params,
             {
-                "config": In(engine.config),
-                "loss": In(LOSS_CONFIG),
+                "settings": In(engine.settings),
+                "loss": In(LOSS_SETTINGS),
                 "join": In(1),
                 "begin": In(1),
                 "words": In(stream.Signature(engine.word)).array(params.engines),
@@ -65,9 +65,9 @@ class TrainingCore(Component):
         connect(m, join.activations, loss.activations)
         connect(m, flipped(self.labels), loss.labels)
         m.d.comb += [
-            partial_sum.config.eq(self.config),
+            partial_sum.settings.eq(self.settings),
             join.join.eq(self.join),
-            loss.config.eq(self.config),
+            loss.settings.eq(self.settings),
             loss.loss.eq(self.loss),
             loss.start.eq(self.begin),
             fork.i.payload.eq(loss.deltas.payload.as_value()),
@@ -89,7 +89,7 @@ class TrainingCore(Component):
             connect(m, engine.peeked, flipped(self.peeked[e]))
             connect(m, engine.partials, partial_sum.partials[e])
             m.d.comb += [
-                engine.config.eq(self.config),
+                engine.settings.eq(self.settings),
                 engine.start.eq(self.begin),
                 engine.deltas.payload.as_value().eq(fork.o[e].payload),
                 engine.deltas.valid.eq(fork.o[e].valid),

@@ -16,7 +16,7 @@ class WordCounter(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {"config": In(params.config), "step": In(1), "position": Out(params.position)},
+            {"settings": In(params.settings), "step": In(1), "position": Out(params.position)},
         )
 
     def elaborate(self, platform) -> Module:
@@ -25,8 +25,8 @@ class WordCounter(Component):
         plane = Signal(params.bits_bits)
         chunk = Signal(params.chunk_bits)
         first_plane, first_chunk = plane == 0, chunk == 0
-        last_plane = plane == self.config.bits - 1
-        last_chunk = chunk == self.config.chunks - 1
+        last_plane = plane == self.settings.bits - 1
+        last_chunk = chunk == self.settings.chunks - 1
         m.d.comb += [
             self.position.first_plane.eq(first_plane),
             self.position.second_plane.eq(plane == 1),

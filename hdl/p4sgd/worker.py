@@ -13,7 +13,7 @@ from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.label_reader import LabelReader
 from hdl.p4sgd.model_address import model_bus
 from hdl.p4sgd.model_port import ModelPort
-from hdl.p4sgd.params import LOSS_CONFIG, PORT_BITS, WorkerParams
+from hdl.p4sgd.params import LOSS_SETTINGS, PORT_BITS, WorkerParams
 from hdl.p4sgd.registers import constants, worker_registers
 from hdl.p4sgd.training_core import TrainingCore
 
@@ -26,7 +26,8 @@ class Worker(Component):
     ``s_axil`` (:mod:`hdl.p4sgd.registers`) and loads and reads weights through ``s_axi_model``
     (:class:`ModelPort`) while no run is in progress. ``partial`` sends the rounded partial
     activations of each micro-batch to the network and ``full`` takes the full ones, in the same
-    order; with the ``join`` setting the two are joined inside, for a single worker.
+    order; with the ``join`` setting the two are joined inside, for a single worker. ``busy`` is
+    the state's field as a wire, for an interrupt.
 
     Throughput: a word per engine and cycle. A mini-batch takes ``(B / K) C s + T`` cycles, with
     ``T`` from its last word in to the next mini-batch's first; :attr:`latencies` has its parts.
@@ -55,6 +56,7 @@ class Worker(Component):
                 "m_axi_labels": Out(port),
                 "partial": Out(stream.Signature(engine.activations)),
                 "full": In(stream.Signature(engine.activations)),
+                "busy": Out(1),
             },
         )
 
@@ -82,12 +84,12 @@ class Worker(Component):
             m.d.comb += counters.engine_events[e].eq(core.engine_events[e])
 
         settings = registers.control
-        m.d.comb += [core.config[name].eq(settings[name]) for name in params.engine.config.members]
-        m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_CONFIG.members]
+        m.d.comb += [core.settings[name].eq(settings[name]) for name in params.engine.settings.members]
+        m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_SETTINGS.members]
         m.d.comb += [
             core.join.eq(settings.join),
             core.begin.eq(control.begin),
-            control.config.eq(core.config),
+            control.settings.eq(core.settings),
             control.loss.eq(core.loss),
             control.start.eq(settings.start),
             control.soft_reset.eq(settings.soft_reset),
@@ -99,7 +101,7 @@ class Worker(Component):
             labels.plan.payload.epochs.eq(settings.epochs),
             labels.micro_batches.eq(settings.epoch_micro_batches),
             labels.halt.eq(control.halt),
-            model_port.allow.eq(~control.busy),
+            model_port.allow.eq(control.idle),
             counters.clear.eq(settings.clear_counters),
             counters.running.eq(control.running),
             counters.events.eq(core.events),
@@ -155,6 +157,7 @@ class Worker(Component):
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
         m.d.comb += [status[name].eq(counters.counts[name]) for name in COUNTERS]
         m.d.comb += [
+            self.busy.eq(control.busy),
             status.busy.eq(control.busy),
             status.done.eq(control.done),
             status.failed.eq(control.failed),

@@ -5,12 +5,14 @@ import random
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cocotb
 import pytest
 from amaranth.hdl import Module, signed
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
+from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from sim import streams
@@ -66,6 +68,25 @@ class LeakyRegister(StreamRegister):
         return m
 
 
+class StreamChain(StreamRegister):
+    """Three registers in a row."""
+
+    def elaborate(self, platform):
+        m = Module()
+        registers = [StreamRegister(self.params) for _ in range(3)]
+        for index, (before, after) in enumerate(pairwise([None, *registers, None])):
+            if after is not None:
+                m.submodules[f"stage_{index}"] = after
+            here = self.i if before is None else before.o
+            there = self.o if after is None else after.i
+            m.d.comb += [
+                there.payload.eq(here.payload),
+                there.valid.eq(here.valid),
+                here.ready.eq(there.ready),
+            ]
+        return m
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def passes_beats_on(dut, stalls):
@@ -80,7 +101,7 @@ async def passes_beats_on(dut, stalls):
     sent = await sending
     assert received == beats
     if stalls.none:
-        assert taken[0] - sent[0] == StreamRegister.latency
+        assert taken[0] - sent[0] == int(os.environ.get("LATENCY", StreamRegister.latency))
         assert taken == list(range(taken[0], taken[0] + len(beats)))
 
 
@@ -95,6 +116,14 @@ def test_stream_register(number_bits):
 async def draws_and_fails(dut):
     await streams.start(dut)
     raise AssertionError(f"drew {random.getrandbits(64)}")
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def sees_inside(dut):
+    await streams.start(dut)
+    await streams.send(dut, "i", [{"number": -1, "last": 1}])
+    await RisingEdge(dut.clk)
+    assert dut.stage_1.i_valid.value == 1
 
 
 @pytest.fixture
@@ -197,6 +226,34 @@ def test_killed_build_leaves_nothing_finished(fresh_cache, monkeypatch):
             build(emission_of(StreamRegister(RegisterParams())))
     done = build(emission_of(StreamRegister(RegisterParams())))
     assert sorted(path.name for path in done.folder.iterdir()) == ["design.v", "simulation"]
+
+
+def test_block_translated_once_behaves_the_same():
+    simulate(
+        StreamChain(RegisterParams()),
+        __name__,
+        test_filter="passes_beats_on",
+        hier_blocks=["stream_register_8"],
+        optimise=True,
+        env={"LATENCY": "3"},
+    )
+
+
+def test_all_signals_are_visible_on_request():
+    chain = StreamChain(RegisterParams())
+    simulate(chain, __name__, test_filter="sees_inside", all_signals=True)
+
+
+def test_coverage_is_written(tmp_path):
+    simulate(
+        StreamChain(RegisterParams()),
+        __name__,
+        test_filter="passes_beats_on",
+        coverage=True,
+        env={"LATENCY": "3"},
+        folder=tmp_path,
+    )
+    assert (tmp_path / "coverage.dat").stat().st_size
 
 
 def test_a_warning_stops_the_build(fresh_cache, tmp_path):

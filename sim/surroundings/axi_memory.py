@@ -1,0 +1,165 @@
+"""A memory behind an AXI4 read port, inside the simulated design: the HBM of a simulation."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.axi import AxiReadSignature, Response
+from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+
+MEMORY_ARRAY = Path(__file__).with_name("memory_array.sv")  #: a source of every such simulation
+OUTSTANDING = 64  #: bursts taken and not yet begun
+TIME_BITS = 32
+
+
+def memory_file(index: int, path: Path) -> str:
+    """The argument that fills memory ``index`` with the bytes of ``path``."""
+    return f"+memory_{index}={path}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxiMemoryParams:
+    """Sizes of the port."""
+
+    address_bits: int = 28  #: byte address; at most 2**31 beats
+    data_bits: int = 256  #: of a beat, a power of two, 16..1024
+
+    def __post_init__(self) -> None:
+        if self.bus.index_bits > 31:
+            raise ValueError(
+                f"address_bits must be at most {31 + self.bus.offset_bits}: {self.address_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """All sizes."""
+        return f"{self.data_bits}_a{self.address_bits}"
+
+    @property
+    def bus(self) -> BurstBeatsParams:
+        """The port as its beats are counted."""
+        return BurstBeatsParams(address_bits=self.address_bits, data_bits=self.data_bits, id_bits=0)
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """What a simulation can change without being built again."""
+        return data.StructLayout(
+            {
+                "latency": 10,  # cycles from AR to the first beat; 0..3 are all 3
+                "ar_stall": 8,  # chance in 256, every cycle, that AR is not taken
+                "r_stall": 8,  # chance in 256, every cycle, that no beat is fetched
+                "seed": 32,  # of these chances; read after reset, mixed with index
+                "fail": 1,  # answer SLVERR for
+                "fail_beat": self.bus.index_bits,  # this beat of memory
+            }
+        )
+
+
+class AxiMemory(Component):
+    """Answers bursts from the file that ``memory_file(index, ...)`` names, in order.
+
+    ``index`` must be constant. Beats beyond the file read as zero; ``missing`` counts them. Only
+    full-width INCR bursts are legal: others answer SLVERR, as does the beat that fails.
+
+    Latency: ``settings.latency`` cycles from AR to the burst's first beat, at least
+    ``least_latency``; more while earlier beats or stalls hold it up. Throughput: without stalls
+    one beat a cycle, at any latency that 64 bursts cover. Full: AR waits.
+    """
+
+    least_latency = 3
+
+    def __init__(self, params: AxiMemoryParams) -> None:
+        super().__init__(
+            params,
+            {
+                "axi": In(
+                    AxiReadSignature(address_bits=params.address_bits, data_bits=params.data_bits)
+                ),
+                "index": In(8),
+                "settings": In(params.settings),
+                "missing": Out(32),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.walker = walker = BurstBeats(self.params.bus)
+        chances = self.chances(m)
+        self.take_bursts(m, walker, chances[:8])
+        self.answer_beats(m, walker, chances[16:24])
+        return m
+
+    def chances(self, m: Module) -> Signal:
+        """A random number every cycle (xorshift of Marsaglia, 2003)."""
+        state = Signal(32)
+        start = self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))
+        step: Value = state
+        for shift in (13, -17, 5):
+            moved = step << shift if shift > 0 else step >> -shift
+            step = (step ^ moved)[:32]
+        m.d.sync += state.eq(Mux(state == 0, start | 1, step))
+        return state
+
+    def take_bursts(self, m: Module, walker: BurstBeats, chance: Value) -> None:
+        """AR into a queue, from there to the walker when the time has come."""
+        axi, settings = self.axi, self.settings
+        waiting_layout = data.StructLayout({"burst": self.params.bus.burst, "since": TIME_BITS})
+        m.submodules.queue = queue = Fifo(
+            FifoParams(width=waiting_layout.size, depth=OUTSTANDING, style="distributed")
+        )
+        taken, waiting = Signal(waiting_layout), Signal(waiting_layout)
+        now, ripe = Signal(TIME_BITS), Signal()
+        m.d.sync += now.eq(now + 1)
+        m.d.comb += [
+            taken.since.eq(now),
+            taken.burst.addr.eq(axi.araddr),
+            taken.burst.len.eq(axi.arlen),
+            taken.burst.size.eq(axi.arsize),
+            taken.burst.burst.eq(axi.arburst),
+            queue.i.payload.eq(taken),
+            queue.i.valid.eq(axi.arvalid & axi.arready),
+            axi.arready.eq(queue.i.ready & (chance >= settings.ar_stall)),
+            waiting.eq(queue.o.payload),
+            ripe.eq(
+                (now - waiting.since)[:TIME_BITS] + (self.least_latency - 1) >= settings.latency
+            ),
+            walker.bursts.payload.eq(waiting.burst),
+            walker.bursts.valid.eq(queue.o.valid & ripe),
+            queue.o.ready.eq(walker.bursts.ready & ripe),
+        ]
+
+    def answer_beats(self, m: Module, walker: BurstBeats, chance: Value) -> None:
+        """Fetch a beat and hold it on R until the master takes it."""
+        axi, beat = self.axi, walker.beats.payload
+        fetch, missing = Signal(), Signal()
+        failing = self.settings.fail & (beat.index == self.settings.fail_beat)
+        m.submodules.array = Instance(
+            "memory_array",
+            p_WIDTH=self.params.data_bits,
+            p_ADDRESS_BITS=self.params.bus.index_bits,
+            i_clk=ClockSignal(),
+            i_index=self.index,
+            i_enable=fetch,
+            i_address=beat.index,
+            o_data=axi.rdata,
+            o_missing=missing,
+        )
+        m.d.comb += [
+            walker.beats.ready.eq((~axi.rvalid | axi.rready) & (chance >= self.settings.r_stall)),
+            fetch.eq(walker.beats.valid & walker.beats.ready),
+        ]
+        with m.If(axi.rready):
+            m.d.sync += axi.rvalid.eq(0)
+            with m.If(axi.rvalid & missing):
+                m.d.sync += self.missing.eq(self.missing + 1)
+        with m.If(fetch):
+            m.d.sync += [
+                axi.rvalid.eq(1),
+                axi.rlast.eq(beat.last),
+                axi.rresp.eq(Mux(beat.plain & ~failing, Response.OKAY, Response.SLVERR)),
+            ]

@@ -1,0 +1,196 @@
+"""A training run: from a data set to memory images and settings, and back to original units."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hdl.p4sgd.params import Loss as HardwareLoss
+from hdl.p4sgd.params import WorkerParams
+from sim.golden import float_sgd
+from sim.golden.arithmetic import Step
+from sim.golden.p4sgd import Loss, Parts, Saturations, Training
+from sim.golden.p4sgd import epoch as golden_epoch
+from sim.workloads.datasets import DataSet
+from sim.workloads.layout import BEAT_BYTES, Geometry, hbm_images
+from sim.workloads.quantise import Quantiser, to_fixed, truncate
+
+
+class DoesNotFit(ValueError):
+    """The data do not fit the hardware; the text gives the numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a user chooses of a training run."""
+
+    loss: Loss = Loss.LOGISTIC
+    bits: int = 4  #: s, precision that is read
+    stored_bits: int | None = None  #: precision in memory, s unless given
+    batch: int = 64  #: B
+    eta: float = 1.0  #: learning rate
+    epochs: int = 30
+    l2_shift: int = 0  #: r of the L2 term, 0 for none
+    per_feature: bool = True  #: a scale for each feature, or one for all
+
+
+class TrainingRun:
+    """A data set made ready for a worker: what its memories hold and how it is set.
+
+    Raises :class:`DoesNotFit` where the hardware cannot hold the data, ``ValueError`` for options
+    that are illegal for any hardware.
+    """
+
+    def __init__(self, data: DataSet, params: WorkerParams, options: Options) -> None:
+        self.data, self.params, self.options = data, params, options
+        engine = params.engine
+        stored = options.stored_bits or options.bits
+        if not 1 <= options.bits <= engine.max_bits:
+            raise DoesNotFit(
+                f"bits must be from 1 to {engine.max_bits}, what the hardware is built for:"
+                f" {options.bits}"
+            )
+        if not options.bits <= stored <= 8:
+            raise ValueError(f"stored bits must be from {options.bits} (the bits) to 8: {stored}")
+        if options.epochs < 1:
+            raise ValueError(f"epochs must be at least 1: {options.epochs}")
+        if options.l2_shift and not engine.l2:
+            raise DoesNotFit("the hardware has no L2 term: build it with --set l2=true")
+        self.stored_bits = stored
+        self.quantiser = Quantiser.fit(data.features, stored, per_feature=options.per_feature)
+        self.stored_codes = self.quantiser.encode(data.features)
+        self.codes = truncate(self.stored_codes, stored, options.bits)
+        self.labels = to_fixed(data.labels, engine.fraction_bits)
+        self.geometry = Geometry(engines=params.engines, banks=engine.banks, lanes=engine.lanes)
+        self.training = Training(
+            loss=options.loss,
+            bits=options.bits,
+            signed=self.quantiser.signed,
+            batch=options.batch,
+            banks=engine.banks,
+            step=Step.of(options.eta / options.batch),
+            l2_shift=options.l2_shift,
+            fraction_bits=engine.fraction_bits,
+        )
+        self.check_fit()
+
+    @property
+    def samples(self) -> int:
+        """Samples of an epoch."""
+        return len(self.codes)
+
+    @property
+    def features(self) -> int:
+        """D."""
+        return self.codes.shape[1]
+
+    @property
+    def chunks(self) -> int:
+        """C, chunks of each engine."""
+        return self.geometry.chunks(self.features)
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of an epoch."""
+        return self.geometry.micro_batches(self.samples)
+
+    def check_fit(self) -> None:
+        """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
+        engine, options = self.params.engine, self.options
+        if self.chunks > engine.chunks:
+            capacity = self.params.engines * engine.chunks * engine.lanes
+            raise DoesNotFit(
+                f"{self.features} features need {self.chunks} chunks an engine, the model memory"
+                f" holds {engine.chunks}: at most {capacity} features; more engines, lanes or"
+                f" chunks help"
+            )
+        words = self.chunks * options.bits
+        if words > engine.fifo_words:
+            raise DoesNotFit(
+                f"a micro-batch of {self.chunks} chunks x {options.bits} bits = {words} words"
+                f" does not fit the word FIFO of {engine.fifo_words} words; fewer bits, more"
+                f" engines or more fifo_words help"
+            )
+        if options.batch // engine.banks >= 1 << 16:
+            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {options.batch}")
+        size = self.micro_batches * self.chunks * self.stored_bits * BEAT_BYTES
+        if size > 1 << self.params.address_bits:
+            raise DoesNotFit(
+                f"the data need {size} bytes on each memory port, which has"
+                f" {1 << self.params.address_bits}; more engines help"
+            )
+
+    @cached_property
+    def images(self) -> list[bytes]:
+        """What each memory holds: the word ports in order, then the labels."""
+        images = hbm_images(self.stored_codes, self.labels, self.stored_bits, self.geometry)
+        return [port for engine in images.words for port in engine] + [images.labels]
+
+    def settings(self, epochs: int) -> dict[str, int]:
+        """The worker's registers for a run of ``epochs`` epochs."""
+        chunk_count = self.micro_batches * self.chunks
+        whole = self.stored_bits == self.options.bits
+        step = self.training.step
+        loss = {
+            Loss.LINEAR: HardwareLoss.LINEAR,
+            Loss.LOGISTIC: HardwareLoss.LOGISTIC,
+            Loss.HINGE: HardwareLoss.HINGE,
+        }[self.options.loss]
+        return {
+            "bits": self.options.bits,
+            "signed_features": int(self.quantiser.signed),
+            "chunks": self.chunks,
+            "loss": loss.value,
+            "l2_shift": self.options.l2_shift,
+            "join": 1,
+            "mantissa": step.mantissa,
+            "exponent": step.exponent,
+            "batch_micro_batches": self.options.batch // self.params.engine.banks,
+            "tail_samples": (self.samples - 1) % self.params.engine.banks + 1,
+            "epoch_micro_batches": self.micro_batches,
+            "epochs": epochs,
+            "word_address": 0,
+            "word_beats": chunk_count * self.stored_bits if whole else self.options.bits,
+            "word_stride": self.stored_bits,
+            "word_runs": 1 if whole else chunk_count,
+            "label_address": 0,
+            "label_beats": -(-self.micro_batches * self.params.engine.banks // 8),
+        }
+
+    def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:
+        """One epoch of the golden model on weights [D]."""
+        parts = Parts(
+            self.geometry.worker_of(self.features), self.geometry.group_of(self.features)
+        )
+        return golden_epoch(self.codes, self.labels, weights, self.training, parts)
+
+    @cached_property
+    def scaled(self) -> NDArray[np.float64]:
+        """The features as float64 SGD sees them: scaled, not quantised."""
+        return self.quantiser.scaled(self.data.features)
+
+    def float_epoch(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One epoch of float64 mini-batch SGD on weights [D] of the scaled features."""
+        return float_sgd.epoch(
+            self.scaled,
+            self.data.labels,
+            weights,
+            loss=self.options.loss,
+            batch=self.options.batch,
+            step=self.options.eta / self.options.batch,
+            l2_shift=self.options.l2_shift,
+        )
+
+    def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
+        """Loss and accuracy of weights in original units on the data set as it came."""
+        return float_sgd.evaluate(
+            self.options.loss, self.data.features, self.data.labels, original
+        )
+
+    def ideal_cycles(self, turnaround: int) -> int:
+        """Cycles of an epoch by the formula: ``(B/K) C s + T`` per mini-batch and ``C s`` once."""
+        pace = self.chunks * self.options.bits
+        each = max(pace, 6)
+        batches = -(-self.samples // self.options.batch)
+        return self.micro_batches * each + batches * turnaround + pace

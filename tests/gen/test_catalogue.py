@@ -1,0 +1,83 @@
+"""Every design and preset: it emits, lints, and has the ports that were reviewed."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyslang.driver import Driver
+
+from gen.catalogue import DESIGNS
+from gen.emit import emit
+from gen.manifest import port_list
+from gen.settings import make_params
+from sim.verilator import lint
+from tests.gen.sample import Pair, PairParams
+
+PORTS = Path(__file__).parent / "ports"
+CASES = [(design, preset) for design in DESIGNS.values() for preset in design.presets]
+
+ACCEPTED = {
+    "SignConversion",  # Yosys gives a slice of a vector no sign; the bits are the same
+    "ArithOpMismatch",  # the same, where both operands are as wide as the result
+    "CaseDefault",  # Amaranth gives every signal its value ahead of a case
+}
+
+
+@cache
+def emission_of(name, preset):
+    design = DESIGNS[name]
+    params = make_params(design.params_class, design.settings_of(preset))
+    return emit(design.make(params))
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0].name}-{case[1]}")
+def emission(request):
+    design, preset = request.param
+    return emission_of(design.name, preset)
+
+
+def test_verilator_accepts(emission):
+    lint(emission)
+
+
+def slang_findings(emission, tmp_path):
+    for name, module in emission.modules.items():
+        (tmp_path / f"{name}.v").write_text(module.verilog)
+    driver = Driver()
+    driver.addStandardArgs()
+    files = " ".join(f'"{tmp_path}/{name}.v"' for name in emission.modules)
+    assert driver.parseCommandLine(f"slang --top {emission.top.name} {files}")
+    assert driver.processOptions()
+    assert driver.parseAllSources()
+    diagnostics = driver.createCompilation().getAllDiagnostics()
+    return {str(d.code).removeprefix("DiagCode(").removesuffix(")") for d in diagnostics}
+
+
+def test_slang_accepts(emission, tmp_path):
+    assert slang_findings(emission, tmp_path) <= ACCEPTED
+
+
+def test_slang_would_complain(tmp_path):
+    emission = emit(Pair(PairParams()))
+    module = emission.modules["leaf_4"]
+    module.verilog = module.verilog.replace("input [3:0] a;", "")
+    assert slang_findings(emission, tmp_path) - ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("design", "preset"), CASES, ids=lambda value: getattr(value, "name", value)
+)
+def test_ports_are_as_reviewed(design, preset, request):
+    ports = port_list(emission_of(design.name, preset))
+    path = PORTS / f"{design.name}-{preset}.txt"
+    if request.config.getoption("--update-ports"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(ports)
+    assert path.read_text() == ports, "if this change is meant: pytest --update-ports"
+
+
+def test_presets_differ_from_each_other():
+    for design in DESIGNS.values():
+        made = [make_params(design.params_class, s) for s in design.presets.values()]
+        assert len(set(made)) == len(made)
+        assert design.preset in design.presets

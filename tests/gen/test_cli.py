@@ -1,0 +1,161 @@
+"""The command as a user calls it: what it writes, and what it says to mistakes."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+ENGINE = ("generate", "p4sgd-engine", "--preset", "tiny")
+
+
+def ingather(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "gen", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"},
+        timeout=300,
+    )
+
+
+def tree(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generated") / "out put"
+    result = ingather(*ENGINE, "--set", "fraction_bits=20", "-o", folder)
+    assert result.returncode == 0, result.stderr
+    assert str(folder) in result.stdout
+    return folder
+
+
+def test_files_and_manifest_agree(generated):
+    files = tree(generated)
+    manifest = json.loads(files.pop("manifest.json"))
+    assert manifest["parameters"]["fraction_bits"] == 20
+    assert manifest["parameters"]["lanes"] == 32
+    assert manifest["settings"] == {"fraction_bits": "20"}
+    assert {n: hashlib.sha256(t).hexdigest() for n, t in files.items()} == manifest["files"]
+    modules = {m["name"]: m for m in manifest["modules"]}
+    assert modules[manifest["top"]]["instances"] == 1
+    assert {m["file"] for m in modules.values()} == {n for n in files if n.startswith("rtl/")}
+    for module in modules.values():
+        assert files[module["file"]].decode().count("\nendmodule") == 1
+        assert manifest["files"][module["file"]] == module["sha256"]
+    assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
+
+
+def test_file_list_has_children_before_parents(generated):
+    listed = (generated / "filelist.f").read_text().split()
+    seen = set()
+    names = [name.removeprefix("rtl/").removesuffix(".v") for name in listed]
+    for name in names:
+        text = (generated / f"rtl/{name}.v").read_text()
+        placed = {other for other in names if f"\n  {other} " in text}
+        assert placed <= seen
+        seen.add(name)
+
+
+def test_second_run_is_byte_identical(generated, tmp_path):
+    before = tree(generated)
+    result = ingather(*ENGINE, "--set", "fraction_bits=20", "-o", generated)
+    assert result.returncode == 0
+    assert tree(generated) == before
+    assert [path.name for path in generated.parent.iterdir()] == [generated.name]
+
+
+def test_list_is_fast_and_one_line_each():
+    start = time.monotonic()
+    result = ingather("list", "--params")
+    assert time.monotonic() - start < 3
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("p4sgd-worker") for line in lines)
+    assert any(line.startswith("  tiny") and "lanes=32" in line for line in lines)
+    assert any("--set banks=8" in line and "1..8" in line for line in lines)
+
+
+@pytest.mark.parametrize("command", ["list", "generate", "doctor"])
+def test_help_has_an_example(command):
+    result = ingather(command, "--help")
+    assert result.returncode == 0
+    assert f"Example: ingather {command}" in result.stdout
+
+
+def test_no_arguments_show_help():
+    result = ingather()
+    assert result.returncode == 0
+    assert "generate" in result.stdout
+
+
+MISTAKES = [
+    (("generate", "p4sgd-workr", "-o", "out"), "did you mean p4sgd-worker?"),
+    (("generate", "p4sgd-engine", "--preset", "tiy", "-o", "out"), "did you mean tiny?"),
+    ((*ENGINE, "--set", "lans=3", "-o", "out"), "did you mean lanes?"),
+    ((*ENGINE, "--set", "lanes", "-o", "out"), "name=value"),
+    ((*ENGINE, "--set", "lanes=few", "-o", "out"), "lanes should be a valid integer"),
+    ((*ENGINE, "--set", "lanes=0", "-o", "out"), "from 1 to 512"),
+    ((*ENGINE, "--set", "l2=perhaps", "-o", "out"), "l2 should be a valid boolean"),
+    (("generate", "p4sgd-worker", "--set", "lanes=3", "-o", "out"), "banks x lanes must be"),
+    (("generate", "-o", "out"), "Missing argument"),
+    (ENGINE, "Missing option"),
+    ((*ENGINE, "--bogus", "-o", "out"), "No such option"),
+    ((*ENGINE, "-o", "taken"), "not made by ingather"),
+    ((*ENGINE, "-o", "taken/file"), "not a folder"),
+    ((*ENGINE, "-o", "taken/file/out"), "cannot write"),
+    (("compile",), "No such command"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), MISTAKES)
+def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").write_text("precious")
+    result = ingather(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("ingather: ")
+    assert result.stderr.count("\n") == 1
+    assert text in result.stderr
+    assert result.stdout == ""
+    assert tree(tmp_path) == {"taken/file": b"precious"}
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_reader_that_stops_is_no_error():
+    command = f"{sys.executable} -m gen list --params | head -1"
+    result = subprocess.run(
+        ["sh", "-c", command],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"},
+    )
+    assert result.stderr == ""
+    assert result.stdout.count("\n") == 1
+
+
+def test_doctor_finds_what_this_suite_needs():
+    result = ingather("doctor")
+    assert result.returncode == 0, result.stdout
+    assert "verilator" in result.stdout
+
+
+def test_doctor_names_what_lacks(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "gen", "doctor"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": ":".join(sys.path), "PATH": str(tmp_path)},
+    )
+    assert result.returncode == 1
+    assert "missing: g++, make, perl" in result.stderr
+    assert "apt-get install g++" in result.stdout

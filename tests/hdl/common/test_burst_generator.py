@@ -1,0 +1,143 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.burst_generator import BurstGenerator
+from hdl.common.read_plan import ReadMasterParams
+from sim.streams import STALLS, Sink, Source, often, send, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.read_bench import beats_of, make_plan
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        ReadMasterParams(address_bits=28),
+        ReadMasterParams(address_bits=16, data_bits=8, burst_beats=2, prefetch_beats=4),
+        ReadMasterParams(address_bits=40, data_bits=64, burst_beats=256, prefetch_beats=512),
+    ],
+    ids=lambda params: params.suffix,
+)
+def test_burst_generator(params):
+    simulate(BurstGenerator(params), __name__)
+
+
+def random_plan():
+    params = params_in_simulator(ReadMasterParams)
+    window = params.burst_beats
+    beats = random.choice([1, 2, window - 1, window, window + 1, random.randint(1, 5 * window)])
+    plan = make_plan(
+        params.beat_bytes,
+        random.randrange(1 << min(params.beat_address_bits - 4, 40)),
+        beats,
+        stride=random.choice([0, 1, beats, random.randint(1, 3 * window)]),
+        runs=random.randint(1, 5),
+        epochs=random.randint(1, 3),
+    )
+    plan["address"] |= random.randrange(params.beat_bytes)  # low bits mean nothing
+    return plan
+
+
+def expected_bursts(plan):
+    """The plan's beats, cut at the ends of runs and of windows."""
+    params = params_in_simulator(ReadMasterParams)
+    bursts = []
+    for number, beat in enumerate(beats_of(plan, params.beat_bytes)):
+        if number % plan["beats"] == 0 or beat % params.burst_beats == 0:
+            bursts.append({"beat": beat, "length": 0})
+        else:
+            bursts[-1]["length"] += 1
+    return bursts
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def cuts_runs_at_windows(dut, stalls):
+    plans = [random_plan() for _ in range(30)]
+    await start(dut)
+    dut.clear.value = 0
+    sink = Sink(dut, "bursts", stall=stalls.value[1])
+    source = Source(dut, "plan", stall=stalls.value[0])
+    await source.send_all(plans)
+    expected = [expected_bursts(plan) for plan in plans]
+    total = sum(map(len, expected))
+    await sink.wait_for(total)
+    assert sink.beats == [burst for bursts in expected for burst in bursts]
+    if stalls.none:
+        at = 0
+        for taken, bursts in zip(source.cycles, expected, strict=True):
+            first = taken + BurstGenerator.latency
+            assert sink.cycles[at : at + len(bursts)] == list(range(first, first + len(bursts)))
+            at += len(bursts)
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+    assert len(sink.beats) == total
+    assert not dut.active.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def counts_to_two_to_the_28(dut):
+    """The largest counts pass through: no bit of them is lost on the way."""
+    params = params_in_simulator(ReadMasterParams)
+    large = 1 << 28
+    await start(dut)
+    dut.clear.value = 0
+    sink = Sink(dut, "bursts")
+    mask = (1 << params.beat_address_bits) - 1
+    for plan in (
+        make_plan(params.beat_bytes, 0, large, runs=1),
+        make_plan(params.beat_bytes, 1, 1, stride=large, runs=large, epochs=(1 << 32) - 1),
+    ):
+        have = len(sink.beats)
+        await send(dut, "plan", [plan])
+        await sink.wait_for(have + 50)
+        step = params.burst_beats if plan["beats"] > 1 else plan["stride"]
+        for k, burst in enumerate(sink.beats[have : have + 50]):
+            assert burst["beat"] == (plan["address"] // params.beat_bytes + k * step) & mask
+        assert dut.active.value
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await RisingEdge(dut.clk)
+        assert not dut.active.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(zero=["beats", "runs", "epochs"])
+async def reads_nothing_of_an_empty_plan(dut, zero):
+    await start(dut)
+    dut.clear.value = 0
+    sink = Sink(dut, "bursts")
+    plan = random_plan()
+    await send(dut, "plan", [plan | {zero: 0}, plan])
+    await sink.wait_for(len(expected_bursts(plan)))
+    assert sink.beats == expected_bursts(plan)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(after=range(12))
+async def clear_ends_a_plan(dut, after):
+    plan = random_plan()
+    dut.bursts_ready.value = 0
+    await start(dut)
+    dut.clear.value = 0
+    await send(dut, "plan", [random_plan()])
+    for _ in range(after):
+        dut.bursts_ready.value = often()
+        await RisingEdge(dut.clk)
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.plan_valid.value = 1  # not taken now
+    await RisingEdge(dut.clk)
+    assert not dut.plan_ready.value
+    dut.plan_valid.value = 0
+    dut.clear.value = 0
+    await RisingEdge(dut.clk)
+    assert not dut.active.value
+    sink = Sink(dut, "bursts")
+    await send(dut, "plan", [plan])
+    await sink.wait_for(len(expected_bursts(plan)))
+    assert sink.beats == expected_bursts(plan)

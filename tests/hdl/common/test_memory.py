@@ -1,0 +1,88 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from gen.emit import emit
+from hdl.common.memory import DualPortMemory, MemoryParams
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = [
+    MemoryParams(bits=1, depth=2),
+    MemoryParams(bits=12, depth=13, style="distributed"),
+    MemoryParams(bits=72, depth=64, style="ultra"),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_memory(params):
+    simulate(DualPortMemory(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"bits": 0, "depth": 4}, "at least one bit and two entries"),
+        ({"bits": 4, "depth": 1}, "at least one bit and two entries"),
+        ({"bits": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        MemoryParams(**sizes)
+
+
+@pytest.mark.parametrize("style", ["distributed", "block", "ultra"])
+def test_asks_for_its_style(style):
+    assert (
+        f'ram_style = "{style}"'
+        in emit(DualPortMemory(MemoryParams(bits=8, depth=5, style=style))).verilog
+    )
+    assert "ram_style" not in emit(DualPortMemory(MemoryParams(bits=8, depth=5))).verilog
+
+
+async def exchange(dut, rows):
+    """Apply (read address, write, write address, data) a cycle; read_data of each cycle."""
+    seen = []
+    for read, write, address, data in rows:
+        dut.read_address.value = read
+        dut.write.value = write
+        dut.write_address.value = address
+        dut.write_data.value = data
+        await RisingEdge(dut.clk)
+        seen.append(int(dut.read_data.value))
+    return seen
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def reads_the_old_contents(dut):
+    params = params_in_simulator(MemoryParams)
+    depth, ones = params.depth, (1 << params.bits) - 1
+    contents = {address: random.choice([0, ones]) for address in range(depth)}
+    await start(dut)
+    await exchange(dut, [(0, 1, address, data) for address, data in contents.items()])
+    rows, golden = [], []
+    for _ in range(500):
+        address = random.randrange(depth)
+        read = random.choice([address, random.randrange(depth)])
+        rows.append((read, random.randrange(2), address, random.getrandbits(params.bits)))
+        golden.append(contents[read])
+        if rows[-1][1]:
+            contents[address] = rows[-1][3]
+    seen = await exchange(dut, rows + [(0, 0, 0, 0)] * DualPortMemory.latency)
+    assert seen[DualPortMemory.latency :] == golden
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def survives_a_reset(dut):
+    params = params_in_simulator(MemoryParams)
+    last = params.depth - 1
+    data = random.getrandbits(params.bits) | 1
+    await start(dut)
+    await exchange(dut, [(0, 1, last, data)])
+    dut.rst.value = 1
+    await exchange(dut, [(last, 0, 0, 0)] * 4)
+    dut.rst.value = 0
+    assert (await exchange(dut, [(last, 0, 0, 0)] * 3))[-1] == data

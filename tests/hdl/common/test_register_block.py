@@ -1,0 +1,368 @@
+import random
+from itertools import pairwise
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+from cocotbext.axi.axil_channels import (
+    AxiLiteARBus,
+    AxiLiteARSource,
+    AxiLiteARTransaction,
+    AxiLiteAWBus,
+    AxiLiteAWSource,
+    AxiLiteAWTransaction,
+    AxiLiteBBus,
+    AxiLiteBSink,
+    AxiLiteRBus,
+    AxiLiteRSink,
+    AxiLiteWBus,
+    AxiLiteWSource,
+    AxiLiteWTransaction,
+)
+
+from hdl.common.axi import Response
+from hdl.common.register_block import RegisterBlock
+from hdl.common.registers import Field, Register, RegisterMap
+from sim.payloads import pack, unpack
+from sim.streams import cycle, never, often, start
+from sim.verilator import params_in_simulator, simulate
+
+MIXED = RegisterMap(
+    "mixed",
+    (
+        Register(
+            "run",
+            "Pulses beside levels.",
+            (
+                Field("start", 1, "pulse", ""),
+                Field("mode", 3, "rw", "", init=5),
+                Field("running", 1, "ro", ""),
+                Field("level", 20, "rw", "", init=0xABCDE),  # across all four bytes
+                Field("kind", 7, "pulse", ""),
+            ),
+        ),
+        Register("size", "A whole word.", (Field("beats", 32, "rw", "", init=7),)),
+        Register("cycles", "Two words.", (Field("cycle_count", 64, "ro", ""),)),
+        Register(
+            "errors",
+            "Fields across the words' border.",
+            (Field("late", 20, "ro", ""), Field("lost", 30, "ro", "")),
+        ),
+        Register("flag", "One bit.", (Field("flag_set", 1, "rw", ""),)),
+    ),
+    address_bits=8,
+)
+ONE = RegisterMap("one", (Register("only", "", (Field("it", 32, "rw", ""),)),), address_bits=3)
+READ_ONLY = RegisterMap("read_only", (Register("only", "", (Field("it", 33, "ro", ""),)),))
+LARGE = RegisterMap(
+    "large",
+    tuple(
+        Register(f"register_{k}", "", (Field(f"field_{k}", 32, "ro" if k % 3 else "rw", ""),))
+        for k in range(70)
+    ),
+)
+
+
+@pytest.mark.parametrize("params", [MIXED, ONE, READ_ONLY, LARGE], ids=lambda params: params.name)
+def test_register_block(params):
+    simulate(RegisterBlock(params), __name__)
+
+
+class Port:
+    """The five channels by hand: any order, any address, any strobes."""
+
+    def __init__(self, dut, pause=never):
+        args = (dut.clk, dut.rst)
+        self.aw = AxiLiteAWSource(AxiLiteAWBus.from_prefix(dut, "axil"), *args)
+        self.w = AxiLiteWSource(AxiLiteWBus.from_prefix(dut, "axil"), *args)
+        self.b = AxiLiteBSink(AxiLiteBBus.from_prefix(dut, "axil"), *args)
+        self.ar = AxiLiteARSource(AxiLiteARBus.from_prefix(dut, "axil"), *args)
+        self.r = AxiLiteRSink(AxiLiteRBus.from_prefix(dut, "axil"), *args)
+        if pause is not never:
+            for channel in (self.aw, self.w, self.b, self.ar, self.r):
+                channel.set_pause_generator(iter(pause, None))
+
+    async def write(self, address, value, strobes=15):
+        await self.aw.send(AxiLiteAWTransaction(awaddr=address, awprot=0))
+        await self.w.send(AxiLiteWTransaction(wdata=value, wstrb=strobes))
+        return Response(int((await self.b.recv()).bresp))
+
+    async def read(self, address):
+        await self.ar.send(AxiLiteARTransaction(araddr=address, arprot=0))
+        answer = await self.r.recv()
+        return int(answer.rdata), Response(int(answer.rresp))
+
+
+def random_status():
+    layout = params_in_simulator(RegisterMap).status
+    return {name: random.getrandbits(field.width) for name, field in layout}
+
+
+def set_status(dut, values):
+    if values:
+        dut.status.value = pack(params_in_simulator(RegisterMap).status, values)
+
+
+def control_of(dut):
+    layout = params_in_simulator(RegisterMap).control
+    return unpack(layout, int(dut.control.value)) if layout.size else {}
+
+
+def fields(*accesses):
+    """Address, shift and field of all fields of these kinds."""
+    for address, register in params_in_simulator(RegisterMap).placed:
+        for field, offset in zip(register.fields, register.offsets, strict=True):
+            if field.access in accesses:
+                yield address, offset, field
+
+
+def expected_words(control, status):
+    """What every word reads as."""
+    words = {}
+    for address, register in params_in_simulator(RegisterMap).placed:
+        known = {**control, **status}
+        known |= {field.name: 0 for field in register.fields if field.access == "pulse"}
+        whole = sum(
+            known[field.name] << offset
+            for field, offset in zip(register.fields, register.offsets, strict=True)
+        )
+        for word in range(register.words):
+            words[address + 4 * word] = whole >> 32 * word & 0xFFFFFFFF
+    return words
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def starts_at_the_initial_values(dut):
+    await start(dut)
+    set_status(dut, random_status())
+    await RisingEdge(dut.clk)
+    assert control_of(dut) == {field.name: field.init for _, _, field in fields("rw", "pulse")}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(pause=[never, often])
+async def every_field_writes_and_reads(dut, pause):
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst)
+    if pause is often:
+        for channel in (
+            master.write_if.aw_channel,
+            master.write_if.w_channel,
+            master.write_if.b_channel,
+            master.read_if.ar_channel,
+            master.read_if.r_channel,
+        ):
+            channel.set_pause_generator(iter(often, None))
+    await start(dut)
+    status = random_status()
+    set_status(dut, status)
+    control = {field.name: field.init for _, _, field in fields("rw")}
+    for address, register in params_in_simulator(RegisterMap).placed:
+        if register.read_only:
+            continue
+        word = random.getrandbits(32)
+        for field, offset in zip(register.fields, register.offsets, strict=True):
+            if field.access == "rw":
+                control[field.name] = word >> offset & ((1 << field.bits) - 1)
+        await master.write_dword(address, word)
+        settled = control_of(dut)
+        assert {name: settled[name] for name in control} == control
+    for address, word in expected_words(control, status).items():
+        assert await master.read_dword(address) == word
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(pause=[never, often])
+async def strobes_choose_bytes(dut, pause):
+    port = Port(dut, pause)
+    await start(dut)
+    control = {field.name: field.init for _, _, field in fields("rw")}
+    writable = sorted({address for address, _, _ in fields("rw", "pulse")})
+    for _ in range(100 if writable else 0):
+        address, strobes, value = (
+            random.choice(writable),
+            random.getrandbits(4),
+            random.getrandbits(32),
+        )
+        mask = sum(0xFF << 8 * byte for byte in range(4) if strobes >> byte & 1)
+        for at, offset, field in fields("rw"):
+            if at == address:
+                old = control[field.name] << offset
+                new = (old & ~mask) | (value & mask)
+                control[field.name] = new >> offset & ((1 << field.bits) - 1)
+        assert await port.write(address, value, strobes) == Response.OKAY
+        settled = control_of(dut)
+        assert {name: settled[name] for name in control} == control
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def pulses_last_one_cycle(dut):
+    port = Port(dut)
+    await start(dut)
+    await RisingEdge(dut.clk)
+    high = {field.name: [] for _, _, field in fields("pulse")}
+
+    async def watch():
+        while True:
+            await RisingEdge(dut.clk)
+            now = control_of(dut)
+            for name, seen in high.items():
+                if now[name]:
+                    seen.append(now[name])
+
+    watching = cocotb.start_soon(watch())
+    expected = {name: [] for name in high}
+    for _ in range(20 if high else 0):
+        address, _, _ = random.choice(list(fields("pulse")))
+        word, strobes = random.getrandbits(32), random.choice([15, 15, 1, 8])
+        mask = sum(0xFF << 8 * byte for byte in range(4) if strobes >> byte & 1)
+        for at, offset, field in fields("pulse"):
+            if at == address and (value := (word & mask) >> offset & ((1 << field.bits) - 1)):
+                expected[field.name].append(value)
+        await port.write(address, word, strobes)
+    await RisingEdge(dut.clk)
+    assert high == expected
+    watching.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(pause=[never, often])
+async def refuses_what_is_not_there(dut, pause):
+    port = Port(dut, pause)
+    await start(dut)
+    params = params_in_simulator(RegisterMap)
+    status = random_status()
+    set_status(dut, status)
+    await RisingEdge(dut.clk)
+    before = control_of(dut)
+    words = expected_words(before, status)
+    writable = {address for address, _, _ in fields("rw", "pulse")}
+    addresses = [*range(4 * params.words), *random.sample(range(1 << params.address_bits), 8)]
+    for address in addresses:
+        if address not in writable:
+            assert await port.write(address, random.getrandbits(32)) == Response.SLVERR
+            assert control_of(dut) == before
+        expected = (words[address], Response.OKAY) if address in words else (0, Response.SLVERR)
+        assert await port.read(address) == expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(pause=[never, often])
+async def running_counters_read_whole(dut, pause):
+    """Each field changes all its bits every cycle: only one cycle's value is right."""
+    port = Port(dut, pause)
+    await start(dut)
+    layout = params_in_simulator(RegisterMap).status
+    history = []
+
+    async def run():
+        while True:
+            values = {name: random.getrandbits(field.width) for name, field in layout}
+            set_status(dut, values)
+            history.append(values)
+            await RisingEdge(dut.clk)
+
+    running = cocotb.start_soon(run())
+    wide = [
+        placed for placed in params_in_simulator(RegisterMap).placed if placed.register.words == 2
+    ]
+    for _ in range(20 if wide else 0):
+        address, register = random.choice(wide)
+        begin = len(history)
+        low, _ = await port.read(address)
+        end = len(history)
+        other, _ = random.choice(wide)
+        if other != address:
+            await port.read(other)  # does not disturb the kept word
+        high, _ = await port.read(address + 4)
+        again, _ = await port.read(address + 4)
+        whole = sorted(
+            zip(register.offsets, register.fields, strict=True), key=lambda pair: pair[0]
+        )
+        seen = [
+            sum(values[field.name] << offset for offset, field in whole)
+            for values in history[max(0, begin - 1) : end + 1]
+        ]
+        assert high << 32 | low in seen
+        assert again == high
+    running.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(gap=[-5, -1, 0, 1, 5])
+async def address_and_data_come_in_any_order(dut, gap):
+    writable = sorted({address for address, _, _ in fields("rw")})
+    if not writable:
+        return
+    port = Port(dut)
+    await start(dut)
+    await RisingEdge(dut.clk)
+    address = writable[-1]
+    at, offset, field = next(entry for entry in fields("rw") if entry[0] == address)
+    word = random.getrandbits(32)
+    first, second = (
+        (port.aw, AxiLiteAWTransaction(awaddr=at, awprot=0)),
+        (port.w, AxiLiteWTransaction(wdata=word, wstrb=15)),
+    )[:: -1 if gap < 0 else 1]
+    await first[0].send(first[1])
+    for _ in range(abs(gap)):
+        await RisingEdge(dut.clk)
+    assert port.b.empty()
+    await second[0].send(second[1])
+    await port.b.recv()
+    assert control_of(dut)[field.name] == word >> offset & ((1 << field.bits) - 1)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def keeps_its_latency_and_throughput(dut):
+    await start(dut)
+    edge = RisingEdge(dut.clk)
+    dut.axil_bready.value = 1
+    dut.axil_rready.value = 1
+    for prefix, answer, latency, period in (
+        ("ar", "r", RegisterBlock.read_latency, 4),
+        ("aw", "b", RegisterBlock.write_latency, 2),
+    ):
+        for channel in ("ar", "aw", "w"):
+            getattr(dut, f"axil_{channel}valid").value = channel in (prefix, prefix[1:])
+        asked, answered = [], []
+        for _ in range(40):
+            await edge
+            if (
+                getattr(dut, f"axil_{prefix}valid").value
+                and getattr(dut, f"axil_{prefix}ready").value
+            ):
+                asked.append(cycle())
+            if getattr(dut, f"axil_{answer}valid").value:
+                answered.append(cycle())
+        assert [late - early for early, late in pairwise(asked)] == [period] * (len(asked) - 1)
+        assert [b - a for a, b in zip(asked, answered, strict=False)] == [latency] * len(answered)
+        getattr(dut, f"axil_{prefix}valid").value = 0
+        dut.axil_wvalid.value = 0
+        for _ in range(10):
+            await edge
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def answers_wait_for_the_master(dut):
+    """One answer waits and one more write is held; none is lost."""
+    await start(dut)
+    edge = RisingEdge(dut.clk)
+    for name in ("bready", "rready", "arvalid"):
+        getattr(dut, f"axil_{name}").value = 0
+    dut.axil_awvalid.value = 1
+    dut.axil_wvalid.value = 1
+    dut.axil_awaddr.value = 0
+    moved = 0
+    for _ in range(20):
+        await edge
+        moved += bool(dut.axil_awready.value)
+    assert moved == 2
+    dut.axil_awvalid.value = 0
+    dut.axil_wvalid.value = 0
+    dut.axil_bready.value = 1
+    answers = 0
+    for _ in range(10):
+        await edge
+        answers += bool(dut.axil_bvalid.value)
+    assert answers == 2

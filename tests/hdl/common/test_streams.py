@@ -1,0 +1,122 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+
+from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams
+from sim.streams import STALLS, Sink, Source, never, often, rarely, receive, send, start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
+def test_fork(width, count):
+    simulate(Fork(ForkParams(width=width, count=count)), __name__, test_filter="fork_")
+
+
+@pytest.mark.parametrize("width", [1, 40])
+def test_stream_register(width):
+    params = StreamRegisterParams(width=width)
+    simulate(StreamRegister(params), __name__, test_filter="register_")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "message"),
+    [
+        (ForkParams, {"width": 0, "count": 2}, "width must be at least 1"),
+        (ForkParams, {"width": 4, "count": 0}, "count must be from 1 to 64 copies: 0"),
+        (StreamRegisterParams, {"width": 0}, "width must be at least 1"),
+    ],
+)
+def test_rejects(kind, sizes, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**sizes)
+
+
+def random_beats(count):
+    width = params_in_simulator().width
+    return [random.getrandbits(width) for _ in range(count)]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(source_stall=[never, often], sink_stall=[never, rarely, often])
+async def fork_gives_every_beat_to_every_copy(dut, source_stall, sink_stall):
+    count = params_in_simulator(ForkParams).count
+    beats = random_beats(300)
+    await start(dut)
+    sinks = [Sink(dut, f"o_{k}", stall=sink_stall) for k in range(count)]
+    source = Source(dut, "i", stall=source_stall)
+    await source.send_all(beats)
+    for sink in sinks:
+        await sink.wait_for(len(beats))
+    await RisingEdge(dut.clk)
+    assert [sink.beats for sink in sinks] == [beats] * count
+    # A beat leaves when the last copy has been taken, not later.
+    assert source.cycles == [max(cycles) for cycles in zip(*(s.cycles for s in sinks), strict=True)]
+    if source_stall is never and sink_stall is never:
+        assert source.cycles == list(range(source.cycles[0], source.cycles[0] + len(beats)))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def fork_lets_copies_go_apart(dut):
+    count = params_in_simulator(ForkParams).count
+    await start(dut)
+    for k in range(count):
+        getattr(dut, f"o_{k}_ready").value = 0
+    source = Source(dut, "i")
+    beat = random_beats(1)[0]
+    source.append(beat)
+    for k in reversed(range(count)):  # one copy after the other, far apart
+        assert source.cycles == []
+        assert (await receive(dut, f"o_{k}", 1))[0] == [beat]
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+            assert not getattr(dut, f"o_{k}_valid").value
+    assert len(source.cycles) == 1
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def register_keeps_order(dut, stalls):
+    beats = random_beats(500)
+    await start(dut)
+    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
+    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
+    sent = await sending
+    assert received == beats
+    if stalls.none:
+        assert sent == list(range(sent[0], sent[0] + len(beats)))
+        assert cycles == [cycle + StreamRegister.latency for cycle in sent]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def register_holds_two_beats(dut):
+    beats = random_beats(10)
+    await start(dut)
+    dut.o_ready.value = 0
+    source = Source(dut, "i")
+    for beat in beats:
+        source.append(beat)
+    for _ in range(10):
+        await RisingEdge(dut.clk)
+    assert len(source.cycles) == StreamRegister.capacity
+    received, cycles = await receive(dut, "o", len(beats))
+    assert received == beats
+    assert cycles == list(range(cycles[0], cycles[0] + len(beats)))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def register_cuts_both_ways(dut):
+    """Whatever the inputs do within a cycle, the outputs stand still."""
+    await start(dut)
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+        seen = set()
+        for _ in range(4):
+            dut.i_valid.value = random.random() < 0.5
+            dut.o_ready.value = random.random() < 0.5
+            dut.i_payload.value = random_beats(1)[0]
+            await Timer(500, "ps")
+            outputs = (dut.i_ready, dut.o_valid, dut.o_payload)
+            seen.add(tuple(int(output.value) for output in outputs))
+        assert len(seen) == 1

@@ -1,0 +1,282 @@
+"""Shared by the tests of P4SGD's components: ports as plain values, engines and their golden."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.params import GROUP_LANES, EngineParams
+from sim.golden.p4sgd import update
+from sim.payloads import numbered, pack, unpack
+from sim.streams import cycle, receive, send
+from sim.verilator import component_in_simulator
+from sim.workloads import layout
+
+LOW, TOP = -(1 << 31), (1 << 31) - 1
+ONE = 1 << 23  #: 1.0 with the usual fraction bits
+
+
+def generator() -> np.random.Generator:
+    """NumPy's generator, from cocotb's seed and the test's name."""
+    return np.random.default_rng(random.getrandbits(64))
+
+
+def wild(rng: np.random.Generator, bits: int, size: Any) -> np.ndarray:
+    """Signed numbers of at most 63 bits: extremes, small ones, and any, a third each."""
+    low, top = -(1 << bits - 1), (1 << bits - 1) - 1
+    kind = rng.integers(3, size=size)
+    extreme = rng.choice([low, top, low + 1, 0, -1, min(1, top)], size=size)
+    small = rng.integers(max(low, -300), min(top, 300), size=size, endpoint=True)
+    return np.choose(kind, [extreme, small, rng.integers(low, top, size=size, endpoint=True)])
+
+
+@cache
+def port_shapes() -> dict[str, Any]:
+    """The shapes of the plain ports of the component under test."""
+    members = component_in_simulator().signature.members
+    return {
+        path: member.shape
+        for name, member in members.items()
+        if member.is_port
+        for path in numbered(name, member.dimensions)
+    }
+
+
+def put(dut: Any, **values: Any) -> None:
+    """Drive plain ports, packed as the component declares them."""
+    for name, value in values.items():
+        getattr(dut, name).value = pack(port_shapes()[name], value)
+
+
+async def clock(dut: Any, cycles: int = 1) -> None:
+    """Wait for rising edges."""
+    for _ in range(cycles):
+        await RisingEdge(dut.clk)
+
+
+async def pulse(dut: Any, name: str) -> None:
+    """Hold a 1-bit port high for a cycle."""
+    getattr(dut, name).value = 1
+    await RisingEdge(dut.clk)
+    getattr(dut, name).value = 0
+
+
+class Trace:
+    """What plain ports show in every cycle from the next on: ``trace[name][k]``."""
+
+    def __init__(self, dut: Any, *names: str) -> None:
+        self.first = cycle() + 1
+        self.bits: dict[str, list[int]] = {name: [] for name in names}
+        self.task = cocotb.start_soon(self.record(dut))
+
+    async def record(self, dut: Any) -> None:
+        lists = [(getattr(dut, name), bits) for name, bits in self.bits.items()]
+        edge = RisingEdge(dut.clk)
+        while True:
+            await edge
+            for port, bits in lists:
+                bits.append(int(port.value))
+
+    def __getitem__(self, name: str) -> list[Any]:
+        shape = port_shapes().get(name, 1)
+        return [unpack(shape, bits) for bits in self.bits[name]]
+
+    def at(self, name: str, when: int) -> Any:
+        """The value in the cycle that ended with edge ``when``, as streams count them."""
+        return unpack(port_shapes().get(name, 1), self.bits[name][when - self.first])
+
+    def when(self, name: str) -> list[int]:
+        """The cycles in which a 1-bit port was high, as streams count them."""
+        return [self.first + k for k, bit in enumerate(self.bits[name]) if bit]
+
+
+async def play(dut: Any, rows: Iterable[dict[str, Any]], *watched: str) -> Trace:
+    """Drive a row of ports a cycle (what a row leaves out stays); what stood in each cycle."""
+    trace = Trace(dut, *watched)
+    for row in rows:
+        put(dut, **row)
+        await RisingEdge(dut.clk)
+    trace.task.cancel()
+    return trace
+
+
+def random_codes(rng: np.random.Generator, bits: int, signed: bool, size: Any) -> np.ndarray:
+    """Codes of features, the smallest and the largest among them."""
+    low = -(1 << bits - 1) if signed else 0
+    top = low + (1 << bits) - 1
+    any_code = rng.integers(low, top, size=size, endpoint=True)
+    return np.where(rng.random(size) < 0.3, rng.choice([low, top], size=size), any_code)
+
+
+def planes_of(codes: np.ndarray, bits: int) -> list[int]:
+    """The bit planes of a row of codes, most significant first; bit i belongs to codes[i]."""
+    return [
+        sum((int(code) >> plane & 1) << i for i, code in enumerate(codes))
+        for plane in reversed(range(bits))
+    ]
+
+
+def plane_weight(plane: int, signed: bool, max_bits: int) -> int:
+    """What a plane weighs in units of 2^-max_bits: 1/2, 1/4, ... or -1, 1/2, 1/4, ..."""
+    if signed:
+        return -(1 << max_bits) if plane == 0 else 1 << max_bits - plane
+    return 1 << max_bits - 1 - plane
+
+
+def position_of(index: int, bits: int, chunks: int) -> dict[str, int]:
+    """Where word ``index`` of a run stands in its micro-batch."""
+    chunk, plane = divmod(index % (bits * chunks), bits)
+    return {
+        "first_plane": plane == 0,
+        "second_plane": plane == 1,
+        "last_plane": plane == bits - 1,
+        "first_chunk": chunk == 0,
+        "last_chunk": chunk == chunks - 1,
+        "chunk": chunk,
+    }
+
+
+def micro_batches(settings: dict[str, int], banks: int) -> list[dict[str, int]]:
+    """The marks of every micro-batch of a run: Algorithm 1 written out as loops."""
+    marks = []
+    samples = (settings["epoch_micro_batches"] - 1) * banks + settings["tail_samples"]
+    batch = settings["batch_micro_batches"] * banks
+    for epoch in range(settings["epochs"]):
+        for batch_start in range(0, samples, batch):
+            batch_end = min(batch_start + batch, samples)
+            for start in range(batch_start, batch_end, banks):
+                last = start + banks >= batch_end
+                final = last and batch_end == samples and epoch == settings["epochs"] - 1
+                present = (1 << min(banks, samples - start)) - 1
+                first = start == batch_start
+                marks.append({"first": first, "last": last, "final": final, "present": present})
+    return marks
+
+
+@dataclass
+class Run:
+    """A run of an engine: random codes [samples, chunks lanes] and what the host sets."""
+
+    params: EngineParams
+    rng: np.random.Generator
+    samples: int
+    chunks: int
+    bits: int
+    signed: bool
+    batch: int
+    epochs: int = 1
+    l2_shift: int = 0
+
+    def __post_init__(self) -> None:
+        self.shift = self.bits - self.signed
+        features = self.chunks * self.params.lanes
+        self.codes = random_codes(self.rng, self.bits, self.signed, (self.samples, features))
+        self.micro_batches = -(-self.samples // self.params.banks)
+
+    @property
+    def settings(self) -> dict[str, int]:
+        return {
+            "bits": self.bits,
+            "signed_features": self.signed,
+            "chunks": self.chunks,
+            "batch_micro_batches": self.batch // self.params.banks,
+            "epoch_micro_batches": self.micro_batches,
+            "tail_samples": (self.samples - 1) % self.params.banks + 1,
+            "epochs": self.epochs,
+            "l2_shift": self.l2_shift,
+        }
+
+    @property
+    def marks(self) -> list[dict[str, int]]:
+        return micro_batches(self.settings, self.params.banks)
+
+    @property
+    def words(self) -> list[int]:
+        if self.params.word_bits % 8 == 0:
+            sizes = {"banks": self.params.banks, "lanes": self.params.lanes}
+            words = layout.pack(self.codes, self.bits, layout.Geometry(engines=1, **sizes), 0, 0)
+            return as_numbers(words) * self.epochs
+        blocks = [
+            self.micro_batch(j).reshape(self.params.banks, self.chunks, self.params.lanes)
+            for j in range(self.micro_batches)
+        ]
+        return [
+            word
+            for block in blocks
+            for chunk in range(self.chunks)
+            for word in planes_of(block[:, chunk].reshape(-1), self.bits)
+        ] * self.epochs
+
+    def micro_batch(self, j: int) -> np.ndarray:
+        """Codes [K, D] of micro-batch j of the run, absent samples zero."""
+        banks = self.params.banks
+        start = j % self.micro_batches * banks
+        rows = self.codes[start : start + banks]
+        return np.vstack([rows, np.zeros((banks - len(rows), rows.shape[1]), dtype=rows.dtype)])
+
+
+def as_numbers(words: np.ndarray) -> list[int]:
+    """Words of bytes as streams take them."""
+    return [int.from_bytes(word.tobytes(), "little") for word in words]
+
+
+class Reference:
+    """Updated and architectural weights as the golden model has them."""
+
+    def __init__(self, run: Run, weights: np.ndarray) -> None:
+        self.run = run
+        self.updated = weights.reshape(-1).astype(np.int64)
+        self.architectural = self.updated.copy()
+        self.saturations = 0
+
+    def sums(self, j: int) -> np.ndarray:
+        """Exact sums of the codes times the architectural weights."""
+        return self.run.micro_batch(j).astype(object) @ self.architectural.astype(object)
+
+    def learn(self, j: int, deltas: np.ndarray, last: bool) -> None:
+        self.updated, mask = update(
+            self.updated,
+            self.run.micro_batch(j),
+            deltas,
+            self.run.shift,
+            self.run.l2_shift if last else 0,
+        )
+        self.saturations += int(mask.reshape(self.run.chunks, -1).any(axis=1).sum())
+        if last:
+            self.architectural = self.updated.copy()
+
+
+async def load(dut: Any, params: EngineParams, weights: np.ndarray, stream: str = "load") -> None:
+    """Write weights [chunks, lanes] through ``load``."""
+    groups = -(-params.lanes // GROUP_LANES)
+    padded = np.zeros((len(weights), groups * GROUP_LANES), dtype=np.int64)
+    padded[:, : params.lanes] = weights
+    await send(
+        dut,
+        stream,
+        [
+            {"chunk": chunk, "group": group, "weights": eight}
+            for chunk, row in enumerate(padded)
+            for group, eight in enumerate(row.reshape(groups, GROUP_LANES))
+        ],
+    )
+
+
+async def peek(dut: Any, params: EngineParams, chunks: int, suffix: str = "") -> np.ndarray:
+    """Read weights [chunks, lanes] back through ``peek`` and ``peeked``."""
+    groups = -(-params.lanes // GROUP_LANES)
+    beats = [{"chunk": c, "group": g} for c in range(chunks) for g in range(groups)]
+    cocotb.start_soon(send(dut, f"peek{suffix}", beats))
+    answers, _ = await receive(dut, f"peeked{suffix}", len(beats))
+    return np.array(answers).reshape(chunks, groups * GROUP_LANES)[:, : params.lanes]
+
+
+async def start_run(dut: Any, run: Run) -> None:
+    """Set the run up and pulse ``start``."""
+    put(dut, settings=run.settings)
+    await pulse(dut, "start")

@@ -1,0 +1,73 @@
+"""Arrows point one way: what each folder may import."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+STANDARD = set(sys.stdlib_module_names)
+SYSTEMS = sorted(
+    path.name
+    for path in (ROOT / "hdl").iterdir()
+    if path.is_dir() and path.name not in ("common", "__pycache__")
+)
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imports_of(folder):
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield from ((path.relative_to(ROOT), name) for name in imported(path))
+
+
+def starts(name, *prefixes):
+    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in prefixes)
+
+
+def test_hdl_imports_only_amaranth():
+    allowed = STANDARD | {"amaranth", "hdl"}
+    assert [i for i in imports_of("hdl") if i[1].partition(".")[0] not in allowed] == []
+
+
+def test_common_imports_no_system():
+    foreign = [f"hdl.{system}" for system in SYSTEMS]
+    assert [i for i in imports_of("hdl/common") if starts(i[1], *foreign)] == []
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_systems_do_not_import_each_other(system):
+    others = [f"hdl.{other}" for other in SYSTEMS if other != system]
+    assert [i for i in imports_of(f"hdl/{system}") if starts(i[1], *others)] == []
+
+
+@pytest.mark.parametrize("folder", ["sim/golden", "sim/workloads"])
+def test_specifications_know_no_hardware(folder):
+    assert [i for i in imports_of(folder) if starts(i[1], "hdl", "gen", "amaranth")] == []
+
+
+def test_sim_takes_only_emission_from_gen():
+    wrong = [i for i in imports_of("sim") if starts(i[1], "gen") and not starts(i[1], "gen.emit")]
+    assert wrong == []
+
+
+#: the command line, which alone runs simulations
+MAY_SIMULATE = ("gen/bench", "gen/cli", "gen/doctor_command", "gen/train_command")
+
+
+def test_gen_takes_sim_only_in_the_command_line():
+    simulating = [i for i in imports_of("gen") if starts(i[1], "sim")]
+    assert [i for i in simulating if not str(i[0]).startswith(MAY_SIMULATE)] == []
+
+
+def test_nobody_imports_tests():
+    for folder in ("hdl", "gen", "sim"):
+        assert [i for i in imports_of(folder) if starts(i[1], "tests")] == []
