@@ -3,7 +3,6 @@
 import os
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 
 import typer
 from typer.exceptions import TyperException
@@ -33,9 +32,8 @@ def make_app() -> typer.Typer:
     )
     for name, (path, example) in COMMANDS.items():
         module, _, function = path.partition(":")
-        if find_spec(module) is not None:
-            command = getattr(import_module(module), function)
-            app.command(name, epilog=f"Example: {example}")(command)
+        command = getattr(import_module(module), function)
+        app.command(name, epilog=f"Example: {example}")(command)
     return app
 
 

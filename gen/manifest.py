@@ -19,14 +19,15 @@ def write_design(
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; their hashes by name, the manifest's too.
 
-    Equal arguments write equal bytes.
+    A component with registers has a function ``register_map`` of its parameters; one with known
+    delays has a mapping ``latencies``. Equal arguments write equal bytes.
     """
     files = {f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()}
     # Children stand before their parents, as in the emission.
     files["filelist.f"] = "".join(f"{name}\n" for name in files)
     component = emission.top.component
-    if (registers := getattr(component, "register_map", None)) is not None:
-        files["registers.json"] = to_json(registers.describe())
+    if (register_map := getattr(component, "register_map", None)) is not None:
+        files["registers.json"] = to_json(register_map(component.params).describe())
     hashes = {name: digest(text) for name, text in files.items()}
     manifest = {
         "made_by": MADE_BY,

@@ -208,14 +208,19 @@ def lint(emission: Emission) -> None:
 
 
 def verilator_command(work: Path) -> list[str]:
-    """How to call Verilator; a link in ``work`` keeps blanks out of the paths in makefiles."""
-    tool = require_verilator()
-    if tool.root is None:
+    """How to call Verilator: by links in ``work``, as makefiles cannot have blanks in paths."""
+    root = require_verilator().root
+    if root is None:
         return ["verilator"]
-    if " " not in str(tool.root):
-        return [str(tool.root / "bin" / "verilator")]
-    (work / "verilator").symlink_to(tool.root)
-    return [str(work / "verilator" / "bin" / "verilator_bin")]
+    links = work / "verilator"
+    (links / "bin").mkdir(parents=True)
+    for name in ("include", "bin/verilator_bin", "bin/verilator_includer"):
+        (links / name).symlink_to(root / name)
+    script = links / "bin" / "verilator"
+    # Deep expressions need a deep stack.
+    script.write_text('#!/bin/sh\nulimit -s unlimited 2>/dev/null\nexec "$0_bin" "$@"\n')
+    script.chmod(0o755)
+    return [str(script)]
 
 
 def compile_all(recipe: Recipe, work: Path) -> None:
@@ -255,11 +260,12 @@ def shared_runtime(work: Path, command: list[str]) -> list[Path]:
 
 def execute(command: list[str], work: Path) -> None:
     """Run ``command`` in ``work``; a failure carries what it printed."""
-    root = require_verilator().root
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    if root is not None:
-        link = work / "verilator"
-        environment["VERILATOR_ROOT"] = str(link if link.exists() else root)
+    if require_verilator().root is not None:
+        links = work / "verilator"
+        environment["VERILATOR_ROOT"] = str(links)
+        # Blocks are translated by a makefile that would call the program behind the link.
+        environment["MAKEFLAGS"] = f"VM_HIER_VERILATOR={links}/bin/verilator"
     result = subprocess.run(
         command,
         cwd=work,

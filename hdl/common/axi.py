@@ -62,7 +62,14 @@ def read_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, 
     )
 
 
-class AxiReadSignature(wiring.Signature):
+class BusSignature(wiring.Signature):
+    """A bus: those of one kind with equal members are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.members == other.members
+
+
+class AxiReadSignature(BusSignature):
     """AR and R of AXI4: a master that only reads. Without ``id_bits`` all bursts stay in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
@@ -71,7 +78,7 @@ class AxiReadSignature(wiring.Signature):
         super().__init__(read_channels(address_bits, data_bits, id_bits))
 
 
-class Axi4Signature(wiring.Signature):
+class Axi4Signature(BusSignature):
     """All five channels of AXI4; locks, caches, protection, QoS and regions left out."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
@@ -93,7 +100,7 @@ class Axi4Signature(wiring.Signature):
         )
 
 
-class AxiLiteSignature(wiring.Signature):
+class AxiLiteSignature(BusSignature):
     """AXI4-Lite with 32 bits of data."""
 
     def __init__(self, *, address_bits: int) -> None:

@@ -73,7 +73,7 @@ class Control(Component):
         settle = Signal(range(RESET_CYCLES))
 
         def fail(cause: Cause) -> None:
-            m.d.sync += [self.cause.eq(cause), state.eq(State.FAILED)]
+            m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
 
         with m.Switch(state):
             with m.Case(State.IDLE):

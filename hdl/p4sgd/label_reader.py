@@ -1,7 +1,7 @@
 """The worker's reader of labels, a micro-batch at a time (P4SGD, section 4.1.1)."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiReadSignature
@@ -45,9 +45,9 @@ class LabelReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.reader = reader = ReadMaster(self.reader)
-        shares = PORT_BITS // self.params.engine.activations.size  # micro-batches of a beat
-        parts = data.ArrayLayout(self.params.engine.activations, shares)
-        beat = data.View(parts, reader.o.payload)
+        size = self.params.engine.activations.size
+        shares = PORT_BITS // size  # micro-batches of a beat
+        beat = Array(reader.o.payload[k * size : (k + 1) * size] for k in range(shares))
         share = Signal(range(shares))
         connect(m, reader.axi, flipped(self.m_axi))
         m.d.comb += [

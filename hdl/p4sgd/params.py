@@ -19,6 +19,12 @@ def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
+def check_range(name: str, value: object, low: int, high: int) -> None:
+    """Raise ValueError unless ``value`` is a whole number in the range."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineParams:
     """Sizes of one engine (P4SGD, section 4.1.2)."""
@@ -38,13 +44,11 @@ class EngineParams:
             ("lanes", 1, 512),
             ("max_bits", 1, 8),
             ("weight_bits", 8, 32),
-            ("fraction_bits", 1, self.weight_bits - 2),
             ("chunks", 1, 1 << 16),
             ("fifo_words", 8, 1 << 16),
         ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")
+            check_range(name, getattr(self, name), low, high)
+        check_range("fraction_bits", self.fraction_bits, 1, self.weight_bits - 2)
         if not isinstance(self.l2, bool):
             raise ValueError(f"l2 must be true or false: {self.l2!r}")
 
@@ -274,9 +278,7 @@ class WorkerParams:
 
     def __post_init__(self) -> None:
         for name, low, high in (("engines", 1, 8), ("address_bits", 16, 40)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")
+            check_range(name, getattr(self, name), low, high)
         if not is_power_of_two(self.engine.banks):
             raise ValueError(
                 f"banks must be a power of two in a worker, because 8 labels make a beat:"

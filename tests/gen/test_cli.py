@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -53,6 +54,15 @@ def test_files_and_manifest_agree(generated):
     assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
 
 
+def test_worker_comes_with_registers(tmp_path):
+    result = ingather("generate", "p4sgd-worker", "--preset", "tiny", "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("\n") == 1
+    registers = json.loads((tmp_path / "out" / "registers.json").read_text())["registers"]
+    assert registers[0]["address"] == 0
+    assert all(register["fields"] for register in registers)
+
+
 def test_file_list_has_children_before_parents(generated):
     listed = (generated / "filelist.f").read_text().split()
     seen = set()
@@ -83,7 +93,7 @@ def test_list_is_fast_and_one_line_each():
     assert any("--set banks=8" in line and "1..8" in line for line in lines)
 
 
-@pytest.mark.parametrize("command", ["list", "generate", "doctor"])
+@pytest.mark.parametrize("command", ["list", "generate", "train", "doctor"])
 def test_help_has_an_example(command):
     result = ingather(command, "--help")
     assert result.returncode == 0
@@ -130,7 +140,7 @@ def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path):
 
 
 def test_a_reader_that_stops_is_no_error():
-    command = f"{sys.executable} -m gen list --params | head -1"
+    command = f"{shlex.quote(sys.executable)} -m gen list --params | head -1"
     result = subprocess.run(
         ["sh", "-c", command],
         capture_output=True,

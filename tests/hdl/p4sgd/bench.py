@@ -13,7 +13,7 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.params import GROUP_LANES, EngineParams
 from sim.golden.p4sgd import update
 from sim.payloads import numbered, pack, unpack
-from sim.streams import cycle, receive, send
+from sim.streams import Stall, cycle, never, receive, send
 from sim.verilator import component_in_simulator
 from sim.workloads import layout
 
@@ -71,16 +71,13 @@ class Trace:
 
     def __init__(self, dut: Any, *names: str) -> None:
         self.first = cycle() + 1
+        self.ports = {name: getattr(dut, name) for name in names}
         self.bits: dict[str, list[int]] = {name: [] for name in names}
-        self.task = cocotb.start_soon(self.record(dut))
 
-    async def record(self, dut: Any) -> None:
-        lists = [(getattr(dut, name), bits) for name, bits in self.bits.items()]
-        edge = RisingEdge(dut.clk)
-        while True:
-            await edge
-            for port, bits in lists:
-                bits.append(int(port.value))
+    def sample(self) -> None:
+        """Note what stands now, a rising edge."""
+        for name, port in self.ports.items():
+            self.bits[name].append(int(port.value))
 
     def __getitem__(self, name: str) -> list[Any]:
         shape = port_shapes().get(name, 1)
@@ -95,13 +92,27 @@ class Trace:
         return [self.first + k for k, bit in enumerate(self.bits[name]) if bit]
 
 
+def watch(dut: Any, *names: str) -> Trace:
+    """A trace that goes on by itself until the test ends."""
+    trace = Trace(dut, *names)
+
+    async def record() -> None:
+        edge = RisingEdge(dut.clk)
+        while True:
+            await edge
+            trace.sample()
+
+    cocotb.start_soon(record())
+    return trace
+
+
 async def play(dut: Any, rows: Iterable[dict[str, Any]], *watched: str) -> Trace:
     """Drive a row of ports a cycle (what a row leaves out stays); what stood in each cycle."""
     trace = Trace(dut, *watched)
     for row in rows:
         put(dut, **row)
         await RisingEdge(dut.clk)
-    trace.task.cancel()
+        trace.sample()
     return trace
 
 
@@ -251,28 +262,30 @@ class Reference:
             self.architectural = self.updated.copy()
 
 
-async def load(dut: Any, params: EngineParams, weights: np.ndarray, stream: str = "load") -> None:
+async def load(
+    dut: Any, params: EngineParams, weights: np.ndarray, suffix: str = "", stall: Stall = never
+) -> None:
     """Write weights [chunks, lanes] through ``load``."""
     groups = -(-params.lanes // GROUP_LANES)
     padded = np.zeros((len(weights), groups * GROUP_LANES), dtype=np.int64)
     padded[:, : params.lanes] = weights
-    await send(
-        dut,
-        stream,
-        [
-            {"chunk": chunk, "group": group, "weights": eight}
-            for chunk, row in enumerate(padded)
-            for group, eight in enumerate(row.reshape(groups, GROUP_LANES))
-        ],
-    )
+    beats = [
+        {"chunk": chunk, "group": group, "weights": eight}
+        for chunk, row in enumerate(padded)
+        for group, eight in enumerate(row.reshape(groups, GROUP_LANES))
+    ]
+    await send(dut, f"load{suffix}", beats, stall)
 
 
-async def peek(dut: Any, params: EngineParams, chunks: int, suffix: str = "") -> np.ndarray:
+async def peek(
+    dut: Any, params: EngineParams, chunks: int, suffix: str = "", stall: Stall = never
+) -> np.ndarray:
     """Read weights [chunks, lanes] back through ``peek`` and ``peeked``."""
     groups = -(-params.lanes // GROUP_LANES)
     beats = [{"chunk": c, "group": g} for c in range(chunks) for g in range(groups)]
-    cocotb.start_soon(send(dut, f"peek{suffix}", beats))
-    answers, _ = await receive(dut, f"peeked{suffix}", len(beats))
+    asking = cocotb.start_soon(send(dut, f"peek{suffix}", beats, stall))
+    answers, _ = await receive(dut, f"peeked{suffix}", len(beats), stall)
+    await asking
     return np.array(answers).reshape(chunks, groups * GROUP_LANES)[:, : params.lanes]
 
 

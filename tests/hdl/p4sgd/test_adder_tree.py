@@ -33,12 +33,13 @@ async def adds_what_is_gated(dut):
         for gates in (ones, 0, 1, 1 << params.inputs - 1)
     ]
     rows += [
-        {"gates": int(rng.integers(1 << 63)) & ones, "values": wild(rng, params.bits, params.inputs)}
+        {
+            "gates": int(rng.integers(1 << 63)) & ones,
+            "values": wild(rng, params.bits, params.inputs),
+        }
         for _ in range(300)
     ]
-    rows += [
-        {"gates": ones, "values": wild(rng, params.bits, params.inputs)} for _ in range(100)
-    ]
+    rows += [{"gates": ones, "values": wild(rng, params.bits, params.inputs)} for _ in range(100)]
     await streams.start(dut)
     trace = await play(dut, rows + [{}] * params.latency, "total")
     golden = [

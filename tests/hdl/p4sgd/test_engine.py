@@ -3,85 +3,177 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.p4sgd.backward import UPDATE_LOOP
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import EngineParams
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd import engine_bench as bench
+from tests.hdl.p4sgd.bench import (
+    LOW,
+    Reference,
+    Run,
+    clock,
+    generator,
+    load,
+    peek,
+    start_run,
+    watch,
+    wild,
+)
 
 SIZES = {
-    "plain": {"banks": 8, "lanes": 32, "chunks": 16, "fifo_words": 64},
-    "odd": {"banks": 3, "lanes": 5, "chunks": 5, "fifo_words": 41, "max_bits": 7},
-    "one": {"banks": 1, "lanes": 1, "chunks": 1, "fifo_words": 8, "max_bits": 1},
-    "wide_l2": {"banks": 2, "lanes": 12, "chunks": 7, "fifo_words": 56, "l2": True},
+    "plain": EngineParams(lanes=32, chunks=16, fifo_words=64),
+    "odd": EngineParams(banks=3, lanes=5, chunks=5, fifo_words=41, max_bits=7),
+    "one": EngineParams(banks=1, lanes=1, chunks=1, fifo_words=8, max_bits=1),
+    "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
 }
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_engine(size: str) -> None:
-    simulate(Engine(EngineParams(**SIZES[size])), __name__)
+def test_engine(size):
+    simulate(Engine(SIZES[size]), __name__, test_filter="matches_golden")
 
 
-async def train(dut, run: bench.Run, stalls, wild: bool):
+def test_engine_marks():
+    """Cycles at the size of the u280 preset's engine, with few chunks."""
+    simulate(Engine(EngineParams(chunks=16, fifo_words=256)), __name__, test_filter="mark_")
+
+
+def random_deltas(rng, banks, extreme):
+    return wild(rng, 32, banks) if extreme else rng.integers(-(1 << 20), 1 << 20, banks)
+
+
+async def train(dut, run, stalls, extreme):
     """A run with random weights and deltas, everything compared with the golden model."""
     source, sink = stalls
-    cycles = await streams.start(dut)
-    low = -(1 << 31)
-    shape = (run.chunks, run.params.lanes)
-    weights = run.rng.integers(low, -low, size=shape)
-    weights[0, 0] = low
-    reference = bench.Reference(run, weights.reshape(-1))
-    await bench.load(dut, run.params, weights)
-    assert (await bench.peek(dut, run.params, run.chunks) == weights).all()
+    params, marks = run.params, run.marks
+    await streams.start(dut)
+    weights = run.rng.integers(LOW, -LOW, (run.chunks, params.lanes))
+    weights[0, 0] = LOW
+    reference = Reference(run, weights)
+    await load(dut, params, weights)
+    assert (await peek(dut, params, run.chunks) == weights).all()
 
-    saturations = 0
-
-    async def count_saturations():
-        nonlocal saturations
-        events = run.params.events["model_saturation"].offset
-        while True:
-            await RisingEdge(dut.clk)
-            saturations += int(dut.events.value) >> events & 1
-
-    counting = cocotb.start_soon(count_saturations())
-    await bench.start_run(dut, run)
+    trace = watch(dut, "events")
+    await start_run(dut, run)
     words = streams.Source(dut, "words", stall=source)
     for word in run.words:
         words.append(word)
     partials = streams.Sink(dut, "partials", stall=sink)
     deltas = streams.Source(dut, "deltas", stall=source)
-    total = run.micro_batches * run.epochs
-    for j in range(total):
+    for j, mark in enumerate(marks):
         await partials.wait_for(j + 1)
         assert partials.beats[j] == reference.sums(j).tolist(), f"micro-batch {j}"
-        delta = bench.random_deltas(run.rng, run.params.banks, wild)
-        reference.learn(j, delta)
-        deltas.append({"delta": delta, "last": run.is_last(j), "final": j == total - 1})
+        delta = random_deltas(run.rng, params.banks, extreme)
+        reference.learn(j, delta, mark["last"])
+        deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
     while not dut.finished.value:
         await RisingEdge(dut.clk)
-    await RisingEdge(dut.clk)
-    counting.cancel()
+    await clock(dut, 3)
     partials.stop()
-    assert len(partials.beats) == total
-    read = await bench.peek(dut, run.params, run.chunks)
+    assert len(partials.beats) == len(marks)
+    read = await peek(dut, params, run.chunks)
     assert (read.reshape(-1) == reference.architectural).all()
-    assert saturations == reference.saturations
-    assert int(cycles) > 0
-    return words, partials, deltas, reference
+    events = trace["events"]
+    assert sum(event["model_saturation"] for event in events) == reference.saturations
+    assert sum(event["word"] for event in events) == len(run.words)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(
-    bits=[1, 3, 4, 8], signed=[False, True], stalls=streams.STALLS, wild=[False, True]
+    bits=[1, 3, 4, 8], signed=[False, True], stalls=streams.STALLS, extreme=[False, True]
 )
-async def matches_golden(dut, bits, signed, stalls, wild):
-    params = params_in_simulator()
-    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+async def matches_golden(dut, bits, signed, stalls, extreme):
+    params = params_in_simulator(EngineParams)
+    rng = generator()
     bits = min(bits, params.max_bits)
-    chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits) + 1))
+    chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits), endpoint=True))
     samples = int(rng.integers(1, 6 * params.banks))
     batch = params.banks * int(rng.integers(1, 4))
-    run = bench.Run(
-        params, rng, samples, chunks, bits, signed, batch, epochs=2, l2_shift=5 * params.l2
-    )
-    await train(dut, run, stalls, wild)
+    l2_shift = 5 * params.l2
+    run = Run(params, rng, samples, chunks, bits, signed, batch, epochs=2, l2_shift=l2_shift)
+    await train(dut, run, stalls, extreme)
+
+
+class Cycles:
+    """A run without stalls, whose deltas follow on the partial activations; when all moved."""
+
+    def __init__(self, dut, run):
+        self.dut, self.run = dut, run
+        self.size = run.bits * run.chunks
+        self.delta_valid = []  #: when each delta was first offered
+
+    async def go(self):
+        dut = self.dut
+        await streams.start(dut)
+        trace = watch(dut, "deltas_valid")
+        await start_run(dut, self.run)
+        self.words = streams.Source(dut, "words")
+        for word in self.run.words:
+            self.words.append(word)
+        self.deltas = streams.Source(dut, "deltas")
+        self.partials = streams.Sink(dut, "partials")
+        for j, mark in enumerate(self.run.marks):
+            await self.partials.wait_for(j + 1)
+            delta = np.zeros(self.run.params.banks, int)
+            self.deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+        while not dut.finished.value:
+            await RisingEdge(dut.clk)
+        # A delta is offered in the cycle after the one before it was taken, or later.
+        valid = trace.when("deltas_valid")
+        taken = [0, *self.deltas.cycles]
+        self.delta_valid = [next(v for v in valid if v > before) for before in taken[:-1]]
+        return self
+
+
+def run_of(micro_batches, chunks, bits, batch):
+    """``batch`` in micro-batches."""
+    params = params_in_simulator(EngineParams)
+    banks = params.banks
+    return Run(params, generator(), micro_batches * banks, chunks, bits, False, batch * banks)
+
+
+def steps(cycles):
+    return [after - before for before, after in zip(cycles, cycles[1:], strict=False)]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(size=[(1, 1), (1, 4), (3, 1), (6, 1), (2, 3), (2, 8), (16, 4)])
+async def mark_micro_batch(dut, size):
+    """A word a cycle; C s cycles a micro-batch, or those of the update loop if that is longer."""
+    chunks, bits = size
+    count = 12
+    seen = await Cycles(dut, run_of(count, chunks, bits, count)).go()
+    words = chunks * bits
+    loop = max(words, UPDATE_LOOP)
+    if words >= UPDATE_LOOP:
+        assert steps(seen.words.cycles) == [1] * (count * words - 1)
+        assert steps(seen.partials.cycles) == [words] * (count - 1)
+    assert steps(seen.deltas.cycles) == [loop] * (count - 1)
+    assert UPDATE_LOOP <= 6
+    dut._log.info("C s = %d: %d cycles a micro-batch", words, loop)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(size=[(1, 1), (1, 4), (1, 8), (16, 4)])
+async def mark_partials(dut, size):
+    """Last word of a micro-batch -> partial activations: at most 12 cycles."""
+    seen = await Cycles(dut, run_of(8, *size, 8)).go()
+    ends = seen.words.cycles[seen.size - 1 :: seen.size]
+    delays = [shown - end for shown, end in zip(seen.partials.cycles, ends, strict=True)]
+    dut._log.info("last word -> partial activations: %s cycles", set(delays))
+    assert max(delays) <= 12
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(bits=[1, 4, 8], chunks=[1, 4], batch=[1, 2])
+async def mark_turnaround(dut, bits, chunks, batch):
+    """Delta -> first word of the next mini-batch, words always offered: at most 12 + s cycles."""
+    count = 4 * batch
+    seen = await Cycles(dut, run_of(count, chunks, bits, batch)).go()
+    starts = seen.words.cycles[:: seen.size][batch::batch]
+    asked = seen.delta_valid[batch - 1 :: batch]
+    delays = [start - when for start, when in zip(starts, asked, strict=False)]
+    dut._log.info("s = %d: delta -> next mini-batch: %s cycles", bits, delays)
+    assert len(delays) == 3
+    assert max(delays) <= 12 + bits

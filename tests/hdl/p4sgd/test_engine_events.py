@@ -1,12 +1,13 @@
 from itertools import product
 
 import cocotb
+from cocotb.triggers import Timer
 
 from hdl.p4sgd.engine_events import EngineEvents
 from hdl.p4sgd.params import EngineParams
-from sim import streams
-from sim.verilator import simulate
-from tests.hdl.p4sgd.bench import play
+from sim.payloads import unpack
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import put
 
 INPUTS = ("active", "no_queue", "no_credit", "no_room", "no_word", "starved", "saturated")
 NAMES = ("word", "memory_stall", "network_stall", "dependency_stall", "fifo_stall")
@@ -31,9 +32,11 @@ def cause(active, no_queue, no_credit, no_room, no_word, starved, saturated):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def names_one_cause_a_cycle(dut):
-    rows = [dict(zip(INPUTS, bits, strict=True)) for bits in product((0, 1), repeat=len(INPUTS))]
-    await streams.start(dut)
-    trace = await play(dut, rows, "events")
-    for row, events in zip(rows, trace["events"], strict=True):
-        assert events.pop("model_saturation") == row["saturated"]
-        assert events == {name: name == cause(**row) for name in NAMES}
+    layout = params_in_simulator(EngineParams).events
+    for bits in product((0, 1), repeat=len(INPUTS)):
+        inputs = dict(zip(INPUTS, bits, strict=True))
+        put(dut, **inputs)
+        await Timer(1, "ns")
+        events = unpack(layout, int(dut.events.value))
+        assert events.pop("model_saturation") == inputs["saturated"]
+        assert events == {name: name == cause(**inputs) for name in NAMES}

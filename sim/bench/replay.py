@@ -1,0 +1,121 @@
+"""The host's writes of a training run as a script, and the program without Python that obeys it."""
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hdl.common.registers import Register
+from hdl.p4sgd.model_address import group_address, model_bus
+from hdl.p4sgd.params import GROUP_LANES, WorkerParams
+from hdl.p4sgd.registers import worker_registers
+from sim.payloads import pack
+from sim.surroundings.worker_system import memory_params
+from sim.train import MemorySettings, memory_arguments
+from sim.training import TrainingRun
+from sim.verilate import Build
+from sim.workloads.layout import weights_to_model
+
+FREE_RUNNING = Path(__file__).with_name("free_running.cpp")  #: a second main of the simulator
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a run without Python reports."""
+
+    cycles: int  #: from the end of reset, host accesses included
+    seconds: float
+    busy_cycles: int  #: the hardware's own count
+    micro_batches: int  #: likewise
+
+
+def register_word(register: Register, values: Mapping[str, int]) -> int:
+    """The word of a register with these values in its fields; the others keep their init."""
+    word = 0
+    for field, offset in zip(register.fields, register.offsets, strict=True):
+        value = values.get(field.name, field.init)
+        word |= (value & ((1 << field.bits) - 1)) << offset
+    return word
+
+
+def register_writes(params: WorkerParams, values: Mapping[str, int]) -> Iterator[str]:
+    """A write of each register that has one of the fields."""
+    for address, register in worker_registers(params).placed:
+        if any(field.name in values for field in register.fields):
+            yield f"register {address:x} {register_word(register, values):x}"
+
+
+def model_writes(params: WorkerParams, model: NDArray[np.int32]) -> Iterator[str]:
+    """A write of every beat of weights [engines, chunks, lanes]."""
+    beat_bytes = model_bus(params).data_bits // 8
+    layout = group_address(params)
+    for (engine, chunk), lanes in zip(
+        np.ndindex(model.shape[:2]), model.reshape(-1, params.engine.lanes), strict=True
+    ):
+        first = engine << layout["engine"].offset | chunk << layout["chunk"].offset
+        for group, weights in enumerate(lanes.reshape(-1, GROUP_LANES)):
+            words = " ".join(f"{int(weight) & 0xFFFFFFFF:x}" for weight in weights)
+            yield f"model {(first + group) * beat_bytes:x} {words}"
+
+
+def script(training: TrainingRun, memory: MemorySettings) -> list[str]:
+    """Settings, an empty model, one run of all epochs, and a look at what it did."""
+    params = training.params
+    settings = memory_params(params).settings
+    packed = pack(settings, memory.fields)
+    words = [packed >> shift & 0xFFFFFFFF for shift in range(0, settings.size, 32)]
+    start = np.zeros(training.features, dtype=np.int64)
+    model = weights_to_model(start, training.geometry, 0, training.chunks)
+    return [
+        " ".join(["memory", *(f"{word:x}" for word in words)]),
+        *register_writes(params, training.settings(training.options.epochs)),
+        *model_writes(params, model),
+        *register_writes(params, {"start": 1}),
+        "run",
+        *(f"read {address:x}" for address in looked_at(params)),
+    ]
+
+
+def looked_at(params: WorkerParams) -> list[int]:
+    """Addresses of the state and the low words of two counters."""
+    names = ("state", "cycles_count", "micro_batches_count")
+    found = {register.name: address for address, register in worker_registers(params).placed}
+    return [found[name] for name in names]
+
+
+def replay(
+    training: TrainingRun, simulator: Build, folder: Path, memory: MemorySettings | None = None
+) -> Replay:
+    """Train in ``folder`` without Python."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "script.txt"
+    path.write_text("\n".join(script(training, memory or MemorySettings())) + "\n")
+    program = simulator.folder / FREE_RUNNING.stem
+    arguments = memory_arguments(training, folder)
+    output = subprocess.run(
+        [str(program), f"+script={path}", *arguments], capture_output=True, text=True, check=False
+    )
+    if output.returncode:
+        raise RuntimeError(f"{program.name} failed: {output.stderr or output.stdout}")
+    return read_replay(output.stdout, training)
+
+
+def read_replay(text: str, training: TrainingRun) -> Replay:
+    """What the program printed; an error unless it went through the whole run."""
+    lines = [line.split() for line in text.splitlines()]
+    state, busy_cycles, micro_batches = (int(value) for _, value in lines[:-1])
+    expected = training.micro_batches * training.options.epochs
+    done = register_word(
+        next(r for _, r in worker_registers(training.params).placed if r.name == "state"),
+        {"done": 1},
+    )
+    if state != done or micro_batches != expected:
+        raise RuntimeError(
+            f"the run without Python ended in state {state} after {micro_batches} micro-batches"
+            f" of {expected}"
+        )
+    cycles, seconds = lines[-1]
+    return Replay(int(cycles), float(seconds), busy_cycles, micro_batches)

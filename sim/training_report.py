@@ -1,0 +1,150 @@
+"""What a training run leaves behind: curves of loss and accuracy, as numbers and as a picture."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.golden.p4sgd import Saturations
+from sim.train import Epoch
+from sim.training import TrainingRun
+
+CLOCK_MHZ = 250
+
+
+@dataclass(frozen=True)
+class Row:
+    """An epoch: the RTL's own weights beside the golden model's and float64's."""
+
+    epoch: int
+    rtl_loss: float
+    rtl_accuracy: float | None
+    golden_loss: float
+    golden_accuracy: float | None
+    float_loss: float
+    float_accuracy: float | None
+    bit_exact: bool  #: weights and saturation counts equal the golden model's
+    counters: dict[str, int]
+
+
+class Comparison:
+    """Follows a run: every epoch of the RTL, the golden model and float64 side by side."""
+
+    def __init__(self, training: TrainingRun) -> None:
+        self.training = training
+        self.rows: list[Row] = []
+        self.golden = np.zeros(training.features, dtype=np.int64)
+        self.float = np.zeros(training.features)
+        self.last: Epoch | None = None
+
+    def add(self, epoch: Epoch) -> Row:
+        """Train the models one epoch further and compare."""
+        training = self.training
+        self.golden, saturations = training.golden(self.golden)
+        self.float = training.float_epoch(self.float)
+        self.last = epoch
+        row = Row(
+            epoch.number,
+            *training.evaluate(training.quantiser.to_original(epoch.weights)),
+            *training.evaluate(training.quantiser.to_original(self.golden)),
+            *training.evaluate(self.float / training.quantiser.scale),
+            bit_exact=bool((epoch.weights == self.golden).all())
+            and saturations_agree(epoch.counters, saturations),
+            counters=dict(epoch.counters),
+        )
+        self.rows.append(row)
+        return row
+
+    @property
+    def bit_exact(self) -> bool:
+        """Whether every epoch was."""
+        return all(row.bit_exact for row in self.rows)
+
+    @property
+    def cycles(self) -> int:
+        """Of all epochs, from the hardware's counter."""
+        return sum(row.counters["cycles"] for row in self.rows)
+
+    def result(self) -> dict[str, Any]:
+        """Everything, fit for JSON."""
+        training, last = self.training, self.last
+        options = asdict(training.options) | {"loss": training.options.loss.value}
+        return {
+            "data": {
+                "name": training.data.name,
+                "samples": training.samples,
+                "features": training.features,
+                "classes": training.data.classes,
+            },
+            "options": options,
+            "step": {
+                "mantissa": training.training.step.mantissa,
+                "exponent": training.training.step.exponent,
+            },
+            "signed_features": training.quantiser.signed,
+            "hardware": asdict(training.params),
+            "bit_exact": self.bit_exact,
+            "cycles": self.cycles,
+            "milliseconds_at_250_mhz": self.cycles / CLOCK_MHZ / 1e3,
+            "simulated_cycles": last.simulated_cycles if last else 0,
+            "simulated_cycles_per_second": last.simulated_cycles / last.seconds if last else 0,
+            "epochs": [asdict(row) for row in self.rows],
+        }
+
+    def save_weights(self, path: Path) -> None:
+        """The RTL's weights: as they are, in original units, and the scale between the two."""
+        assert self.last is not None
+        weights: NDArray[np.int64] = self.last.weights
+        np.savez_compressed(
+            path,
+            fixed_point=weights,
+            original=self.training.quantiser.to_original(weights),
+            scale=self.training.quantiser.scale,
+        )
+
+
+def saturations_agree(counters: dict[str, int], golden: Saturations) -> bool:
+    """Whether the hardware counted what the golden model did."""
+    return (
+        counters["activation_saturations"] == golden.activation
+        and counters["derivative_saturations"] == golden.derivative
+        and counters["delta_saturations"] == golden.delta
+        and counters["model_saturations"] == golden.model
+    )
+
+
+def plot(rows: Sequence[Row], title: str, path: Path) -> None:
+    """Draw loss, and accuracy where there is one, against epochs."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.ticker import MaxNLocator
+
+    has_accuracy = rows[0].rtl_accuracy is not None
+    figure, axes = pyplot.subplots(
+        1, 1 + has_accuracy, figsize=(5.2 * (1 + has_accuracy), 3.8), squeeze=False
+    )
+    epochs = [row.epoch for row in rows]
+    styles = {
+        "float": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
+        "golden": ("golden model", {"color": "tab:blue", "linewidth": 1.5}),
+        "rtl": ("RTL", {"color": "tab:orange", "linestyle": "none", "marker": "o", "ms": 4}),
+    }
+    for axis, what in zip(axes[0], ("loss", "accuracy"), strict=False):
+        for source, (label, style) in styles.items():
+            axis.plot(
+                epochs, [getattr(row, f"{source}_{what}") for row in rows], label=label, **style
+            )
+        axis.set_xlabel("epoch")
+        axis.set_ylabel(what)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axis.grid(alpha=0.3)
+        axis.legend()
+    figure.suptitle(title)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)

@@ -1,0 +1,76 @@
+import random
+
+import cocotb
+import pytest
+
+from hdl.common.axi import Burst
+from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
+from sim.streams import STALLS, Sink, Source, start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        BurstBeatsParams(address_bits=23, data_bits=256, id_bits=4),
+        BurstBeatsParams(address_bits=12, data_bits=16, id_bits=0),
+    ],
+    ids=lambda params: params.suffix,
+)
+def test_burst_beats(params):
+    simulate(BurstBeats(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"data_bits": 8}, "data_bits must be 16, 32, ... or 1024: 8"),
+        ({"address_bits": 5}, "address_bits must be more than 5: 5"),
+        ({"id_bits": -1}, "id_bits must be from 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        BurstBeatsParams(**{"address_bits": 20, "data_bits": 256, "id_bits": 1} | sizes)
+
+
+def random_burst(params):
+    identifier = {"id": random.getrandbits(params.id_bits)} if params.id_bits else {}
+    return identifier | {
+        "addr": random.getrandbits(params.address_bits - 1),
+        "len": random.choice([0, 0, 1, 2, 15, 255, random.randrange(256)]),
+        "size": random.choice([params.offset_bits] * 3 + [0, 7]),
+        "burst": random.choice([Burst.INCR] * 3 + [Burst.FIXED, Burst.WRAP]),
+    }
+
+
+def expected_beats(params, burst):
+    """One after the other from the address, the last one marked."""
+    plain = burst["burst"] == Burst.INCR and burst["size"] == params.offset_bits
+    mask = (1 << params.index_bits) - 1
+    return [
+        {name: burst[name] for name in params.identifier}
+        | {
+            "index": (burst["addr"] >> params.offset_bits) + k & mask,
+            "last": int(k == burst["len"]),
+            "plain": int(plain),
+        }
+        for k in range(burst["len"] + 1)
+    ]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def gives_every_beat(dut, stalls):
+    params = params_in_simulator(BurstBeatsParams)
+    bursts = [random_burst(params) for _ in range(40)]
+    expected = [beat for burst in bursts for beat in expected_beats(params, burst)]
+    await start(dut)
+    source = Source(dut, "bursts", stall=stalls.value[0])
+    sink = Sink(dut, "beats", stall=stalls.value[1])
+    await source.send_all(bursts)
+    await sink.wait_for(len(expected))
+    assert sink.beats == expected
+    if stalls.none:
+        first = source.cycles[0] + BurstBeats.latency
+        assert sink.cycles == list(range(first, first + len(expected)))

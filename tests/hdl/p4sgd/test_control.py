@@ -1,0 +1,237 @@
+import cocotb
+import pytest
+
+from hdl.p4sgd.control import RESET_CYCLES, Cause, Control
+from hdl.p4sgd.params import EngineParams, Loss, WorkerParams
+from sim import streams
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import clock, play, pulse, put
+
+SIZES = [
+    EngineParams(chunks=100, fifo_words=300),
+    EngineParams(banks=4, max_bits=3, chunks=64, fifo_words=100, l2=True),
+]
+LEGAL = {
+    "bits": 1,
+    "chunks": 1,
+    "batch_micro_batches": 1,
+    "epoch_micro_batches": 1,
+    "tail_samples": 1,
+    "epochs": 1,
+}
+LOSS = {"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1}
+INPUTS = ("start", "soft_reset", "words_failed", "labels_failed", "readers_busy", "starved")
+OUTPUTS = ("begin", "idle", "busy", "running", "halt", "core_reset", "done", "failed")
+IDLE, FAILED = {"idle"}, {"failed", "halt"}
+RUNNING, RESET = {"busy", "running"}, {"busy", "core_reset"}
+
+
+@pytest.mark.parametrize("engine", SIZES, ids=lambda params: params.suffix)
+def test_control(engine):
+    simulate(Control(WorkerParams(engines=1, engine=engine)), __name__)
+
+
+def shown(dut):
+    """The outputs that are high."""
+    return {name for name in OUTPUTS if getattr(dut, name).value}
+
+
+def cause(dut):
+    return Cause(int(dut.cause.value))
+
+
+async def begin(dut, settings=None, loss=None):
+    """Legal settings but for those given, and ``start``; the trace of the next cycles."""
+    put(dut, settings=LEGAL | (settings or {}), loss=LOSS | (loss or {}))
+    await clock(dut, 3)
+    return await play(dut, [{"start": 1}, *[{"start": 0}] * 9], *OUTPUTS)
+
+
+async def reset(dut):
+    """A reset that leaves nothing of the test before."""
+    put(dut, finished=0, **dict.fromkeys(INPUTS, 0))
+    await streams.start(dut)
+    await clock(dut)
+    assert shown(dut) == IDLE
+
+
+async def recover(dut):
+    """A soft reset with idle readers."""
+    await pulse(dut, "soft_reset")
+    await clock(dut, RESET_CYCLES + 1)
+    assert shown(dut) == IDLE
+    assert cause(dut) is Cause.NONE
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def runs_to_the_end(dut):
+    await reset(dut)
+    for _ in range(3):
+        trace = await begin(dut)
+        assert trace["begin"] == [0, 1] + [0] * 8
+        assert trace["busy"] == [0] + [1] * 9
+        assert trace["running"] == [0, 0] + [1] * 8
+        assert not any(trace["failed"] + trace["halt"] + trace["core_reset"])
+        assert trace["done"][1:] == [0] * 9
+        await pulse(dut, "finished")
+        await clock(dut)
+        assert shown(dut) == IDLE | {"done"}
+        assert cause(dut) is Cause.NONE
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def accepts_every_legal_setting(dut):
+    """The edges of what is legal."""
+    engine = params_in_simulator(WorkerParams).engine
+    legal = [
+        {"bits": engine.max_bits},
+        {"chunks": engine.chunks},
+        {"bits": 3, "chunks": engine.fifo_words // 3},
+        {"batch_micro_batches": 0xFFFF, "epoch_micro_batches": 0xFFFF_FFFF, "epochs": 0xFFFF_FFFF},
+        {"tail_samples": engine.banks},
+        {"signed_features": 1},
+        *({"l2_shift": shift * engine.l2} for shift in range(4, 24)),
+    ]
+    await reset(dut)
+    for settings in legal:
+        assert (await begin(dut, settings))["begin"][1], settings
+        await pulse(dut, "finished")
+    for loss in [*({"loss": loss} for loss in Loss), {"mantissa": -1}, {"exponent": 63}]:
+        assert (await begin(dut, loss=loss))["begin"][1], loss
+        await pulse(dut, "finished")
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def refuses_every_illegal_setting(dut):
+    engine = params_in_simulator(WorkerParams).engine
+    l2 = [1, 2, 3, 24, 31] if engine.l2 else range(1, 32)
+    illegal = [
+        *({name: 0} for name in LEGAL),
+        *({"bits": bits} for bits in range(engine.max_bits + 1, 1 << engine.bits_bits)),
+        {"chunks": engine.chunks + 1},
+        {"bits": 3, "chunks": engine.fifo_words // 3 + 1},
+        *({"tail_samples": tail} for tail in range(engine.banks + 1, 16)),
+        *({"l2_shift": shift} for shift in l2),
+    ]
+    await reset(dut)
+    for settings, loss in [*((s, {}) for s in illegal), ({}, {"exponent": 0}), ({}, {"loss": 3})]:
+        trace = await begin(dut, settings, loss)
+        assert not any(trace["begin"] + trace["running"]), settings
+        assert shown(dut) == FAILED, settings
+        assert cause(dut) is Cause.CONFIGURATION
+        await recover(dut)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(
+    fault=[
+        ("words_failed", Cause.WORD_READ),
+        ("labels_failed", Cause.LABEL_READ),
+        ("starved", Cause.SHORT_PLAN),
+    ],
+    finished=[0, 1],
+)
+async def fails_with_its_cause(dut, fault, finished):
+    """Also in the cycle in which the run ends, but then nobody can be starved."""
+    name, expected = fault
+    await reset(dut)
+    await begin(dut)
+    put(dut, finished=finished)
+    await pulse(dut, name)
+    put(dut, finished=0)
+    await clock(dut)
+    if name == "starved" and finished:
+        assert shown(dut) == IDLE | {"done"}
+        return
+    for _ in range(5):
+        assert shown(dut) == FAILED
+        assert cause(dut) is expected
+        put(dut, words_failed=1, labels_failed=1, starved=1, finished=1)  # nothing more to say
+        await clock(dut)
+    put(dut, words_failed=0, labels_failed=0, starved=0, finished=0)
+    await recover(dut)
+    assert (await begin(dut))["begin"][1]
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def names_one_cause_of_several(dut):
+    await reset(dut)
+    await begin(dut)
+    put(dut, words_failed=1, labels_failed=1, starved=1)
+    await clock(dut, 2)
+    assert cause(dut) is Cause.WORD_READ
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def finds_what_is_left_over(dut):
+    await reset(dut)
+    await begin(dut)
+    put(dut, readers_busy=1)
+    await pulse(dut, "finished")
+    await clock(dut)
+    assert shown(dut) == FAILED
+    assert cause(dut) is Cause.LONG_PLAN
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def settles_before_it_listens_to_the_core(dut):
+    """What the run before left in ``finished`` and ``starved`` ends nothing; errors count."""
+    await reset(dut)
+    put(dut, settings=LEGAL, loss=LOSS, finished=1, starved=1)
+    await clock(dut, 3)
+    rows = [{"start": 1}, {"start": 0}, {}, {"finished": 0, "starved": 0}, *[{}] * 5]
+    trace = await play(dut, rows, "running", "failed")
+    assert trace["running"] == [0, 0] + [1] * 7
+    await recover(dut)
+    rows = [{"start": 1}, {"start": 0}, {"labels_failed": 1}, {"labels_failed": 0}, {}]
+    assert (await play(dut, rows, "failed"))["failed"][-1]
+    assert cause(dut) is Cause.LABEL_READ
+
+
+async def go_to(dut, state):
+    """Bring the worker into a state; it stands there in the next cycle."""
+    if state in ("FAILED", "RUN"):
+        await begin(dut, {"bits": 0} if state == "FAILED" else {})
+    if state in ("BEGIN", "SETTLE"):
+        put(dut, settings=LEGAL, loss=LOSS)
+        await clock(dut, 3)
+        await pulse(dut, "start")
+        await clock(dut, state == "SETTLE")
+    if state == "RESET":
+        await pulse(dut, "soft_reset")
+        await clock(dut, 5)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(
+    state=["IDLE", "BEGIN", "SETTLE", "RUN", "FAILED", "RESET"], outstanding=[0, 40]
+)
+async def soft_reset_recovers(dut, state, outstanding):
+    await reset(dut)
+    await go_to(dut, state)
+    put(dut, readers_busy=outstanding > 0)
+    await pulse(dut, "soft_reset")
+    put(dut, start=1, finished=1, words_failed=1)  # nobody listens
+    await clock(dut)
+    assert shown(dut) == RESET | {"halt"}
+    cycles = max(RESET_CYCLES, outstanding)
+    for _ in range(cycles - 2):
+        await clock(dut)
+        assert shown(dut) == RESET
+    put(dut, readers_busy=0, start=0, finished=0, words_failed=0)
+    await clock(dut, 3)
+    assert shown(dut) == IDLE
+    assert cause(dut) is Cause.NONE
+    assert (await begin(dut))["begin"] == [0, 1] + [0] * 8
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(state=["BEGIN", "SETTLE", "RUN", "FAILED", "RESET"])
+async def start_is_ignored_when_busy(dut, state):
+    await reset(dut)
+    await go_to(dut, state)
+    trace = await play(dut, [{"start": 1}, *[{"start": 0}] * 30], "begin", "running")
+    assert sum(trace["begin"]) == (state == "BEGIN")  # that of its own start
+    assert trace["running"][-1] == (state in ("BEGIN", "SETTLE", "RUN"))
+    expected = {"FAILED": FAILED, "RESET": IDLE}
+    assert shown(dut) == expected.get(state, RUNNING)

@@ -1,0 +1,91 @@
+import random
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.label_reader import LabelReader
+from hdl.p4sgd.params import EngineParams, WorkerParams
+from sim.streams import never, often
+from tests.hdl.common.read_bench import make_plan
+from tests.hdl.p4sgd.reader_bench import BEAT_BYTES, Bench, run_on_memories
+
+BEATS = 600
+
+
+@pytest.mark.parametrize("banks", [8, 4, 2, 1])
+def test_label_reader(banks, tmp_path, rng):
+    worker = WorkerParams(engine=EngineParams(banks=banks, lanes=256 // banks))
+    run_on_memories(LabelReader, worker, __name__, tmp_path, rng, BEATS)
+
+
+def plan_of(bench, first, micro_batches, epochs):
+    """Beats for so many micro-batches, every epoch the same ones."""
+    beats = -(-micro_batches * bench.params.worker.engine.banks // 8)
+    return make_plan(BEAT_BYTES, first, beats, epochs=epochs)
+
+
+def labels_of(bench, first, micro_batches, epochs):
+    """The first labels at ``first``, in rows of K."""
+    banks = bench.params.worker.engine.banks
+    labels = bench.memories[0].reshape(-1).view("<i4")[8 * first :][: micro_batches * banks]
+    return np.tile(labels.reshape(-1, banks), (epochs, 1)).tolist()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(sink_stall=[never, often], stall=[0, 100])
+async def delivers_micro_batches(dut, sink_stall, stall):
+    bench = Bench(dut, "labels", sink_stall=sink_stall, r_stall=stall, latency=30)
+    await bench.begin()
+    expected = []
+    sizes = [1, 2, 3, 7, 8, 9, random.randint(1, 60)]
+    random.shuffle(sizes)
+    for micro_batches in sizes:
+        first, epochs = random.randrange(BEATS - 60), random.randint(1, 4)
+        dut.micro_batches.value = micro_batches
+        await bench.source.send_all([plan_of(bench, first, micro_batches, epochs)])
+        expected += labels_of(bench, first, micro_batches, epochs)
+        await bench.finish(expected)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def delivers_a_micro_batch_every_cycle(dut):
+    bench = Bench(dut, "labels", latency=128)
+    await bench.begin()
+    micro_batches = 4 * BEATS // bench.params.worker.engine.banks
+    dut.micro_batches.value = micro_batches
+    await bench.source.send_all([plan_of(bench, 0, micro_batches, 3)])
+    await bench.finish(labels_of(bench, 0, micro_batches, 3))
+    cycles = bench.sink.cycles
+    assert cycles == list(range(cycles[0], cycles[0] + 3 * micro_batches))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def halt_starts_anew(dut):
+    """Also when it comes in the middle of a beat."""
+    bench = Bench(dut, "labels", r_stall=50, latency=10, sink_stall=often)
+    await bench.begin()
+    for attempt in range(20):
+        dut.micro_batches.value = 999
+        await bench.source.send_all([plan_of(bench, 0, 999, 5)])
+        for _ in range(17 + attempt):
+            await RisingEdge(dut.clk)
+        await bench.halt()
+        micro_batches = random.randint(1, 20)
+        dut.micro_batches.value = micro_batches
+        await bench.source.send_all([plan_of(bench, 3, micro_batches, 2)])
+        await bench.finish(labels_of(bench, 3, micro_batches, 2))
+        bench.sink.stop()
+        bench.open_sink()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reports_failures(dut):
+    bench = Bench(dut, "labels", fail=1, fail_beat=2)
+    await bench.begin()
+    micro_batches = 40 // bench.params.worker.engine.banks
+    dut.micro_batches.value = micro_batches
+    await bench.source.send_all([plan_of(bench, 0, micro_batches, 3)])
+    await bench.finish(labels_of(bench, 0, micro_batches, 3))
+    assert bench.failed == 3
