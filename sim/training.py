@@ -160,9 +160,7 @@ class TrainingRun:
 
     def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:
         """One epoch of the golden model on weights [D]."""
-        parts = Parts(
-            self.geometry.worker_of(self.features), self.geometry.group_of(self.features)
-        )
+        parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
         return golden_epoch(self.codes, self.labels, weights, self.training, parts)
 
     @cached_property
@@ -184,9 +182,7 @@ class TrainingRun:
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
         """Loss and accuracy of weights in original units on the data set as it came."""
-        return float_sgd.evaluate(
-            self.options.loss, self.data.features, self.data.labels, original
-        )
+        return float_sgd.evaluate(self.options.loss, self.data.features, self.data.labels, original)
 
     def ideal_cycles(self, turnaround: int) -> int:
         """Cycles of an epoch by the formula: ``(B/K) C s + T`` per mini-batch and ``C s`` once."""

@@ -1,6 +1,6 @@
 """What a training run leaves behind: curves of loss and accuracy, as numbers and as a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class Comparison:
         )
 
 
-def saturations_agree(counters: dict[str, int], golden: Saturations) -> bool:
+def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:
     """Whether the hardware counted what the golden model did."""
     return (
         counters["activation_saturations"] == golden.activation

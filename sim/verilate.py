@@ -92,6 +92,7 @@ class Recipe:
     flags: tuple[str, ...]
     control: str  #: Verilator's own control file
     optimise: bool
+    second_main: Path | None = None  #: C++ of another program of the same objects
 
     @property
     def key(self) -> str:
@@ -108,6 +109,7 @@ class Recipe:
             f"{tool.source} {tool.version}",
             version("cocotb"),
             compiler,
+            *([self.second_main.read_text()] if self.second_main else []),
         )
 
 
@@ -129,12 +131,15 @@ def build(
     coverage: bool = False,
     all_signals: bool = False,
     optimise: bool = False,
+    second_main: Path | None = None,
 ) -> Build:
     """Make a simulator of ``emission`` and ``extra_sources``, or find the one made before.
 
     ``top`` is the emission's own unless given. ``hier_blocks`` names modules that Verilator
     translates once each, however often they are placed. Python sees the ports of the top, and
     every signal with ``all_signals``. ``optimise`` spends more on compiling to simulate faster.
+    ``second_main`` has the ``main`` of a program without cocotb, which is linked from the same
+    objects and stands in the build's folder under the file's name.
     """
     if top is None:
         if emission is None:
@@ -147,6 +152,7 @@ def build(
         flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals),
         control=control_file(top, hier_blocks),
         optimise=optimise,
+        second_main=second_main,
     )
     start = time.monotonic()
     folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))
@@ -192,7 +198,8 @@ def make(recipe: Recipe, target: Path) -> None:
         command += ["-o", PROGRAM, "-Mdir", ".", "-j", str(JOBS), "verilator.cpp"]
         execute([*command, WAIVERS.name, "control.vlt", *sources], work)
         compile_all(recipe, work)
-        for name in (PROGRAM, *sources):
+        programs = [PROGRAM] + ([recipe.second_main.stem] if recipe.second_main else [])
+        for name in (*programs, *sources):
             shutil.move(work / name, target / name)
 
 
@@ -231,9 +238,20 @@ def compile_all(recipe: Recipe, work: Path) -> None:
     runtime = shared_runtime(work, command)
     libraries = [f"-L{cocotb_folder() / 'libs'}", "-lcocotbvpi_verilator"]
     command += ["VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="]
-    command.append(f"USER_LDLIBS={shlex.join([*map(str, runtime), *libraries])}")
-    makefile = "Vtop_hier.mk" if "--hierarchical" in recipe.flags else "Vtop.mk"
-    execute([*command, "-f", makefile], work)
+    command += ["-f", "Vtop_hier.mk" if "--hierarchical" in recipe.flags else "Vtop.mk"]
+    execute([*command, f"USER_LDLIBS={shlex.join([*map(str, runtime), *libraries])}"], work)
+    if recipe.second_main is not None:
+        link_again(recipe.second_main, command, runtime, work)
+
+
+def link_again(main: Path, command: list[str], runtime: list[Path], work: Path) -> None:
+    """Link what is compiled with another ``main`` in place of cocotb's."""
+    shutil.move(work / PROGRAM, work / "first")
+    shutil.copy(main, work)
+    others = [f"VM_USER_CLASSES={main.stem}", f"USER_LDLIBS={shlex.join(map(str, runtime))}"]
+    execute([*command, *others], work)
+    shutil.move(work / PROGRAM, work / main.stem)
+    shutil.move(work / "first", work / PROGRAM)
 
 
 def shared_runtime(work: Path, command: list[str]) -> list[Path]:

@@ -13,7 +13,6 @@ import shlex
 import shutil
 import tempfile
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ from typing import Any, TypeVar, overload
 from xml.etree import ElementTree
 
 import cocotb_tools.runner
-from amaranth.hdl import UnusedElaboratable
 
 from gen.emit import Emission, emit
 from hdl.common.component import Component
@@ -46,9 +44,6 @@ __all__ = [
 ]
 
 P = TypeVar("P")
-
-# Components are made here to read their layouts, or to find that they were emitted before.
-warnings.filterwarnings("ignore", category=UnusedElaboratable)
 
 _emissions: dict[tuple[type, Any], Emission] = {}
 

@@ -14,7 +14,6 @@ from hdl.p4sgd.model_address import group_address, model_bus
 from hdl.p4sgd.params import WorkerParams
 from hdl.p4sgd.registers import worker_registers
 
-
 START_CYCLES = 4  #: from the answer to the write of ``start`` to ``busy``, at most
 
 
@@ -67,14 +66,14 @@ class WorkerDriver:
             for field, offset in zip(register.fields, register.offsets, strict=True):
                 value = pulses.get(field.name, self._written.get(field.name, 0))
                 word |= (value & ((1 << field.bits) - 1)) << offset
-            answer = await self.registers.write(address, word.to_bytes(WORD_BYTES, "little"))
+            answer: Any = await self.registers.write(address, word.to_bytes(WORD_BYTES, "little"))
             if answer.resp != AxiResp.OKAY:
                 raise BusError(f"writing {register.name} answered {answer.resp.name}")
 
     async def read(self, name: str) -> int:
         """The value of a field."""
         address, register, field, offset = self.find(name)
-        answer = await self.registers.read(address, register.words * WORD_BYTES)
+        answer: Any = await self.registers.read(address, register.words * WORD_BYTES)
         if answer.resp != AxiResp.OKAY:
             raise BusError(f"reading {register.name} answered {answer.resp.name}")
         word = int.from_bytes(answer.data, "little")
@@ -114,7 +113,7 @@ class WorkerDriver:
         """Load weights [engines, chunks, lanes]."""
         for engine, weights in enumerate(model):
             data = np.ascontiguousarray(weights, dtype="<i4").tobytes()
-            answer = await self.model.write(self.model_address(engine), data)
+            answer: Any = await self.model.write(self.model_address(engine), data)
             if answer.resp != AxiResp.OKAY:
                 raise BusError(f"loading engine {engine} answered {answer.resp.name}")
 
@@ -123,7 +122,7 @@ class WorkerDriver:
         lanes = self.params.engine.lanes
         models = []
         for engine in range(self.params.engines):
-            answer = await self.model.read(self.model_address(engine), chunks * lanes * 4)
+            answer: Any = await self.model.read(self.model_address(engine), chunks * lanes * 4)
             if answer.resp != AxiResp.OKAY:
                 raise BusError(f"reading engine {engine} answered {answer.resp.name}")
             models.append(np.frombuffer(answer.data, dtype="<i4").reshape(chunks, lanes))

@@ -17,6 +17,9 @@ class Component(wiring.Component):
     emitted module; it must tell apart all parameter sets of one class within a design.
     """
 
+    # Components are also made to read their layouts and latencies: no warning if never elaborated.
+    _MustUse__silence = True
+
     def __init__(self, params: Any, signature: Any) -> None:
         self.params = params
         super().__init__(signature)

@@ -78,8 +78,9 @@ class GatedAdderTree(Component):
             sums = [
                 Signal(signed(bits), name=f"sum_{level}_{i}", reset_less=True) for i in range(size)
             ]
-            m.d.sync += [total.eq(reduce(add, group)) for total, group in zip(sums, groups, strict=True)]
+            m.d.sync += [
+                total.eq(reduce(add, group)) for total, group in zip(sums, groups, strict=True)
+            ]
             terms, radix = sums, 3
         m.d.comb += self.total.eq(terms[0])
         return m
-

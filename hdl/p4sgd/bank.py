@@ -18,8 +18,9 @@ class Bank(Component):
     Forward: ``partial = sum over chunks and lanes of code * weight`` in units of the last plane.
     Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the
     planes are summed by Horner's rule and the chunks added up; ``tag`` says where the plane
-    stands, and whether it weighs -1 (the first one of signed features). ``partial`` holds a micro-batch's sum ``params.bank_latency`` cycles after its last plane,
-    until the first chunk of the next one is through.
+    stands, and whether it weighs -1 (the first one of signed features). ``partial`` holds a
+    micro-batch's sum ``params.bank_latency`` cycles after its last plane, until the first chunk
+    of the next one is through.
 
     Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
     with ``max_bits`` fraction bits: unsigned features have 1/2, 1/4, ...; signed ones -1, 1/2,

@@ -76,9 +76,8 @@ class Control(Component):
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
 
         with m.Switch(state):
-            with m.Case(State.IDLE):
-                with m.If(self.start):
-                    m.d.sync += [self.done.eq(0), state.eq(State.BEGIN)]
+            with m.Case(State.IDLE), m.If(self.start):
+                m.d.sync += [self.done.eq(0), state.eq(State.BEGIN)]
             with m.Case(State.BEGIN):
                 m.d.comb += self.begin.eq(~illegal)
                 m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]

@@ -17,10 +17,10 @@ from hdl.p4sgd.update_lane import UpdateLane
 class Datapath(Component):
     """All that is wide in an engine, and nothing that decides: P4SGD, figure 5.
 
-    ``forward_*`` and ``backward_*`` are the orders of the two stages, which time them. ``sums`` are the exact partial activations of the
-    banks; ``deltas`` are those of the micro-batch in the backward stage, ``host_weights`` and
-    ``host_group`` what its ``replace`` puts into the model. ``saturated`` is high in the cycle
-    after the write of a chunk in which a lane saturated.
+    ``forward_*`` and ``backward_*`` are the orders of the two stages, which time them. ``sums``
+    are the exact partial activations of the banks; ``deltas`` are those of the micro-batch in the
+    backward stage, ``host_weights`` and ``host_group`` what its ``replace`` puts into the model.
+    ``saturated`` is high in the cycle after the write of a chunk in which a lane saturated.
 
     Never stalls; every output is a register.
     """

@@ -28,11 +28,17 @@ class Engine(Component):
     ``waiting`` is high while the forward stage lacks a word.
 
     Throughput: one word a cycle in each direction; a micro-batch takes ``chunks x bits`` cycles,
-    at least six. Words of a micro-batch must fit
+    at least six. :attr:`latencies` has the cycles of the way round. Words of a micro-batch must fit
     the word FIFO: ``chunks x bits <= fifo_words``, or the run stalls for ever.
     """
 
     def __init__(self, params: EngineParams) -> None:
+        backward = BackwardStage(params)
+        self.latencies = {
+            "last word in to partials": ForwardStage(params).latency,
+            "deltas to a chunk's write, with one bit": backward.latency,
+            "deltas to the next mini-batch's first word, with one bit": backward.latency + 1,
+        }
         super().__init__(
             params,
             {

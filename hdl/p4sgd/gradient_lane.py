@@ -13,9 +13,9 @@ class GradientLane(Component):
     """``gradient = sum over planes and banks of bit * scaled delta``: P4SGD, section 4.1.2.
 
     ``planes`` has this lane's bit of every bank and ``scaled`` every bank's delta times the
-    weight of the plane; ``first`` marks the first plane of a chunk. ``params.gradient_latency`` cycles after
-    the last plane ``gradient`` holds the rounded gradient, ``floor(sum + 1/2)``: the sum is
-    exact with ``max_bits`` fraction bits, starts at one half, and the fraction is cut off.
+    weight of the plane; ``first`` marks the first plane of a chunk. ``gradient`` holds the rounded
+    gradient, ``floor(sum + 1/2)``, ``params.gradient_latency`` cycles after the last plane: the
+    sum is exact with ``max_bits`` fraction bits, starts at one half, and its fraction is cut off.
 
     Throughput: one plane a cycle, never stalls; cycles without ``valid`` change nothing.
     """

@@ -1,6 +1,7 @@
 """The worker's registers, declared once for the hardware, the driver and the documentation."""
 
-from enum import IntEnum
+from enum import Enum, IntEnum
+from typing import cast
 
 from hdl.common.read_plan import COUNT_BITS
 from hdl.common.registers import Field, Register, RegisterMap
@@ -12,9 +13,10 @@ IDENTITY = 0x50345347  #: "P4SG"
 VERSION = 1
 
 
-def as_int_enum(enum) -> type[IntEnum]:
+def as_int_enum(enum: type[Enum]) -> type[IntEnum]:
     """An enumeration of the hardware as software sees it."""
-    return IntEnum(enum.__name__, {member.name: member.value for member in enum})
+    members = {member.name: int(member.value) for member in enum}
+    return cast(type[IntEnum], IntEnum(enum.__name__, members))
 
 
 def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
@@ -50,9 +52,7 @@ IDENTITY_REGISTERS = (
     Register(
         "depths",
         "More of them.",
-        (
-            ro("max_chunks", 17, "chunks that an engine's model memory holds"),
-        ),
+        (ro("max_chunks", 17, "chunks that an engine's model memory holds"),),
     ),
     Register("fifo", "And more.", (ro("fifo_words", 17, "words that a word FIFO holds"),)),
 )

@@ -1,5 +1,6 @@
 """The logistic sigmoid by a table with linear interpolation."""
 
+from itertools import pairwise
 from math import exp, floor
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed, unsigned
@@ -20,7 +21,7 @@ def table(fraction_bits: int) -> list[tuple[int, int]]:
     ends = [
         floor(2**fraction_bits / (1 + exp(-i / 2**SEGMENT_BITS)) + 0.5) for i in range(SEGMENTS + 1)
     ]
-    return [(low, high - low) for low, high in zip(ends, ends[1:], strict=False)]
+    return [(low, high - low) for low, high in pairwise(ends)]
 
 
 class Sigmoid(Component):

@@ -19,8 +19,8 @@ class TrainingCore(Component):
 
     Every engine takes its own ``words``; their sums meet in the adder of partial activations,
     go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
-    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``settings``, ``loss``
-    and ``join`` say; ``finished`` is high when every engine has ended it.
+    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``settings``,
+    ``loss`` and ``join`` say; ``finished`` is high when every engine has ended it.
 
     ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
     ``engine_events`` feed the counters.

@@ -18,8 +18,8 @@ class UpdateLane(Component):
     ``host_weight`` to the cycle before ``result``.
 
     Throughput: one weight a cycle, never stalls. Latency: :attr:`latency` cycles from
-    ``gradient``; ``weight`` is taken ``params.update_lead`` cycles before it. Overflow saturates and
-    raises ``saturated`` with the result.
+    ``gradient``; ``weight`` is taken ``params.update_lead`` cycles before it. Overflow saturates
+    and raises ``saturated`` with the result.
     """
 
     latency = 2

@@ -9,11 +9,14 @@ from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
 from hdl.p4sgd.control import Control
 from hdl.p4sgd.counters import COUNTERS, Counters
+from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.label_reader import LabelReader
+from hdl.p4sgd.loss_unit import LossUnit
 from hdl.p4sgd.model_address import model_bus
 from hdl.p4sgd.model_port import ModelPort
 from hdl.p4sgd.params import LOSS_SETTINGS, PORT_BITS, WorkerParams
+from hdl.p4sgd.partial_sum import PartialSum
 from hdl.p4sgd.registers import constants, worker_registers
 from hdl.p4sgd.training_core import TrainingCore
 
@@ -42,6 +45,11 @@ class Worker(Component):
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
         self.registers = worker_registers(params)
+        partial_sum = PartialSum(params).latency
+        self.latencies = Engine(engine).latencies | {
+            "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,
+            "partials to deltas, logistic": partial_sum + LossUnit.logistic_latency,
+        }
         port = AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
         bus = model_bus(params)
         model = Axi4Signature(
@@ -84,7 +92,9 @@ class Worker(Component):
             m.d.comb += counters.engine_events[e].eq(core.engine_events[e])
 
         settings = registers.control
-        m.d.comb += [core.settings[name].eq(settings[name]) for name in params.engine.settings.members]
+        m.d.comb += [
+            core.settings[name].eq(settings[name]) for name in params.engine.settings.members
+        ]
         m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_SETTINGS.members]
         m.d.comb += [
             core.join.eq(settings.join),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hdl.common.registers import Register
+from hdl.p4sgd.counters import COUNTERS
 from hdl.p4sgd.model_address import group_address, model_bus
 from hdl.p4sgd.params import GROUP_LANES, WorkerParams
 from hdl.p4sgd.registers import worker_registers
@@ -28,8 +29,7 @@ class Replay:
 
     cycles: int  #: from the end of reset, host accesses included
     seconds: float
-    busy_cycles: int  #: the hardware's own count
-    micro_batches: int  #: likewise
+    counters: Mapping[str, int]  #: the hardware's own, their low 32 bits
 
 
 def register_word(register: Register, values: Mapping[str, int]) -> int:
@@ -79,11 +79,11 @@ def script(training: TrainingRun, memory: MemorySettings) -> list[str]:
     ]
 
 
-def looked_at(params: WorkerParams) -> list[int]:
-    """Addresses of the state and the low words of two counters."""
-    names = ("state", "cycles_count", "micro_batches_count")
-    found = {register.name: address for address, register in worker_registers(params).placed}
-    return [found[name] for name in names]
+def looked_at(params: WorkerParams) -> dict[int, str]:
+    """Addresses of the state and the low words of the counters, by name."""
+    names = {"state": "state"} | {f"{name}_count": name for name in COUNTERS}
+    registers = worker_registers(params).placed
+    return {address: names[r.name] for address, r in registers if r.name in names}
 
 
 def replay(
@@ -105,17 +105,21 @@ def replay(
 
 def read_replay(text: str, training: TrainingRun) -> Replay:
     """What the program printed; an error unless it went through the whole run."""
-    lines = [line.split() for line in text.splitlines()]
-    state, busy_cycles, micro_batches = (int(value) for _, value in lines[:-1])
+    *reads, (cycles, seconds) = [line.split() for line in text.splitlines()]
+    names = looked_at(training.params)
+    counters = {names[int(address)]: int(word) for address, word in reads}
+    state = counters.pop("state")
     expected = training.micro_batches * training.options.epochs
-    done = register_word(
-        next(r for _, r in worker_registers(training.params).placed if r.name == "state"),
-        {"done": 1},
-    )
-    if state != done or micro_batches != expected:
+    if state != done_state(training.params) or counters["micro_batches"] != expected:
         raise RuntimeError(
-            f"the run without Python ended in state {state} after {micro_batches} micro-batches"
-            f" of {expected}"
+            f"the run without Python ended in state {state:#x} after"
+            f" {counters['micro_batches']} micro-batches of {expected}"
         )
-    cycles, seconds = lines[-1]
-    return Replay(int(cycles), float(seconds), busy_cycles, micro_batches)
+    return Replay(int(cycles), float(seconds), counters)
+
+
+def done_state(params: WorkerParams) -> int:
+    """The state register of a worker that came to the end of a run."""
+    registers = worker_registers(params).placed
+    state = next(register for _, register in registers if register.name == "state")
+    return register_word(state, {"done": 1})

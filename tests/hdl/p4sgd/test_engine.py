@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import cocotb
 import numpy as np
 import pytest
@@ -134,7 +136,7 @@ def run_of(micro_batches, chunks, bits, batch):
 
 
 def steps(cycles):
-    return [after - before for before, after in zip(cycles, cycles[1:], strict=False)]
+    return [after - before for before, after in pairwise(cycles)]
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

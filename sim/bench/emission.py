@@ -1,0 +1,120 @@
+"""How long emission takes, beside Amaranth's own: each in a process that has done nothing else."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import Fragment
+from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
+
+from gen.emit import PASSES, emit, interface, silent_stdout, to_rtlil
+from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.worker import Worker
+from sim.bench.marks import Mark, Row
+
+LEAST_SPEED_UP = Mark(20, at_least=True)
+MOST_BYTES = Mark(1_000_000)
+MOST_MODULES = Mark(60)
+
+
+def ours() -> str:
+    """The whole worker of preset u280 as Verilog."""
+    return emit(Worker(WorkerParams())).verilog
+
+
+def plain() -> str:
+    """One of its engines by Amaranth alone, which elaborates every instance anew."""
+    engine = Engine(EngineParams())
+    return plain_verilog(rtlil.convert(engine, name="engine", ports=interface(engine)))
+
+
+def lean() -> str:
+    """The same, without the initial values of memories that start out empty."""
+    engine = Engine(EngineParams())
+    ports = interface(engine)
+    return plain_verilog(to_rtlil(Fragment.get(engine, None), ports, "engine"))
+
+
+def plain_verilog(text: str) -> str:
+    """RTLIL through the passes that our emission uses."""
+    with tempfile.TemporaryDirectory() as folder, silent_stdout():
+        source, target = Path(folder, "design.il"), Path(folder, "design.v")
+        source.write_text(text)
+        design = libyosys.Design()
+        for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
+            libyosys.run_pass(f"tee -q -o {folder}/log {command}", design)
+        return target.read_text()
+
+
+WAYS: dict[str, Callable[[], str]] = {"ours": ours, "plain": plain, "lean": lean}
+
+
+def measure(way: str) -> dict[str, float]:
+    """Seconds, bytes and modules of one way, in a fresh process, imports not counted."""
+    output = subprocess.run(
+        [sys.executable, "-m", "sim.bench.emission", way], stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(output.stdout)
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Emit in all ways and compare."""
+    found = {}
+    for way, about in (
+        ("ours", "emitting the u280 worker"),
+        ("plain", "emitting one engine by Amaranth alone (minutes)"),
+        ("lean", "the same without initial values of memories"),
+    ):
+        progress(about)
+        found[way] = measure(way)
+    return judge(found)
+
+
+def judge(found: dict[str, dict[str, float]]) -> list[Row]:
+    """The rows of what :func:`measure` found; an engine counts as many times as there are."""
+    mine, theirs, bare = found["ours"], found["plain"], found["lean"]
+    engines = WorkerParams().engines
+    times = f"{engines} times one engine by Amaranth alone"
+    return [
+        Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="all 8 engines"),
+        Row(what="u280 worker, ours", value=mine["bytes"], unit="bytes", mark=MOST_BYTES),
+        Row(what="u280 worker, ours", value=mine["modules"], unit="modules", mark=MOST_MODULES),
+        Row(
+            what="one engine, Amaranth alone",
+            value=theirs["seconds"],
+            unit="s",
+            note=f"{theirs['bytes']:,.0f} bytes, {theirs['modules']:,.0f} modules",
+        ),
+        Row(
+            what="ours is faster",
+            value=engines * theirs["seconds"] / mine["seconds"],
+            unit="times",
+            mark=LEAST_SPEED_UP,
+            note=f"than {times}",
+        ),
+        Row(
+            what="the same without RAM contents",
+            value=engines * bare["seconds"] / mine["seconds"],
+            unit="times",
+            note=f"than {times} patched to leave out zeros: {bare['seconds']:.1f} s",
+        ),
+    ]
+
+
+def main() -> None:
+    """Emit in the way that is named and print what it took."""
+    start = time.perf_counter()
+    text = WAYS[sys.argv[1]]()
+    seconds = time.perf_counter() - start
+    modules = text.count("\nendmodule")
+    print(json.dumps({"seconds": seconds, "bytes": len(text.encode()), "modules": modules}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""What a measurement is held to."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A bound that a measurement must keep."""
+
+    bound: float
+    at_least: bool = False  #: else at most
+
+    def holds(self, value: float) -> bool:
+        """Whether ``value`` keeps the bound, the bound itself included."""
+        return value >= self.bound if self.at_least else value <= self.bound
+
+    def __str__(self) -> str:
+        return f"{'at least' if self.at_least else 'at most'} {number(self.bound)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A line of the bench's table."""
+
+    what: str
+    value: float
+    unit: str = ""
+    mark: Mark | None = None  #: None for what is only reported
+    note: str = ""  #: how the value came about
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mark is kept; what has none cannot fail."""
+        return self.mark is None or self.mark.holds(self.value)
+
+    @property
+    def verdict(self) -> str:
+        """In a word; empty without a mark."""
+        return "" if self.mark is None else "yes" if self.holds else "NO"
+
+    def result(self) -> dict[str, Any]:
+        """Everything, fit for JSON."""
+        return asdict(self) | {"holds": self.holds}
+
+
+def number(value: float) -> str:
+    """Three digits, or all of a larger number."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

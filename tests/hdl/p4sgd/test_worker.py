@@ -1,0 +1,239 @@
+"""A worker between registers, memories and network: what goes wrong, and how it recovers."""
+
+import os
+import pickle
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles
+
+from hdl.p4sgd.control import Cause
+from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.registers import IDENTITY
+from sim import streams
+from sim.golden.p4sgd import Loss
+from sim.payloads import pack
+from sim.surroundings.axi_memory import MEMORY_ARRAY
+from sim.surroundings.worker_system import WorkerSystem, memory_count, memory_params
+from sim.train import MemorySettings, memory_arguments
+from sim.training import Options, TrainingRun
+from sim.verilator import params_in_simulator, simulate
+from sim.worker_driver import BusError, WorkerDriver, WorkerFailure
+from sim.workloads.layout import model_to_weights, weights_to_model
+from tests.sim.test_train import random_data
+
+TRAINING = "INGATHER_TEST_TRAINING"
+HARDWARE = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=8, fifo_words=48))
+
+
+def test_worker(tmp_path, rng):
+    data = random_data(rng, 75, 300, Loss.LOGISTIC)
+    training = TrainingRun(data, HARDWARE, Options(bits=4, batch=16, epochs=2))
+    (tmp_path / "training.pickle").write_bytes(pickle.dumps(training))
+    simulate(
+        WorkerSystem(HARDWARE),
+        __name__,
+        extra_sources=[MEMORY_ARRAY],
+        plusargs=memory_arguments(training, tmp_path),
+        env={TRAINING: str(tmp_path / "training.pickle")},
+    )
+
+
+async def begin(dut, **memory):
+    """A worker out of reset, set up for the training and loaded with random weights."""
+    with open(os.environ[TRAINING], "rb") as file:
+        training = pickle.load(file)
+    settings = MemorySettings(**({"latency": 40} | memory))
+    dut.memory.value = pack(memory_params(HARDWARE).settings, settings.fields)
+    dut.fail_index.value = settings.fail_index
+    dut.full_valid.value = 0
+    dut.partial_ready.value = 0
+    await streams.start(dut)
+    driver = WorkerDriver(dut, params_in_simulator())
+    await driver.write(**training.settings(epochs=1))
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    weights = rng.integers(-(1 << 24), 1 << 24, size=training.features)
+    await driver.load(weights_to_model(weights, training.geometry, 0))
+    return training, driver, weights
+
+
+async def weights_of(training, driver):
+    model = await driver.read_model(training.chunks)
+    return model_to_weights([model], training.geometry, training.features)
+
+
+async def train_once(training, driver, weights):
+    """A run from ``weights`` ends as the golden model does."""
+    await driver.load(weights_to_model(weights, training.geometry, 0))
+    await driver.write(clear_counters=1)
+    await driver.run()
+    assert await driver.read("done")
+    golden, _ = training.golden(weights)
+    assert (await weights_of(training, driver) == golden).all()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def tells_what_it_is(dut):
+    _, driver, _ = await begin(dut)
+    assert await driver.read("identity") == IDENTITY
+    engine = HARDWARE.engine
+    for name, value in {
+        "engines": HARDWARE.engines,
+        "banks": engine.banks,
+        "lanes": engine.lanes,
+        "max_bits": engine.max_bits,
+        "fraction_bits": engine.fraction_bits,
+        "l2_built": engine.l2,
+        "max_chunks": engine.chunks,
+        "fifo_words": engine.fifo_words,
+    }.items():
+        assert await driver.read(name) == value, name
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def many_epochs_in_one_run(dut):
+    training, driver, weights = await begin(dut, ar_stall=30, r_stall=30)
+    await driver.write(epochs=3)
+    await driver.run()
+    for _ in range(3):
+        weights, _ = training.golden(weights)
+    assert (await weights_of(training, driver) == weights).all()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_cycle_of_the_forward_stages_has_a_cause(dut):
+    training, driver, weights = await begin(dut, r_stall=60)
+    await train_once(training, driver, weights)
+    counters = await driver.counters()
+    words = training.micro_batches * training.chunks * training.options.bits
+    assert counters["words"] == words * HARDWARE.engines
+    waits = sum(count for name, count in counters.items() if name.endswith("stalls"))
+    busy = counters["words"] + waits
+    assert counters["memory_stalls"] > 0
+    assert counters["dependency_stalls"] > 0
+    # What is left of a run is the way of the last micro-batch, after its last word.
+    tail = HARDWARE.engines * counters["cycles"] - busy
+    assert 0 < tail < HARDWARE.engines * (40 + 2 * training.chunks * training.options.bits)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def activations_through_the_network(dut):
+    """With ``join`` off every micro-batch goes out and comes back; late answers are counted."""
+    training, driver, weights = await begin(dut)
+    await driver.write(join=0)
+    shape = HARDWARE.engine.activations
+    sent = streams.Sink(dut, "partial", shape=shape)
+    back = streams.Source(dut, "full", shape=shape, stall=streams.often)
+
+    async def switch():
+        for j in range(training.micro_batches):
+            await sent.wait_for(j + 1)
+            await ClockCycles(dut.clk, 50)
+            back.append(sent.beats[j])
+
+    answering = cocotb.start_soon(switch())
+    await train_once(training, driver, weights)
+    await answering
+    assert len(sent.beats) == training.micro_batches
+    assert await driver.read("network_stalls") > 50
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(index=range(memory_count(HARDWARE)), beat=[0, 3])
+async def an_error_of_the_memory_stops_it(dut, index, beat):
+    training, driver, weights = await begin(dut, fail_index=index, fail_beat=beat)
+    with pytest.raises(WorkerFailure) as failure:
+        await driver.run()
+    labels = index == memory_count(HARDWARE) - 1
+    assert failure.value.cause == (Cause.LABEL_READ if labels else Cause.WORD_READ)
+    assert await driver.read("failed")
+    assert not await driver.read("done")
+    assert await driver.read("read_errors") == 1
+    with pytest.raises(BusError, match="SLVERR"):
+        await driver.read_model(1)
+    await driver.write(start=1)  # ignored
+    assert await driver.read("failed")
+
+    dut.memory.value = pack(memory_params(HARDWARE).settings, MemorySettings().fields)
+    await driver.soft_reset()
+    assert await driver.read("cause") == Cause.NONE.value
+    await train_once(training, driver, weights)
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(after=[0, 30, 77, 200, 500])
+async def soft_reset_in_the_middle_of_a_run(dut, after):
+    training, driver, weights = await begin(dut, latency=100, ar_stall=100, r_stall=100)
+    await driver.write(start=1)
+    await ClockCycles(dut.clk, after)
+    await driver.soft_reset()
+    assert not await driver.read("done")
+    await train_once(training, driver, weights)
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(
+    setting=[
+        {"bits": 0},
+        {"bits": 9},
+        {"chunks": 0},
+        {"chunks": 9},
+        {"chunks": 8, "bits": 7},  # 56 words in a FIFO of 48
+        {"batch_micro_batches": 0},
+        {"epoch_micro_batches": 0},
+        {"tail_samples": 0},
+        {"tail_samples": 9},
+        {"epochs": 0},
+        {"exponent": 0},
+        {"loss": 3},
+        {"l2_shift": 5},  # not built
+    ]
+)
+async def an_illegal_setting_is_refused(dut, setting):
+    training, driver, weights = await begin(dut)
+    legal = {name: training.settings(epochs=1)[name] for name in setting}
+    await driver.write(**setting)
+    with pytest.raises(WorkerFailure) as failure:
+        await driver.run()
+    assert failure.value.cause == Cause.CONFIGURATION
+    assert (await driver.counters())["words"] == 0
+    await driver.soft_reset()
+    assert (await weights_of(training, driver) == weights).all()
+    await driver.write(**legal)
+    await train_once(training, driver, weights)
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(
+    (
+        ("name", "change", "cause"),
+        [
+            ("word_beats", -1, Cause.SHORT_PLAN),
+            ("word_beats", 1, Cause.LONG_PLAN),
+            ("label_beats", -1, Cause.SHORT_PLAN),
+            ("label_beats", 1, Cause.LONG_PLAN),
+        ],
+    )
+)
+async def a_plan_that_does_not_fit_is_told(dut, name, change, cause):
+    training, driver, weights = await begin(dut)
+    planned = training.settings(epochs=1)[name]
+    await driver.write(**{name: planned + change})
+    with pytest.raises(WorkerFailure) as failure:
+        await driver.run()
+    assert failure.value.cause == cause
+    await driver.soft_reset()
+    await driver.write(**{name: planned})
+    await train_once(training, driver, weights)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def the_model_is_closed_while_it_runs(dut):
+    training, driver, weights = await begin(dut, latency=200)
+    await driver.write(start=1)
+    with pytest.raises(BusError, match="SLVERR"):
+        await driver.load(weights_to_model(weights, training.geometry, 0))
+    await driver.wait()
+    golden, _ = training.golden(weights)
+    assert (await weights_of(training, driver) == golden).all()
