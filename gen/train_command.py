@@ -70,8 +70,8 @@ def train(
     params = make_params(design.params_class, design.settings_of(preset), changes)
     check_target(output)
 
-    from sim.train import MemorySettings
     from sim.training import Options, TrainingRun
+    from sim.training_job import MemorySettings
     from sim.workloads.datasets import load
 
     console = Console(highlight=False)

@@ -5,7 +5,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,40 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen.emit import module_name
-from hdl.p4sgd.datapath import Datapath
+from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import WorkerParams
 from sim.surroundings.axi_memory import MEMORY_ARRAY, memory_file
 from sim.surroundings.worker_system import WorkerSystem
 from sim.training import TrainingRun
+from sim.training_job import JOB, JOB_FILE, PROGRESS, Job, MemorySettings
 from sim.verilator import Build, build, emission_of, run
 from sim.workloads.layout import model_to_weights, weights_to_model
 
-JOB, PROGRESS = "INGATHER_TRAINING_JOB", "progress.jsonl"
 POLL_SECONDS = 0.1
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemorySettings:
-    """How the simulated memories behave; see ``AxiMemory``."""
-
-    latency: int = 128  #: cycles from a burst's address to its first beat
-    ar_stall: int = 0  #: chance in 256, every cycle, that an address waits
-    r_stall: int = 0  #: chance in 256, every cycle, that no beat comes
-    seed: int = 1
-    fail_index: int = 0  #: memory whose
-    fail_beat: int | None = None  #: beat is answered with an error
-
-    @property
-    def fields(self) -> dict[str, int]:
-        """The settings port of a memory."""
-        return {
-            "latency": self.latency,
-            "ar_stall": self.ar_stall,
-            "r_stall": self.r_stall,
-            "seed": self.seed,
-            "fail": int(self.fail_beat is not None),
-            "fail_beat": self.fail_beat or 0,
-        }
 
 
 @dataclass
@@ -60,23 +36,12 @@ class Epoch:
     seconds: float  #: likewise
 
 
-@dataclass
-class Job:
-    """What the simulator is told."""
-
-    settings: dict[str, int]
-    model: NDArray[np.int32]
-    chunks: int
-    epochs: int
-    memory: MemorySettings = field(default_factory=MemorySettings)
-
-
 def build_worker(params: WorkerParams, **options: Any) -> Build:
     """The simulator of a worker and its memories, from the cache if it is there."""
     emission = emission_of(WorkerSystem(params))
     blocks = []
     if params.engines > 1:
-        blocks = [module_name(Datapath(params.engine))]
+        blocks = [module_name(Engine(params.engine))]
     return build(
         emission, extra_sources=[MEMORY_ARRAY], hier_blocks=blocks, optimise=True, **options
     )
@@ -117,7 +82,7 @@ def simulate_training(
         epochs=training.options.epochs,
         memory=memory or MemorySettings(),
     )
-    (folder / "job.pickle").write_bytes(pickle.dumps(job))
+    (folder / JOB_FILE).write_bytes(pickle.dumps(job))
     failures: list[BaseException] = []
 
     def work() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from sim.payloads import pack
 from sim.streams import cycle, start
 from sim.surroundings.worker_system import memory_params
-from sim.train import JOB, PROGRESS, Job
+from sim.training_job import JOB, JOB_FILE, PROGRESS, Job
 from sim.verilator import params_in_simulator
 from sim.worker_driver import WorkerDriver
 
@@ -22,7 +22,7 @@ from sim.worker_driver import WorkerDriver
 async def train(dut: Any) -> None:
     """Load the model, run epoch after epoch, read the model back after each."""
     folder = Path(os.environ[JOB])
-    job: Job = pickle.loads((folder / "job.pickle").read_bytes())
+    job: Job = pickle.loads((folder / JOB_FILE).read_bytes())
     params = params_in_simulator()
     dut.memory.value = pack(memory_params(params).settings, job.memory.fields)
     dut.fail_index.value = job.memory.fail_index

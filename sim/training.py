@@ -55,6 +55,11 @@ class TrainingRun:
             raise ValueError(f"stored bits must be from {options.bits} (the bits) to 8: {stored}")
         if options.epochs < 1:
             raise ValueError(f"epochs must be at least 1: {options.epochs}")
+        if options.batch < 8 or options.batch % engine.banks:
+            raise ValueError(
+                f"batch must be a multiple of {engine.banks}, the banks, and at least 8:"
+                f" {options.batch}"
+            )
         if options.l2_shift and not engine.l2:
             raise DoesNotFit("the hardware has no L2 term: build it with --set l2=true")
         self.stored_bits = stored

@@ -21,6 +21,7 @@ OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 PROGRAM = "simulation"
 JOBS = os.cpu_count() or 1
+NATIVE = "-march=native"
 
 
 class BuildError(RuntimeError):
@@ -109,6 +110,8 @@ class Recipe:
             f"{tool.source} {tool.version}",
             version("cocotb"),
             compiler,
+            # What this machine's own instructions are.
+            output_of("g++", NATIVE, "-Q", "--help=target") if self.optimise else "",
             *([self.second_main.read_text()] if self.second_main else []),
         )
 
@@ -232,8 +235,8 @@ def verilator_command(work: Path) -> list[str]:
 
 def compile_all(recipe: Recipe, work: Path) -> None:
     """Compile what Verilator wrote and link it with the shared runtime and cocotb."""
-    fast, slow = ("-O2", "-O1") if recipe.optimise else ("-O1", "-O0")
-    command = ["make", "-s", f"-j{JOBS}", f"OPT_FAST={fast}", f"OPT_SLOW={slow}"]
+    fast = f"-O3 {NATIVE}" if recipe.optimise else "-O1"
+    command = ["make", "-s", f"-j{JOBS}", f"OPT_FAST={fast}", "OPT_SLOW=-O0"]
     command += require_verilator().variables
     runtime = shared_runtime(work, command)
     libraries = [f"-L{cocotb_folder() / 'libs'}", "-lcocotbvpi_verilator"]

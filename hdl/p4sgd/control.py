@@ -25,7 +25,7 @@ class State(enum.Enum, shape=3):
     """Where the worker is."""
 
     IDLE = 0
-    BEGIN = 1  #: one cycle, in which the settings are judged
+    BEGIN = 1  #: the settings are judged, an access to the model comes to its end
     SETTLE = 2  #: what a run before left behind goes away
     RUN = 3
     FAILED = 4
@@ -38,7 +38,10 @@ class Control(Component):
     ``start`` in the idle state begins a run if the settings are legal: ``begin`` is high for one
     cycle. The run is over when ``finished`` is. A failure halts the readers and waits for
     ``soft_reset``, which holds the rest of the worker in ``core_reset`` until the readers have
-    nothing outstanding. ``starved`` and ``leftover`` tell plans that do not fit the run.
+    nothing outstanding. ``starved`` tells of a plan that ends too early.
+
+    ``model_busy`` is an access of the host's to the weights that was under way: a run or a reset
+    waits for its end.
     """
 
     def __init__(self, params: WorkerParams) -> None:
@@ -52,6 +55,7 @@ class Control(Component):
                 "words_failed": In(1),
                 "labels_failed": In(1),
                 "readers_busy": In(1),
+                "model_busy": In(1),
                 "starved": In(1),
                 "finished": In(1),
                 "begin": Out(1),
@@ -79,10 +83,11 @@ class Control(Component):
             with m.Case(State.IDLE), m.If(self.start):
                 m.d.sync += [self.done.eq(0), state.eq(State.BEGIN)]
             with m.Case(State.BEGIN):
-                m.d.comb += self.begin.eq(~illegal)
-                m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
+                m.d.comb += self.begin.eq(~illegal & ~self.model_busy)
                 with m.If(illegal):
                     fail(Cause.CONFIGURATION)
+                with m.Elif(~self.model_busy):
+                    m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
             with m.Case(State.SETTLE):
                 m.d.sync += settle.eq(settle - 1)
                 with m.If(settle == 0):
@@ -97,7 +102,7 @@ class Control(Component):
             with m.Case(State.RESET):
                 m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
                 with m.If(settle != 0):
-                    m.d.sync += settle.eq(settle - 1)
+                    m.d.sync += settle.eq(settle - ~self.model_busy)
                 with m.Elif(~self.readers_busy):
                     m.d.sync += state.eq(State.IDLE)
         with m.If(self.running & self.words_failed):
@@ -110,9 +115,10 @@ class Control(Component):
         m.d.comb += [
             self.running.eq((state == State.SETTLE) | (state == State.RUN)),
             self.failed.eq(state == State.FAILED),
-            self.core_reset.eq(state == State.RESET),
+            # A host's access to the model that has begun is answered first.
+            self.core_reset.eq((state == State.RESET) & ~self.model_busy),
             # A pulse for the reset: the readers are busy for as long as they are halted.
-            self.halt.eq(self.failed | (self.core_reset & (settle == RESET_CYCLES - 1))),
+            self.halt.eq(self.failed | ((state == State.RESET) & (settle == RESET_CYCLES - 1))),
             self.idle.eq(state == State.IDLE),
             self.busy.eq(~self.idle & ~self.failed),
         ]

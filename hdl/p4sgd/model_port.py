@@ -22,7 +22,8 @@ class ModelPort(Component):
     DECERR. Bursts are answered in order, with their own identifiers.
 
     A write is answered when the engine has taken its last weights, so a read that follows the
-    answer sees them. Throughput, latency and stalls: see ``ModelWriter`` and ``ModelReader``.
+    answer sees them. ``busy`` is high while an engine has something of a host's access to do.
+    Throughput, latency and stalls: see ``ModelWriter`` and ``ModelReader``.
     """
 
     def __init__(self, params: WorkerParams) -> None:
@@ -42,6 +43,7 @@ class ModelPort(Component):
                 "load": Out(stream.Signature(engine.load)).array(params.engines),
                 "peek": Out(stream.Signature(engine.address)).array(params.engines),
                 "peeked": In(stream.Signature(engine.group)).array(params.engines),
+                "busy": Out(1),
             },
         )
 
@@ -60,6 +62,7 @@ class ModelPort(Component):
             m.d.comb += bursts.valid.eq(getattr(axi, f"{prefix}valid"))
             m.d.comb += getattr(axi, f"{prefix}ready").eq(bursts.ready)
         m.d.comb += [
+            self.busy.eq(writer.busy | reader.busy),
             writer.beats.payload.data.eq(axi.wdata),
             writer.beats.payload.strobes.eq(axi.wstrb),
             writer.beats.valid.eq(axi.wvalid),

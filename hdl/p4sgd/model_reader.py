@@ -50,6 +50,7 @@ class ModelReader(Component):
                 "beats": Out(stream.Signature(self.beat)),
                 "peek": Out(stream.Signature(params.engine.address)).array(params.engines),
                 "peeked": In(stream.Signature(params.engine.group)).array(params.engines),
+                "busy": Out(1),
             },
         )
 
@@ -82,6 +83,7 @@ class ModelReader(Component):
             note.response.eq(response),
             note.last.eq(beat.payload.last),
             free.eq(~(asking & ~Cat(peek.ready for peek in self.peek)).any()),
+            self.busy.eq(asking.any() | pending.o.valid),
             pending.i.payload.eq(note),
             pending.i.valid.eq(beat.valid & free),
             beat.ready.eq(pending.i.ready & free),

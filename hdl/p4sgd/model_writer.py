@@ -38,6 +38,7 @@ class ModelWriter(Component):
                 ),
                 "answers": Out(stream.Signature(self.answer)),
                 "load": Out(stream.Signature(params.engine.load)).array(params.engines),
+                "busy": Out(1),
             },
         )
 
@@ -65,6 +66,7 @@ class ModelWriter(Component):
             beat.ready.eq(take),
             self.beats.ready.eq(beat.valid & free & ~finished),
             self.answers.payload.eq(answer),
+            self.busy.eq(loading.any()),
         ]
         for engine, load in enumerate(self.load):
             m.d.comb += [load.payload.eq(weights), load.valid.eq(loading[engine])]

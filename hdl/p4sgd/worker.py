@@ -112,6 +112,7 @@ class Worker(Component):
             labels.micro_batches.eq(settings.epoch_micro_batches),
             labels.halt.eq(control.halt),
             model_port.allow.eq(control.idle),
+            control.model_busy.eq(model_port.busy),
             counters.clear.eq(settings.clear_counters),
             counters.running.eq(control.running),
             counters.events.eq(core.events),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Fragment
 from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -64,16 +64,20 @@ def measure(way: str) -> dict[str, float]:
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Emit in all ways and compare."""
-    found = {}
+    """Emit in all ways and compare; ours three times, around the others."""
+    ours, others = [], {}
     for way, about in (
-        ("ours", "emitting the u280 worker"),
-        ("plain", "emitting one engine by Amaranth alone (minutes)"),
+        ("plain", "one engine by Amaranth alone (a minute or two)"),
         ("lean", "the same without initial values of memories"),
     ):
-        progress(about)
-        found[way] = measure(way)
-    return judge(found)
+        progress("emitting the u280 worker")
+        ours.append(measure("ours"))
+        progress(f"emitting {about}")
+        others[way] = measure(way)
+    progress("emitting the u280 worker")
+    ours.append(measure("ours"))
+    ours.sort(key=lambda found: found["seconds"])
+    return judge({"ours": ours[1], **others})
 
 
 def judge(found: dict[str, dict[str, float]]) -> list[Row]:
@@ -82,7 +86,7 @@ def judge(found: dict[str, dict[str, float]]) -> list[Row]:
     engines = WorkerParams().engines
     times = f"{engines} times one engine by Amaranth alone"
     return [
-        Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="all 8 engines"),
+        Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="median of 3"),
         Row(what="u280 worker, ours", value=mine["bytes"], unit="bytes", mark=MOST_BYTES),
         Row(what="u280 worker, ours", value=mine["modules"], unit="modules", mark=MOST_MODULES),
         Row(

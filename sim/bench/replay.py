@@ -15,8 +15,9 @@ from hdl.p4sgd.params import GROUP_LANES, WorkerParams
 from hdl.p4sgd.registers import worker_registers
 from sim.payloads import pack
 from sim.surroundings.worker_system import memory_params
-from sim.train import MemorySettings, memory_arguments
+from sim.train import memory_arguments
 from sim.training import TrainingRun
+from sim.training_job import MemorySettings
 from sim.verilate import Build
 from sim.workloads.layout import weights_to_model
 

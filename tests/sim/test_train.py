@@ -5,8 +5,9 @@ import pytest
 
 from hdl.p4sgd.params import EngineParams, WorkerParams
 from sim.golden.p4sgd import Loss, Saturations
-from sim.train import MemorySettings, build_worker, simulate_training
+from sim.train import build_worker, simulate_training
 from sim.training import Options, TrainingRun
+from sim.training_job import MemorySettings
 from sim.training_report import Comparison, saturations_agree
 from sim.verilator import chosen_seed
 from sim.workloads.datasets import DataSet, load

@@ -81,7 +81,7 @@ async def train(dut, run, stalls, extreme):
     assert sum(event["word"] for event in events) == len(run.words)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(
     bits=[1, 3, 4, 8], signed=[False, True], stalls=streams.STALLS, extreme=[False, True]
 )

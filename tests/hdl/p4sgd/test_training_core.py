@@ -112,7 +112,7 @@ async def network(dut, count, sink, delay):
         await RisingEdge(dut.clk)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss), wild=[False, True], delay=[None, 50], stalls=streams.STALLS)
 async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     """Joined (no delay at all) or through a network; engines get their words apart."""

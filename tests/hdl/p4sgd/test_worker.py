@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import ClockCycles
+from cocotbext.axi import AxiResp
 
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.params import EngineParams, WorkerParams
@@ -16,8 +17,9 @@ from sim.golden.p4sgd import Loss
 from sim.payloads import pack
 from sim.surroundings.axi_memory import MEMORY_ARRAY
 from sim.surroundings.worker_system import WorkerSystem, memory_count, memory_params
-from sim.train import MemorySettings, memory_arguments
+from sim.train import memory_arguments
 from sim.training import Options, TrainingRun
+from sim.training_job import MemorySettings
 from sim.verilator import params_in_simulator, simulate
 from sim.worker_driver import BusError, WorkerDriver, WorkerFailure
 from sim.workloads.layout import model_to_weights, weights_to_model
@@ -237,3 +239,24 @@ async def the_model_is_closed_while_it_runs(dut):
     await driver.wait()
     golden, _ = training.golden(weights)
     assert (await weights_of(training, driver) == golden).all()
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(command=["start", "soft_reset"], wait=range(0, 40, 3))
+async def an_access_to_the_model_that_has_begun_is_finished(dut, command, wait):
+    """Reads and writes that a run or a reset overtakes are answered, and do no harm."""
+    training, driver, weights = await begin(dut)
+    model = weights_to_model(weights, training.geometry, 0)
+    address = driver.model_address(1)
+    writing = cocotb.start_soon(driver.model.write(address, model[1].astype("<i4").tobytes()))
+    reading = cocotb.start_soon(driver.model.read(driver.model_address(0), model[0].nbytes))
+    await ClockCycles(dut.clk, wait)
+    await driver.write(**{command: 1})
+    read = await reading
+    assert (await writing).resp in (AxiResp.OKAY, AxiResp.SLVERR)
+    if read.resp == AxiResp.OKAY:
+        assert read.data == model[0].astype("<i4").tobytes()
+    await driver.wait()
+    expected = training.golden(weights)[0] if command == "start" else weights
+    assert (await weights_of(training, driver) == expected).all()
+    await train_once(training, driver, weights)

@@ -1,0 +1,104 @@
+import json
+
+import numpy as np
+import pytest
+
+from gen.cli import main
+
+TINY = ["--preset", "tiny"]
+
+
+@pytest.fixture
+def ingather(monkeypatch, capsys, tmp_path):
+    """Runs the command; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ingather", "train", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
+    features = rng.normal(size=(60, 20)) * 10
+    labels = features @ rng.normal(size=20) > 0
+    np.savez(tmp_path / "data.npz", X=features, y=labels.astype(int) + 3)
+    options = ["--epochs", 3, "--batch", 16, "--bits", 6, "--stored-bits", 7, "--bias"]
+    status, out, err = ingather("--data", "data.npz", "-o", "made", *options, *TINY)
+    assert (status, err) == (0, "")
+    assert "equal the golden model's bit for bit" in " ".join(out.split())
+    made = tmp_path / "made"
+    result = json.loads((made / "result.json").read_text())
+    assert result["bit_exact"]
+    assert len(result["epochs"]) == 3
+    assert result["data"]["features"] == 21
+    assert result["signed_features"]
+    last = result["epochs"][-1]
+    assert last["counters"]["words"] == 8 * 6 * 1
+    assert (made / "training.png").read_bytes().startswith(b"\x89PNG")
+    weights = np.load(made / "weights.npz")
+    z = np.hstack([features, np.ones((60, 1))]) @ weights["original"]
+    assert np.mean((z > 0) == labels) == pytest.approx(last["rtl_accuracy"])
+
+    again, out, _ = ingather("--data", "data.npz", "-o", "made", "--epochs", 1, *TINY)
+    assert again == 0  # what was made by us may be made again
+    assert len(json.loads((made / "result.json").read_text())["epochs"]) == 1
+
+
+def bad_files(folder):
+    (folder / "broken.svm").write_text("1 3:x\n")
+    np.savez(folder / "nan.npz", X=np.array([[1.0, np.nan], [0, 1]]), y=np.array([0, 1]))
+    np.savez(folder / "three.npz", X=np.eye(3), y=np.arange(3))
+    np.savez(folder / "large.npz", X=np.eye(3), y=np.array([1.0, 2.0, 300.0]))
+    np.savez(folder / "wide.npz", X=np.ones((9, 32 * 17)), y=np.arange(9) % 2)
+    np.savez(folder / "fits.npz", X=np.ones((9, 32 * 9)), y=np.arange(9) % 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--data", "nothing.svm"], "nothing.svm"),
+        (["--data", "broken.svm"], "broken.svm"),
+        (["--data", "nan.npz"], "NaN"),
+        (["--data", "three.npz"], "0, 1, 2"),
+        (["--data", "three.npz", "--positive", "7"], "7"),
+        (["--data", "large.npz", "--loss", "linear"], "300"),
+        (["--data", "wide.npz"], "17 chunks"),
+        (["--data", "wide.npz", "--set", "chunks=32", "--bits", "8", "--set", "fifo_words=128"],
+         "17 chunks x 8 bits = 136 words does not fit the word FIFO of 128"),
+        (["--data", "fits.npz", "--bits", "9"], "bits"),
+        (["--data", "fits.npz", "--bits", "0"], "bits"),
+        (["--bits", "4", "--stored-bits", "3"], "stored bits"),
+        (["--batch", "12"], "batch"),
+        (["--batch", "0"], "batch"),
+        (["--epochs", "0"], "epochs"),
+        (["--eta", "0"], "step"),
+        (["--eta", "nan"], "step"),
+        (["--loss", "square"], "square"),
+        (["--l2-shift", "8"], "l2=true"),
+        (["--set", "l2=true", "--l2-shift", "3"], "4"),
+        (["--preset", "huge"], "huge"),
+        (["--engines", "0"], "engines"),
+        (["--set", "lanes=48"], "lanes"),
+        (["--set", "lines=64"], "lanes"),
+        (["--memory-latency", "5000"], "memory-latency"),
+        (["--epochs", "many"], "epochs"),
+        (["-o", "taken"], "taken"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
+    bad_files(tmp_path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "precious.txt").write_text("mine")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    extra = [] if "--preset" in arguments else TINY
+    status, _, err = ingather("-o", "made", *extra, *arguments)
+    assert status == 2
+    assert len(err.strip().splitlines()) == 1, err
+    assert says in err
+    assert "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    assert (tmp_path / "taken" / "precious.txt").read_text() == "mine"
