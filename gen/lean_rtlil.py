@@ -1,7 +1,8 @@
-"""RTLIL without the contents of memories that start out empty.
+"""RTLIL without what a reader of the Verilog would not miss.
 
 Amaranth initialises every memory. For a RAM that costs seconds and megabytes (a bit at a time),
-and UltraRAM cannot be initialised at all; a ROM keeps its contents.
+and UltraRAM cannot be initialised at all; a ROM keeps its contents. It also gives every element
+of an array a wire of its own beside the array; the fields of structs keep theirs.
 """
 
 from typing import Any
@@ -24,6 +25,9 @@ class LeanModuleEmitter(rtlil.ModuleEmitter):
 def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
     """The text of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
     netlist = build_netlist(fragment, ports=ports, name=name)
+    for fields in netlist.signal_fields.values():
+        for path in [path for path in fields if any(isinstance(step, int) for step in path)]:
+            del fields[path]
     empty = rtlil.EmptyModuleChecker(netlist)
     builder = rtlil.Design(emit_src=False)
     for index, module in enumerate(netlist.modules):
