@@ -7,7 +7,7 @@ of an array a wire of its own beside the array; the fields of structs keep their
 
 from typing import Any
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Fragment
 from amaranth.hdl._ast import SignalDict
 from amaranth.hdl._ir import build_netlist

@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data
+from amaranth.lib.enum import EnumView
 
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeatsParams
@@ -32,7 +33,7 @@ def model_bus(params: WorkerParams) -> BurstBeatsParams:
     )
 
 
-def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> Signal:
+def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> EnumView[Response]:
     """OKAY; SLVERR without ``granted``; DECERR where there is no such engine or chunk."""
     where = data.View(group_address(params), index)
     response = Signal(Response)
