@@ -1,8 +1,9 @@
 """Where the weights of all engines stand in the host's view of a worker's model."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data
-from amaranth.lib.enum import EnumView
 
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeatsParams
@@ -33,7 +34,7 @@ def model_bus(params: WorkerParams) -> BurstBeatsParams:
     )
 
 
-def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> EnumView[Response]:
+def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> Any:
     """OKAY; SLVERR without ``granted``; DECERR where there is no such engine or chunk."""
     where = data.View(group_address(params), index)
     response = Signal(Response)
