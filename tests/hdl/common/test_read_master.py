@@ -55,6 +55,15 @@ class Bench:
         self.source = Source(self.dut, "plan", stall=self.stalls[0])
         self.open_sink()
         cocotb.start_soon(self._count_failures())
+        cocotb.start_soon(self._watch_busy())
+
+    async def _watch_busy(self):
+        """Busy from the plan until its last beat has left; idle is ready for a plan."""
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            assert bool(dut.plan_ready.value) == (not dut.busy.value and not dut.halt.value)
+            assert dut.busy.value or not (dut.axi_arvalid.value or dut.o_valid.value)
 
     def open_sink(self):
         """A sink that knows nothing of what an earlier one saw."""
@@ -192,6 +201,5 @@ async def fills_its_buffer_and_no_more(dut):
     )
     for _ in range(3 * bench.params.prefetch_beats + 50):
         await RisingEdge(dut.clk)
-    asked = len(bench.judge.asked)
-    assert asked == bench.params.prefetch_beats
+    assert len(bench.judge.asked) == bench.params.prefetch_beats
     assert dut.busy.value

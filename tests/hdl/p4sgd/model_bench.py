@@ -95,6 +95,7 @@ class ModelBench(Component):
             {
                 "s_axi": port.signature.members["s_axi"],
                 "allow": In(1),
+                "busy": Out(1),
                 "pause": In(params.worker.engines),
             },
         )
@@ -103,7 +104,7 @@ class ModelBench(Component):
         m = Module()
         m.submodules.port = port = ModelPort(self.params.worker)
         connect(m, flipped(self.s_axi), port.s_axi)
-        m.d.comb += port.allow.eq(self.allow)
+        m.d.comb += [port.allow.eq(self.allow), self.busy.eq(port.busy)]
         for index in range(self.params.worker.engines):
             engine = RememberingEngine(self.params)
             m.submodules[f"engine_{index}"] = engine

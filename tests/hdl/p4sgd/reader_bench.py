@@ -103,15 +103,18 @@ class Bench:
         await start(self.dut)
         self.source = Source(self.dut, "plan")
         self.open_sink()
-        cocotb.start_soon(self._count_failures())
+        cocotb.start_soon(self._watch())
 
     def open_sink(self):
         self.sink = Sink(self.dut, self.output, stall=self.sink_stall)
 
-    async def _count_failures(self):
+    async def _watch(self):
         while True:
             await RisingEdge(self.dut.clk)
             self.failed += bool(self.dut.failed.value)
+            # Ready for a plan exactly when nothing is left of the one before, on any port.
+            idle = not self.dut.busy.value and not self.dut.halt.value
+            assert bool(self.dut.plan_ready.value) == idle
 
     async def finish(self, expected):
         """Exactly ``expected``, and then nothing."""
@@ -122,12 +125,10 @@ class Bench:
         assert not self.dut.busy.value
 
     async def halt(self):
-        """Abandon the plan; afterwards a new sink watches."""
+        """Abandon the plan; a new sink watches. The reader may be busy for a while."""
         self.sink.stop()
         self.dut.halt.value = 1
         await RisingEdge(self.dut.clk)
         self.dut.halt.value = 0
         await RisingEdge(self.dut.clk)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
         self.open_sink()

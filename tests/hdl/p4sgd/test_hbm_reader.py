@@ -100,6 +100,7 @@ async def any_port_s_failure_is_one(dut):
 async def halt_leaves_no_port_behind(dut):
     """However far each port has come, the next plan's words are whole."""
     bench = Bench(dut, "words", r_stall=100, ar_stall=100, latency=20)
+    bench.set(len(bench.memories) - 1, r_stall=200, latency=100)  # far behind the other port
     await bench.begin()
     for attempt in range(20):
         await bench.source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])

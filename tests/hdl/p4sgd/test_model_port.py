@@ -330,6 +330,35 @@ async def answers_in_order_with_identifiers(dut, pause):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(beats=[1, 3])
+async def waits_for_the_engines(dut, beats):
+    """No answer before the engine has done its part, and busy until then."""
+    host = Host(dut, raw=True)
+    await host.begin()
+    await RisingEdge(dut.clk)
+    everyone = (1 << host.worker.engines) - 1
+    data = random_beats(beats)
+    for ask, answer in (
+        (host.ask_write(0, data), host.b),
+        (host.ask_read(0, beats), host.r),
+    ):
+        assert not dut.busy.value
+        dut.pause.value = everyone
+        await ask
+        for _ in range(30):
+            await RisingEdge(dut.clk)
+        assert answer.empty()
+        assert dut.busy.value
+        dut.pause.value = 0
+        await answer.wait()
+        for _ in range(40):
+            await RisingEdge(dut.clk)
+    assert not dut.busy.value
+    assert await host.written() == (0, Response.OKAY)
+    assert [data for _, data, _ in await host.was_read(beats)] == [word for word, _ in data]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def moves_a_beat_every_cycle(dut):
     """Within a burst; engines that answer together with the question take their own time."""
     host = Host(dut, raw=True)

@@ -151,7 +151,8 @@ async def serves_the_end_of_the_file(dut):
     await start(dut)
     await port.ask(port.beats - 1, 3)
     assert await port.answers(3) == port.expected([(port.beats - 1, 3)])
-    await RisingEdge(dut.clk)
+    for _ in range(5):
+        await RisingEdge(dut.clk)
     assert int(dut.missing.value) == 2
 
 
@@ -172,7 +173,7 @@ async def keeps_its_latency_at_full_rate(dut, latency):
         beats = [number for number, (beat, _) in enumerate(moved) if beat]
         asked = [number for number, (_, burst) in enumerate(moved) if burst]
         assert beats == list(range(asked[0] + least, asked[0] + least + 1024))
-        assert len(asked) == 64
+        assert asked == list(range(asked[0], asked[0] + 64))
         await port.answers(1024)
 
 
