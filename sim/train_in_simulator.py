@@ -26,6 +26,9 @@ async def train(dut: Any) -> None:
     params = params_in_simulator()
     dut.memory.value = pack(memory_params(params).settings, job.memory.fields)
     dut.fail_index.value = job.memory.fail_index
+    dut.first_memory.value = 0
+    dut.s_axis_tvalid.value = 0
+    dut.m_axis_tready.value = 0
     await start(dut)
     driver = WorkerDriver(dut, params)
     began = time.monotonic()

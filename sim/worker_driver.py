@@ -1,19 +1,18 @@
 """A host's driver of a worker: registers by the names of their fields, weights as arrays."""
 
-from logging import WARNING, getLogger
 from typing import Any
 
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
-from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiMaster, AxiResp
+from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 from numpy.typing import NDArray
 
-from hdl.common.registers import WORD_BYTES, Field, Register
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.counters import COUNTERS
 from hdl.p4sgd.model_address import group_address, model_bus
 from hdl.p4sgd.params import WorkerParams
 from hdl.p4sgd.registers import worker_registers
+from sim.register_driver import BusError, RegisterDriver, quiet
 
 START_CYCLES = 4  #: from the answer to the write of ``start`` to ``busy``, at most
 
@@ -26,65 +25,33 @@ class WorkerFailure(RuntimeError):
         self.cause = cause
 
 
-class BusError(RuntimeError):
-    """The worker refused an access."""
-
-
-class WorkerDriver:
+class WorkerDriver(RegisterDriver):
     """Drives ``s_axil`` and ``s_axi_model`` of a simulated worker; asleep while it runs."""
 
-    def __init__(self, dut: Any, params: WorkerParams) -> None:
-        self.dut = dut
+    def __init__(self, dut: Any, params: WorkerParams, suffix: str = "") -> None:
+        super().__init__(dut, f"s_axil{suffix}", worker_registers(params))
         self.params = params
-        self.map = worker_registers(params)
-        self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
-        self.model = AxiMaster(AxiBus.from_prefix(dut, "s_axi_model"), dut.clk, dut.rst)
-        for bus in ("s_axil", "s_axi_model"):  # or every access is logged in full
-            getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)
-        self._written = {
-            field.name: field.init
-            for register in self.map.registers
-            for field in register.fields
-            if field.access == "rw"
-        }
-
-    def find(self, name: str) -> tuple[int, Register, Field, int]:
-        """Address, register, field and offset of the field called ``name``."""
-        for address, register in self.map.placed:
-            for field, offset in zip(register.fields, register.offsets, strict=True):
-                if field.name == name:
-                    return address, register, field, offset
-        raise KeyError(f"no field is called {name}")
-
-    async def write(self, **fields: int) -> None:
-        """Set fields; others of the same registers keep what was written before."""
-        words: dict[int, Register] = {}
-        pulses: dict[str, int] = {}
-        for name, value in fields.items():
-            address, register, field, _ = self.find(name)
-            words[address] = register
-            (pulses if field.access == "pulse" else self._written)[name] = int(value)
-        for address, register in words.items():
-            word = 0
-            for field, offset in zip(register.fields, register.offsets, strict=True):
-                value = pulses.get(field.name, self._written.get(field.name, 0))
-                word |= (value & ((1 << field.bits) - 1)) << offset
-            answer: Any = await self.registers.write(address, word.to_bytes(WORD_BYTES, "little"))
-            if answer.resp != AxiResp.OKAY:
-                raise BusError(f"writing {register.name} answered {answer.resp.name}")
-
-    async def read(self, name: str) -> int:
-        """The value of a field."""
-        address, register, field, offset = self.find(name)
-        answer: Any = await self.registers.read(address, register.words * WORD_BYTES)
-        if answer.resp != AxiResp.OKAY:
-            raise BusError(f"reading {register.name} answered {answer.resp.name}")
-        word = int.from_bytes(answer.data, "little")
-        return word >> offset & ((1 << field.bits) - 1)
+        bus = f"s_axi_model{suffix}"
+        self.model = AxiMaster(AxiBus.from_prefix(dut, bus), dut.clk, dut.rst)
+        quiet(dut, bus)
+        self.busy = getattr(dut, f"busy{suffix}")
 
     async def counters(self) -> dict[str, int]:
         """All counters."""
         return {name: await self.read(name) for name in COUNTERS}
+
+    async def start_job(self, **settings: int) -> None:
+        """Begin a job on the network; ``settings`` are the fields of ``NETWORK_SETTINGS``."""
+        fields = {}
+        for name, value in settings.items():
+            if name.endswith("address"):
+                fields |= {f"{name}_low": value & 0xFFFF_FFFF, f"{name}_high": value >> 32}
+            else:
+                fields[name] = value
+        await self.write(**fields)
+        await self.write(start_job=1)
+        while not await self.read("job_open"):
+            pass
 
     async def run(self) -> None:
         """Start a run and wait for its end; :class:`WorkerFailure` if it fails."""
@@ -94,8 +61,8 @@ class WorkerDriver:
 
     async def wait(self) -> None:
         """Wait for the end of a run, asleep; :class:`WorkerFailure` if it failed."""
-        if self.dut.busy.value:
-            await FallingEdge(self.dut.busy)
+        if self.busy.value:
+            await FallingEdge(self.busy)
             await RisingEdge(self.dut.clk)
         if await self.read("failed"):
             raise WorkerFailure(Cause(await self.read("cause")))

@@ -1,4 +1,4 @@
-"""AXI4 and AXI4-Lite interfaces, with the usual signal names, from the master's side."""
+"""AXI4, AXI4-Lite and AXI4-Stream, with the usual signal names, from the master's side."""
 
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
@@ -127,5 +127,26 @@ class AxiLiteSignature(BusSignature):
                 "rresp": In(Response),
                 "rvalid": In(1),
                 "rready": Out(1),
+            }
+        )
+
+
+class AxiStreamSignature(BusSignature):
+    """AXI4-Stream with byte enables; byte 0 of a beat is in the lowest bits.
+
+    ``tuser``, with the last beat, marks a packet that its MAC found to be broken.
+    """
+
+    def __init__(self, *, data_bits: int) -> None:
+        check_bus(1, data_bits, 0)
+        self.data_bits = data_bits
+        super().__init__(
+            {
+                "tdata": Out(data_bits),
+                "tkeep": Out(data_bits // 8),
+                "tlast": Out(1),
+                "tuser": Out(1),
+                "tvalid": Out(1),
+                "tready": In(1),
             }
         )

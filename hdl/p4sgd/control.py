@@ -1,11 +1,12 @@
 """The worker's state: idle, running, failed with a cause, recovering."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.p4sgd.params import LOSS_SETTINGS, Loss, WorkerParams
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 
 RESET_CYCLES = 16
 
@@ -19,6 +20,7 @@ class Cause(enum.Enum, shape=3):
     LABEL_READ = 3  #: the memory answered a read of labels with an error
     SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
     LONG_PLAN = 5  #: words or labels were left over when the run was finished
+    NETWORK = 6  #: a slot waited in vain for as often as it may ask: switch or worker is gone
 
 
 class State(enum.Enum, shape=3):
@@ -41,7 +43,9 @@ class Control(Component):
     nothing outstanding. ``starved`` tells of a plan that ends too early.
 
     ``model_busy`` is an access of the host's to the weights that was under way: a run or a reset
-    waits for its end.
+    waits for its end, as a run does for ``network_busy``, the start of a job. Without ``join`` a
+    run needs an open job, ends when the network has nothing left to do, and fails when it
+    ``gave_up``.
     """
 
     def __init__(self, params: WorkerParams) -> None:
@@ -50,12 +54,19 @@ class Control(Component):
             {
                 "settings": In(params.engine.settings),
                 "loss": In(LOSS_SETTINGS),
+                "network": In(NETWORK_SETTINGS),
+                "join": In(1),
+                "vanilla": In(1),
                 "start": In(1),
                 "soft_reset": In(1),
                 "words_failed": In(1),
                 "labels_failed": In(1),
                 "readers_busy": In(1),
                 "model_busy": In(1),
+                "network_open": In(1),
+                "network_busy": In(1),
+                "network_idle": In(1),
+                "gave_up": In(1),
                 "starved": In(1),
                 "finished": In(1),
                 "begin": Out(1),
@@ -83,22 +94,24 @@ class Control(Component):
             with m.Case(State.IDLE), m.If(self.start):
                 m.d.sync += [self.done.eq(0), state.eq(State.BEGIN)]
             with m.Case(State.BEGIN):
-                m.d.comb += self.begin.eq(~illegal & ~self.model_busy)
-                with m.If(illegal):
+                m.d.comb += self.begin.eq(~illegal & ~self.model_busy & ~self.network_busy)
+                with m.If(illegal & ~self.network_busy):
                     fail(Cause.CONFIGURATION)
-                with m.Elif(~self.model_busy):
+                with m.Elif(self.begin):
                     m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
             with m.Case(State.SETTLE):
                 m.d.sync += settle.eq(settle - 1)
                 with m.If(settle == 0):
                     m.d.sync += state.eq(State.RUN)
             with m.Case(State.RUN):
-                with m.If(self.finished):
+                with m.If(self.finished & (self.join | self.network_idle)):
                     m.d.sync += [self.done.eq(~self.readers_busy), state.eq(State.IDLE)]
                     with m.If(self.readers_busy):
                         fail(Cause.LONG_PLAN)
                 with m.Elif(self.starved):
                     fail(Cause.SHORT_PLAN)
+                with m.Elif(self.gave_up & ~self.join):
+                    fail(Cause.NETWORK)
             with m.Case(State.RESET):
                 m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
                 with m.If(settle != 0):
@@ -132,7 +145,8 @@ class Control(Component):
         m.d.sync += words.eq(settings.chunks * settings.bits)
         decays = (settings.l2_shift >= 4) & (settings.l2_shift <= 23) & engine.l2
         m.d.sync += illegal.eq(
-            (settings.bits == 0)
+            self.check_network(m, words)
+            | (settings.bits == 0)
             | (settings.bits > engine.max_bits)
             | (settings.chunks == 0)
             | (settings.chunks > engine.chunks)
@@ -147,3 +161,21 @@ class Control(Component):
             | (loss.loss.as_value() > Loss.HINGE.value)
         )
         return illegal
+
+    def check_network(self, m: Module, words: Signal) -> Value:
+        """High where a run over the network must not start, or could not end."""
+        network, params = self.network, self.params
+        batch = self.settings.batch_micro_batches
+        batch_words = Signal(len(batch) + params.fifo_bits, reset_less=True)
+        # A micro-batch that does not fit is refused anyway.
+        m.d.sync += batch_words.eq(batch * words[: params.fifo_bits])
+        deadlock = (
+            self.join | (batch_words > params.engine.fifo_words) | (batch > network.slot_count)
+        )
+        unready = (
+            ~self.network_open
+            | (network.slot_count == 0)
+            | (network.slot_count > params.slots)
+            | ~(network.workers >> network.worker)[0]
+        )
+        return (~self.join & unready) | (self.vanilla & deadlock)

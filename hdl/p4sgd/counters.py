@@ -1,12 +1,13 @@
 """The worker's counters: what every cycle of a run was spent on."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 
 COUNTER_BITS = 48
 
@@ -23,12 +24,26 @@ COUNTERS = {
     "derivative_saturations": "samples whose loss derivative saturated",
     "delta_saturations": "samples whose delta saturated",
     "model_saturations": "chunk updates of an engine in which any lane saturated",
+    "allreduce_cycles": "cycles from a partial activation's start to its sum, over all of them",
+    "sent_packets": "packets sent, those that were sent again included",
+    "retransmissions": "packets that were sent again",
+    "full_packets": "full activations taken",
+    "freed_packets": "confirmations taken: slots freed",
+    "repeated_packets": "packets of a slot's use that it did not wait for",
+    "stale_packets": "packets of another use",
+    "wrong_slot_packets": "packets outside the job's slots",
+    "wrong_run_packets": "packets of an earlier run of the job",
+    "wrong_worker_packets": "packets for other workers",
+    "wrong_job_packets": "packets of another job, or while none was open",
+    "malformed_packets": "packets that are not 60 bytes long, or no answer of a switch",
+    "foreign_packets": "packets of another destination, ethertype or version",
+    "corrupt_packets": "packets with a wrong checksum",
     "read_errors": "words and beats of labels that the memory answered with an error",
 }
 
 COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
 
-#: How many of what happened in a cycle, besides what each engine reports.
+#: How many of what happened in a cycle, besides what the engines and the network report.
 EVENTS = data.StructLayout(
     {
         "micro_batches": 1,
@@ -62,6 +77,8 @@ class Counters(Component):
                 "running": In(1),
                 "events": In(EVENTS),
                 "engine_events": In(params.engine.events).array(params.engines),
+                "network_events": In(NETWORK_EVENTS),
+                "outstanding": In(params.transport.count_bits),
                 "read_errors": In(params.engines + 1),
                 "counts": Out(COUNTS),
             },
@@ -69,12 +86,19 @@ class Counters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        steps = {"cycles": self.running, "read_errors": count_ones(list(self.read_errors))}
+        steps = {
+            "cycles": self.running,
+            "allreduce_cycles": self.outstanding,
+            "read_errors": count_ones(list(self.read_errors)),
+        }
         steps |= {name: self.events[name] for name in EVENTS.members}
         for name, event in _ENGINE_EVENTS.items():
             steps[name] = count_ones([engine[event] for engine in self.engine_events])
+        for event in NETWORK_EVENTS.members:
+            name = event if event in COUNTERS else f"{event}_packets"
+            steps[name] = self.network_events[event]
         for name, value in steps.items():
-            step = Signal(4, name=f"{name}_step")
+            step = Signal(len(Value.cast(value)), name=f"{name}_step")
             m.d.sync += step.eq(value)
             count = self.counts[name]
             with m.If(self.clear):

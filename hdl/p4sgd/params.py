@@ -7,6 +7,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.p4sgd.adder_tree import TreeParams
+from hdl.p4sgd.transport.params import TransportParams
 
 BURST_BEATS = 16  #: most beats of an AXI3 burst, which HBM ports take
 PORT_BITS = 256  #: width of an HBM port
@@ -275,9 +276,10 @@ class WorkerParams:
     engine: EngineParams = field(default_factory=EngineParams)
     address_bits: int = 28  #: byte address of one memory port, 16..40; an HBM channel has 28
     prefetch_beats: int = 256  #: beats in flight or buffered per memory port, a power of two, >= 32
+    slots: int = 256  #: AllReduces under way, 2..4096
 
     def __post_init__(self) -> None:
-        for name, low, high in (("engines", 1, 8), ("address_bits", 16, 40)):
+        for name, low, high in (("engines", 1, 8), ("address_bits", 16, 40), ("slots", 2, 4096)):
             check_range(name, getattr(self, name), low, high)
         if not is_power_of_two(self.engine.banks):
             raise ValueError(
@@ -315,12 +317,24 @@ class WorkerParams:
             parts.append(f"a{self.address_bits}")
         if self.prefetch_beats != usual.prefetch_beats:
             parts.append(f"p{self.prefetch_beats}")
+        if self.slots != usual.slots:
+            parts.append(f"n{self.slots}")
         return "_".join(parts)
 
     @property
     def sum_bits(self) -> int:
         """A sample's sum over all engines: exact."""
         return self.engine.partial_bits + ceil_log2(self.engines)
+
+    @property
+    def fifo_bits(self) -> int:
+        """A number of words in a word FIFO."""
+        return bits_for(self.engine.fifo_words)
+
+    @property
+    def transport(self) -> TransportParams:
+        """The way to the switch."""
+        return TransportParams(slots=self.slots, lanes=self.engine.banks)
 
     @property
     def ports(self) -> int:

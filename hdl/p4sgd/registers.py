@@ -1,16 +1,19 @@
 """The worker's registers, declared once for the hardware, the driver and the documentation."""
 
 from enum import Enum, IntEnum
-from typing import cast
+from typing import Any, cast
+
+from amaranth.hdl import Cat
 
 from hdl.common.read_plan import COUNT_BITS
 from hdl.common.registers import Field, Register, RegisterMap
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.counters import COUNTER_BITS, COUNTERS
 from hdl.p4sgd.params import Loss, WorkerParams
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TIME_BITS
 
 IDENTITY = 0x50345347  #: "P4SG"
-VERSION = 1
+VERSION = 2
 
 
 def as_int_enum(enum: type[Enum]) -> type[IntEnum]:
@@ -36,7 +39,7 @@ def pulse(name: str, doc: str) -> Field:
 
 IDENTITY_REGISTERS = (
     Register("identity", "What this is.", (ro("identity", 32, "0x50345347"),)),
-    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "2"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",
@@ -54,7 +57,14 @@ IDENTITY_REGISTERS = (
         "More of them.",
         (ro("max_chunks", 17, "chunks that an engine's model memory holds"),),
     ),
-    Register("fifo", "And more.", (ro("fifo_words", 17, "words that a word FIFO holds"),)),
+    Register(
+        "fifo",
+        "And more.",
+        (
+            ro("fifo_words", 17, "words that a word FIFO holds"),
+            ro("slots", 13, "AllReduces that can be under way"),
+        ),
+    ),
 )
 
 CONTROL_REGISTERS = (
@@ -65,6 +75,16 @@ CONTROL_REGISTERS = (
             pulse("start", "begin a run; ignored unless idle"),
             pulse("soft_reset", "abandon a run or a failure; weights and settings stay"),
             pulse("clear_counters", "set all counters to zero"),
+            pulse("start_job", "begin a job on the network at micro-batch 0; ignored unless idle"),
+        ),
+    ),
+    Register(
+        "network_state",
+        "What the network transport does.",
+        (
+            ro("job_open", 1, "a job is begun, until a soft reset"),
+            ro("network_idle", 1, "no AllReduce is under way"),
+            ro("stuck_slot", 12, "slot of the job that waited in vain, with cause NETWORK"),
         ),
     ),
     Register(
@@ -99,6 +119,7 @@ def setting_registers() -> tuple[Register, ...]:
                 rw("loss", 2, "which", enum=as_int_enum(Loss)),
                 rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
                 rw("join", 1, "full activations are the partial ones: a single worker", init=1),
+                rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),
             ),
         ),
         Register(
@@ -144,6 +165,63 @@ def setting_registers() -> tuple[Register, ...]:
     )
 
 
+def network_registers() -> tuple[Register, ...]:
+    """What the host sets before a job; it must hold still while the job is open."""
+    return (
+        *address_registers("address", "own"),
+        *address_registers("switch_address", "the switch's"),
+        *address_registers("group_address", "what the switch answers to"),
+        Register(
+            "worker",
+            "Which worker this is, and how long it waits.",
+            (
+                rw("worker", 5, "index: the bit in bitmaps, the port of the switch"),
+                rw("retries", 8, "repetitions before a packet is given up; 0: for ever", init=100),
+            ),
+        ),
+        Register("workers", "The job's workers.", (rw("workers", 32, "bitmap", init=1),)),
+        Register(
+            "job",
+            "The job.",
+            (
+                rw("job", 16, "its number at the switch"),
+                rw("epoch", 16, "its run: packets of another one are dropped"),
+            ),
+        ),
+        Register(
+            "slot_base",
+            "The job's slots at the switch.",
+            (rw("slot_base", 16, "the first"),),
+        ),
+        Register("slot_count", "Their number.", (rw("slot_count", 17, "1..slots", init=1),)),
+        Register(
+            "timeout",
+            "Until a packet is sent again.",
+            (rw("timeout", TIME_BITS - 1, "cycles", init=25_000),),
+        ),
+    )
+
+
+def address_registers(name: str, doc: str) -> tuple[Register, ...]:
+    """An Ethernet address; bits 0..7 are the byte that is sent first."""
+    return (
+        Register(
+            f"{name}_low", "Ethernet address.", (rw(f"{name}_low", 32, f"{doc}, bytes 0..3"),)
+        ),
+        Register(f"{name}_high", "The rest.", (rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"),)),
+    )
+
+
+def network_values(settings: Any) -> dict[str, Any]:
+    """The fields of ``NETWORK_SETTINGS`` out of the control bundle."""
+    return {
+        name: Cat(settings[f"{name}_low"], settings[f"{name}_high"])
+        if name.endswith("address")
+        else settings[name]
+        for name in NETWORK_SETTINGS.members
+    }
+
+
 def counter_registers() -> tuple[Register, ...]:
     """The counters, two words each."""
     return tuple(
@@ -156,7 +234,11 @@ def worker_registers(params: WorkerParams) -> RegisterMap:
     """The register map of a worker; the same for all sizes, so that one driver fits all."""
     return RegisterMap(
         "p4sgd_worker",
-        IDENTITY_REGISTERS + CONTROL_REGISTERS + setting_registers() + counter_registers(),
+        IDENTITY_REGISTERS
+        + CONTROL_REGISTERS
+        + setting_registers()
+        + network_registers()
+        + counter_registers(),
     )
 
 
@@ -174,4 +256,5 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "l2_built": int(engine.l2),
         "max_chunks": engine.chunks,
         "fifo_words": engine.fifo_words,
+        "slots": params.slots,
     }

@@ -1,15 +1,16 @@
 """A worker: engines in lock step, their readers, the loss, registers and counters."""
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
-from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
+from hdl.p4sgd.batch_gate import BatchGate
 from hdl.p4sgd.control import Control
 from hdl.p4sgd.counters import COUNTERS, Counters
 from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.frame import AXIS
 from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.label_reader import LabelReader
 from hdl.p4sgd.loss_unit import LossUnit
@@ -17,8 +18,9 @@ from hdl.p4sgd.model_address import model_bus
 from hdl.p4sgd.model_port import ModelPort
 from hdl.p4sgd.params import LOSS_SETTINGS, PORT_BITS, WorkerParams
 from hdl.p4sgd.partial_sum import PartialSum
-from hdl.p4sgd.registers import constants, worker_registers
+from hdl.p4sgd.registers import constants, network_values, worker_registers
 from hdl.p4sgd.training_core import TrainingCore
+from hdl.p4sgd.transport.transport import Transport
 
 
 class Worker(Component):
@@ -27,17 +29,18 @@ class Worker(Component):
     Words come over ``m_axi_words`` (ports 2e and 2e + 1 of engine e side by side, or port e where
     a word is 256 bits), labels over ``m_axi_labels``. The host sets and starts a run through
     ``s_axil`` (:mod:`hdl.p4sgd.registers`) and loads and reads weights through ``s_axi_model``
-    (:class:`ModelPort`) while no run is in progress. ``partial`` sends the rounded partial
-    activations of each micro-batch to the network and ``full`` takes the full ones, in the same
-    order; with the ``join`` setting the two are joined inside, for a single worker. ``busy`` is
-    the state's field as a wire, for an interrupt.
+    (:class:`ModelPort`) while no run is in progress. ``m_axis`` sends the partial
+    activations of each micro-batch to the switch and ``s_axis`` takes the full ones
+    (:class:`Transport`); with the ``join`` setting the two are the same, for a single worker.
+    ``busy`` is the state's field as a wire, for an interrupt.
 
     Throughput: a word per engine and cycle. A mini-batch takes ``(B / K) C s + T`` cycles, with
     ``T`` from its last word in to the next mini-batch's first; :attr:`latencies` has its parts.
 
-    An error answer of the memory, an illegal setting or a read plan that does not fit the run
-    stops the worker with a cause in ``state``; ``soft_reset`` recovers it and keeps weights and
-    settings. Saturations are counted by kind.
+    An error answer of the memory, an illegal setting, a read plan that does not fit the run or a
+    switch that does not answer stops the worker with a cause in ``state``; ``soft_reset`` recovers
+    it and keeps weights and settings; a job has to be started anew. Saturations are counted by
+    kind.
     """
 
     register_map = staticmethod(worker_registers)
@@ -62,8 +65,8 @@ class Worker(Component):
                 "s_axi_model": In(model),
                 "m_axi_words": Out(port).array(params.engines * params.ports),
                 "m_axi_labels": Out(port),
-                "partial": Out(stream.Signature(engine.activations)),
-                "full": In(stream.Signature(engine.activations)),
+                "m_axis": Out(AXIS),
+                "s_axis": In(AXIS),
                 "busy": Out(1),
             },
         )
@@ -78,13 +81,12 @@ class Worker(Component):
         m.submodules.model_port = model_port = ModelPort(params)
         core = TrainingCore(params)
         self.add_core(m, core, control.core_reset)
+        transport = self.add_network(m, core, registers.control, control)
         readers = self.add_readers(m, core, registers.control, control)
         connect(m, flipped(self.s_axil), registers.axil)
         connect(m, flipped(self.s_axi_model), model_port.s_axi)
         connect(m, labels.m_axi, flipped(self.m_axi_labels))
         connect(m, labels.labels, core.labels)
-        connect(m, core.partial, flipped(self.partial))
-        connect(m, flipped(self.full), core.full)
         for e in range(params.engines):
             connect(m, model_port.load[e], core.load[e])
             connect(m, model_port.peek[e], core.peek[e])
@@ -116,10 +118,17 @@ class Worker(Component):
             counters.clear.eq(settings.clear_counters),
             counters.running.eq(control.running),
             counters.events.eq(core.events),
+            counters.network_events.eq(transport.events),
+            counters.outstanding.eq(transport.outstanding),
             counters.read_errors.eq(Cat((reader.failed for reader in readers), labels.failed)),
         ]
         self.watch(m, core, control, readers, labels)
         self.report(m, registers.status, control, counters)
+        m.d.comb += [
+            registers.status.job_open.eq(transport.open),
+            registers.status.network_idle.eq(transport.idle),
+            registers.status.stuck_slot.eq(transport.stuck_slot),
+        ]
         return m
 
     def add_core(self, m: Module, core: TrainingCore, core_reset) -> None:
@@ -130,6 +139,33 @@ class Worker(Component):
             ClockSignal("core").eq(ClockSignal()),
             ResetSignal("core").eq(ResetSignal() | core_reset),
         ]
+
+    def add_network(self, m: Module, core: TrainingCore, settings, control: Control) -> Transport:
+        """The way to the switch, reset with the core, and the gate of vanilla order."""
+        m.submodules.transport = transport = DomainRenamer("core")(Transport(self.params.transport))
+        m.submodules.gate = gate = DomainRenamer("core")(BatchGate(self.params.engine))
+        connect(m, core.partial, transport.partial)
+        connect(m, transport.full, core.full)
+        connect(m, transport.m_axis, flipped(self.m_axis))
+        connect(m, flipped(self.s_axis), transport.s_axis)
+        for name, value in network_values(settings).items():
+            m.d.comb += [transport.settings[name].eq(value), control.network[name].eq(value)]
+        m.d.comb += [
+            transport.clear.eq(settings.start_job & control.idle),
+            transport.allowed.eq(gate.allowed),
+            gate.settings.eq(core.settings),
+            gate.start.eq(control.begin),
+            gate.vanilla.eq(settings.vanilla),
+            gate.seen.eq(transport.seen),
+            gate.delivered.eq(transport.delivered),
+            control.join.eq(settings.join),
+            control.vanilla.eq(settings.vanilla),
+            control.network_open.eq(transport.open),
+            control.network_busy.eq(transport.clearing),
+            control.network_idle.eq(transport.idle),
+            control.gave_up.eq(transport.gave_up),
+        ]
+        return transport
 
     def add_readers(self, m: Module, core: TrainingCore, settings, control: Control) -> list:
         """A reader per engine, all with the same plan."""

@@ -1,11 +1,12 @@
 """A worker with its memories in one simulated design, so that Python may sleep while it runs."""
 
 from amaranth.hdl import Const, Module, Signal
-from amaranth.lib import data, stream
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
+from hdl.p4sgd.frame import AXIS
 from hdl.p4sgd.model_address import model_bus
 from hdl.p4sgd.params import PORT_BITS, WorkerParams
 from hdl.p4sgd.registers import worker_registers
@@ -26,14 +27,13 @@ def memory_count(params: WorkerParams) -> int:
 class WorkerSystem(Component):
     """A :class:`Worker` and an :class:`AxiMemory` behind each of its memory ports.
 
-    Memory i (the word ports in order, then the labels) holds the file that ``+memory_<i>=FILE``
-    names. ``memory`` sets the timing of all; its ``fail`` holds for memory ``fail_index`` only.
-    ``missing`` counts beats that were read beyond the end of a file.
+    Memory i (the word ports in order, then the labels, from ``first_memory`` on) holds the file
+    that ``+memory_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail`` holds for memory
+    ``fail_index`` only. ``missing`` counts beats that were read beyond the end of a file.
     """
 
     def __init__(self, params: WorkerParams) -> None:
         bus = model_bus(params)
-        activations = stream.Signature(params.engine.activations)
         super().__init__(
             params,
             {
@@ -44,9 +44,10 @@ class WorkerSystem(Component):
                     )
                 ),
                 "memory": In(memory_params(params).settings),
+                "first_memory": In(8),
                 "fail_index": In(8),
-                "partial": Out(activations),
-                "full": In(activations),
+                "m_axis": Out(AXIS),
+                "s_axis": In(AXIS),
                 "busy": Out(1),
                 "missing": Out(32),
             },
@@ -57,8 +58,8 @@ class WorkerSystem(Component):
         m.submodules.worker = worker = Worker(self.params)
         connect(m, flipped(self.s_axil), worker.s_axil)
         connect(m, flipped(self.s_axi_model), worker.s_axi_model)
-        connect(m, worker.partial, flipped(self.partial))
-        connect(m, flipped(self.full), worker.full)
+        connect(m, worker.m_axis, flipped(self.m_axis))
+        connect(m, flipped(self.s_axis), worker.s_axis)
         m.d.comb += self.busy.eq(worker.busy)
         missing = Const(0, 32)
         for index, port in enumerate([*worker.m_axi_words, worker.m_axi_labels]):
@@ -68,8 +69,8 @@ class WorkerSystem(Component):
             settings = Signal(data.Layout.cast(memory_params(self.params).settings))
             m.d.comb += [
                 settings.eq(self.memory),
-                settings.fail.eq(self.memory.fail & (self.fail_index == index)),
-                memory.index.eq(index),
+                settings.fail.eq(self.memory.fail & (self.fail_index == memory.index)),
+                memory.index.eq(self.first_memory + index),
                 memory.settings.eq(settings),
             ]
             missing = missing + memory.missing

@@ -20,7 +20,18 @@ LEGAL = {
     "epochs": 1,
 }
 LOSS = {"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1}
-INPUTS = ("start", "soft_reset", "words_failed", "labels_failed", "readers_busy", "starved")
+NETWORK = {"worker": 2, "workers": 0b101, "slot_count": 8}
+INPUTS = (
+    "start",
+    "soft_reset",
+    "words_failed",
+    "labels_failed",
+    "readers_busy",
+    "starved",
+    "network_open",
+    "network_busy",
+    "gave_up",
+)
 OUTPUTS = ("begin", "idle", "busy", "running", "halt", "core_reset", "done", "failed")
 IDLE, FAILED = {"idle"}, {"failed", "halt"}
 RUNNING, RESET = {"busy", "running"}, {"busy", "core_reset"}
@@ -49,7 +60,7 @@ async def begin(dut, settings=None, loss=None):
 
 async def reset(dut):
     """A reset that leaves nothing of the test before."""
-    put(dut, finished=0, **dict.fromkeys(INPUTS, 0))
+    put(dut, finished=0, join=1, vanilla=0, network_idle=0, **dict.fromkeys(INPUTS, 0))
     await streams.start(dut)
     await clock(dut)
     assert shown(dut) == IDLE
@@ -235,3 +246,94 @@ async def start_is_ignored_when_busy(dut, state):
     assert trace["running"][-1] == (state in ("BEGIN", "SETTLE", "RUN"))
     expected = {"FAILED": FAILED, "RESET": IDLE}
     assert shown(dut) == expected.get(state, RUNNING)
+
+
+async def open_job(dut, **network):
+    await reset(dut)
+    put(dut, join=0, network_open=1, network=NETWORK | network)
+    await clock(dut, 3)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def runs_over_the_network(dut):
+    """Until the core is finished and nothing is under way."""
+    await open_job(dut)
+    put(dut, gave_up=0)
+    assert (await begin(dut))["begin"][1]
+    put(dut, finished=1)
+    await clock(dut, 5)
+    assert shown(dut) == RUNNING
+    put(dut, network_idle=1)
+    await clock(dut, 2)
+    assert shown(dut) == IDLE | {"done"}
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def waits_for_a_job_that_begins(dut):
+    await open_job(dut)
+    put(dut, network_open=0, network_busy=1)
+    trace = await begin(dut)
+    assert not any(trace["begin"])
+    put(dut, network_open=1)
+    await clock(dut)
+    trace = await play(dut, [{"network_busy": 0}, *[{}] * 5], "begin", "failed")
+    assert sum(trace["begin"]) == 1
+    assert not any(trace["failed"])
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(finished=[0, 1], join=[0, 1])
+async def fails_when_the_network_gives_up(dut, finished, join):
+    """Also when only confirmations are left; with ``join`` nobody cares."""
+    await open_job(dut)
+    put(dut, join=join)
+    assert (await begin(dut))["begin"][1]
+    put(dut, finished=finished)
+    await pulse(dut, "gave_up")
+    await clock(dut)
+    if join:
+        assert shown(dut) == (IDLE | {"done"} if finished else RUNNING)
+        return
+    assert shown(dut) == FAILED
+    assert cause(dut) is Cause.NETWORK
+    put(dut, finished=0)
+    await recover(dut)
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def refuses_a_network_that_is_not_ready(dut):
+    params = params_in_simulator(WorkerParams)
+    for inputs, network in (
+        ({"network_open": 0}, {}),
+        ({}, {"slot_count": 0}),
+        ({}, {"slot_count": params.slots + 1}),
+        ({}, {"worker": 1}),
+        ({}, {"worker": 31}),
+    ):
+        await open_job(dut, **network)
+        put(dut, **inputs)
+        assert not any((await begin(dut))["begin"]), (inputs, network)
+        assert cause(dut) is Cause.CONFIGURATION
+        put(dut, join=1)  # which does not use it
+        await recover(dut)
+        assert (await begin(dut))["begin"][1]
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def refuses_a_vanilla_order_that_would_hang(dut):
+    """A mini-batch must fit the word FIFO and the slots."""
+    params = params_in_simulator(WorkerParams)
+    fits = params.engine.fifo_words // 6
+    for join, settings, slots, legal in (
+        (0, {"bits": 3, "chunks": 1, "batch_micro_batches": 8}, 8, True),
+        (0, {"bits": 3, "chunks": 1, "batch_micro_batches": 9}, 8, False),
+        (0, {"bits": 3, "chunks": fits, "batch_micro_batches": 2}, 8, True),
+        (0, {"bits": 3, "chunks": fits + 1, "batch_micro_batches": 2}, 8, False),
+        (1, {"bits": 3, "chunks": 1, "batch_micro_batches": 8}, 8, False),
+    ):
+        await open_job(dut, slot_count=slots)
+        put(dut, join=join, vanilla=1)
+        assert (await begin(dut, settings))["begin"][1] == legal, (join, settings)
+        put(dut, join=1, vanilla=0)
+        await pulse(dut, "soft_reset")
+        await clock(dut, RESET_CYCLES + 2)

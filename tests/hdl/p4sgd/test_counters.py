@@ -4,6 +4,7 @@ import pytest
 
 from hdl.p4sgd.counters import COUNTERS, EVENTS, Counters
 from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, play
@@ -41,6 +42,10 @@ def random_row(rng, engines, density):
         row[f"engine_events_{engine}"] = {
             event: int(rng.random() < density) for event in OF_ENGINES.values()
         }
+    row["network_events"] = {
+        event: int(rng.random() < density) for event in NETWORK_EVENTS.members
+    }
+    row["outstanding"] = int(rng.integers(0, WorkerParams().slots, endpoint=True))
     return row
 
 
@@ -49,11 +54,13 @@ def steps_of(row, engines):
     steps = {
         "cycles": row["running"],
         "read_errors": row["read_errors"].bit_count(),
+        "allreduce_cycles": row["outstanding"],
         **row["events"],
+        **row["network_events"],
     }
     for name, event in OF_ENGINES.items():
         steps[name] = sum(row[f"engine_events_{engine}"][event] for engine in range(engines))
-    return [steps[name] for name in COUNTERS]
+    return [steps[name if name in steps else name.removesuffix("_packets")] for name in COUNTERS]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -23,6 +23,7 @@ from sim.training_job import MemorySettings
 from sim.verilator import params_in_simulator, simulate
 from sim.worker_driver import BusError, WorkerDriver, WorkerFailure
 from sim.workloads.layout import model_to_weights, weights_to_model
+from tests.hdl.p4sgd.transport.bench import LANES, Network, Others, settings
 from tests.sim.test_train import random_data
 
 TRAINING = "INGATHER_TEST_TRAINING"
@@ -49,8 +50,9 @@ async def begin(dut, **memory):
     settings = MemorySettings(**({"latency": 40} | memory))
     dut.memory.value = pack(memory_params(HARDWARE).settings, settings.fields)
     dut.fail_index.value = settings.fail_index
-    dut.full_valid.value = 0
-    dut.partial_ready.value = 0
+    dut.s_axis_tvalid.value = 0
+    dut.m_axis_tready.value = 0
+    dut.first_memory.value = 0
     await streams.start(dut)
     driver = WorkerDriver(dut, params_in_simulator())
     await driver.write(**training.settings(epochs=1))
@@ -89,6 +91,7 @@ async def tells_what_it_is(dut):
         "l2_built": engine.l2,
         "max_chunks": engine.chunks,
         "fifo_words": engine.fifo_words,
+        "slots": HARDWARE.slots,
     }.items():
         assert await driver.read(name) == value, name
 
@@ -119,26 +122,66 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     assert 0 < tail < HARDWARE.engines * (40 + 2 * training.chunks * training.options.bits)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-async def activations_through_the_network(dut):
-    """With ``join`` off every micro-batch goes out and comes back; late answers are counted."""
-    training, driver, weights = await begin(dut)
+async def join_network(dut, driver, training, **network):
+    """A job of two, of whom the other adds nothing; more micro-batches than slots."""
+    slots = 6
+    await driver.start_job(**settings(slots, 2, timeout=400, retries=20))
     await driver.write(join=0)
-    shape = HARDWARE.engine.activations
-    sent = streams.Sink(dut, "partial", shape=shape)
-    back = streams.Source(dut, "full", shape=shape, stall=streams.often)
+    nothing = [[0] * LANES] * (2 * training.micro_batches)
+    return Others(dut, slots, 2, Network(**network), {0: nothing})
 
-    async def switch():
-        for j in range(training.micro_batches):
-            await sent.wait_for(j + 1)
-            await ClockCycles(dut.clk, 50)
-            back.append(sent.beats[j])
 
-    answering = cocotb.start_soon(switch())
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(network=[{}, {"drop": 0.2, "duplicate": 0.2, "reorder": 0.2}])
+async def activations_through_the_network(dut, network):
+    """With ``join`` off every micro-batch goes out and comes back, in each of two runs."""
+    training, driver, weights = await begin(dut)
+    others = await join_network(dut, driver, training, **network)
+    for _ in range(2):
+        await train_once(training, driver, weights)
+        counters = await driver.counters()
+        assert counters["full_packets"] == counters["freed_packets"] == training.micro_batches
+        again = counters["retransmissions"]
+        assert counters["sent_packets"] - again == 2 * training.micro_batches
+        assert (again > 0) == bool(network)
+        assert counters["network_stalls"] > 50
+    assert await driver.read("network_idle")
+    others.task.cancel()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def vanilla_order(dut):
+    """The same weights, but no backward pass begins before its mini-batch has come back."""
+    training, driver, weights = await begin(dut)
+    others = await join_network(dut, driver, training)
     await train_once(training, driver, weights)
-    await answering
-    assert len(sent.beats) == training.micro_batches
-    assert await driver.read("network_stalls") > 50
+    pipelined = await driver.read("cycles")
+    await driver.write(vanilla=1)
+    await train_once(training, driver, weights)
+    assert await driver.read("cycles") > pipelined
+    others.task.cancel()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_switch_that_is_gone_stops_it(dut):
+    training, driver, weights = await begin(dut)
+    others = await join_network(dut, driver, training)
+    others.task.cancel()
+    dut.m_axis_tready.value = 1
+    with pytest.raises(WorkerFailure) as failure:
+        await driver.run()
+    assert failure.value.cause == Cause.NETWORK
+    assert await driver.read("stuck_slot") == 0
+    assert await driver.read("retransmissions") >= 20
+    await driver.soft_reset()
+    assert not await driver.read("job_open")
+    with pytest.raises(WorkerFailure) as failure:  # no job is open
+        await driver.run()
+    assert failure.value.cause == Cause.CONFIGURATION
+    await driver.soft_reset()
+    others = await join_network(dut, driver, training)
+    await train_once(training, driver, weights)
+    others.task.cancel()
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

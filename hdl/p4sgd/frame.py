@@ -1,0 +1,52 @@
+"""The one frame of P4SGD's AllReduce: its layout on the wire."""
+
+from amaranth.hdl import Cat, Const, Value, ValueLike, signed
+from amaranth.lib import data
+
+from hdl.common.axi import AxiStreamSignature
+
+AXIS = AxiStreamSignature(data_bits=512)  #: towards a 100G MAC, 250 MHz
+FRAME_BYTES = 60  #: without its checksum: the least that Ethernet allows
+LANES = 8  #: activations of a frame
+ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
+VERSION = 1
+
+
+class Frame(data.Struct):
+    """A packet of an AllReduce (P4SGD, section 3.3, figure 4), one 60-byte Ethernet frame.
+
+    Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
+    fields of more than a byte from ``bm`` on have their low byte first. A worker sends partial
+    activations (``is_agg``) and acknowledgements; the switch answers with full activations
+    (``is_agg``) and with acknowledgements of all acknowledgements (``acked``).
+    """
+
+    destination: 48  #: bytes 0..5
+    source: 48  #: bytes 6..11
+    ethertype: 16  #: bytes 12, 13
+    version: 8  #: byte 14
+    is_agg: 1  #: byte 15, bit 0: aggregation, else acknowledgement
+    acked: 1  #: bit 1: every worker has acknowledged
+    no_flags: 6  #: zero
+    bm: 32  #: bytes 16..19: the sending worker's bit; from the switch, the workers it is for
+    job: 16  #: bytes 20, 21
+    epoch: 16  #: bytes 22, 23: of the job; a restarted job rejects packets of its earlier run
+    seq: 16  #: bytes 24, 25: slot
+    use: 8  #: byte 26: how often the slot has been used, modulo 256
+    nothing: 8  #: byte 27, zero
+    payload: data.ArrayLayout(signed(32), LANES)  #: bytes 28..59, activations
+
+
+ETHERTYPE_ON_WIRE = int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")
+FRAME_KEEP = (1 << FRAME_BYTES) - 1  #: ``tkeep`` of a frame, which is one beat
+
+
+def frame_bits(**fields: ValueLike) -> Value:
+    """A frame as bits: addresses and what differs; all that is left out is zero."""
+    fields |= {"ethertype": Const(ETHERTYPE_ON_WIRE, 16), "version": Const(VERSION, 8)}
+    parts = []
+    for name, field in Frame.as_shape():
+        value = Value.cast(fields.pop(name, Const(0, field.width)))
+        parts.append(Cat(value, Const(0, field.width))[: field.width])
+    assert not fields, f"no fields of a frame: {fields}"
+    return Cat(parts)

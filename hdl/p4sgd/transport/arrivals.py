@@ -1,0 +1,73 @@
+"""What comes in from the MAC, judged by its header."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.frame_filter import FrameFilter, Quality
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
+
+
+class Arrivals(Component):
+    """Takes every beat of ``s_axis`` and says what its packet is: P4SGD, algorithm 3, line 18.
+
+    ``valid`` is high for a cycle per packet. Of a packet of this job, for this worker and in its
+    range of slots, ``arrival.verdict`` is ``NONE``; any other has its verdict, and is to be
+    counted and dropped. Nothing is taken for ours unless a job is ``open``.
+
+    Throughput: a packet a cycle; never stalls. Latency: :attr:`latency`.
+    """
+
+    latency = FrameFilter.latency + 1
+
+    def __init__(self, params: TransportParams) -> None:
+        super().__init__(
+            params,
+            {
+                "s_axis": In(AXIS),
+                "settings": In(NETWORK_SETTINGS),
+                "open": In(1),
+                "valid": Out(1),
+                "arrival": Out(params.arrival),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.frame_filter = frame_filter = FrameFilter()
+        connect(m, flipped(self.s_axis), frame_filter.axis)
+        m.d.comb += frame_filter.address.eq(self.settings.group_address)
+        frame, quality, settings = frame_filter.frame, frame_filter.quality, self.settings
+
+        own = Signal(32)
+        slot = Signal(17)
+        m.d.comb += [
+            own.bit_select(settings.worker, 1).eq(1),
+            slot.eq(frame.seq - settings.slot_base),
+        ]
+        checks = (
+            (Verdict.CORRUPT, quality == Quality.CORRUPT),
+            (Verdict.FOREIGN, quality == Quality.FOREIGN),
+            (Verdict.MALFORMED, (quality == Quality.MALFORMED) | (frame.is_agg == frame.acked)),
+            (Verdict.WRONG_JOB, ~self.open | (frame.job != settings.job)),
+            (Verdict.WRONG_WORKER, (frame.bm != own) & (frame.bm != settings.workers)),
+            (Verdict.WRONG_RUN, frame.epoch != settings.epoch),
+            (Verdict.WRONG_SLOT, slot >= settings.slot_count),
+        )
+        verdict = Signal(Verdict)
+        for kind, applies in reversed(checks):
+            with m.If(applies):
+                m.d.comb += verdict.eq(kind)
+        # The checks in order, the first that applies: written from the last to the first.
+        m.d.sync += [
+            self.valid.eq(frame_filter.valid),
+            self.arrival.verdict.eq(verdict),
+            self.arrival.slot.eq(slot),
+            self.arrival.is_agg.eq(frame.is_agg),
+            self.arrival.use.eq(frame.use),
+        ]
+        m.d.sync += [
+            self.arrival.activations[k].eq(frame.payload[k]) for k in range(self.params.lanes)
+        ]
+        return m

@@ -1,0 +1,65 @@
+"""Full activations, kept until their turn, handed on in the order of their micro-batches."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.p4sgd.transport.params import TransportParams
+
+QUEUE_DEPTH = 4  #: full activations between the memory and ``full``
+
+
+class Delivery(Component):
+    """Reorders: P4SGD, section 3.3; full activations enter the backward stage in their order.
+
+    ``keep`` puts ``activations`` into ``keep_slot``. While ``arrived`` and ``allowed``, that of
+    ``deliver_slot`` goes to ``full``; ``delivered`` says that its slot is no longer needed.
+
+    Throughput: one a cycle. Latency: :attr:`latency` cycles from ``arrived`` to ``full``.
+    """
+
+    latency = DualPortMemory.latency + 1
+
+    def __init__(self, params: TransportParams) -> None:
+        super().__init__(
+            params,
+            {
+                "keep": In(1),
+                "keep_slot": In(params.slot_bits),
+                "activations": In(params.activations),
+                "arrived": In(1),
+                "allowed": In(1),
+                "deliver_slot": In(params.slot_bits),
+                "delivered": Out(1),
+                "full": Out(stream.Signature(params.activations)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.store = store = DualPortMemory(
+            MemoryParams(bits=params.activations.size, depth=params.slots)
+        )
+        m.submodules.queue = queue = Fifo(
+            FifoParams(width=params.activations.size, depth=QUEUE_DEPTH, style="distributed")
+        )
+        room = Signal(range(QUEUE_DEPTH + 1), init=QUEUE_DEPTH)
+        m.d.sync += room.eq(room - self.delivered + (self.full.valid & self.full.ready))
+        m.d.comb += [
+            store.write.eq(self.keep),
+            store.write_address.eq(self.keep_slot),
+            store.write_data.eq(self.activations.as_value()),
+            store.read_address.eq(self.deliver_slot),
+            self.delivered.eq(self.arrived & self.allowed & (room != 0)),
+            queue.i.payload.eq(store.read_data),
+            queue.i.valid.eq(delay(m, self.delivered, store.latency, "read", reset_less=False)),
+            self.full.payload.as_value().eq(queue.o.payload),
+            self.full.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.full.ready),
+        ]
+        return m

@@ -1,0 +1,109 @@
+"""The sizes of a worker's network transport, and the bundles that its parts exchange."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import signed
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.p4sgd.frame import LANES
+
+TIME_BITS = 24  #: of the clock that timers compare with
+
+NETWORK_SETTINGS = data.StructLayout(
+    {
+        "address": 48,  # own, the source of what is sent; first byte lowest
+        "switch_address": 48,  # destination of what is sent
+        "group_address": 48,  # destination of what is taken
+        "worker": 5,  # index: the bit of this worker
+        "workers": 32,  # bitmap of the job
+        "job": 16,
+        "epoch": 16,  # of the job
+        "slot_base": 16,  # first slot of the job at the switch
+        "slot_count": 17,  # slots in use, 1..slots
+        "timeout": TIME_BITS - 1,  # cycles until a packet is sent again
+        "retries": 8,  # how often, before the worker gives up; 0: for ever
+    }
+)
+
+
+class Verdict(enum.Enum, shape=4):
+    """What became of a packet that came in; the first that applies, from below."""
+
+    NONE = 0  #: there was no packet
+    FULL = 1  #: the full activation that the slot waits for
+    FREED = 2  #: the confirmation that it waits for
+    REPEATED = 3  #: of the slot's use, but not what it waits for
+    STALE = 4  #: of another use
+    WRONG_SLOT = 5  #: outside the job's range
+    WRONG_RUN = 6  #: of an earlier run of the job
+    WRONG_WORKER = 7  #: not for this worker
+    WRONG_JOB = 8  #: of another job, or none is open
+    MALFORMED = 9  #: not 60 bytes long, or no answer of a switch
+    FOREIGN = 10  #: another destination, ethertype or version
+    CORRUPT = 11  #: its checksum is wrong
+
+
+class Phase(enum.Enum, shape=2):
+    """What a slot waits for."""
+
+    FREE = 0
+    PARTIAL = 1  #: for the full activation: its partial one was sent
+    ACK = 2  #: for the confirmation: it has acknowledged
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransportParams:
+    """Sizes of a transport."""
+
+    slots: int = 256  #: AllReduces under way, 2..4096
+    lanes: int = LANES  #: activations of one, K, 1..8
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.slots <= 4096:
+            raise ValueError(f"slots must be from 2 to 4096: {self.slots}")
+        if not 1 <= self.lanes <= LANES:
+            raise ValueError(f"lanes must be from 1 to {LANES}, what a frame holds: {self.lanes}")
+
+    @property
+    def suffix(self) -> str:
+        """Both."""
+        return f"{self.lanes}x{self.slots}"
+
+    @property
+    def slot_bits(self) -> int:
+        """Index of a slot within the job's range."""
+        return ceil_log2(self.slots)
+
+    @property
+    def count_bits(self) -> int:
+        """A number of slots."""
+        return bits_for(self.slots)
+
+    @property
+    def activations(self) -> data.ArrayLayout:
+        """What an AllReduce adds."""
+        return data.ArrayLayout(signed(32), self.lanes)
+
+    @property
+    def arrival(self) -> data.StructLayout:
+        """A packet whose header was judged."""
+        return data.StructLayout(
+            {
+                "verdict": Verdict,  # NONE for a packet of this job whose slot has to judge it
+                "slot": self.slot_bits,
+                "is_agg": 1,
+                "use": 8,
+                "activations": self.activations,
+            }
+        )
+
+    @property
+    def answer(self) -> data.StructLayout:
+        """What the table knows of a slot."""
+        return data.StructLayout({"phase": Phase, "use": 8})
+
+    @property
+    def overdue(self) -> data.StructLayout:
+        """A slot that waits for too long, and how often its packet was sent again."""
+        return data.StructLayout({"slot": self.slot_bits, "retries": 8})

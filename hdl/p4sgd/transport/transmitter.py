@@ -1,0 +1,142 @@
+"""What goes out: new partial activations, acknowledgements, and both again."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.p4sgd.frame import AXIS, FRAME_KEEP, frame_bits
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, Phase, TransportParams
+
+QUEUE_DEPTH = 8  #: packets between the choice and the MAC
+
+
+class Transmitter(Component):
+    """Sends a packet a cycle: P4SGD, section 3.3, algorithm 3, lines 1 to 11, 24 and 34.
+
+    ``partial`` is sent and kept in slot ``next_slot`` if ``may_start``, which ``start`` tells the
+    table; else a slot of ``acks`` is acknowledged; else what an ``overdue`` slot waits for is
+    asked for again. ``sent`` goes to the timers with every packet, ``retransmission`` with those
+    that are sent again. ``question`` and ``answer`` go to the table of slots.
+
+    Throughput: a packet a cycle, while ``m_axis`` takes one. Latency: :attr:`latency`.
+    """
+
+    latency = 1 + DualPortMemory.latency + 1  # the order, its payload, the queue
+
+    def __init__(self, params: TransportParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(NETWORK_SETTINGS),
+                "partial": In(stream.Signature(params.activations)),
+                "may_start": In(1),
+                "next_slot": In(params.slot_bits),
+                "next_use": In(8),
+                "start": Out(1),
+                "acks": In(stream.Signature(params.slot_bits)),
+                "overdue": In(stream.Signature(params.overdue)),
+                "question": Out(params.slot_bits),
+                "answer": In(params.answer),
+                "sent": Out(1),
+                "sent_slot": Out(params.slot_bits),
+                "sent_retries": Out(8),
+                "retransmission": Out(1),
+                "m_axis": Out(AXIS),
+            },
+        )
+
+    @property
+    def order(self) -> data.StructLayout:
+        """A packet to be sent, without its payload."""
+        return data.StructLayout({"slot": self.params.slot_bits, "use": 8, "is_agg": 1})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.payloads = payloads = DualPortMemory(
+            MemoryParams(bits=params.activations.size, depth=params.slots)
+        )
+        room = Signal(range(QUEUE_DEPTH + 1), init=QUEUE_DEPTH)
+        order, chosen = Signal(self.order), Signal()
+        self.choose(m, order, chosen, room != 0)
+        m.d.sync += room.eq(room - chosen + (self.m_axis.tvalid & self.m_axis.tready))
+        read = delay(m, order, 1, "order")
+        m.d.comb += [
+            payloads.write.eq(self.start),
+            payloads.write_address.eq(self.next_slot),
+            payloads.write_data.eq(self.partial.payload.as_value()),
+            payloads.read_address.eq(read.slot),
+        ]
+        ordered = delay(m, read, payloads.latency, "read_order")
+        arrives = delay(m, chosen, 1 + payloads.latency, "read", reset_less=False)
+        self.assemble(m, ordered, payloads.read_data, arrives)
+        return m
+
+    def choose(self, m: Module, order, chosen: Signal, room) -> None:
+        """New ones first, as the latency of an AllReduce starts here; slots bound their number."""
+        waits = self.answer.phase != Phase.FREE
+        m.d.comb += [
+            self.question.eq(Mux(self.acks.valid, self.acks.payload, self.overdue.payload.slot)),
+            order.slot.eq(self.question),
+            order.use.eq(self.answer.use),
+            self.partial.ready.eq(self.may_start & room),
+            self.start.eq(self.partial.valid & self.partial.ready),
+            self.sent.eq(chosen),
+            self.sent_slot.eq(order.slot),
+        ]
+        with m.If(self.start):
+            m.d.comb += [
+                chosen.eq(1),
+                order.slot.eq(self.next_slot),
+                order.use.eq(self.next_use),
+                order.is_agg.eq(1),
+            ]
+        with m.Elif(self.acks.valid):
+            m.d.comb += [chosen.eq(room), self.acks.ready.eq(room)]
+        with m.Elif(self.overdue.valid):
+            m.d.comb += [
+                chosen.eq(room & waits),
+                self.overdue.ready.eq(room),
+                self.retransmission.eq(chosen),
+                order.is_agg.eq(self.answer.phase == Phase.PARTIAL),
+                self.sent_retries.eq(self.overdue.payload.retries + 1),
+            ]
+
+    def assemble(self, m: Module, order, payload, valid) -> None:
+        """Queue what differs from packet to packet; addresses and the like come behind."""
+        packet = data.StructLayout({"order": self.order, "payload": len(payload)})
+        m.submodules.queue = queue = Fifo(
+            FifoParams(width=packet.size, depth=QUEUE_DEPTH, style="distributed")
+        )
+        entering, leaving = Signal(packet), Signal(packet)
+        settings, axis = self.settings, self.m_axis
+        own = Signal(32)
+        m.d.comb += [
+            own.bit_select(settings.worker, 1).eq(1),
+            entering.order.eq(order),
+            entering.payload.eq(Mux(order.is_agg, payload, 0)),
+            queue.i.payload.eq(entering),
+            queue.i.valid.eq(valid),
+            leaving.eq(queue.o.payload),
+            queue.o.ready.eq(axis.tready),
+            axis.tvalid.eq(queue.o.valid),
+            axis.tkeep.eq(FRAME_KEEP),
+            axis.tlast.eq(1),
+            axis.tdata.eq(
+                frame_bits(
+                    destination=settings.switch_address,
+                    source=settings.address,
+                    is_agg=leaving.order.is_agg,
+                    bm=own,
+                    job=settings.job,
+                    epoch=settings.epoch,
+                    seq=(settings.slot_base + leaving.order.slot)[:16],
+                    use=leaving.order.use,
+                    payload=leaving.payload,
+                )
+            ),
+        ]

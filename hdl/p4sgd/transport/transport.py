@@ -1,0 +1,147 @@
+"""The network transport of a worker: AllReduce through the switch, safe on any link."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.transport.arrivals import Arrivals
+from hdl.p4sgd.transport.delivery import Delivery
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
+from hdl.p4sgd.transport.slot_table import SlotTable
+from hdl.p4sgd.transport.timers import Timers
+from hdl.p4sgd.transport.transmitter import Transmitter
+
+#: What happened in a cycle; counters add these up.
+NETWORK_EVENTS = data.StructLayout(
+    {"sent": 1, "retransmissions": 1}
+    | {verdict.name.lower(): 1 for verdict in Verdict if verdict is not Verdict.NONE}
+)
+
+
+class Transport(Component):
+    """Adds ``partial`` activations over all workers of a job: P4SGD, section 3.3, algorithm 3.
+
+    Each ``partial`` goes to the switch as one frame in the next slot; its sum comes out of
+    ``full``, in the same order, however packets were lost, doubled or reordered. Up to
+    ``settings.slot_count`` are under way. ``allowed`` low holds ``full`` back; ``seen`` is high
+    for a cycle per sum that has come in, in order.
+
+    ``clear`` begins a job at micro-batch 0, in ``slots`` cycles of ``clearing``, after which it
+    is ``open`` until a reset. ``idle`` is high when nothing is under way. A slot that waits in
+    vain makes ``gave_up`` high, with ``stuck_slot``. ``settings`` hold still while a job is open.
+
+    Throughput: a packet a cycle in each direction. Latency: :attr:`send_latency` cycles from
+    ``partial`` to the frame on ``m_axis``, :attr:`receive_latency` from the answer on ``s_axis``
+    to ``full``.
+    """
+
+    send_latency = Transmitter.latency
+    receive_latency = Arrivals.latency + 1 + Delivery.latency
+
+    def __init__(self, params: TransportParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(NETWORK_SETTINGS),
+                "clear": In(1),
+                "clearing": Out(1),
+                "open": Out(1),
+                "idle": Out(1),
+                "partial": In(stream.Signature(params.activations)),
+                "full": Out(stream.Signature(params.activations)),
+                "allowed": In(1),
+                "seen": Out(1),
+                "delivered": Out(1),
+                "outstanding": Out(params.count_bits),
+                "gave_up": Out(1),
+                "stuck_slot": Out(params.slot_bits),
+                "events": Out(NETWORK_EVENTS),
+                "m_axis": Out(AXIS),
+                "s_axis": In(AXIS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.arrivals = arrivals = Arrivals(params)
+        m.submodules.table = table = SlotTable(params)
+        m.submodules.timers = timers = Timers(params)
+        m.submodules.transmitter = transmitter = Transmitter(params)
+        m.submodules.delivery = delivery = Delivery(params)
+        m.submodules.acks = acks = Fifo(FifoParams(width=params.slot_bits, depth=params.slots))
+        connect(m, flipped(self.s_axis), arrivals.s_axis)
+        connect(m, flipped(self.partial), transmitter.partial)
+        connect(m, timers.overdue, transmitter.overdue)
+        connect(m, acks.o, transmitter.acks)
+        connect(m, delivery.full, flipped(self.full))
+        connect(m, transmitter.m_axis, flipped(self.m_axis))
+        full = Signal()
+        m.d.comb += [
+            arrivals.settings.eq(self.settings),
+            arrivals.open.eq(self.open),
+            table.slot_count.eq(self.settings.slot_count),
+            table.clear.eq(self.clear),
+            table.valid.eq(arrivals.valid),
+            table.arrival.eq(arrivals.arrival),
+            full.eq(table.verdict == Verdict.FULL),
+            # A slot is in it once at most, so there is always room.
+            acks.i.valid.eq(full),
+            acks.i.payload.eq(arrivals.arrival.slot),
+            delivery.keep.eq(full),
+            delivery.keep_slot.eq(arrivals.arrival.slot),
+            delivery.activations.eq(arrivals.arrival.activations),
+            delivery.arrived.eq(table.arrived),
+            delivery.allowed.eq(self.allowed),
+            delivery.deliver_slot.eq(table.deliver_slot),
+            table.delivered.eq(delivery.delivered),
+            transmitter.settings.eq(self.settings),
+            transmitter.may_start.eq(table.may_start),
+            transmitter.next_slot.eq(table.next_slot),
+            transmitter.next_use.eq(table.next_use),
+            table.start.eq(transmitter.start),
+            table.questions[0].eq(transmitter.question),
+            transmitter.answer.eq(table.answers[0]),
+        ]
+        self.connect_timers(m, table, timers, transmitter)
+        self.report(m, table, timers, transmitter)
+        return m
+
+    def connect_timers(self, m: Module, table, timers, transmitter) -> None:
+        """Timers hear of every packet, and ask the table who waits."""
+        m.d.comb += [
+            timers.settings.eq(self.settings),
+            timers.clear.eq(self.clear),
+            timers.open.eq(self.open),
+            timers.sent.eq(transmitter.sent),
+            timers.sent_slot.eq(transmitter.sent_slot),
+            timers.sent_retries.eq(transmitter.sent_retries),
+        ]
+        for k in range(2):
+            m.d.comb += [
+                table.questions[1 + k].eq(timers.questions[k]),
+                timers.answers[k].eq(table.answers[1 + k]),
+            ]
+
+    def report(self, m: Module, table, timers, transmitter) -> None:
+        """What the worker sees of it."""
+        m.d.comb += [
+            self.open.eq(table.open),
+            self.clearing.eq(table.clearing),
+            self.idle.eq(table.idle),
+            self.seen.eq(table.seen),
+            self.delivered.eq(table.delivered),
+            self.outstanding.eq(table.outstanding),
+            self.gave_up.eq(timers.gave_up),
+            self.stuck_slot.eq(timers.stuck_slot),
+            self.events.sent.eq(transmitter.sent),
+            self.events.retransmissions.eq(transmitter.retransmission),
+        ]
+        m.d.comb += [
+            self.events[verdict.name.lower()].eq(table.verdict == verdict)
+            for verdict in Verdict
+            if verdict is not Verdict.NONE
+        ]

@@ -1,0 +1,163 @@
+"""The specification of P4SGD's AllReduce: what switch and workers do with each packet.
+
+Section 3.3, algorithms 2 and 3, with the use of a slot numbered modulo `uses`, so that packets may
+be dropped, duplicated and reordered. The rule is safe and live if no packet of use n - (uses - 1)
+is delivered after use n has finished. States are immutable, so that they can be explored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum
+
+import numpy as np
+
+USES = 256  # of the hardware: eight bits on the wire
+LOWEST, HIGHEST = -(1 << 31), (1 << 31) - 1
+
+
+class Verdict(StrEnum):
+    """What became of a packet; both ends count by these."""
+
+    ADDED = "added"  # switch: a partial activation that was not in the sum yet
+    REPEATED_PARTIAL = "repeated partial"  # switch: one that was; answered if the sum is complete
+    ACKNOWLEDGED = "acknowledged"  # switch: a new acknowledgement of a complete sum
+    REPEATED_ACK = "repeated ack"  # switch: an old one; answered if all have acknowledged
+    PREVIOUS_ACK = "previous ack"  # switch: of the use before, answered
+    EARLY = "early"  # switch: a partial activation of the next use, before all have acknowledged
+    PREMATURE_ACK = "premature ack"  # switch: of a sum that is not complete
+    FULL = "full"  # worker: the full activation it waits for
+    FREED = "freed"  # worker: the confirmation it waits for
+    REPEATED = "repeated"  # worker: of the slot's use, but not what it waits for
+    STALE = "stale"  # of another use
+    WRONG_SLOT = "wrong slot"  # outside the job's range
+    WRONG_RUN = "wrong run"  # of an earlier run of the job
+    WRONG_WORKER = "wrong worker"  # not the bit of the port it came by, or not for this worker
+    WRONG_JOB = "wrong job"  # of no active job, or not one of this port
+    MALFORMED = "malformed"  # not 60 bytes, or with bits set that are zero
+    FOREIGN = "foreign"  # another destination, ethertype or version
+    CORRUPT = "corrupt"  # its checksum is wrong
+
+
+@dataclass(frozen=True)
+class Packet:
+    """The fields of a packet that the rule looks at."""
+
+    is_agg: bool  # partial or full activation, else acknowledgement
+    bm: int  # the sending worker's bit; from the switch, the workers it is for
+    use: int
+    acked: bool = False  # from the switch: every worker has acknowledged
+    payload: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class SwitchSlot:
+    """What the switch keeps of a slot."""
+
+    use: int
+    agg: tuple[int, ...]  # exact sum
+    agg_bm: int  # workers that are in it
+    ack_bm: int  # workers that have acknowledged it
+
+    @classmethod
+    def at_start(cls, everyone: int, lanes: int, uses: int = USES) -> "SwitchSlot":
+        """As a job's start leaves it: use -1, finished."""
+        return cls(uses - 1, (0,) * lanes, everyone, everyone)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the switch does with a packet."""
+
+    slot: SwitchSlot
+    verdict: Verdict
+    answer: Packet | None = None  # goes to the workers in its bm
+
+
+def saturated(values: Sequence[int]) -> tuple[int, ...]:
+    """Each value clamped to 32 signed bits: once, on the way out."""
+    return tuple(int(value) for value in np.clip(values, LOWEST, HIGHEST))
+
+
+def switch_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USES) -> Outcome:
+    """Algorithm 2, corrected: `packet` comes from the worker in its bm, a worker of `everyone`.
+
+    An answer that completes something goes to everyone, one to a repetition to its sender.
+    """
+    behind = (slot.use - packet.use) % uses
+    if packet.is_agg:
+        return partial_rule(slot, packet, everyone, behind, uses)
+    acked = Packet(False, packet.bm, packet.use, acked=True)
+    if behind == 1:
+        return Outcome(slot, Verdict.PREVIOUS_ACK, acked)
+    if behind:
+        return Outcome(slot, Verdict.STALE)
+    if slot.agg_bm != everyone:
+        return Outcome(slot, Verdict.PREMATURE_ACK)
+    if slot.ack_bm & packet.bm:
+        return Outcome(slot, Verdict.REPEATED_ACK, acked if slot.ack_bm == everyone else None)
+    slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)
+    answer = replace(acked, bm=everyone) if slot.ack_bm == everyone else None
+    return Outcome(slot, Verdict.ACKNOWLEDGED, answer)
+
+
+def partial_rule(
+    slot: SwitchSlot, packet: Packet, everyone: int, behind: int, uses: int
+) -> Outcome:
+    """The part for partial activations."""
+    if behind == 0 and slot.agg_bm & packet.bm:
+        full = Packet(True, packet.bm, slot.use, payload=saturated(slot.agg))
+        complete = slot.agg_bm == everyone
+        return Outcome(slot, Verdict.REPEATED_PARTIAL, full if complete else None)
+    if behind == 0:
+        agg = tuple(a + b for a, b in zip(slot.agg, packet.payload, strict=True))
+        slot = replace(slot, agg=agg, agg_bm=slot.agg_bm | packet.bm)
+    elif behind != uses - 1:
+        return Outcome(slot, Verdict.STALE)
+    elif slot.ack_bm != everyone:
+        return Outcome(slot, Verdict.EARLY)
+    else:
+        slot = SwitchSlot(packet.use, packet.payload, packet.bm, 0)
+    full = Packet(True, everyone, slot.use, payload=saturated(slot.agg))
+    return Outcome(slot, Verdict.ADDED, full if slot.agg_bm == everyone else None)
+
+
+class Phase(Enum):
+    """What a worker waits for in a slot."""
+
+    FREE = 0  # nothing: it may start the next use
+    PARTIAL = 1  # has sent its partial activation, waits for the full one
+    ACK = 2  # has acknowledged, waits for all to have
+
+
+@dataclass(frozen=True)
+class WorkerSlot:
+    """What a worker keeps of a slot."""
+
+    use: int
+    phase: Phase
+
+    @classmethod
+    def at_start(cls, uses: int = USES) -> "WorkerSlot":
+        """As a job's start leaves it."""
+        return cls(uses - 1, Phase.FREE)
+
+
+def worker_starts(slot: WorkerSlot, uses: int = USES) -> WorkerSlot:
+    """Algorithm 3: a free slot takes the next use; its partial activation is sent."""
+    assert slot.phase is Phase.FREE
+    return WorkerSlot((slot.use + 1) % uses, Phase.PARTIAL)
+
+
+def worker_rule(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
+    """Algorithm 3, what comes in: FULL is handed on and acknowledged, FREED frees the slot.
+
+    What the worker waits for it asks for again, at any time: the partial activation in phase
+    PARTIAL, the acknowledgement in phase ACK.
+    """
+    if packet.use != slot.use:
+        return slot, Verdict.STALE
+    if packet.is_agg and slot.phase is Phase.PARTIAL:
+        return replace(slot, phase=Phase.ACK), Verdict.FULL
+    if packet.acked and slot.phase is Phase.ACK:
+        return replace(slot, phase=Phase.FREE), Verdict.FREED
+    return slot, Verdict.REPEATED

@@ -1,0 +1,282 @@
+import random
+from collections import Counter
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
+from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
+from sim.golden.allreduce import Packet, saturated
+from sim.payloads import pack, unpack
+from sim.streams import Sink, Source, cycle, often, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.transport.bench import (
+    EPOCH,
+    GROUP_ADDRESS,
+    JOB,
+    LANES,
+    OWN,
+    FramePort,
+    Network,
+    Others,
+    frame,
+    settings,
+)
+
+BAD = [
+    {},
+    {"drop": 0.01, "duplicate": 0.01, "reorder": 0.01},
+    {"drop": 0.3, "duplicate": 0.3, "reorder": 0.3},
+]
+
+
+@pytest.mark.parametrize("slots", [2, 5, 16])
+def test_transport(slots):
+    simulate(Transport(TransportParams(slots=slots)), __name__)
+
+
+async def begin(dut, **others):
+    """Out of reset, with an open job."""
+    slots = params_in_simulator(TransportParams).slots
+    values = settings(slots, others.pop("workers", 3), **others)
+    dut.settings.value = pack(NETWORK_SETTINGS, values)
+    dut.clear.value = 0
+    dut.allowed.value = 1
+    dut.s_axis_tvalid.value = 0
+    dut.partial_valid.value = 0
+    dut.full_ready.value = 0
+    dut.m_axis_tready.value = 1
+    await start(dut)
+    await RisingEdge(dut.clk)
+    assert not dut.open.value
+    await clear(dut)
+
+
+async def clear(dut):
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    await ClockCycles(dut.clk, params_in_simulator(TransportParams).slots + 2)
+    assert dut.open.value
+    assert not dut.clearing.value
+
+
+def wild(workers, count):
+    """Partial activations [worker][micro-batch][lane], extremes among them."""
+    values = np.random.default_rng(random.getrandbits(32)).integers(
+        -(1 << 31), 1 << 31, size=(workers, count, LANES)
+    )
+    values[:, :: max(1, count // 5)] = (1 << 31) - 1
+    return values.tolist()
+
+
+def sums(partials):
+    """What every worker must get: exact sums, saturated once."""
+    return [list(saturated(np.sum(column, axis=0))) for column in zip(*partials, strict=True)]
+
+
+async def count_events(dut, events):
+    edge = RisingEdge(dut.clk)
+    while True:
+        await edge
+        for name, bit in unpack(NETWORK_EVENTS, int(dut.events.value)).items():
+            events[name] += bit
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(bad=BAD, stall=[False, True])
+async def adds(dut, bad, stall):
+    """Every sum comes back once, right and in order, whatever the links do."""
+    slots, workers, count = params_in_simulator(TransportParams).slots, 3, 150
+    partials = wild(workers, count)
+    await begin(dut, timeout=300)
+    events = Counter()
+    cocotb.start_soon(count_events(dut, events))
+    others = Others(dut, slots, workers, Network(**bad), partials)
+    pause = {"stall": often} if stall else {}
+    if stall:
+        others.stall = often
+    sink = Sink(dut, "full", **pause)
+    await Source(dut, "partial", **pause).send_all(partials[OWN])
+    await sink.wait_for(count)
+    assert sink.beats == sums(partials)
+    while not dut.idle.value:
+        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 5)
+    assert len(sink.beats) == count
+    assert events["full"] == events["freed"] == count
+    assert events["sent"] == len(others.sent)
+    assert events["sent"] - events["retransmissions"] == 2 * count
+    if not bad:
+        assert events["retransmissions"] == events["stale"] == events["repeated"] == 0
+    others.task.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_the_stated_cycles(dut):
+    """From partial to frame, from answer to full, alone and back to back."""
+    slots = params_in_simulator(TransportParams).slots
+    await begin(dut, workers=2)
+    port = FramePort(dut)
+    partials = wild(1, slots)[0]
+    sink = Sink(dut, "full")
+    source = Source(dut, "partial")
+    for beat in partials:
+        source.append(beat)
+    sent = []
+    while len(sent) < slots:
+        await RisingEdge(dut.clk)
+        if (fields := port.taken()) is not None:
+            sent.append(cycle())
+            assert fields["payload"] == partials[len(sent) - 1]
+    assert [a - b for a, b in zip(sent, source.cycles, strict=True)] == (
+        [Transport.send_latency] * slots
+    )
+    assert sent == list(range(sent[0], sent[0] + slots))
+    came = []
+    for slot in range(slots):
+        port.offer(frame(Packet(True, 0b11, 0, payload=tuple(partials[slot])), slot))
+        await RisingEdge(dut.clk)
+        came.append(cycle())
+    port.offer(None)
+    await sink.wait_for(slots)
+    assert [a - b for a, b in zip(sink.cycles, came, strict=True)] == (
+        [Transport.receive_latency] * slots
+    )
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def holds_back(dut):
+    """Sums stay inside while they are not allowed out, and are told of as they come."""
+    slots = params_in_simulator(TransportParams).slots
+    partials = wild(2, slots)
+    await begin(dut, workers=2)
+    dut.allowed.value = 0
+    events = Counter()
+    others = Others(dut, slots, 2, Network(), partials)
+    sink = Sink(dut, "full")
+    await Source(dut, "partial").send_all(partials[OWN])
+    for _ in range(200):
+        await RisingEdge(dut.clk)
+        events["seen"] += int(dut.seen.value)
+    assert events["seen"] == slots
+    assert int(dut.outstanding.value) == slots
+    assert sink.beats == []
+    assert not dut.idle.value
+    dut.allowed.value = 1
+    await sink.wait_for(slots)
+    assert sink.beats == sums(partials)
+    others.task.cancel()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def asks_again_and_gives_up(dut):
+    """A silent switch: the packet again after each timeout, so many times, then no more."""
+    slots = params_in_simulator(TransportParams).slots
+    timeout, retries = 100, 3
+    await begin(dut, timeout=timeout, retries=retries)
+    port = FramePort(dut)
+    partial = wild(1, 1)[0][0]
+    await Source(dut, "partial").send_all([partial])
+    sent = []
+    while not dut.gave_up.value:
+        await RisingEdge(dut.clk)
+        if (fields := port.taken()) is not None:
+            sent.append(cycle())
+            assert fields["payload"] == partial
+            assert (fields["seq"], fields["use"]) == (1000, 0)
+    assert len(sent) == 1 + retries
+    gaps = np.diff([*sent, cycle()])
+    assert (gaps >= timeout - Transport.send_latency).all()
+    assert (gaps <= timeout + slots + 8).all(), gaps
+    assert int(dut.stuck_slot.value) == 0
+    await clear(dut)
+    assert not dut.gave_up.value
+    assert dut.idle.value
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def notices_a_mac_that_takes_nothing(dut):
+    slots = params_in_simulator(TransportParams).slots
+    await begin(dut, timeout=100, retries=3)
+    dut.m_axis_tready.value = 0
+    await Source(dut, "partial").send_all(wild(1, 1)[0])
+    began = cycle()
+    while not dut.gave_up.value:
+        await RisingEdge(dut.clk)
+    assert 4 * 100 <= cycle() - began <= 4 * (100 + slots + 8)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def drops_what_is_not_ours(dut):
+    """Each wrong field is told apart, and changes nothing."""
+    await begin(dut, workers=3)
+    port = FramePort(dut)
+    sink = Sink(dut, "full")
+    partial = wild(1, 1)[0][0]
+    await Source(dut, "partial").send_all([partial])
+    events = Counter()
+    cocotb.start_soon(count_events(dut, events))
+    slots = params_in_simulator(TransportParams).slots
+    good = frame(Packet(True, 0b111, 0, payload=tuple(partial)), 0)
+    freed = frame(Packet(False, 0b111, 0, acked=True), 0)
+    wrong = [
+        ("foreign", good | {"destination": GROUP_ADDRESS + 1}, {}),
+        ("foreign", good | {"ethertype": 0x0008}, {}),
+        ("foreign", good | {"version": 2}, {}),
+        ("malformed", good | {"no_flags": 1}, {}),
+        ("malformed", good | {"nothing": 1}, {}),
+        ("malformed", good | {"acked": 1}, {}),
+        ("malformed", good | {"is_agg": 0}, {}),
+        ("malformed", good, {"keep": (1 << 59) - 1}),
+        ("malformed", good, {"keep": (1 << 61) - 1}),
+        ("corrupt", good, {"user": 1}),
+        ("wrong_job", good | {"job": JOB + 1}, {}),
+        ("wrong_run", good | {"epoch": EPOCH - 1}, {}),
+        ("wrong_worker", good | {"bm": 0b100}, {}),
+        ("wrong_worker", good | {"bm": 0b011}, {}),
+        ("wrong_slot", good | {"seq": 999}, {}),
+        ("wrong_slot", good | {"seq": 1000 + slots}, {}),
+        ("stale", good | {"use": 1}, {}),
+        ("stale", good | {"use": 255}, {}),
+        ("stale", good | {"seq": 1001}, {}),
+        ("repeated", good | {"seq": 1001, "use": 255}, {}),
+        ("repeated", freed, {}),
+        ("full", good | {"bm": 1 << OWN}, {}),
+        ("repeated", good, {}),
+        ("freed", freed, {}),
+        ("repeated", freed, {}),
+        ("repeated", good, {}),
+    ]
+    for index, (kind, fields, how) in enumerate(wrong):
+        port.offer(fields, **how)
+        await RisingEdge(dut.clk)
+        port.offer(None)
+        await ClockCycles(dut.clk, 8)
+        events.pop("sent", None)
+        assert +events == Counter({kind: 1}), (index, kind, events)
+        events.clear()
+    assert sink.beats == [partial]
+    assert dut.idle.value
+    assert {verdict.name.lower() for verdict in Verdict} - {k for k, *_ in wrong} == {"none"}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def begins_anew(dut):
+    """A job that is begun in the middle of another starts at use 0 with every slot free."""
+    slots = params_in_simulator(TransportParams).slots
+    partials = wild(2, 3 * slots)
+    await begin(dut, workers=2)
+    port = FramePort(dut)
+    await Source(dut, "partial").send_all(partials[0][: slots // 2 + 1])
+    await clear(dut)
+    assert dut.idle.value
+    assert port.taken() is None
+    others = Others(dut, slots, 2, Network(), partials)
+    sink = Sink(dut, "full")
+    await Source(dut, "partial").send_all(partials[OWN])
+    await sink.wait_for(3 * slots)
+    assert sink.beats == sums(partials)
+    others.task.cancel()
