@@ -14,8 +14,9 @@ from gen.catalogue import find_design
 from gen.errors import UserError
 from gen.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.settings import make_params, parse_settings
-from sim.golden.p4sgd import Loss
+from sim.golden.p4sgd import Loss, Schedule
 
+MOST_WORKERS = 16
 DESIGN = "p4sgd-worker"
 
 
@@ -51,18 +52,48 @@ def train(
         int, typer.Option(help="Weights lose 2^-N of themselves per mini-batch; needs l2=true.")
     ] = 0,
     epochs: Annotated[int, typer.Option(help="Times through the data.")] = 30,
+    workers: Annotated[
+        int, typer.Option(help="Workers that share the features; with 2 or more, and a switch.")
+    ] = 1,
+    schedule: Annotated[
+        Schedule, typer.Option(help="Order of forward, communication and backward.")
+    ] = Schedule.PIPELINED,
+    link_latency: Annotated[
+        int, typer.Option(help="Cycles of a link between worker and switch, one way, up to 4095.")
+    ] = 100,
+    drop: Annotated[float, typer.Option(help="Chance that a link drops a packet, 0..1.")] = 0.0,
+    duplicate: Annotated[float, typer.Option(help="Chance that it doubles one.")] = 0.0,
+    reorder: Annotated[float, typer.Option(help="Chance that it delays one out of turn.")] = 0.0,
+    corrupt: Annotated[float, typer.Option(help="Chance that it flips a bit of one.")] = 0.0,
+    displacement: Annotated[
+        int, typer.Option(help="Most cycles by which a packet out of turn is late, up to 4095.")
+    ] = 64,
+    timeout: Annotated[
+        int, typer.Option(help="Cycles until a packet is sent again; 0 takes what suits the links.")
+    ] = 0,
+    retries: Annotated[
+        int, typer.Option(help="Repetitions before a worker gives up, up to 255; 0 for ever.")
+    ] = 100,
     memory_latency: Annotated[
         int, typer.Option(help="Cycles of the simulated memory, up to 1023.")
     ] = 128,
     memory_stall: Annotated[
         int, typer.Option(help="Chance in 256 that the memory pauses, every cycle.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of the memory's pauses.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the memory's pauses and the links' faults.")] = 1,
 ) -> None:
     """Train on the RTL under Verilator, beside the golden model and float64 SGD."""
     check_range("memory-latency", memory_latency, 0, 1023)
     check_range("memory-stall", memory_stall, 0, 250)
     check_range("seed", seed, 0, (1 << 31) - 1)
+    check_range("workers", workers, 1, MOST_WORKERS)
+    for name, value in (("link-latency", link_latency), ("displacement", displacement)):
+        check_range(name, value, 0, 4095)
+    check_range("timeout", timeout, 0, (1 << 23) - 1)
+    check_range("retries", retries, 0, 255)
+    chances = {"drop": drop, "duplicate": duplicate, "reorder": reorder, "corrupt": corrupt}
+    for name, chance in chances.items():
+        check_range(name, chance, 0, 1)
     design = find_design(DESIGN)
     changes: dict[str, Any] = dict(parse_settings(settings or []))
     if engines is not None:
@@ -71,7 +102,7 @@ def train(
     check_target(output)
 
     from sim.training import Options, TrainingRun
-    from sim.training_job import MemorySettings
+    from sim.training_job import MemorySettings, NetworkSettings
     from sim.workloads.datasets import load
 
     console = Console(highlight=False)
@@ -87,34 +118,50 @@ def train(
                 epochs=epochs,
                 l2_shift=l2_shift,
                 per_feature=not global_scale,
+                schedule=schedule,
             )
-            run = TrainingRun(samples, params, options)
+            run = TrainingRun(samples, params, options, workers)
     except ValueError as error:
         raise UserError(str(error)) from error
     memory = MemorySettings(
         latency=memory_latency, ar_stall=memory_stall, r_stall=memory_stall, seed=seed
     )
+    network = None
+    if workers > 1 or schedule is not Schedule.PIPELINED:
+        network = NetworkSettings(
+            latency=link_latency,
+            **chances,
+            displacement=displacement,
+            seed=seed,
+            timeout=timeout,
+            retries=retries,
+        )
+    elif any(chances.values()):
+        raise UserError("a single worker has no links: --workers 2 or more gives it some")
     with written_whole(output) as folder:
-        exact = execute(console, run, memory, preset, folder)
+        exact = execute(console, run, memory, network, preset, folder)
     console.print(f"wrote {output}: result.json, training.png, weights.npz")
     if not exact:
         console.print("the RTL's weights differ from the golden model's", style="red")
         raise typer.Exit(1)
 
 
-def check_range(name: str, value: int, low: int, high: int) -> None:
+def check_range(name: str, value: float, low: int, high: int) -> None:
     """Raise UserError unless ``low <= value <= high``."""
     if not low <= value <= high:
         raise UserError(f"--{name} must be from {low} to {high}: {value}")
 
 
-def execute(console: Console, run: Any, memory: Any, preset: str, folder: Path) -> bool:
+def execute(
+    console: Console, run: Any, memory: Any, network: Any, preset: str, folder: Path
+) -> bool:
     """Build, train, print a line per epoch, write the results; whether all was bit-exact."""
-    from sim.train import build_worker, simulate_training
+    from sim.train import TrainingStopped, build_cluster, build_worker, simulate_training
     from sim.training_report import CLOCK_MHZ, Comparison, plot
 
     options, engine = run.options, run.params.engine
-    hardware = f"{run.params.engines} x {engine.banks} x {engine.lanes}"
+    hardware = f"{run.workers} x " * (run.workers > 1)
+    hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
     title = (
         f"{run.data.name}, {options.loss.value}, s = {options.bits}, B = {options.batch},"
         f" eta = {options.eta:g}; {hardware} ({preset})"
@@ -122,9 +169,14 @@ def execute(console: Console, run: Any, memory: Any, preset: str, folder: Path) 
     console.print(
         f"{run.data.name}: {run.samples} samples, {run.features} features, {run.chunks} chunks of"
         f" {engine.lanes} lanes in each of {run.params.engines} engines"
+        + f" of each of {run.workers} workers"
+        * (run.workers > 1)
     )
-    with console.status("building the simulator (once for this hardware; a minute for u280)"):
-        simulator = build_worker(run.params)
+    with console.status("building the simulator (once for this hardware; minutes for large ones)"):
+        if network is None:
+            simulator = build_worker(run.params)
+        else:
+            simulator = build_cluster(run.params, run.workers)
     comparison = Comparison(run)
     with (
         tempfile.TemporaryDirectory() as scratch,
@@ -137,8 +189,20 @@ def execute(console: Console, run: Any, memory: Any, preset: str, folder: Path) 
             progress.console.print(line(comparison.add(epoch)))
             progress.advance(task)
 
-        simulate_training(run, simulator, Path(scratch), show, memory=memory, seed=memory.seed)
+        try:
+            simulate_training(
+                run,
+                simulator,
+                Path(scratch),
+                show,
+                memory=memory,
+                network=network,
+                seed=memory.seed,
+            )
+        except TrainingStopped as stopped:
+            raise UserError(str(stopped)) from stopped
     result = comparison.result() | {"preset": preset, "memory": asdict(memory)}
+    result["network"] = None if network is None else asdict(network)
     (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
     comparison.save_weights(folder / "weights.npz")
     plot(comparison.rows, title, folder / "training.png")
@@ -177,7 +241,7 @@ def summary(comparison: Any, clock_mhz: int) -> str:
     for row in comparison.rows:
         for name, count in row.counters.items():
             total[name] = total.get(name, 0) + count
-    engines = comparison.training.params.engines
+    engines = comparison.training.params.engines * comparison.training.workers
     waits = ", ".join(
         f"{name} {total[f'{name}_stalls'] / engines / total['cycles']:.1%}"
         for name in ("memory", "network", "dependency", "fifo")
@@ -188,6 +252,28 @@ def summary(comparison: Any, clock_mhz: int) -> str:
         f"{total['cycles']:,} cycles, {total['cycles'] / clock_mhz / 1e3:.3f} ms at"
         f" {clock_mhz} MHz; words {total['words'] / engines / total['cycles']:.1%} of them, waiting"
         f" for: {waits}; {saturations} saturations\n"
+        f"{packets(comparison, clock_mhz)}"
         f"simulated at {result['simulated_cycles_per_second']:,.0f} cycles/s; weights"
         f" {'equal' if comparison.bit_exact else 'DIFFER from'} the golden model's bit for bit"
+    )
+
+
+def packets(comparison: Any, clock_mhz: int) -> str:
+    """A line on the network, if there is one."""
+    total: dict[str, int] = {}
+    for row in comparison.rows:
+        for name, count in row.network.items():
+            total[name] = total.get(name, 0) + count
+    if not total.get("sent"):
+        return ""
+    counters = [row.counters for row in comparison.rows]
+    cycles = sum(row["allreduce_cycles"] for row in counters)
+    cycles /= sum(row["full_packets"] for row in counters)
+    again = sum(row["retransmissions"] for row in counters)
+    faults = ", ".join(
+        f"{total[name]:,} {name}" for name in ("dropped", "duplicated", "reordered", "corrupted")
+    )
+    return (
+        f"AllReduce {cycles:,.0f} cycles on average, {cycles / clock_mhz:.2f} us; {total['sent']:,}"
+        f" packets on the links, {faults}; {again:,} sent again by workers\n"
     )

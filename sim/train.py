@@ -4,7 +4,7 @@ import json
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen.emit import module_name
+from hdl.common.component import Component
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker import Worker
 from sim.surroundings.axi_memory import MEMORY_ARRAY, memory_file
+from sim.surroundings.cluster import ClusterParams, ClusterSystem
+from sim.surroundings.link import Link
+from sim.surroundings.network import NetworkParams
 from sim.surroundings.worker_system import WorkerSystem
 from sim.training import TrainingRun
-from sim.training_job import JOB, JOB_FILE, PROGRESS, Job, MemorySettings
+from sim.training_job import (
+    JOB,
+    JOB_FILE,
+    PROGRESS,
+    Job,
+    MemorySettings,
+    NetworkSettings,
+    combined,
+)
 from sim.verilator import Build, build, emission_of, run
-from sim.workloads.layout import model_to_weights, weights_to_model
 
 POLL_SECONDS = 0.1
+
+
+class TrainingStopped(RuntimeError):
+    """A worker stopped, or none got on; the text says why."""
 
 
 @dataclass
@@ -31,19 +47,40 @@ class Epoch:
 
     number: int  #: from 1
     weights: NDArray[np.int64]  #: [D]
-    counters: Mapping[str, int]  #: of this epoch alone
+    counters: Mapping[str, int]  #: of this epoch alone, of all workers together
+    workers: Sequence[Mapping[str, int]]  #: the same of each worker
+    network: Mapping[str, int]  #: packets on all links, of this epoch alone
     simulated_cycles: int  #: from the start of the simulation, host accesses included
     seconds: float  #: likewise
 
 
 def build_worker(params: WorkerParams, **options: Any) -> Build:
     """The simulator of a worker and its memories, from the cache if it is there."""
-    emission = emission_of(WorkerSystem(params))
-    blocks = []
-    if params.engines > 1:
-        blocks = [module_name(Engine(params.engine))]
+    blocks = [Engine(params.engine)] if params.engines > 1 else []
+    return build_system(WorkerSystem(params), blocks, **options)
+
+
+def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
+    """The cluster that trains on ``workers`` workers."""
+    return ClusterParams(worker=worker, network=NetworkParams(workers=workers))
+
+
+def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
+    """The simulator of a cluster, likewise."""
+    params = cluster_params(worker, workers)
+    blocks = [Engine(worker.engine), Worker(worker), Link(params.network.link)]
+    return build_system(ClusterSystem(params), blocks if workers > 1 else [], **options)
+
+
+def build_system(system: Component, blocks: Sequence[Component], **options: Any) -> Build:
+    """The simulator of ``system``, in which ``blocks`` are translated once each."""
+    emission = emission_of(system)
     return build(
-        emission, extra_sources=[MEMORY_ARRAY], hier_blocks=blocks, optimise=True, **options
+        emission,
+        extra_sources=[MEMORY_ARRAY],
+        hier_blocks=[module_name(block) for block in blocks],
+        optimise=True,
+        **options,
     )
 
 
@@ -65,23 +102,28 @@ def simulate_training(
     *,
     initial: NDArray[np.int64] | None = None,
     memory: MemorySettings | None = None,
+    network: NetworkSettings | None = None,
     seed: int | None = None,
 ) -> None:
     """Train on the RTL in ``folder``; ``on_epoch`` is called after each epoch as it ends.
 
-    Weights start at zero or ``initial`` [D]. Raises ``SimulationError`` with the simulator's log
-    if the worker stops.
+    ``simulator`` is of a worker, or with ``network`` of a cluster. Weights start at zero or
+    ``initial`` [D]. Raises :class:`TrainingStopped` if a worker stops.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / PROGRESS).unlink(missing_ok=True)
     start = np.zeros(training.features, dtype=np.int64) if initial is None else initial
     job = Job(
         settings=training.settings(epochs=1),
-        model=weights_to_model(start, training.geometry, 0, training.chunks),
+        models=training.models(start),
         chunks=training.chunks,
         epochs=training.options.epochs,
         memory=memory or MemorySettings(),
+        network=network,
     )
+    system: tuple[Any, type[Component]] = (training.params, WorkerSystem)
+    if network is not None:
+        system = (cluster_params(training.params, training.workers), ClusterSystem)
     (folder / JOB_FILE).write_bytes(pickle.dumps(job))
     failures: list[BaseException] = []
 
@@ -90,8 +132,8 @@ def simulate_training(
             run(
                 simulator,
                 "sim.train_in_simulator",
-                params=training.params,
-                component=WorkerSystem,
+                params=system[0],
+                component=system[1],
                 seed=seed,
                 plusargs=memory_arguments(training, folder),
                 env={JOB: str(folder)},
@@ -106,8 +148,11 @@ def simulate_training(
     while True:
         alive = thread.is_alive()
         lines = read_lines(folder / PROGRESS)
-        for line in lines[seen:]:
-            on_epoch(read_epoch(training, folder, json.loads(line)))
+        for line in map(json.loads, lines[seen:]):
+            if "failure" in line:
+                thread.join()
+                raise TrainingStopped(line["failure"])
+            on_epoch(read_epoch(training, folder, line))
         seen = len(lines)
         if not alive:
             break
@@ -123,11 +168,12 @@ def read_lines(path: Path) -> list[str]:
 
 def read_epoch(training: TrainingRun, folder: Path, line: Mapping[str, Any]) -> Epoch:
     """What the simulator wrote of an epoch."""
-    model = np.load(folder / f"model_{line['epoch']}.npy")
     return Epoch(
         number=line["epoch"],
-        weights=model_to_weights([model], training.geometry, training.features),
-        counters=line["counters"],
+        weights=training.weights(np.load(folder / f"model_{line['epoch']}.npy")),
+        counters=combined(line["workers"]),
+        workers=line["workers"],
+        network=line["network"],
         simulated_cycles=line["cycle"],
         seconds=line["seconds"],
     )

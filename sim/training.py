@@ -1,5 +1,6 @@
 """A training run: from a data set to memory images and settings, and back to original units."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +11,16 @@ from hdl.p4sgd.params import Loss as HardwareLoss
 from hdl.p4sgd.params import WorkerParams
 from sim.golden import float_sgd
 from sim.golden.arithmetic import Step
-from sim.golden.p4sgd import Loss, Parts, Saturations, Training
+from sim.golden.p4sgd import Loss, Parts, Saturations, Schedule, Training
 from sim.golden.p4sgd import epoch as golden_epoch
 from sim.workloads.datasets import DataSet
-from sim.workloads.layout import BEAT_BYTES, Geometry, hbm_images
+from sim.workloads.layout import (
+    BEAT_BYTES,
+    Geometry,
+    hbm_images,
+    model_to_weights,
+    weights_to_model,
+)
 from sim.workloads.quantise import Quantiser, to_fixed, truncate
 
 
@@ -33,6 +40,7 @@ class Options:
     epochs: int = 30
     l2_shift: int = 0  #: r of the L2 term, 0 for none
     per_feature: bool = True  #: a scale for each feature, or one for all
+    schedule: Schedule = Schedule.PIPELINED
 
 
 class TrainingRun:
@@ -42,8 +50,11 @@ class TrainingRun:
     that are illegal for any hardware.
     """
 
-    def __init__(self, data: DataSet, params: WorkerParams, options: Options) -> None:
+    def __init__(
+        self, data: DataSet, params: WorkerParams, options: Options, workers: int = 1
+    ) -> None:
         self.data, self.params, self.options = data, params, options
+        self.workers = workers
         engine = params.engine
         stored = options.stored_bits or options.bits
         if not 1 <= options.bits <= engine.max_bits:
@@ -67,7 +78,9 @@ class TrainingRun:
         self.stored_codes = self.quantiser.encode(data.features)
         self.codes = truncate(self.stored_codes, stored, options.bits)
         self.labels = to_fixed(data.labels, engine.fraction_bits)
-        self.geometry = Geometry(engines=params.engines, banks=engine.banks, lanes=engine.lanes)
+        self.geometry = Geometry(
+            workers=workers, engines=params.engines, banks=engine.banks, lanes=engine.lanes
+        )
         self.training = Training(
             loss=options.loss,
             bits=options.bits,
@@ -104,20 +117,32 @@ class TrainingRun:
         """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
         engine, options = self.params.engine, self.options
         if self.chunks > engine.chunks:
-            capacity = self.params.engines * engine.chunks * engine.lanes
+            capacity = self.workers * self.params.engines * engine.chunks * engine.lanes
             raise DoesNotFit(
                 f"{self.features} features need {self.chunks} chunks an engine, the model memory"
-                f" holds {engine.chunks}: at most {capacity} features; more engines, lanes or"
-                f" chunks help"
+                f" holds {engine.chunks}: at most {capacity} features; more workers, engines, lanes"
+                f" or chunks help"
             )
         words = self.chunks * options.bits
         if words > engine.fifo_words:
             raise DoesNotFit(
                 f"a micro-batch of {self.chunks} chunks x {options.bits} bits = {words} words"
                 f" does not fit the word FIFO of {engine.fifo_words} words; fewer bits, more"
-                f" engines or more fifo_words help"
+                f" workers, engines or fifo_words help"
             )
-        if options.batch // engine.banks >= 1 << 16:
+        micro_batches = options.batch // engine.banks
+        if options.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
+            raise DoesNotFit(
+                f"in vanilla order a mini-batch waits in the word FIFO: {micro_batches}"
+                f" micro-batches x {words} words = {micro_batches * words} words do not fit its"
+                f" {engine.fifo_words}; a smaller batch, more workers or more fifo_words help"
+            )
+        if options.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
+            raise DoesNotFit(
+                f"in vanilla order every micro-batch of a mini-batch needs a slot: {micro_batches}"
+                f" of {self.params.slots}; a smaller batch or more slots help"
+            )
+        if micro_batches >= 1 << 16:
             raise DoesNotFit(f"batch must be below {engine.banks << 16}: {options.batch}")
         size = self.micro_batches * self.chunks * self.stored_bits * BEAT_BYTES
         if size > 1 << self.params.address_bits:
@@ -128,12 +153,28 @@ class TrainingRun:
 
     @cached_property
     def images(self) -> list[bytes]:
-        """What each memory holds: the word ports in order, then the labels."""
-        images = hbm_images(self.stored_codes, self.labels, self.stored_bits, self.geometry)
-        return [port for engine in images.words for port in engine] + [images.labels]
+        """What each memory holds: of each worker the word ports in order, then the labels."""
+        found = []
+        for worker in range(self.workers):
+            images = hbm_images(
+                self.stored_codes, self.labels, self.stored_bits, self.geometry, worker
+            )
+            found += [port for engine in images.words for port in engine] + [images.labels]
+        return found
+
+    def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+        """What the model memories of each worker hold, of weights [D]."""
+        return [
+            weights_to_model(weights, self.geometry, worker, self.chunks)
+            for worker in range(self.workers)
+        ]
+
+    def weights(self, models: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+        """Weights [D] out of the model memories of all workers."""
+        return model_to_weights(models, self.geometry, self.features)
 
     def settings(self, epochs: int) -> dict[str, int]:
-        """The worker's registers for a run of ``epochs`` epochs."""
+        """The registers of every worker for a run of ``epochs`` epochs."""
         chunk_count = self.micro_batches * self.chunks
         whole = self.stored_bits == self.options.bits
         step = self.training.step
@@ -149,6 +190,7 @@ class TrainingRun:
             "loss": loss.value,
             "l2_shift": self.options.l2_shift,
             "join": 1,
+            "vanilla": int(self.options.schedule is Schedule.VANILLA),
             "mantissa": step.mantissa,
             "exponent": step.exponent,
             "batch_micro_batches": self.options.batch // self.params.engine.banks,

@@ -1,9 +1,13 @@
 """What the simulator is told of a training run; light to import, for it waits for its imports."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+CERTAIN = 1 << 16  #: a chance of the links
+SWITCH_CYCLES = 64  #: more than switch and transport need
 
 JOB = "INGATHER_TRAINING_JOB"  #: environment variable: the folder of
 JOB_FILE, PROGRESS = "job.pickle", "progress.jsonl"
@@ -33,12 +37,64 @@ class MemorySettings:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """How the simulated links behave, and how workers use them; see ``Link``."""
+
+    latency: int = 100  #: cycles of a link, one way
+    drop: float = 0.0  #: chance of each packet
+    duplicate: float = 0.0  #: likewise
+    reorder: float = 0.0  #: likewise
+    corrupt: float = 0.0  #: likewise
+    displacement: int = 64  #: most cycles by which a packet is late that was reordered or doubled
+    seed: int = 1
+    slots: int = 0  #: AllReduces under way; 0 for all that the hardware has
+    timeout: int = 0  #: cycles; 0 for three times the longest way there and back
+    retries: int = 100  #: before a worker gives up; 0 for ever
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The settings port of a link."""
+        chances = {
+            name: round(getattr(self, name) * CERTAIN)
+            for name in ("drop", "duplicate", "reorder", "corrupt")
+        }
+        return chances | {
+            "latency": self.latency,
+            "displacement": self.displacement,
+            "seed": self.seed,
+        }
+
+    def patience(self, workers: int) -> int:
+        """Cycles until a packet is sent again; the switch takes a packet a cycle."""
+        late = self.displacement if self.reorder or self.duplicate else 0
+        return self.timeout or 3 * (2 * (self.latency + late) + SWITCH_CYCLES + 2 * workers)
+
+
 @dataclass
 class Job:
     """What the simulator is told."""
 
     settings: dict[str, int]
-    model: NDArray[np.int32]
+    models: list[NDArray[np.int32]]  #: of each worker
     chunks: int
     epochs: int
     memory: MemorySettings = field(default_factory=MemorySettings)
+    network: NetworkSettings | None = None  #: None for a worker without a switch
+
+
+#: Counters of what every worker does alike.
+ALIKE = ("micro_batches", "derivative_saturations", "delta_saturations")
+
+
+def combined(workers: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The counters of all workers as those of one: the longest time, what all do alike, sums."""
+    total = {}
+    for name in workers[0]:
+        values = [counters[name] for counters in workers]
+        if name in ALIKE:
+            assert len(set(values)) == 1, f"the workers differ in {name}: {values}"
+            total[name] = values[0]
+        else:
+            total[name] = max(values) if name == "cycles" else sum(values)
+    return total

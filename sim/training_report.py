@@ -28,6 +28,7 @@ class Row:
     float_accuracy: float | None
     bit_exact: bool  #: weights and saturation counts equal the golden model's
     counters: dict[str, int]
+    network: dict[str, int]  #: packets on the links
 
 
 class Comparison:
@@ -54,6 +55,7 @@ class Comparison:
             bit_exact=bool((epoch.weights == self.golden).all())
             and saturations_agree(epoch.counters, saturations),
             counters=dict(epoch.counters),
+            network=dict(epoch.network),
         )
         self.rows.append(row)
         return row
@@ -85,6 +87,7 @@ class Comparison:
                 "exponent": training.training.step.exponent,
             },
             "signed_features": training.quantiser.signed,
+            "workers": training.workers,
             "hardware": asdict(training.params),
             "bit_exact": self.bit_exact,
             "cycles": self.cycles,

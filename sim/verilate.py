@@ -175,8 +175,10 @@ def control_file(top: str, hier_blocks: Sequence[str]) -> str:
     """Which signals Python can see, and which modules stand alone."""
     lines = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
     lines += [f'hier_block -module "{name}"' for name in hier_blocks]
-    # Verilator does not look into a block for paths, and so sees loops where there are none.
-    lines += ["lint_off -rule UNOPTFLAT"] * bool(hier_blocks)
+    # Verilator does not look into a block for paths, and so sees loops where there are none, and
+    # takes an input that a block passes on to another block for an asynchronous reset.
+    quiet = ["lint_off -rule UNOPTFLAT", "lint_off -rule SYNCASYNCNET"]
+    lines += quiet * bool(hier_blocks)
     return "\n".join(lines) + "\n"
 
 

@@ -20,8 +20,8 @@ START_CYCLES = 4  #: from the answer to the write of ``start`` to ``busy``, at m
 class WorkerFailure(RuntimeError):
     """A run stopped; ``cause`` says why."""
 
-    def __init__(self, cause: Cause) -> None:
-        super().__init__(f"the worker stopped: {cause.name}")
+    def __init__(self, cause: Cause, where: str = "") -> None:
+        super().__init__(f"the worker stopped: {cause.name}{where}")
         self.cause = cause
 
 
@@ -65,7 +65,12 @@ class WorkerDriver(RegisterDriver):
             await FallingEdge(self.busy)
             await RisingEdge(self.dut.clk)
         if await self.read("failed"):
-            raise WorkerFailure(Cause(await self.read("cause")))
+            cause = Cause(await self.read("cause"))
+            where = ""
+            if cause is Cause.NETWORK:
+                slot, again = await self.read("stuck_slot"), await self.read("retries")
+                where = f", slot {slot} got no answer to {again} repetitions"
+            raise WorkerFailure(cause, where)
 
     async def soft_reset(self) -> None:
         """Bring the worker back to idle."""

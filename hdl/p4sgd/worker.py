@@ -128,6 +128,7 @@ class Worker(Component):
             registers.status.job_open.eq(transport.open),
             registers.status.network_idle.eq(transport.idle),
             registers.status.stuck_slot.eq(transport.stuck_slot),
+            registers.status.oldest_slot.eq(transport.oldest_slot),
         ]
         return m
 

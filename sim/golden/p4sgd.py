@@ -26,6 +26,13 @@ class Loss(StrEnum):
     HINGE = "hinge"  # max(0, 1 - y z), y in {-1, 1}
 
 
+class Schedule(StrEnum):
+    """The order of forward, communication and backward; names as on the command line."""
+
+    PIPELINED = "pipelined"  # model parallelism, overlapped per micro-batch: P4SGD
+    VANILLA = "vanilla"  # model parallelism, one after the other per mini-batch
+
+
 @dataclass(frozen=True, kw_only=True)
 class Training:
     """What the host programs into every worker before a job."""

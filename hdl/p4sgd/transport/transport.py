@@ -30,8 +30,9 @@ class Transport(Component):
     for a cycle per sum that has come in, in order.
 
     ``clear`` begins a job at micro-batch 0, in ``slots`` cycles of ``clearing``, after which it
-    is ``open`` until a reset. ``idle`` is high when nothing is under way. A slot that waits in
-    vain makes ``gave_up`` high, with ``stuck_slot``. ``settings`` hold still while a job is open.
+    is ``open`` until a reset. ``idle`` is high when nothing is under way; ``oldest_slot`` is the
+    one whose sum comes next. A slot that waits in vain makes ``gave_up`` high, with
+    ``stuck_slot``. ``settings`` hold still while a job is open.
 
     Throughput: a packet a cycle in each direction. Latency: :attr:`send_latency` cycles from
     ``partial`` to the frame on ``m_axis``, :attr:`receive_latency` from the answer on ``s_axis``
@@ -58,6 +59,7 @@ class Transport(Component):
                 "outstanding": Out(params.count_bits),
                 "gave_up": Out(1),
                 "stuck_slot": Out(params.slot_bits),
+                "oldest_slot": Out(params.slot_bits),
                 "events": Out(NETWORK_EVENTS),
                 "m_axis": Out(AXIS),
                 "s_axis": In(AXIS),
@@ -137,6 +139,7 @@ class Transport(Component):
             self.outstanding.eq(table.outstanding),
             self.gave_up.eq(timers.gave_up),
             self.stuck_slot.eq(timers.stuck_slot),
+            self.oldest_slot.eq(table.deliver_slot),
             self.events.sent.eq(transmitter.sent),
             self.events.retransmissions.eq(transmitter.retransmission),
         ]

@@ -1,0 +1,83 @@
+"""The slots of the switch: sums, bitmaps, and an answer a cycle."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import saturate
+from hdl.common.component import Component
+from hdl.common.memory import MemoryParams
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.p4sgd.switch.slot_rule import SlotRule
+from hdl.p4sgd.switch.update_memory import UpdateMemory
+
+
+class Aggregator(Component):
+    """Takes a request of its slot every cycle, as :class:`SlotRule` says: P4SGD, section 3.3.
+
+    The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; all
+    cycles have a slot, those without ``valid`` change nothing. ``clear`` in place of ``valid``
+    clears it. The request's ``verdict`` (NONE where there was none), ``sender`` and answer follow
+    :attr:`latency` cycles later. ``answered`` says that there is an ``answer``; its ``bm`` are
+    the ports that it goes to: all of the job's if it completes a sum or its acknowledgement, else
+    the sender. The sum is exact and saturated here, once; acknowledgements carry 0.
+
+    Throughput: one request a cycle, the same slot over and over included. Never stalls.
+    Contents survive a reset: slots are valid after they were cleared.
+    """
+
+    lead = UpdateMemory.lead
+    latency = 1
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "slot": In(params.slot_bits),
+                "valid": In(1),
+                "clear": In(1),
+                "request": In(params.request),
+                "verdict": Out(Verdict),
+                "sender": Out(params.ports),
+                "answered": Out(1),
+                "answer": Out(params.answer),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.rule = rule = SlotRule(params)
+        m.submodules.slots = slots = UpdateMemory(
+            MemoryParams(bits=params.state.size, depth=params.slots, style="ultra")
+        )
+        m.d.comb += [
+            slots.address.eq(self.slot),
+            rule.clear.eq(self.clear),
+            rule.request.eq(self.request),
+            rule.before.eq(params.state(slots.before)),
+            slots.after.eq(rule.after),
+            slots.write.eq(self.valid | self.clear),
+        ]
+        header = Signal(params.header, reset_less=True)
+        bm = Signal(params.ports, reset_less=True)
+        acked = Signal(reset_less=True)
+        sender = Signal(params.ports, reset_less=True)
+        m.d.sync += [
+            self.verdict.eq(Mux(self.valid, rule.verdict, Verdict.NONE)),
+            self.answered.eq(self.valid & (rule.complete | rule.repeat)),
+            sender.eq(self.request.sender),
+            bm.eq(Mux(rule.complete, self.request.everyone, self.request.sender)),
+            header.eq(self.request.header),
+            acked.eq(~self.request.header.is_agg),
+        ]
+        m.d.comb += [
+            self.sender.eq(sender),
+            self.answer.bm.eq(bm),
+            self.answer.acked.eq(acked),
+            self.answer.header.eq(header),
+        ]
+        state = params.state(slots.written.contents)  # as the request left it
+        for k in range(params.lanes):
+            value, _ = saturate(state.agg[k], params.value_bits)
+            m.d.comb += self.answer.payload[k].eq(Mux(header.is_agg, value, 0))
+        return m

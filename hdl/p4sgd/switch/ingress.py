@@ -1,0 +1,70 @@
+"""All ports of the switch, merged into one packet a cycle."""
+
+from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.switch.ingress_port import IngressPort
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.round_robin import RoundRobin, RoundRobinParams
+
+
+class SwitchIngress(Component):
+    """Takes the packets of all ports in turn, round robin, one a cycle.
+
+    ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
+    stalled. With ``hold`` no packet follows a cycle later; ``waiting`` says that one would have.
+    ``overflows`` are high for a cycle where a port lost a packet.
+
+    Throughput: no cycle is idle while any port has a packet. Latency: :attr:`latency`, with no
+    other port's packet ahead.
+    """
+
+    def __init__(self, params: SwitchParams) -> None:
+        self.latency = IngressPort(params).latency + 1
+        super().__init__(
+            params,
+            {
+                "axis": In(AXIS).array(params.ports),
+                "address": In(48),
+                "hold": In(1),
+                "waiting": Out(1),
+                "valid": Out(1),
+                "sender": Out(params.ports),
+                "packet": Out(params.packet),
+                "overflows": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
+        ports = []
+        for k in range(params.ports):
+            m.submodules[f"port_{k}"] = port = IngressPort(params)
+            connect(m, flipped(self.axis[k]), port.axis)
+            m.d.comb += [
+                port.address.eq(self.address),
+                port.bit.eq(1 << k),
+                self.overflows[k].eq(port.overflow),
+                port.packets.ready.eq(turns.grant[k] & ~self.hold),
+            ]
+            ports.append(port)
+        packet = Signal(params.packet, reset_less=True)
+        sender = Signal(params.ports, reset_less=True)
+        m.d.comb += [
+            turns.asking.eq(Cat(port.packets.valid for port in ports)),
+            turns.take.eq(~self.hold),
+            self.waiting.eq(turns.asking.any()),
+            self.packet.eq(packet),
+            self.sender.eq(sender),
+        ]
+        packets = Array(port.packets.payload.as_value() for port in ports)
+        m.d.sync += [
+            self.valid.eq(self.waiting & ~self.hold),
+            sender.eq(turns.grant),
+            packet.eq(params.packet(packets[turns.index])),
+        ]
+        return m

@@ -1,0 +1,145 @@
+"""The jobs of the switch: a host starts and stops them, and a start clears their slots."""
+
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import data, enum
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.switch.params import COMMAND, Refusal, SwitchParams
+
+TURNS = 4  #: under full load one cycle of so many is taken for clearing
+
+
+class State(enum.Enum, shape=2):
+    """What becomes of a start."""
+
+    IDLE = 0
+    CHECK = 1  #: it is compared with the other jobs, one a cycle
+    DECIDE = 2
+    CLEAR = 3  #: slots are cleared
+
+
+class JobControl(Component):
+    """Keeps the ``table`` of jobs and carries out a host's ``command``.
+
+    A start that is not refused makes the job inactive, clears its slots and makes it active
+    again; a stop makes it inactive. ``reason`` tells of the last command; ``busy`` is a start
+    under way, in which the command's operands must hold still and other commands are refused.
+    A job may be started anew with ports and slots that it has itself.
+
+    For every slot that is cleared, ``hold`` takes a cycle from the ports: one in which none has a
+    packet ``waiting``, but at least every fourth, so that a start ends under any load. In the
+    cycle after it, which has no packet, ``clear`` is high with the slot and the job's ports.
+    """
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "command": In(COMMAND),
+                "busy": Out(1),
+                "reason": Out(Refusal),
+                "table": Out(data.ArrayLayout(params.job, params.jobs)),
+                "waiting": In(1),
+                "hold": Out(1),
+                "clear": Out(1),
+                "slot": Out(params.slot_bits),
+                "ports": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        command, state = self.command, Signal(State)
+        end = Signal(18)
+        index = command.job[: self.params.job_bits]
+        active = Array(self.table[k].active for k in range(self.params.jobs))
+        scan = Signal(self.params.job_bits)
+        refusal = self.judge(m, state, scan, index, end)
+        clearing, last = self.clear_slots(m, state, end)
+        m.d.comb += [
+            end.eq(command.base + command.count),
+            self.busy.eq(state != State.IDLE),
+            self.ports.eq(command.ports[: self.params.ports]),
+        ]
+        with m.Switch(state):
+            with m.Case(State.IDLE):
+                m.d.sync += scan.eq(0)
+                with m.If(command.start):
+                    m.d.sync += [self.reason.eq(Refusal.NONE), state.eq(State.CHECK)]
+                with m.Elif(command.stop & (command.job >= self.params.jobs)):
+                    m.d.sync += self.reason.eq(Refusal.NO_SUCH_JOB)
+                with m.Elif(command.stop):
+                    m.d.sync += [self.reason.eq(Refusal.NONE), active[index].eq(0)]
+            with m.Case(State.CHECK):
+                m.d.sync += scan.eq(scan + 1)
+                with m.If(scan == self.params.jobs - 1):
+                    m.d.sync += state.eq(State.DECIDE)
+            with m.Case(State.DECIDE):
+                with m.If(refusal == Refusal.NONE):
+                    m.d.sync += state.eq(State.CLEAR)
+                    self.enter(m, index, end)
+                with m.Else():
+                    m.d.sync += [self.reason.eq(refusal), state.eq(State.IDLE)]
+            with m.Case(State.CLEAR), m.If(clearing & last):
+                m.d.sync += [state.eq(State.IDLE), active[index].eq(1)]
+        with m.If(self.busy & (command.start | command.stop)):
+            m.d.sync += self.reason.eq(Refusal.BUSY)
+        return m
+
+    def judge(self, m: Module, state, scan: Signal, index, end: Signal):
+        """Why the start is refused, once every other job has been looked at."""
+        params, command = self.params, self.command
+        ports_taken, slots_taken = Signal(), Signal()
+        other = Signal(params.job)
+        m.d.comb += other.eq(Array(self.table[k].as_value() for k in range(params.jobs))[scan])
+        counts = other.active & (scan != index)
+        with m.If(state == State.IDLE):
+            m.d.sync += [ports_taken.eq(0), slots_taken.eq(0)]
+        with m.Elif((state == State.CHECK) & counts):
+            with m.If((other.ports & command.ports).any()):
+                m.d.sync += ports_taken.eq(1)
+            with m.If((command.base < other.end) & (other.base < end)):
+                m.d.sync += slots_taken.eq(1)
+        refusal = Signal(Refusal)
+        with m.If(command.job >= params.jobs):
+            m.d.comb += refusal.eq(Refusal.NO_SUCH_JOB)
+        with m.Elif(command.ports == 0):
+            m.d.comb += refusal.eq(Refusal.NO_PORTS)
+        with m.Elif(command.ports >> params.ports != 0):
+            m.d.comb += refusal.eq(Refusal.NO_SUCH_PORT)
+        with m.Elif((command.count == 0) | (end > params.slots)):
+            m.d.comb += refusal.eq(Refusal.BAD_SLOTS)
+        with m.Elif(ports_taken):
+            m.d.comb += refusal.eq(Refusal.PORTS_TAKEN)
+        with m.Elif(slots_taken):
+            m.d.comb += refusal.eq(Refusal.SLOTS_TAKEN)
+        return refusal
+
+    def enter(self, m: Module, index, end: Signal) -> None:
+        """The job into its entry, not active yet."""
+        for k in range(self.params.jobs):
+            with m.If(index == k):
+                m.d.sync += [
+                    self.table[k].active.eq(0),
+                    self.table[k].ports.eq(self.command.ports),
+                    self.table[k].epoch.eq(self.command.epoch),
+                    self.table[k].base.eq(self.command.base),
+                    self.table[k].end.eq(end),
+                ]
+
+    def clear_slots(self, m: Module, state, end: Signal):
+        """Slot by slot; whether one is cleared in this cycle, and whether it is the last."""
+        at, behind = Signal(17), Signal(17)
+        turn = Signal(range(TURNS))
+        m.d.comb += behind.eq(at + 1)
+        clearing = self.hold
+        m.d.comb += clearing.eq((state == State.CLEAR) & (~self.waiting | (turn == TURNS - 1)))
+        m.d.sync += [self.clear.eq(clearing), self.slot.eq(at)]
+        with m.If(clearing):
+            m.d.sync += [turn.eq(0), at.eq(behind)]
+        with m.Else():
+            m.d.sync += turn.eq(turn + 1)
+        with m.If(state == State.DECIDE):
+            m.d.sync += at.eq(self.command.base)
+        return clearing, behind == end

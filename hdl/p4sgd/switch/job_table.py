@@ -1,0 +1,110 @@
+"""Which packets belong to a job of the switch: the others go no further."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.frame_filter import Quality
+from hdl.p4sgd.switch.job_control import JobControl
+from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
+
+
+class JobTable(Component):
+    """Judges a packet a cycle, in the order in which :class:`Verdict` goes down.
+
+    ``packet`` came by ``sender``. Packets of an active job of that port, of its run and its slots
+    leave as ``request`` with ``valid``; of all others ``refused`` tells why. ``slot`` is the
+    address of what leaves :attr:`latency` cycles later, so that its state can be read meanwhile.
+
+    A job that starts clears its slots through the same stages (:class:`JobControl`): ``clear`` in
+    place of ``valid``, with ``request.everyone`` and no other field. Every packet is thus judged
+    by the job as it was when the slot was read. Commands, ``busy``, ``reason``, ``waiting`` and
+    ``hold`` are those of :class:`JobControl`; ``active`` has a bit for each job.
+    """
+
+    latency = 2
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "command": In(COMMAND),
+                "busy": Out(1),
+                "reason": Out(Refusal),
+                "active": Out(params.jobs),
+                "waiting": In(1),
+                "hold": Out(1),
+                "packet_valid": In(1),
+                "sender": In(params.ports),
+                "packet": In(params.packet),
+                "slot": Out(params.slot_bits),
+                "valid": Out(1),
+                "clear": Out(1),
+                "request": Out(params.request),
+                "refused": Out(Verdict),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.control = control = JobControl(params)
+        jobs = range(params.jobs)
+        m.d.comb += [
+            control.command.eq(self.command),
+            control.waiting.eq(self.waiting),
+            self.busy.eq(control.busy),
+            self.reason.eq(control.reason),
+            self.hold.eq(control.hold),
+            self.slot.eq(Mux(control.clear, control.slot, self.packet.header.seq)),
+            *(self.active[k].eq(control.table[k].active) for k in jobs),
+        ]
+        # The job that the packet names, or the one that is being started.
+        job = Signal(params.job, reset_less=True)
+        packet = Signal(params.packet, reset_less=True)
+        sender = Signal(params.ports, reset_less=True)
+        valid, clear = Signal(), Signal()
+        table = Array(control.table[k].as_value() for k in jobs)
+        m.d.sync += [
+            job.eq(params.job(table[self.packet.header.job])),
+            packet.eq(self.packet),
+            sender.eq(self.sender),
+            valid.eq(self.packet_valid),
+            clear.eq(control.clear),
+        ]
+        with m.If(control.clear):
+            m.d.sync += job.ports.eq(control.ports)
+        verdict = self.judge(m, packet, sender, job)
+        good = verdict == Verdict.NONE
+        request = Signal(params.request, reset_less=True)
+        m.d.comb += self.request.eq(request)
+        m.d.sync += [
+            request.sender.eq(sender),
+            request.everyone.eq(job.ports),
+            request.neighbour.eq(packet.header.use + Mux(packet.header.is_agg, USES - 1, 1)),
+            request.header.eq(packet.header),
+            request.payload.eq(packet.payload),
+            self.valid.eq(valid & good),
+            self.clear.eq(clear),
+            self.refused.eq(Mux(valid, verdict, Verdict.NONE)),
+        ]
+        return m
+
+    def judge(self, m: Module, packet, sender: Signal, job):
+        """What is wrong with ``packet``; NONE if nothing is."""
+        header, verdict = packet.header, Signal(Verdict)
+        with m.If(packet.quality == Quality.CORRUPT):
+            m.d.comb += verdict.eq(Verdict.CORRUPT)
+        with m.Elif(packet.quality == Quality.FOREIGN):
+            m.d.comb += verdict.eq(Verdict.FOREIGN)
+        with m.Elif(packet.quality == Quality.MALFORMED):
+            m.d.comb += verdict.eq(Verdict.MALFORMED)
+        with m.Elif(~packet.known | ~job.active | ~(job.ports & sender).any()):
+            m.d.comb += verdict.eq(Verdict.WRONG_JOB)
+        with m.Elif(~packet.own):
+            m.d.comb += verdict.eq(Verdict.WRONG_WORKER)
+        with m.Elif(header.epoch != job.epoch):
+            m.d.comb += verdict.eq(Verdict.WRONG_RUN)
+        with m.Elif((header.seq < job.base) | (header.seq >= job.end)):
+            m.d.comb += verdict.eq(Verdict.WRONG_SLOT)
+        return verdict

@@ -1,0 +1,71 @@
+"""Whose turn it is."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundRobinParams:
+    """Size of a choice."""
+
+    count: int  #: those who ask, at least 2
+
+    def __post_init__(self) -> None:
+        if self.count < 2:
+            raise ValueError(f"count must be at least 2: {self.count}")
+
+    @property
+    def suffix(self) -> str:
+        """Those who ask."""
+        return str(self.count)
+
+
+def lowest(bits: Value) -> Value:
+    """The lowest bit that is set, alone."""
+    return Cat(bits[k] & ~bits[:k].any() for k in range(len(bits)))
+
+
+class RoundRobin(Component):
+    """``grant`` is one of the bits of ``asking``: the next one above the last that was taken.
+
+    Behind the highest comes the lowest again; none asking, none is granted. ``index`` is the
+    number of the bit. A choice is made anew every cycle and is final in those with ``take``.
+    Latency: none.
+    """
+
+    latency = 0
+
+    def __init__(self, params: RoundRobinParams) -> None:
+        super().__init__(
+            params,
+            {
+                "asking": In(params.count),
+                "take": In(1),
+                "grant": Out(params.count),
+                "index": Out(ceil_log2(params.count)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count = self.params.count
+        above = Signal(count)  # those whose turn comes before it is the lowest's
+        ahead = Signal(count)
+        m.d.comb += [
+            ahead.eq(self.asking & above),
+            self.grant.eq(Mux(ahead.any(), lowest(ahead), lowest(self.asking))),
+            self.index.eq(
+                Cat(
+                    Cat(self.grant[k] for k in range(count) if k >> bit & 1).any()
+                    for bit in range(len(self.index))
+                )
+            ),
+        ]
+        with m.If(self.take & self.asking.any()):
+            m.d.sync += above.eq(Cat(self.grant[:k].any() for k in range(count)))
+        return m

@@ -1,0 +1,124 @@
+"""Algorithm 2: what a packet does to its slot, and what it is answered."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
+
+
+class SlotRule(Component):
+    """The switch's rule (P4SGD, section 3.3, algorithm 2, corrected) as logic.
+
+    ``before`` is the slot's state, ``after`` what ``request`` makes of it, ``verdict`` the
+    packet's, one from ``ADDED`` to ``STALE``. ``complete`` answers go to all of the job's
+    ports, ``repeat`` ones to the sender, with the sum as it is after the request. With ``clear``
+    the slot becomes as a job's start leaves it: use -1, finished, both bitmaps full, sum 0.
+
+    ``before.summed`` and ``before.finished`` must be what they stand for, which holds for
+    ``after`` if it does for ``before`` and everyone stays the same until the slot is cleared.
+    ``request.neighbour`` is made of use and kind ahead of time.
+
+    Latency: none. Adder and comparisons work side by side; what they are for is decided behind.
+    """
+
+    latency = 0
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "clear": In(1),
+                "request": In(params.request),
+                "before": In(params.state),
+                "after": Out(params.state),
+                "verdict": Out(Verdict),
+                "complete": Out(1),
+                "repeat": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        request, before, after = self.request, self.before, self.after
+        use, is_agg = request.header.use, request.header.is_agg
+        same, near = Signal(), Signal()  # the packet's use, or its neighbour, is the slot's
+        added, acknowledged = Signal(), Signal()  # earlier
+        m.d.comb += [
+            same.eq(use == before.use),
+            near.eq(request.neighbour == before.use),
+            added.eq((before.agg_bm & request.sender).any()),
+            acknowledged.eq((before.ack_bm & request.sender).any()),
+        ]
+        add, take, acknowledge = Signal(), Signal(), Signal()  # what is done
+        m.d.comb += [
+            add.eq(is_agg & same & ~added),
+            take.eq(is_agg & near & before.finished),
+            acknowledge.eq(~is_agg & same & before.summed & ~acknowledged),
+        ]
+        agg_bm = before.agg_bm | request.sender
+        ack_bm = before.ack_bm | request.sender
+        m.d.comb += after.eq(before)
+        with m.If(self.clear):
+            m.d.comb += [
+                after.use.eq(USES - 1),
+                after.agg_bm.eq(request.everyone),
+                after.ack_bm.eq(request.everyone),
+                after.summed.eq(1),
+                after.finished.eq(1),
+            ]
+        with m.Elif(take):
+            m.d.comb += [
+                after.use.eq(use),
+                after.agg_bm.eq(request.sender),
+                after.ack_bm.eq(0),
+                after.summed.eq(request.sender == request.everyone),
+                after.finished.eq(0),
+            ]
+        with m.Elif(add):
+            m.d.comb += [after.agg_bm.eq(agg_bm), after.summed.eq(agg_bm == request.everyone)]
+        with m.Elif(acknowledge):
+            m.d.comb += [after.ack_bm.eq(ack_bm), after.finished.eq(ack_bm == request.everyone)]
+        self.sum(m, take, add)
+        self.answer(m, same, near, added, acknowledged)
+        m.d.comb += self.complete.eq(((take | add) & after.summed) | (acknowledge & after.finished))
+        return m
+
+    def sum(self, m: Module, take: Signal, add: Signal) -> None:
+        """The sum of every lane, exact."""
+        before, after = self.before.agg, self.after.agg
+        for k in range(self.params.lanes):
+            value = self.request.payload[k]
+            total = Signal(before[k].shape(), name=f"total_{k}")
+            m.d.comb += total.eq(before[k] + value)
+            with m.If(self.clear):
+                m.d.comb += after[k].eq(0)
+            with m.Elif(take):
+                m.d.comb += after[k].eq(value)
+            with m.Elif(add):
+                m.d.comb += after[k].eq(total)
+
+    def answer(self, m: Module, same, near, added, acknowledged) -> None:
+        """The verdict, and whether a repetition is answered."""
+        before = self.before
+        m.d.comb += self.verdict.eq(Verdict.STALE)
+        with m.If(self.request.header.is_agg):
+            with m.If(same):
+                m.d.comb += [
+                    self.verdict.eq(Mux(added, Verdict.REPEATED_PARTIAL, Verdict.ADDED)),
+                    self.repeat.eq(added & before.summed),
+                ]
+            with m.Elif(near):
+                m.d.comb += self.verdict.eq(Mux(before.finished, Verdict.ADDED, Verdict.EARLY))
+        with m.Elif(near):
+            m.d.comb += [self.verdict.eq(Verdict.PREVIOUS_ACK), self.repeat.eq(1)]
+        with m.Elif(same):
+            with m.If(~before.summed):
+                m.d.comb += self.verdict.eq(Verdict.PREMATURE_ACK)
+            with m.Elif(acknowledged):
+                m.d.comb += [
+                    self.verdict.eq(Verdict.REPEATED_ACK),
+                    self.repeat.eq(before.finished),
+                ]
+            with m.Else():
+                m.d.comb += self.verdict.eq(Verdict.ACKNOWLEDGED)

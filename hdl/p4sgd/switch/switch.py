@@ -1,0 +1,141 @@
+"""The switch that adds activations: ports, jobs, slots, registers and counters."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import delay
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.register_block import RegisterBlock
+from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.switch.aggregator import Aggregator
+from hdl.p4sgd.switch.egress import SwitchEgress
+from hdl.p4sgd.switch.ingress import SwitchIngress
+from hdl.p4sgd.switch.job_table import JobTable
+from hdl.p4sgd.switch.params import Refusal, SwitchParams
+from hdl.p4sgd.switch.port_counters import PORT_COUNTERS, PortCounters, TotalCounters
+from hdl.p4sgd.switch.registers import constants, switch_registers
+from hdl.p4sgd.switch.verdict_counters import VerdictCounters
+
+
+class Switch(Component):
+    """Answers the partial activations of a job's workers with their sum: P4SGD, section 3.3.
+
+    Worker i of a job is behind port i: frames (:class:`hdl.p4sgd.frame.Frame`) come by
+    ``s_axis[i]`` and answers leave by ``m_axis[i]``. The host sets addresses, starts and stops
+    jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have
+    ports and slots of their own.
+
+    Throughput: one packet a cycle over all ports, whatever its slot; ports take turns. Latency:
+    :attr:`latency` cycles from a frame taken to its answer valid, when nothing else waits.
+    ``s_axis`` is always ready: a port whose queue is full loses frames. A port that does not take
+    its answers loses them when its queue is full. Both are counted; workers repeat.
+    """
+
+    register_map = staticmethod(switch_registers)
+
+    def __init__(self, params: SwitchParams) -> None:
+        self.registers = switch_registers(params)
+        self.latency = (
+            SwitchIngress(params).latency
+            + JobTable.latency
+            + Aggregator.latency
+            + SwitchEgress(params).latency
+        )
+        super().__init__(
+            params,
+            {
+                "s_axis": In(AXIS).array(params.ports),
+                "m_axis": Out(AXIS).array(params.ports),
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.ingress = ingress = SwitchIngress(params)
+        m.submodules.jobs = jobs = JobTable(params)
+        m.submodules.aggregator = aggregator = Aggregator(params)
+        m.submodules.egress = egress = SwitchEgress(params)
+        connect(m, flipped(self.s_axil), registers.axil)
+        for k in range(params.ports):
+            connect(m, flipped(self.s_axis[k]), ingress.axis[k])
+            connect(m, egress.axis[k], flipped(self.m_axis[k]))
+        settings = registers.control
+        address = Cat(settings.switch_address_low, settings.switch_address_high)
+        # A slot is read while its packet is judged.
+        assert jobs.latency == aggregator.lead
+        m.d.comb += [
+            ingress.address.eq(address),
+            ingress.hold.eq(jobs.hold),
+            jobs.waiting.eq(ingress.waiting),
+            jobs.packet_valid.eq(ingress.valid),
+            jobs.sender.eq(ingress.sender),
+            jobs.packet.eq(ingress.packet),
+            aggregator.slot.eq(jobs.slot),
+            aggregator.valid.eq(jobs.valid),
+            aggregator.clear.eq(jobs.clear),
+            aggregator.request.eq(jobs.request),
+            egress.answered.eq(aggregator.answered),
+            egress.answer.eq(aggregator.answer),
+            egress.source.eq(address),
+            egress.destination.eq(Cat(settings.group_address_low, settings.group_address_high)),
+            jobs.command.start.eq(settings.start_job),
+            jobs.command.stop.eq(settings.stop_job),
+            jobs.command.job.eq(settings.job_number),
+            jobs.command.ports.eq(settings.job_ports),
+            jobs.command.epoch.eq(settings.job_epoch),
+            jobs.command.base.eq(settings.job_base),
+            jobs.command.count.eq(settings.job_slots),
+        ]
+        self.report(m, registers, jobs)
+        self.count(m, registers, ingress, jobs, aggregator, egress)
+        return m
+
+    def report(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
+        """What the host reads of sizes and jobs."""
+        status = registers.status
+        m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
+        m.d.comb += [
+            status.busy.eq(jobs.busy),
+            status.refused.eq(jobs.reason != Refusal.NONE),
+            status.reason.eq(jobs.reason),
+            status.active_jobs.eq(jobs.active),
+        ]
+
+    def count(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        ingress: SwitchIngress,
+        jobs: JobTable,
+        aggregator: Aggregator,
+        egress: SwitchEgress,
+    ) -> None:
+        """All counters, and what the host reads of them."""
+        settings, status = registers.control, registers.status
+        m.submodules.verdicts = verdicts = VerdictCounters(self.params)
+        m.submodules.port_counters = port_counters = PortCounters(self.params)
+        m.submodules.totals = totals = TotalCounters()
+        # A packet is refused by the job table or ruled on by the aggregator, in its order.
+        refused = delay(m, jobs.refused, aggregator.latency, "refused", reset_less=False)
+        events = port_counters.events
+        m.d.comb += [
+            verdicts.verdict.eq(aggregator.verdict.as_value() | refused.as_value()),
+            verdicts.sender.eq(aggregator.sender),
+            verdicts.port.eq(settings.counter_port),
+            verdicts.of.eq(settings.counter_verdict),
+            events.overflows.eq(ingress.overflows),
+            events.answers_sent.eq(egress.sent),
+            events.answers_dropped.eq(egress.dropped),
+            port_counters.port.eq(settings.counter_port),
+            totals.taken.eq(jobs.valid),
+            *(c.clear.eq(settings.clear_counters) for c in (verdicts, port_counters, totals)),
+            status.clearing_counters.eq(verdicts.busy),
+            status.counter_value.eq(verdicts.value),
+            *(status[name].eq(port_counters.counts[name]) for name in PORT_COUNTERS),
+            status.packets.eq(totals.packets),
+            status.cycles.eq(totals.cycles),
+        ]

@@ -1,0 +1,180 @@
+"""Training on many workers in RTL: the loss-free golden model's weights, whatever links do."""
+
+import os
+import pickle
+from pathlib import Path
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles
+
+from hdl.p4sgd.control import Cause
+from hdl.p4sgd.params import EngineParams, WorkerParams
+from sim.cluster_driver import StuckError
+from sim.golden.p4sgd import Loss, Schedule
+from sim.payloads import pack
+from sim.surroundings.cluster import ClusterSystem
+from sim.surroundings.worker_system import memory_params
+from sim.train import build_cluster, cluster_params, memory_arguments, simulate_training
+from sim.train_in_simulator import start_cluster
+from sim.training import Options, TrainingRun
+from sim.training_job import MemorySettings, NetworkSettings
+from sim.training_report import Comparison
+from sim.verilator import params_in_simulator, run
+from sim.worker_driver import WorkerFailure
+from tests.sim.test_train import random_data
+
+HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=64))
+WORKERS = [2, 4, 8]
+
+
+def train(
+    tmp_path, rng, workers, *, samples=100, features=500, schedule=Schedule.PIPELINED, **network
+):
+    """Two epochs; every epoch's weights and counts are the golden model's."""
+    data = random_data(rng, samples, features, Loss.LOGISTIC)
+    options = Options(bits=4, batch=16, epochs=2, schedule=schedule)
+    training = TrainingRun(data, HARDWARE, options, workers=workers)
+    comparison = Comparison(training)
+    epochs = []
+
+    def check(epoch):
+        assert comparison.add(epoch).bit_exact, f"epoch {epoch.number}: {epoch.counters}"
+        epochs.append(epoch)
+
+    simulator = build_cluster(HARDWARE, workers)
+    settings = NetworkSettings(seed=int(rng.integers(1 << 31)), **network)
+    simulate_training(training, simulator, tmp_path, check, network=settings)
+    assert len(epochs) == options.epochs
+    return training, epochs
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.1, 0.3])
+def test_weights_are_the_loss_free_golden_ones(tmp_path, rng, workers, rate):
+    """Drop, duplicate and reorder at ``rate`` each; a packet is at most 64 cycles late, far below
+    the 255 uses of a slot that the rule allows.
+    """
+    training, epochs = train(
+        tmp_path, rng, workers, latency=30, drop=rate, duplicate=rate, reorder=rate
+    )
+    for epoch in epochs:
+        packets, counters = epoch.network, epoch.counters
+        assert counters["full_packets"] == workers * training.micro_batches
+        if rate == 0:
+            assert packets["sent"] == packets["delivered"] == 4 * workers * training.micro_batches
+            assert counters["retransmissions"] == counters["repeated_packets"] == 0
+        if rate >= 0.1:
+            assert counters["retransmissions"] > 0
+            for name in ("dropped", "duplicated", "reordered"):
+                expected = rate * packets["sent"]
+                assert 0.3 * expected < packets[name] < 2 * expected, (name, packets)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_few_slots_on_a_corrupting_network(tmp_path, rng, workers):
+    """Three slots wrap their 256 uses around within two epochs of 400 micro-batches."""
+    training, epochs = train(
+        tmp_path, rng, workers, samples=3200, features=60, slots=3, latency=5, corrupt=0.02
+    )
+    assert 2 * training.micro_batches > 3 * 256
+    assert sum(epoch.counters["corrupt_packets"] for epoch in epochs) > 0
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_vanilla_order(tmp_path, workers):
+    """Without overlap: the same weights, and by the formula (B/K - 1) C s more a mini-batch."""
+    training, cycles = None, {}
+    for schedule in (Schedule.PIPELINED, Schedule.VANILLA):
+        training, (_, epoch) = train(
+            tmp_path / schedule,
+            np.random.default_rng(1),
+            workers,
+            samples=128,
+            features=250,
+            schedule=schedule,
+            latency=20,
+        )
+        cycles[schedule] = epoch.counters["cycles"]
+    batches = -(-training.samples // training.options.batch)
+    micro_batches = training.options.batch // HARDWARE.engine.banks
+    words = max(6, training.chunks * training.options.bits)
+    longer = (cycles[Schedule.VANILLA] - cycles[Schedule.PIPELINED]) / batches
+    assert abs(longer - (micro_batches - 1) * words) <= 2
+
+
+FAILURES = "INGATHER_TEST_FAILURES"
+
+
+def test_failures(tmp_path, rng):
+    data = random_data(rng, 64, 100, Loss.LINEAR)
+    training = TrainingRun(data, HARDWARE, Options(bits=4, batch=16, epochs=1), workers=2)
+    (tmp_path / "training.pickle").write_bytes(pickle.dumps(training))
+    run(
+        build_cluster(HARDWARE, 2),
+        __name__,
+        params=cluster_params(HARDWARE, 2),
+        component=ClusterSystem,
+        plusargs=memory_arguments(training, tmp_path),
+        env={FAILURES: str(tmp_path / "training.pickle")},
+    )
+
+
+async def begin(dut, **network):
+    training = pickle.loads(Path(os.environ[FAILURES]).read_bytes())
+    dut.memory.value = pack(memory_params(HARDWARE).settings, MemorySettings().fields)
+    dut.fail_index.value = 255
+    cluster = await start_cluster(dut, params_in_simulator(), NetworkSettings(**network))
+    for worker in cluster.workers:
+        await worker.write(**training.settings(epochs=1) | {"join": 0})
+    return training, cluster
+
+
+async def train_once(training, cluster):
+    weights = np.zeros(training.features, dtype=np.int64)
+    for worker, model in zip(cluster.workers, training.models(weights), strict=True):
+        await worker.load(model)
+    await cluster.run()
+    models = [await worker.read_model(training.chunks) for worker in cluster.workers]
+    assert (training.weights(models) == training.golden(weights)[0]).all()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_worker_that_is_gone_stops_the_others(dut):
+    """After so many repetitions, with a cause; a new run of the job then trains as if nothing."""
+    training, cluster = await begin(dut, latency=10, retries=4)
+    dut.cut.value = 0b10
+    with pytest.raises(WorkerFailure) as failure:
+        await cluster.run()
+    assert failure.value.cause is Cause.NETWORK
+    assert await cluster.workers[0].read("stuck_slot") == 0
+    assert await cluster.workers[0].read("retransmissions") >= 4
+    dut.cut.value = 0
+    await ClockCycles(dut.clk, 2000)
+    for worker in cluster.workers:
+        await worker.soft_reset()
+    await cluster.start_job(NetworkSettings(latency=10, retries=4))
+    await train_once(training, cluster)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def workers_of_an_earlier_run_are_not_heard(dut):
+    """One worker is not restarted: its packets are counted, the new run of the others waits."""
+    _, cluster = await begin(dut, latency=10, retries=4)
+    await cluster.switch.start_job(0, ports=0b11, epoch=9, base=0, slots=16)
+    with pytest.raises(WorkerFailure) as failure:
+        await cluster.run()
+    assert failure.value.cause is Cause.NETWORK
+    verdicts = await cluster.switch.verdicts()
+    assert verdicts[0]["WRONG_RUN"] >= 5
+    assert verdicts[0]["ADDED"] == 0
+
+
+@cocotb.test(timeout_time=9, timeout_unit="ms")
+async def the_watchdog_names_the_slot(dut):
+    """Workers that never give up, and a link that is down for ever."""
+    _, cluster = await begin(dut, latency=10, retries=0)
+    dut.cut.value = 0b01
+    with pytest.raises(StuckError, match="worker 1 waits in slot 0 after 0 micro-batches"):
+        await cluster.run()
