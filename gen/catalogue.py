@@ -66,6 +66,12 @@ WORKER_PRESETS: Mapping[str, Settings] = {
     "u280": {},
 }
 
+SWITCH_PRESETS: Mapping[str, Settings] = {
+    "tiny": {"ports": 2, "slots": 256, "jobs": 2, "ingress_depth": 64},
+    "8-port": {},
+    "32-port": {"ports": 32, "jobs": 32},
+}
+
 DESIGNS: Mapping[str, Design] = {
     design.name: design
     for design in (
@@ -76,6 +82,14 @@ DESIGNS: Mapping[str, Design] = {
             params="hdl.p4sgd.params:WorkerParams",
             presets=WORKER_PRESETS,
             preset="u280",
+        ),
+        Design(
+            name="p4sgd-switch",
+            about="a P4SGD switch: adds up the activations of the workers at its ports",
+            component="hdl.p4sgd.switch.switch:Switch",
+            params="hdl.p4sgd.switch.params:SwitchParams",
+            presets=SWITCH_PRESETS,
+            preset="8-port",
         ),
         Design(
             name="p4sgd-engine",

@@ -98,6 +98,8 @@ def train(
     changes: dict[str, Any] = dict(parse_settings(settings or []))
     if engines is not None:
         changes["engines"] = engines
+    if schedule is Schedule.DATA_PARALLEL:
+        changes.setdefault("data_parallel", True)
     params = make_params(design.params_class, design.settings_of(preset), changes)
     check_target(output)
 

@@ -36,8 +36,11 @@ class ClusterDriver:
         self.switch = SwitchDriver(dut, params.network.switch, "s_axil_switch")
         self.epoch = 0
 
-    async def start_job(self, network: NetworkSettings) -> None:
-        """Begin a job of all workers on slots of its own, with a new epoch."""
+    async def start_job(self, network: NetworkSettings, under_way: int) -> None:
+        """Begin a job of all workers on slots of its own, with a new epoch.
+
+        ``under_way`` is the most AllReduces that can be at a time.
+        """
         self.epoch += 1
         count = self.params.workers
         everyone = (1 << count) - 1
@@ -55,7 +58,7 @@ class ClusterDriver:
                 epoch=self.epoch,
                 slot_base=0,
                 slot_count=slots,
-                timeout=network.patience(count),
+                timeout=network.patience(count, min(slots, under_way)),
                 retries=network.retries,
             )
             await worker.write(join=0)

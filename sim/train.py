@@ -114,12 +114,13 @@ def simulate_training(
     (folder / PROGRESS).unlink(missing_ok=True)
     start = np.zeros(training.features, dtype=np.int64) if initial is None else initial
     job = Job(
-        settings=training.settings(epochs=1),
+        settings=[training.settings(1, worker) for worker in range(training.workers)],
         models=training.models(start),
         chunks=training.chunks,
         epochs=training.options.epochs,
         memory=memory or MemorySettings(),
         network=network,
+        under_way=training.under_way,
     )
     system: tuple[Any, type[Component]] = (training.params, WorkerSystem)
     if network is not None:
@@ -171,7 +172,7 @@ def read_epoch(training: TrainingRun, folder: Path, line: Mapping[str, Any]) -> 
     return Epoch(
         number=line["epoch"],
         weights=training.weights(np.load(folder / f"model_{line['epoch']}.npy")),
-        counters=combined(line["workers"]),
+        counters=combined(line["workers"], training.shares_samples),
         workers=line["workers"],
         network=line["network"],
         simulated_cycles=line["cycle"],

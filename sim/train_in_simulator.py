@@ -37,11 +37,11 @@ async def train(dut: Any) -> None:
         single = WorkerDriver(dut, params)
         system, workers = single, [single]
     else:
-        system = await start_cluster(dut, params, job.network)
+        system = await start_cluster(dut, params, job.network, job.under_way)
         workers = system.workers
     began = time.monotonic()
-    for worker, model in zip(workers, job.models, strict=True):
-        await worker.write(**job.settings | {"join": int(job.network is None)})
+    for worker, model, settings in zip(workers, job.models, job.settings, strict=True):
+        await worker.write(**settings | {"join": int(job.network is None)})
         await worker.load(model)
     packets = dict.fromkeys(LINK_COUNTS.members, 0)
     with open(folder / PROGRESS, "w", buffering=1) as progress:
@@ -68,13 +68,15 @@ async def train(dut: Any) -> None:
     assert int(dut.missing.value) == 0, "words or labels were read beyond the end of the memory"
 
 
-async def start_cluster(dut: Any, params: ClusterParams, network: NetworkSettings) -> ClusterDriver:
+async def start_cluster(
+    dut: Any, params: ClusterParams, network: NetworkSettings, under_way: int
+) -> ClusterDriver:
     """Out of reset, with a job on all workers."""
     dut.link.value = pack(params.network.link.settings, network.fields)
     dut.cut.value = 0
     await start(dut)
     cluster = ClusterDriver(dut, params)
-    await cluster.start_job(network)
+    await cluster.start_job(network, under_way)
     return cluster
 
 

@@ -11,7 +11,14 @@ from hdl.p4sgd.params import Loss as HardwareLoss
 from hdl.p4sgd.params import WorkerParams
 from sim.golden import float_sgd
 from sim.golden.arithmetic import Step
-from sim.golden.p4sgd import Loss, Parts, Saturations, Schedule, Training
+from sim.golden.p4sgd import (
+    Loss,
+    Parts,
+    Saturations,
+    Schedule,
+    Training,
+    data_parallel_epoch,
+)
 from sim.golden.p4sgd import epoch as golden_epoch
 from sim.workloads.datasets import DataSet
 from sim.workloads.layout import (
@@ -73,13 +80,25 @@ class TrainingRun:
             )
         if options.l2_shift and not engine.l2:
             raise DoesNotFit("the hardware has no L2 term: build it with --set l2=true")
+        if self.shares_samples and not engine.data_parallel:
+            raise DoesNotFit(
+                "the hardware has no data parallelism: build it with --set data_parallel=true"
+            )
+        if self.shares_samples and options.batch % (engine.banks * workers):
+            raise ValueError(
+                f"batch must be a multiple of {engine.banks * workers}, the banks of all workers,"
+                f" if they share its samples: {options.batch}"
+            )
         self.stored_bits = stored
         self.quantiser = Quantiser.fit(data.features, stored, per_feature=options.per_feature)
         self.stored_codes = self.quantiser.encode(data.features)
         self.codes = truncate(self.stored_codes, stored, options.bits)
         self.labels = to_fixed(data.labels, engine.fraction_bits)
         self.geometry = Geometry(
-            workers=workers, engines=params.engines, banks=engine.banks, lanes=engine.lanes
+            workers=1 if self.shares_samples else workers,
+            engines=params.engines,
+            banks=engine.banks,
+            lanes=engine.lanes,
         )
         self.training = Training(
             loss=options.loss,
@@ -92,6 +111,25 @@ class TrainingRun:
             fraction_bits=engine.fraction_bits,
         )
         self.check_fit()
+
+    @property
+    def shares_samples(self) -> bool:
+        """Data parallelism: each worker has the whole model, and samples of its own."""
+        return self.options.schedule is Schedule.DATA_PARALLEL
+
+    @property
+    def under_way(self) -> int:
+        """AllReduces at a time: the next mini-batch's wait for the update of this one's."""
+        slots, batch = self.params.slots, self.options.batch // self.params.engine.banks
+        return slots if self.shares_samples else min(slots, batch)
+
+    def samples_of(self, worker: int) -> NDArray[np.intp]:
+        """The samples that a worker sees, in order; those from ``samples`` on are absent."""
+        if not self.shares_samples:
+            return np.arange(self.samples)
+        batches = -(-self.samples // self.options.batch)
+        shares = np.arange(batches * self.options.batch).reshape(batches, self.workers, -1)
+        return shares[:, worker].ravel()
 
     @property
     def samples(self) -> int:
@@ -110,8 +148,8 @@ class TrainingRun:
 
     @property
     def micro_batches(self) -> int:
-        """Micro-batches of an epoch."""
-        return self.geometry.micro_batches(self.samples)
+        """Micro-batches of an epoch of each worker."""
+        return self.geometry.micro_batches(len(self.samples_of(0)))
 
     def check_fit(self) -> None:
         """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
@@ -156,14 +194,22 @@ class TrainingRun:
         """What each memory holds: of each worker the word ports in order, then the labels."""
         found = []
         for worker in range(self.workers):
+            samples = self.samples_of(worker)
+            absent = max(0, int(samples.max()) + 1 - self.samples)
             images = hbm_images(
-                self.stored_codes, self.labels, self.stored_bits, self.geometry, worker
+                np.pad(self.stored_codes, ((0, absent), (0, 0)))[samples],
+                np.pad(self.labels, (0, absent))[samples],
+                self.stored_bits,
+                self.geometry,
+                0 if self.shares_samples else worker,
             )
             found += [port for engine in images.words for port in engine] + [images.labels]
         return found
 
     def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
         """What the model memories of each worker hold, of weights [D]."""
+        if self.shares_samples:
+            return [weights_to_model(weights, self.geometry, 0, self.chunks)] * self.workers
         return [
             weights_to_model(weights, self.geometry, worker, self.chunks)
             for worker in range(self.workers)
@@ -171,10 +217,14 @@ class TrainingRun:
 
     def weights(self, models: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
         """Weights [D] out of the model memories of all workers."""
+        if self.shares_samples:
+            assert all((model == models[0]).all() for model in models), "the workers' models differ"
+            models = models[:1]
         return model_to_weights(models, self.geometry, self.features)
 
-    def settings(self, epochs: int) -> dict[str, int]:
-        """The registers of every worker for a run of ``epochs`` epochs."""
+    def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
+        """The registers of a worker for a run of ``epochs`` epochs."""
+        share = self.options.batch // (self.workers if self.shares_samples else 1)
         chunk_count = self.micro_batches * self.chunks
         whole = self.stored_bits == self.options.bits
         step = self.training.step
@@ -193,8 +243,10 @@ class TrainingRun:
             "vanilla": int(self.options.schedule is Schedule.VANILLA),
             "mantissa": step.mantissa,
             "exponent": step.exponent,
-            "batch_micro_batches": self.options.batch // self.params.engine.banks,
-            "tail_samples": (self.samples - 1) % self.params.engine.banks + 1,
+            "data_parallel": int(self.shares_samples),
+            "from_zero": int(self.shares_samples and worker > 0),
+            "batch_micro_batches": share // self.params.engine.banks,
+            "tail_samples": (len(self.samples_of(worker)) - 1) % self.params.engine.banks + 1,
             "epoch_micro_batches": self.micro_batches,
             "epochs": epochs,
             "word_address": 0,
@@ -208,6 +260,10 @@ class TrainingRun:
     def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:
         """One epoch of the golden model on weights [D]."""
         parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
+        if self.shares_samples:
+            return data_parallel_epoch(
+                self.codes, self.labels, weights, self.training, self.workers, parts
+            )
         return golden_epoch(self.codes, self.labels, weights, self.training, parts)
 
     @cached_property

@@ -49,7 +49,7 @@ class NetworkSettings:
     displacement: int = 64  #: most cycles by which a packet is late that was reordered or doubled
     seed: int = 1
     slots: int = 0  #: AllReduces under way; 0 for all that the hardware has
-    timeout: int = 0  #: cycles; 0 for three times the longest way there and back
+    timeout: int = 0  #: cycles; 0 for what suits links and switch
     retries: int = 100  #: before a worker gives up; 0 for ever
 
     @property
@@ -65,34 +65,41 @@ class NetworkSettings:
             "seed": self.seed,
         }
 
-    def patience(self, workers: int) -> int:
-        """Cycles until a packet is sent again; the switch takes a packet a cycle."""
+    def patience(self, workers: int, under_way: int) -> int:
+        """Cycles until a packet is sent again, with so many AllReduces under way.
+
+        The switch takes a packet a cycle, so all of their packets may have to wait for each other;
+        repeating them sooner would only make the queue longer.
+        """
         late = self.displacement if self.reorder or self.duplicate else 0
-        return self.timeout or 3 * (2 * (self.latency + late) + SWITCH_CYCLES + 2 * workers)
+        longest = 2 * (self.latency + late) + SWITCH_CYCLES + 2 * workers * under_way
+        return self.timeout or 2 * longest
 
 
 @dataclass
 class Job:
     """What the simulator is told."""
 
-    settings: dict[str, int]
+    settings: list[dict[str, int]]  #: of each worker
     models: list[NDArray[np.int32]]  #: of each worker
     chunks: int
     epochs: int
     memory: MemorySettings = field(default_factory=MemorySettings)
     network: NetworkSettings | None = None  #: None for a worker without a switch
+    under_way: int = 1  #: most AllReduces at a time
 
 
-#: Counters of what every worker does alike.
-ALIKE = ("micro_batches", "derivative_saturations", "delta_saturations")
+#: Counters of what every worker does with the same samples.
+OF_SAMPLES = ("derivative_saturations", "delta_saturations")
 
 
-def combined(workers: Sequence[Mapping[str, int]]) -> dict[str, int]:
+def combined(workers: Sequence[Mapping[str, int]], shares_samples: bool) -> dict[str, int]:
     """The counters of all workers as those of one: the longest time, what all do alike, sums."""
     total = {}
+    alike = ("micro_batches", *(() if shares_samples else OF_SAMPLES))
     for name in workers[0]:
         values = [counters[name] for counters in workers]
-        if name in ALIKE:
+        if name in alike:
             assert len(set(values)) == 1, f"the workers differ in {name}: {values}"
             total[name] = values[0]
         else:

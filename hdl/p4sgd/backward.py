@@ -26,6 +26,7 @@ def backward_orders(params: EngineParams) -> dict[str, Any]:
         "planes_first": 1,
         "read_chunk": params.chunk_bits,  # of the updated model
         "keep": 1,  # leave all lanes as they are
+        "from_zero": 1,  # take zero for the weights
         "decaying": 1,  # take off the L2 term
         "replace": 1,  # put the host's weights in
         "write": 1,
@@ -44,7 +45,8 @@ class BackwardStage(Component):
 
     ``load`` puts eight weights of the host into both copies of the model between runs: the chunk
     takes the way of an update with all other lanes kept. ``written`` shows the chunk of each
-    write. ``finished`` rises with the last write of a run and falls with ``start``.
+    write; ``updated`` is high with the last one of a mini-batch. ``finished`` rises with the last
+    write of a run and falls with ``start``.
 
     Throughput: one word a cycle. Latency: :attr:`latency` cycles from a chunk's last word to its
     write.
@@ -64,6 +66,7 @@ class BackwardStage(Component):
                 "load": In(stream.Signature(params.load)),
                 **{name: Out(shape) for name, shape in backward_orders(params).items()},
                 "granted": Out(1),
+                "updated": Out(1),
                 "finished": Out(1),
             },
         )
@@ -93,11 +96,22 @@ class BackwardStage(Component):
         ]
 
         chunk = Signal(
-            data.StructLayout({"chunk": params.chunk_bits, "last": 1, "final": 1, "load": 1})
+            data.StructLayout(
+                {
+                    "chunk": params.chunk_bits,
+                    "from_zero": 1,
+                    "last": 1,
+                    "ends": 1,
+                    "final": 1,
+                    "load": 1,
+                }
+            )
         )
         m.d.comb += [
             chunk.chunk.eq(position.chunk),
+            chunk.from_zero.eq(self.deltas.payload.first & self.settings.from_zero),
             chunk.last.eq(self.deltas.payload.last),
+            chunk.ends.eq(self.deltas.payload.last & ends),
             chunk.final.eq(self.deltas.payload.final & ends),
         ]
         self.follow_chunk(m, self.next_word & position.last_plane, chunk)
@@ -134,7 +148,9 @@ class BackwardStage(Component):
         with m.If(load_begins):
             m.d.comb += [
                 read.chunk.eq(self.load.payload.chunk),
+                read.from_zero.eq(0),
                 read.last.eq(1),
+                read.ends.eq(0),
                 read.final.eq(0),
                 read.load.eq(1),
             ]
@@ -146,12 +162,14 @@ class BackwardStage(Component):
         valid = delay(m, read_valid, cycles_to_write, "write_valid", reset_less=False)
         m.d.comb += [
             self.keep.eq(gradient.load),
+            self.from_zero.eq(gradient.from_zero),
             self.decaying.eq(gradient.last & ~gradient.load),
             self.replace.eq(step.load),
             self.write.eq(valid),
             self.write_both.eq(write.last),
             self.write_chunk.eq(write.chunk),
             self.granted.eq(valid & write.last & ~write.load),
+            self.updated.eq(valid & write.ends),
             self.load.ready.eq(valid & write.load),
         ]
         with m.If(self.load.ready):

@@ -178,4 +178,6 @@ class Control(Component):
             | (network.slot_count > params.slots)
             | ~(network.workers >> network.worker)[0]
         )
-        return (~self.join & unready) | (self.vanilla & deadlock)
+        parallel = self.settings.data_parallel
+        excluded = self.join | self.vanilla | (not params.engine.data_parallel)
+        return (~self.join & unready) | (self.vanilla & deadlock) | (parallel & excluded)

@@ -92,6 +92,7 @@ class Datapath(Component):
                 update.l2_shift.eq(self.l2_shift),
                 update.decaying.eq(self.backward_decaying),
                 update.keep.eq(self.backward_keep),
+                update.from_zero.eq(self.backward_from_zero),
                 update.weight.eq(memory.updated[lane]),
                 update.gradient.eq(gradient.gradient),
                 update.replace.eq(self.backward_replace & (self.host_group == group)),

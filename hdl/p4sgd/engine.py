@@ -24,8 +24,9 @@ class Engine(Component):
     them and update the model, saturating. A run begins with ``start``, goes through the
     micro-batches that ``settings`` describes, and ends with ``finished``.
 
-    ``load``, ``peek`` and ``peeked`` give the host access to the weights between runs.
-    ``waiting`` is high while the forward stage lacks a word.
+    ``load``, ``peek`` and ``peeked`` give access to the weights between runs, and in a run with
+    ``data_parallel`` while it is ``exchanging``: after ``updated``, the end of a mini-batch, the
+    next one waits for ``refill``. ``waiting`` is high while the forward stage lacks a word.
 
     Throughput: one word a cycle in each direction; a micro-batch takes ``chunks x bits`` cycles,
     at least six. :attr:`latencies` has the cycles of the way round. Words of a micro-batch must fit
@@ -50,6 +51,9 @@ class Engine(Component):
                 "load": In(stream.Signature(params.load)),
                 "peek": In(stream.Signature(params.address)),
                 "peeked": Out(stream.Signature(params.group)),
+                "exchanging": In(1),
+                "refill": In(1),
+                "updated": Out(1),
                 "finished": Out(1),
                 "waiting": Out(1),
                 "events": Out(params.events),
@@ -78,7 +82,10 @@ class Engine(Component):
         self.add_word_fifo(m, forward.stored, backward.stored)
         self.share_partials(m, forward.partials, read_back)
         m.d.comb += [
-            forward.granted.eq(backward.granted),
+            forward.granted.eq(backward.granted & ~self.settings.data_parallel),
+            forward.exchanging.eq(self.exchanging),
+            forward.refill.eq(self.refill),
+            self.updated.eq(backward.updated),
             forward.sums.eq(datapath.sums),
             datapath.signed_features.eq(self.settings.signed_features),
             datapath.l2_shift.eq(self.settings.l2_shift),

@@ -30,11 +30,12 @@ class ForwardStage(Component):
     A word starts when its chunk is up to date, the word FIFO has room for it and so has the queue
     of partial activations; from there to the queue nothing can stall, so no stall signal crosses
     the data path. The first micro-batch of a mini-batch needs a credit per chunk: ``granted``
-    gives one when the last backward pass has updated a chunk, and a run starts with all.
+    gives one when the last backward pass has updated a chunk, and a run starts with all, as does
+    a mini-batch after ``refill``.
 
     Each word also leaves through ``stored`` to the word FIFO in the cycle it starts. ``probe``
-    reads weights back while no run is active: a word with one bit set in each bank makes the
-    banks' sums those weights.
+    reads weights back while no run is active, or while one is ``exchanging`` models: a word with
+    one bit set in each bank makes the banks' sums those weights.
 
     Throughput: one word a cycle. Latency: ``planes`` and ``tag`` stand beside the weights of the
     model memory :attr:`ModelMemory.latency` cycles after a word; :attr:`latency` cycles after a
@@ -51,6 +52,8 @@ class ForwardStage(Component):
                 "words": In(stream.Signature(params.word)),
                 "stored": Out(stream.Signature(params.word)),
                 "granted": In(1),
+                "refill": In(1),
+                "exchanging": In(1),
                 **{name: Out(shape) for name, shape in forward_orders(params).items()},
                 "sums": In(signed_array(params.partial_bits, params.banks)),
                 "partials": Out(stream.Signature(params.partials)),
@@ -70,7 +73,8 @@ class ForwardStage(Component):
 
         allowed = Signal()
         start_word = Signal()
-        probing = self.probe.valid & ~schedule.active
+        idle = ~schedule.active | self.exchanging
+        probing = self.probe.valid & self.probe.ready
         m.d.comb += [
             allowed.eq(schedule.active & ~self.no_credit & ~self.no_queue),
             self.words.ready.eq(allowed & self.stored.ready),
@@ -83,8 +87,8 @@ class ForwardStage(Component):
             schedule.start.eq(self.start),
             schedule.step.eq(start_word & position.last_plane & position.last_chunk),
             self.active.eq(schedule.active),
-            self.probe.ready.eq(~schedule.active),
-            self.chunk.eq(Mux(schedule.active, position.chunk, self.probe.payload.chunk)),
+            self.probe.ready.eq(idle & ~self.no_queue),
+            self.chunk.eq(Mux(idle, self.probe.payload.chunk, position.chunk)),
         ]
         self.count_credits(m, start_word, schedule, position)
 
@@ -110,7 +114,7 @@ class ForwardStage(Component):
         credits = Signal(range(self.params.chunks + 1))
         spent = start_word & schedule.current.first & position.last_plane
         m.d.comb += self.no_credit.eq(schedule.current.first & (credits == 0))
-        with m.If(self.start):
+        with m.If(self.start | self.refill):
             m.d.sync += credits.eq(self.settings.chunks)
         with m.Else():
             m.d.sync += credits.eq(credits + self.granted - spent)

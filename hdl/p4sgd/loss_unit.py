@@ -73,6 +73,7 @@ class LossUnit(Component):
         valid, tag = self.follow(m, enters, schedule.current)
         deltas = Signal(self.params.engine.deltas)
         m.d.comb += [
+            deltas.first.eq(tag.first),
             deltas.last.eq(tag.last),
             deltas.final.eq(tag.final),
             queue.i.payload.eq(deltas),

@@ -38,6 +38,7 @@ class EngineParams:
     chunks: int = 4096  #: chunks that the model memory holds, at least 1
     fifo_words: int = 4096  #: words between forward and backward, at least 8
     l2: bool = False  #: build the L2 term of the update
+    data_parallel: bool = False  #: build data parallelism, without the L2 term
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -50,8 +51,13 @@ class EngineParams:
         ):
             check_range(name, getattr(self, name), low, high)
         check_range("fraction_bits", self.fraction_bits, 1, self.weight_bits - 2)
-        if not isinstance(self.l2, bool):
-            raise ValueError(f"l2 must be true or false: {self.l2!r}")
+        for name in ("l2", "data_parallel"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false: {getattr(self, name)!r}")
+        if self.l2 and self.data_parallel:
+            raise ValueError(
+                "l2 and data_parallel exclude each other: nobody has the model that would decay"
+            )
 
     @property
     def suffix(self) -> str:
@@ -66,7 +72,7 @@ class EngineParams:
         }
         parts = [f"{self.banks}x{self.lanes}"]
         parts += [f"{key}{value}" for key, (value, default) in extras.items() if value != default]
-        return "_".join(parts + ["l2"] * self.l2)
+        return "_".join(parts + ["l2"] * self.l2 + ["dp"] * self.data_parallel)
 
     @property
     def word_bits(self) -> int:
@@ -151,6 +157,8 @@ class EngineParams:
                 "tail_samples": 4,  # samples of an epoch's last micro-batch, 1..K
                 "epochs": 32,
                 "l2_shift": 5,  # r of the L2 term, 0 turns it off
+                "data_parallel": 1,  # models are exchanged after each mini-batch
+                "from_zero": 1,  # and the updates of a mini-batch begin at zero
             }
         )
 
@@ -183,7 +191,7 @@ class EngineParams:
     @property
     def deltas(self) -> data.StructLayout:
         """The deltas of a micro-batch, with what the update has to know of it."""
-        return data.StructLayout({"delta": self.activations, "last": 1, "final": 1})
+        return data.StructLayout({"delta": self.activations, "first": 1, "last": 1, "final": 1})
 
     @property
     def group_bits(self) -> int:
@@ -334,7 +342,7 @@ class WorkerParams:
     @property
     def transport(self) -> TransportParams:
         """The way to the switch."""
-        return TransportParams(slots=self.slots, lanes=self.engine.banks)
+        return TransportParams(slots=self.slots)
 
     @property
     def ports(self) -> int:

@@ -50,6 +50,7 @@ IDENTITY_REGISTERS = (
             ro("max_bits", 4, "largest precision"),
             ro("fraction_bits", 5, "of weights, activations, labels and deltas"),
             ro("l2_built", 1, "whether the L2 term is there"),
+            ro("data_parallel_built", 1, "whether data parallelism is there"),
         ),
     ),
     Register(
@@ -121,6 +122,8 @@ def setting_registers() -> tuple[Register, ...]:
                 rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
                 rw("join", 1, "full activations are the partial ones: a single worker", init=1),
                 rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),
+                rw("data_parallel", 1, "workers share samples and exchange models; not with join"),
+                rw("from_zero", 1, "with data_parallel, on all workers but one"),
             ),
         ),
         Register(
@@ -255,6 +258,7 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "max_bits": engine.max_bits,
         "fraction_bits": engine.fraction_bits,
         "l2_built": int(engine.l2),
+        "data_parallel_built": int(engine.data_parallel),
         "max_chunks": engine.chunks,
         "fifo_words": engine.fifo_words,
         "slots": params.slots,

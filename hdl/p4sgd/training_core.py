@@ -20,7 +20,8 @@ class TrainingCore(Component):
     Every engine takes its own ``words``; their sums meet in the adder of partial activations,
     go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
     with ``labels``, and go to every engine at once. ``begin`` starts a run as ``settings``,
-    ``loss`` and ``join`` say; ``finished`` is high when every engine has ended it.
+    ``loss`` and ``join`` say; ``finished`` is high when every engine has ended it. ``updated``,
+    ``exchanging`` and ``refill`` are the engines'.
 
     ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
     ``engine_events`` feed the counters.
@@ -43,6 +44,9 @@ class TrainingCore(Component):
                 "load": In(stream.Signature(engine.load)).array(params.engines),
                 "peek": In(stream.Signature(engine.address)).array(params.engines),
                 "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+                "exchanging": In(1),
+                "refill": In(1),
+                "updated": Out(params.engines),
                 "finished": Out(1),
                 "words_waiting": Out(params.engines),
                 "labels_waiting": Out(1),
@@ -91,6 +95,9 @@ class TrainingCore(Component):
             m.d.comb += [
                 engine.settings.eq(self.settings),
                 engine.start.eq(self.begin),
+                engine.exchanging.eq(self.exchanging),
+                engine.refill.eq(self.refill),
+                self.updated[e].eq(engine.updated),
                 engine.deltas.payload.as_value().eq(fork.o[e].payload),
                 engine.deltas.valid.eq(fork.o[e].valid),
                 fork.o[e].ready.eq(engine.deltas.ready),

@@ -13,8 +13,9 @@ class UpdateLane(Component):
 
     ``weight`` comes from the updated model, ``gradient`` is the rounded gradient of a
     micro-batch. With ``l2`` built in and ``decaying`` high, ``decay = round(weight 2^-l2_shift)``.
-    ``keep`` leaves the weight as it is; ``replace`` puts ``host_weight`` in its place. ``keep``,
-    ``decaying`` and ``gradient`` belong to the cycle of ``gradient``, ``replace`` and
+    ``keep`` leaves the weight as it is; ``replace`` puts ``host_weight`` in its place. With
+    ``data_parallel`` built in, ``from_zero`` takes zero for the weight. ``keep``, ``decaying``,
+    ``from_zero`` and ``gradient`` belong to the cycle of ``gradient``, ``replace`` and
     ``host_weight`` to the cycle before ``result``.
 
     Throughput: one weight a cycle, never stalls. Latency: :attr:`latency` cycles from
@@ -31,6 +32,7 @@ class UpdateLane(Component):
                 "l2_shift": In(5),
                 "decaying": In(1),
                 "keep": In(1),
+                "from_zero": In(1),
                 "weight": In(signed(params.weight_bits)),
                 "gradient": In(signed(params.gradient_bits - params.max_bits)),
                 "replace": In(1),
@@ -53,6 +55,8 @@ class UpdateLane(Component):
             ]
             decay = Mux(self.decaying & (self.l2_shift != 0), decay, 0)
         step = Signal(signed(params.gradient_bits - params.max_bits + 2), reset_less=True)
+        if params.data_parallel:
+            weight = Mux(self.from_zero, 0, weight)
         m.d.sync += step.eq(weight - decay - Mux(self.keep, 0, self.gradient))
 
         clamped, overflow = saturate(step, params.weight_bits)

@@ -15,6 +15,7 @@ from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.label_reader import LabelReader
 from hdl.p4sgd.loss_unit import LossUnit
 from hdl.p4sgd.model_address import model_bus
+from hdl.p4sgd.model_exchange import ModelExchange
 from hdl.p4sgd.model_port import ModelPort
 from hdl.p4sgd.params import LOSS_SETTINGS, PORT_BITS, WorkerParams
 from hdl.p4sgd.partial_sum import PartialSum
@@ -81,16 +82,20 @@ class Worker(Component):
         m.submodules.model_port = model_port = ModelPort(params)
         core = TrainingCore(params)
         self.add_core(m, core, control.core_reset)
-        transport = self.add_network(m, core, registers.control, control)
+        m.submodules.exchange = exchange = DomainRenamer("core")(ModelExchange(params))
+        transport = self.add_network(m, core, exchange, registers.control, control)
         readers = self.add_readers(m, core, registers.control, control)
         connect(m, flipped(self.s_axil), registers.axil)
         connect(m, flipped(self.s_axi_model), model_port.s_axi)
         connect(m, labels.m_axi, flipped(self.m_axi_labels))
         connect(m, labels.labels, core.labels)
         for e in range(params.engines):
-            connect(m, model_port.load[e], core.load[e])
-            connect(m, model_port.peek[e], core.peek[e])
-            connect(m, core.peeked[e], model_port.peeked[e])
+            connect(m, model_port.load[e], exchange.host_load[e])
+            connect(m, model_port.peek[e], exchange.host_peek[e])
+            connect(m, exchange.host_peeked[e], model_port.peeked[e])
+            connect(m, exchange.load[e], core.load[e])
+            connect(m, exchange.peek[e], core.peek[e])
+            connect(m, core.peeked[e], exchange.peeked[e])
             m.d.comb += counters.engine_events[e].eq(core.engine_events[e])
 
         settings = registers.control
@@ -99,13 +104,19 @@ class Worker(Component):
         ]
         m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_SETTINGS.members]
         m.d.comb += [
-            core.join.eq(settings.join),
+            core.join.eq(settings.join | settings.data_parallel),
+            core.exchanging.eq(exchange.exchanging),
+            core.refill.eq(exchange.refill),
+            exchange.settings.eq(core.settings),
+            exchange.begin.eq(control.begin),
+            exchange.updated.eq(core.updated),
+            exchange.engines_finished.eq(core.finished),
             core.begin.eq(control.begin),
             control.settings.eq(core.settings),
             control.loss.eq(core.loss),
             control.start.eq(settings.start),
             control.soft_reset.eq(settings.soft_reset),
-            control.finished.eq(core.finished),
+            control.finished.eq(exchange.finished),
             labels.plan.valid.eq(control.begin),
             labels.plan.payload.address.eq(settings.label_address),
             labels.plan.payload.beats.eq(settings.label_beats),
@@ -141,12 +152,16 @@ class Worker(Component):
             ResetSignal("core").eq(ResetSignal() | core_reset),
         ]
 
-    def add_network(self, m: Module, core: TrainingCore, settings, control: Control) -> Transport:
+    def add_network(
+        self, m: Module, core: TrainingCore, exchange: ModelExchange, settings, control: Control
+    ) -> Transport:
         """The way to the switch, reset with the core, and the gate of vanilla order."""
         m.submodules.transport = transport = DomainRenamer("core")(Transport(self.params.transport))
         m.submodules.gate = gate = DomainRenamer("core")(BatchGate(self.params.engine))
-        connect(m, core.partial, transport.partial)
-        connect(m, transport.full, core.full)
+        connect(m, core.partial, exchange.partial)
+        connect(m, exchange.full, core.full)
+        connect(m, exchange.network_partial, transport.partial)
+        connect(m, transport.full, exchange.network_full)
         connect(m, transport.m_axis, flipped(self.m_axis))
         connect(m, flipped(self.s_axis), transport.s_axis)
         for name, value in network_values(settings).items():

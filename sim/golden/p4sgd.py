@@ -31,6 +31,7 @@ class Schedule(StrEnum):
 
     PIPELINED = "pipelined"  # model parallelism, overlapped per micro-batch: P4SGD
     VANILLA = "vanilla"  # model parallelism, one after the other per mini-batch
+    DATA_PARALLEL = "data-parallel"  # samples are shared out, models added up per mini-batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +200,43 @@ def epoch(
     return weights, total
 
 
+def data_parallel_epoch(
+    codes: NDArray[np.integer],
+    labels: ArrayLike,
+    weights: ArrayLike,
+    training: Training,
+    workers: int,
+    parts: Parts | None = None,
+) -> tuple[Integers, Saturations]:
+    """Train one epoch with data parallelism (sections 2.1 and 5.1); else as `epoch`.
+
+    Of each mini-batch, worker m takes the m-th of `workers` equal shares and does with it what a
+    single worker does, but only worker 0 updates the weights: the others update zero. The sum of
+    what comes of it, saturated once, is the new model. Absent samples have features of zero.
+    """
+    labels = np.asarray(labels, dtype=np.int64)
+    weights = np.asarray(weights, dtype=np.int64)
+    parts = parts or Parts.single(codes.shape[1])
+    _check(codes, labels, weights, training, parts)
+    if training.l2_shift or training.batch % (workers * training.banks):
+        raise ValueError(f"{training} cannot be shared out to {workers} workers")
+    absent = -len(codes) % training.batch
+    values = np.pad(codes.astype(np.float64), ((0, absent), (0, 0)))
+    labels = np.pad(labels, (0, absent))
+    share, total = training.batch // workers, Saturations()
+    for start in range(0, len(values), training.batch):
+        models = []
+        for worker in range(workers):
+            mine = slice(start + worker * share, start + (worker + 1) * share)
+            deltas, counts = _forward(values[mine], labels[mine], weights, training, parts)
+            begin = weights if worker == 0 else np.zeros_like(weights)
+            model, updates = _updated(values[mine], deltas, begin, training, parts)
+            models.append(model)
+            total += counts + updates
+        weights, _ = saturate(np.sum(models, axis=0))
+    return weights, total
+
+
 def _mini_batch(
     codes: NDArray[np.integer],
     labels: Integers,
@@ -208,6 +246,19 @@ def _mini_batch(
 ) -> tuple[Integers, Saturations]:
     values = codes.astype(np.float64)  # once for all the products below
     deltas, total = _forward(values, labels, weights, training, parts)
+    weights, counts = _updated(values, deltas, weights, training, parts)
+    return weights, total + counts
+
+
+def _updated(
+    values: NDArray[np.float64],
+    deltas: Integers,
+    weights: Integers,
+    training: Training,
+    parts: Parts,
+) -> tuple[Integers, Saturations]:
+    """Weights after the micro-batches of a mini-batch."""
+    total = Saturations()
     for start in range(0, len(values), training.banks):
         last = start + training.banks >= len(values)
         micro_batch = slice(start, start + training.banks)

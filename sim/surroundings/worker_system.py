@@ -28,8 +28,8 @@ class WorkerSystem(Component):
     """A :class:`Worker` and an :class:`AxiMemory` behind each of its memory ports.
 
     Memory i (the word ports in order, then the labels, from ``first_memory`` on) holds the file
-    that ``+memory_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail`` holds for memory
-    ``fail_index`` only. ``missing`` counts beats that were read beyond the end of a file.
+    that ``+memory_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail`` holds for
+    memory ``fail_index`` only. ``missing`` counts beats that were read beyond the end of a file.
     """
 
     def __init__(self, params: WorkerParams) -> None:

@@ -26,16 +26,30 @@ from sim.worker_driver import WorkerFailure
 from tests.sim.test_train import random_data
 
 HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=64))
+DATA_PARALLEL = WorkerParams(
+    engines=2,
+    slots=20,
+    engine=EngineParams(lanes=32, chunks=16, fifo_words=64, data_parallel=True),
+)
 WORKERS = [2, 4, 8]
 
 
 def train(
-    tmp_path, rng, workers, *, samples=100, features=500, schedule=Schedule.PIPELINED, **network
+    tmp_path,
+    rng,
+    workers,
+    *,
+    hardware=HARDWARE,
+    samples=100,
+    features=500,
+    batch=16,
+    schedule=Schedule.PIPELINED,
+    **network,
 ):
     """Two epochs; every epoch's weights and counts are the golden model's."""
     data = random_data(rng, samples, features, Loss.LOGISTIC)
-    options = Options(bits=4, batch=16, epochs=2, schedule=schedule)
-    training = TrainingRun(data, HARDWARE, options, workers=workers)
+    options = Options(bits=4, batch=batch, epochs=2, schedule=schedule)
+    training = TrainingRun(data, hardware, options, workers=workers)
     comparison = Comparison(training)
     epochs = []
 
@@ -43,7 +57,7 @@ def train(
         assert comparison.add(epoch).bit_exact, f"epoch {epoch.number}: {epoch.counters}"
         epochs.append(epoch)
 
-    simulator = build_cluster(HARDWARE, workers)
+    simulator = build_cluster(hardware, workers)
     settings = NetworkSettings(seed=int(rng.integers(1 << 31)), **network)
     simulate_training(training, simulator, tmp_path, check, network=settings)
     assert len(epochs) == options.epochs
@@ -104,6 +118,28 @@ def test_vanilla_order(tmp_path, workers):
     assert abs(longer - (micro_batches - 1) * words) <= 2
 
 
+@pytest.mark.parametrize(("workers", "rate"), [(1, 0.0), (2, 0.1), (4, 0.0)])
+def test_data_parallelism(tmp_path, rng, workers, rate):
+    """Models instead of activations, bit for bit the golden model of data parallelism."""
+    training, epochs = train(
+        tmp_path,
+        rng,
+        workers,
+        hardware=DATA_PARALLEL,
+        samples=101,
+        features=500,
+        batch=8 * workers,
+        schedule=Schedule.DATA_PARALLEL,
+        latency=20,
+        drop=rate,
+        reorder=rate,
+    )
+    batches = -(-training.samples // training.options.batch)
+    groups = training.chunks * DATA_PARALLEL.engines * DATA_PARALLEL.engine.lanes // 8
+    for epoch in epochs:
+        assert epoch.counters["full_packets"] == workers * batches * groups
+
+
 FAILURES = "INGATHER_TEST_FAILURES"
 
 
@@ -125,7 +161,7 @@ async def begin(dut, **network):
     training = pickle.loads(Path(os.environ[FAILURES]).read_bytes())
     dut.memory.value = pack(memory_params(HARDWARE).settings, MemorySettings().fields)
     dut.fail_index.value = 255
-    cluster = await start_cluster(dut, params_in_simulator(), NetworkSettings(**network))
+    cluster = await start_cluster(dut, params_in_simulator(), NetworkSettings(**network), 2)
     for worker in cluster.workers:
         await worker.write(**training.settings(epochs=1) | {"join": 0})
     return training, cluster
@@ -154,7 +190,7 @@ async def a_worker_that_is_gone_stops_the_others(dut):
     await ClockCycles(dut.clk, 2000)
     for worker in cluster.workers:
         await worker.soft_reset()
-    await cluster.start_job(NetworkSettings(latency=10, retries=4))
+    await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
     await train_once(training, cluster)
 
 

@@ -1,0 +1,206 @@
+"""A switch in the simulator, its golden model, and frames at exact cycles."""
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.switch import Switch
+from sim.golden.frames import BYTES, WireFrame
+from sim.golden.switch import SwitchModel
+from sim.streams import start
+from sim.switch_driver import SwitchDriver
+from sim.verilator import params_in_simulator
+
+BEAT_BYTES = 64
+FRAME_KEEP = (1 << BYTES) - 1
+ADDRESS, GROUP = bytes.fromhex("0253575443a1"), bytes.fromhex("0350345347b2")
+
+
+@dataclass
+class Arrival:
+    """A frame at a port."""
+
+    port: int
+    data: bytes
+    corrupt: bool = False
+
+    def beats(self):
+        """(tdata, tkeep, tlast, tuser) of each; what must not be looked at is random."""
+        chunks = [self.data[k : k + BEAT_BYTES] for k in range(0, len(self.data), BEAT_BYTES)]
+        for chunk in chunks[:-1]:
+            tuser = random.getrandbits(1)
+            yield int.from_bytes(chunk, "little"), (1 << BEAT_BYTES) - 1, 0, tuser
+        last = chunks[-1]
+        garbage = random.getrandbits(8 * (BEAT_BYTES - len(last))) << 8 * len(last)
+        tdata = int.from_bytes(last, "little") | garbage
+        yield tdata, (1 << len(last)) - 1, 1, int(self.corrupt)
+
+
+class Schedule:
+    """Beats by cycle."""
+
+    def __init__(self):
+        self.cycles = defaultdict(list)
+        self.free = defaultdict(int)  # from which cycle on a port is
+
+    @property
+    def length(self):
+        return max(self.free.values(), default=0)
+
+    def add(self, arrival, not_before):
+        """The frame's last beat in the first cycle that is possible; which one that is."""
+        beats = list(arrival.beats())
+        end = max(not_before, self.free[arrival.port] + len(beats) - 1)
+        for k, beat in enumerate(beats, end - len(beats) + 1):
+            self.cycles[k].append((arrival.port, beat))
+        self.free[arrival.port] = end + 1
+        return end
+
+
+class Bench:
+    """Drives all ports of a switch and keeps what leaves them."""
+
+    def __init__(self, dut, params: SwitchParams) -> None:
+        self.dut, self.params = dut, params
+        self.latency = Switch(params).latency
+        self.model = SwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
+        ports = range(params.ports)
+
+        def handles(bus, *names):
+            return [tuple(getattr(dut, f"{bus}_{k}_{name}") for name in names) for k in ports]
+
+        self.inputs = handles("s_axis", "tvalid", "tdata", "tkeep", "tlast", "tuser")
+        self.outputs = handles("m_axis", "tvalid", "tdata", "tkeep", "tlast", "tuser")
+        self.ready = [h[0] for h in handles("m_axis", "tready")]
+        self.seen = defaultdict(list)  # port -> (cycle, bytes)
+        self.waiting = {}  # port -> tdata of a frame that was not taken
+        self.edge = RisingEdge(dut.clk)
+
+    async def begin(self):
+        for valid, *rest in self.inputs:
+            valid.value = 0
+            for handle in rest:
+                handle.value = 0
+        for ready in self.ready:
+            ready.value = 1
+        await start(self.dut)
+        self.host = SwitchDriver(self.dut, self.params)
+        await self.host.set_addresses(ADDRESS, GROUP)
+        await self.host.settled()
+        return self
+
+    async def start_job(self, job, *, ports, epoch, base, slots):
+        """In the switch and in the model."""
+        refused = self.model.start_job(job, ports=ports, epoch=epoch, base=base, count=slots)
+        assert refused is None
+        await self.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
+
+    async def play(self, schedule, after=None, ready=None):
+        """Drive ``schedule`` from now on, its first cycle being 0; keep what leaves meanwhile.
+
+        ``after`` it so many cycles; ``ready`` says whether a port takes what leaves.
+        """
+        shown = [dict.fromkeys(range(1, 5)) for _ in self.inputs]
+        driven = ()
+        self.seen.clear()
+        count = schedule.length + (self.latency + self.params.ports + 8 if after is None else after)
+        for k in range(count):
+            beats = schedule.cycles.get(k, ())
+            for port in driven:
+                if not any(port == other for other, _ in beats):
+                    self.inputs[port][0].value = 0
+            for port, beat in beats:
+                handles, last = self.inputs[port], shown[port]
+                if port not in driven:
+                    handles[0].value = 1
+                for field, value in enumerate(beat, 1):
+                    if last[field] != value:
+                        handles[field].value = last[field] = value
+            driven = tuple(port for port, _ in beats)
+            if ready is not None:
+                for port, handle in enumerate(self.ready):
+                    handle.value = ready(port)
+            await self.edge
+            self.look(k)
+
+    def look(self, k):
+        """Keep the frames of cycle ``k``; one that waits neither changes nor goes away."""
+        for port, (valid, tdata, *flags) in enumerate(self.outputs):
+            if not valid.value:
+                assert port not in self.waiting
+                continue
+            if self.waiting and port in self.waiting:
+                assert int(tdata.value) == self.waiting.pop(port)
+            if not self.ready[port].value:
+                self.waiting[port] = int(tdata.value)
+            else:
+                keep, last, user = (int(handle.value) for handle in flags)
+                assert (keep, last, user) == (FRAME_KEEP, 1, 0)
+                word = int(tdata.value)
+                assert word >> 8 * BYTES == 0
+                self.seen[port].append((k, word.to_bytes(BEAT_BYTES, "little")[:BYTES]))
+
+    def answers(self, arrivals):
+        """A schedule of one frame a cycle; the model's answers by port, each with its cycle."""
+        schedule, expected, at = Schedule(), defaultdict(list), 0
+        for arrival in arrivals:
+            at = schedule.add(arrival, at) + 1
+            answers = self.model.take(arrival.port, arrival.data, corrupt=arrival.corrupt)
+            for port, data in answers:
+                expected[port].append((at - 1 + self.latency, data))
+        return schedule, expected
+
+    def answers_in_turns(self, rounds):
+        """The same with all ports at once, every cycle a round, served port after port."""
+        schedule, expected, served = Schedule(), defaultdict(list), 0
+        for k, arrivals in enumerate(rounds):
+            for arrival in arrivals:
+                schedule.add(arrival, k)
+                for port, data in self.model.take(arrival.port, arrival.data):
+                    expected[port].append((served + self.latency, data))
+                served += 1
+        return schedule, expected, served
+
+    def compare(self, expected):
+        """What left is what was expected, in the same cycles."""
+        for port in range(self.params.ports):
+            for found, golden in zip(self.seen[port], expected[port], strict=False):
+                assert found == golden, f"port {port}"
+            assert len(self.seen[port]) == len(expected[port]), f"port {port}"
+
+    async def exchange(self, arrivals):
+        """One frame a cycle, all in order; the answers are the model's, each in its cycle."""
+        schedule, expected = self.answers(arrivals)
+        await self.play(schedule)
+        self.compare(expected)
+
+    async def check_verdicts(self):
+        """Every counter of the switch is the model's."""
+        found = await self.host.verdicts()
+        golden = {port: dict.fromkeys(counts, 0) for port, counts in found.items()}
+        for (port, verdict), count in self.model.counters.items():
+            golden[port][verdict.name] = count & 0xFFFFFFFF
+        assert found == golden
+
+    def frame(self, port, job, seq, use, payload=(0,) * 8, *, is_agg=True, **changes):
+        """A legal frame of the worker at ``port``, apart from ``changes``."""
+        fields = {
+            "destination": ADDRESS,
+            "source": bytes([2, 0, 0, 0, 0, port]),
+            "is_agg": is_agg,
+            "bm": 1 << port,
+            "job": job,
+            "epoch": self.model.active[job].epoch if job in self.model.active else 0,
+            "seq": seq,
+            "use": use,
+            "payload": payload,
+        }
+        return WireFrame(**(fields | changes))
+
+
+async def begin(dut):
+    """A bench of the switch under test, out of reset."""
+    return await Bench(dut, params_in_simulator(SwitchParams)).begin()

@@ -1,0 +1,201 @@
+"""Every request against the specification, one every cycle, mostly at the same slot."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.switch.aggregator import Aggregator
+from hdl.p4sgd.switch.params import SwitchParams
+from sim.golden.allreduce import Packet, SwitchSlot, switch_rule
+from sim.payloads import pack, unpack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
+
+SIZES = [
+    SwitchParams(ports=2, slots=2, jobs=1, lanes=1, value_bits=4),
+    SwitchParams(ports=5, slots=16, jobs=2, lanes=3, value_bits=9),
+    SwitchParams(ports=8, slots=64),
+    SwitchParams(ports=32, slots=8, jobs=3, lanes=2),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_aggregator(params):
+    simulate(Aggregator(params), __name__)
+
+
+def test_latency():
+    assert (Aggregator.lead, Aggregator.latency) == (2, 1)
+
+
+class Golden:
+    """The slots by the specification, and what is driven and seen cycle by cycle."""
+
+    def __init__(self, params):
+        self.params = params
+        self.everyone = {slot: 0 for slot in range(params.slots)}
+        self.slots = {}
+        self.rows = []  # slot, valid, clear, request
+        self.golden = []  # verdict, sender, answer
+
+    def clear(self, slot):
+        everyone = random.randrange(1, 1 << self.params.ports)
+        self.everyone[slot] = everyone
+        self.slots[slot] = SwitchSlot.at_start(everyone, self.params.lanes)
+        garbage = random.getrandbits(self.params.request.size)
+        request = unpack(self.params.request, garbage) | {"everyone": everyone}
+        self.rows.append((slot, 0, 1, pack(self.params.request, request)))
+        self.golden.append(("NONE", None, None))
+
+    def idle(self):
+        slot = random.randrange(self.params.slots)
+        self.rows.append((slot, 0, 0, random.getrandbits(self.params.request.size)))
+        self.golden.append(("NONE", None, None))
+
+    def request(self, slot, is_agg, worker, use, payload):
+        params, everyone = self.params, self.everyone[slot]
+        packet = Packet(is_agg, 1 << worker, use, payload=payload)
+        outcome = switch_rule(self.slots[slot], packet, everyone)
+        self.slots[slot] = outcome.slot
+        header = {
+            "job": random.randrange(params.jobs),
+            "epoch": random.getrandbits(16),
+            "seq": random.getrandbits(16),
+            "use": use,
+            "is_agg": int(is_agg),
+        }
+        request = {
+            "sender": 1 << worker,
+            "everyone": everyone,
+            "neighbour": (use + (-1 if is_agg else 1)) % 256,
+            "header": header,
+            "payload": list(payload),
+        }
+        self.rows.append((slot, 1, 0, pack(params.request, request)))
+        answer = outcome.answer and {
+            "bm": outcome.answer.bm,
+            "acked": int(outcome.answer.acked),
+            "header": header,
+            "payload": self.clamped(outcome.slot.agg) if is_agg else [0] * params.lanes,
+        }
+        self.golden.append((outcome.verdict.name, 1 << worker, answer))
+
+    def clamped(self, values):
+        high = (1 << self.params.value_bits - 1) - 1
+        return [min(max(value, -high - 1), high) for value in values]
+
+
+async def play(dut, golden):
+    """Drive all rows, one a cycle, and compare what comes out in exactly the right cycle."""
+    params = golden.params
+    behind = [(0, 0, 0, 0)] * (Aggregator.lead + Aggregator.latency)
+    rows = golden.rows + behind
+    early = [row[0] for row in rows] + [0] * Aggregator.lead
+    seen = []
+    for k in range(len(rows) + Aggregator.lead):
+        dut.slot.value = early[k]
+        _, valid, clear, request = rows[k - Aggregator.lead] if k >= Aggregator.lead else behind[0]
+        dut.valid.value, dut.clear.value, dut.request.value = valid, clear, request
+        await RisingEdge(dut.clk)
+        seen.append([int(p.value) for p in (dut.verdict, dut.sender, dut.answered, dut.answer)])
+    shape = Aggregator(params).signature.members["verdict"].shape
+    for k, (verdict, sender, answer) in enumerate(golden.golden):
+        found = seen[k + Aggregator.lead + Aggregator.latency]
+        assert (k, shape(found[0]).name) == (k, verdict)
+        assert (k, bool(found[2])) == (k, answer is not None)
+        if sender is not None:
+            assert found[1] == sender
+        if answer is not None:
+            assert unpack(params.answer, found[3]) == answer, k
+    return seen
+
+
+async def begin(dut):
+    params = params_in_simulator(SwitchParams)
+    golden = Golden(params)
+    for slot in range(params.slots):
+        golden.clear(slot)
+    dut.valid.value = dut.clear.value = 0
+    await start(dut)
+    return params, golden
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(bubbles=[0, 0.3])
+async def equals_the_specification(dut, bubbles):
+    params, golden = await begin(dut)
+    hot = random.randrange(params.slots)
+    for k in range(6000):
+        if random.random() < bubbles:
+            golden.idle()
+            continue
+        if k % 1000 == 0:
+            hot = random.randrange(params.slots)
+        # Runs on one slot, and returns to it after one, two and three others.
+        slot = hot if random.random() < 0.6 else random.randrange(params.slots)
+        if random.random() < 0.003:
+            golden.clear(slot)
+            continue
+        state = golden.slots[slot]
+        choice = choose_packet(state, golden.everyone[slot])
+        golden.request(slot, *choice, choose_payload(params.lanes, params.value_bits))
+    assert {name for name, _, _ in golden.golden} >= {
+        "ADDED",
+        "REPEATED_PARTIAL",
+        "ACKNOWLEDGED",
+        "REPEATED_ACK",
+        "PREVIOUS_ACK",
+        "PREMATURE_ACK",
+        "EARLY",
+        "STALE",
+    }
+    await play(dut, golden)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sums_saturate_once_whatever_the_order(dut):
+    params, golden = await begin(dut)
+    high = (1 << params.value_bits - 1) - 1
+    lowest = -high - 1
+    use = 0
+    golden.rows.clear()
+    golden.golden.clear()
+    everyone = (1 << params.ports) - 1
+    for slot in range(params.slots):
+        golden.clear(slot)
+        request = golden.rows[-1][3]
+        unpacked = unpack(params.request, request) | {"everyone": everyone}
+        golden.rows[-1] = (slot, 0, 1, pack(params.request, unpacked))
+        golden.everyone[slot] = everyone
+        golden.slots[slot] = SwitchSlot.at_start(everyone, params.lanes)
+    # All highest, all lowest, and sums that leave the range on the way but end inside.
+    half = params.ports // 2
+    inside = [high] * half + [lowest] * half + [1] * (params.ports % 2)
+    for values in ([high] * params.ports, [lowest] * params.ports, inside):
+        for _ in range(10):
+            order = random.sample(range(params.ports), params.ports)
+            for worker in order:
+                golden.request(0, True, worker, use, (values[worker],) * params.lanes)
+            total = sum(values)
+            clamped = min(max(total, lowest), high)
+            assert golden.golden[-1][2]["payload"] == [clamped] * params.lanes
+            for worker in order:
+                golden.request(0, False, worker, use, (high,) * params.lanes)
+            use += 1
+    await play(dut, golden)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def all_uses_of_a_slot_in_a_row(dut):
+    params, golden = await begin(dut)
+    for use in range(600):
+        workers = [k for k in range(params.ports) if golden.everyone[0] >> k & 1]
+        for is_agg in (True, False):
+            for worker in workers[-3:] if len(workers) > 3 and use % 2 else workers:
+                payload = choose_payload(params.lanes, params.value_bits)
+                golden.request(0, is_agg, worker, golden.slots[0].use + 1 & 255, payload)
+                golden.request(0, is_agg, worker, golden.slots[0].use, payload)
+    await play(dut, golden)

@@ -1,0 +1,41 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.switch.round_robin import RoundRobin, RoundRobinParams
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("count", [2, 5, 32])
+def test_round_robin(count):
+    simulate(RoundRobin(RoundRobinParams(count=count)), __name__)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="count must be at least 2: 1"):
+        RoundRobinParams(count=1)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_next_one_that_asks(dut):
+    count = params_in_simulator(RoundRobinParams).count
+    dut.asking.value, dut.take.value = 0, 0
+    await start(dut)
+    last = count - 1
+    for _ in range(2000):
+        asking = random.getrandbits(count) & random.choice((-1, random.getrandbits(count)))
+        asking &= (1 << count) - 1
+        take = random.random() < 0.7
+        dut.asking.value, dut.take.value = asking, take
+        await RisingEdge(dut.clk)
+        if not asking:
+            assert not dut.grant.value
+            continue
+        order = [(last + k) % count for k in range(1, count + 1)]
+        chosen = next(k for k in order if asking >> k & 1)
+        assert int(dut.grant.value) == 1 << chosen
+        assert int(dut.index.value) == chosen
+        last = chosen if take else last

@@ -1,0 +1,170 @@
+"""The whole switch against its golden model: a hundred thousand frames, most of them legal."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import pytest
+
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.switch import Switch
+from sim.golden.frames import WireFrame
+from sim.verilator import simulate
+from tests.hdl.p4sgd.switch.bench import Arrival, begin
+from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
+
+SMALL = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16)
+#: sizes, batches, frames of a batch
+SIZES = {
+    "small": (SMALL, 12, 6000),
+    "default": (SwitchParams(), 2, 10000),
+    "two_ports": (SwitchParams(ports=2, slots=2, jobs=1, ingress_depth=4, egress_depth=4), 2, 3000),
+    "many_ports": (SwitchParams(ports=32, slots=128, jobs=32, ingress_depth=4), 2, 3000),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_switch(name):
+    simulate(Switch(SIZES[name][0]), __name__)
+
+
+def test_latency_of_the_default():
+    assert Switch(SwitchParams()).latency <= 8
+
+
+def test_frames_in_all():
+    assert sum(batches * count for _, batches, count in SIZES.values()) >= 100_000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
+        ({"ports": 33}, "from 2 to 32"),
+        ({"slots": 3}, "slots must be a power of two: 3"),
+        ({"slots": 1}, "from 2 to 65536"),
+        ({"jobs": 33}, "jobs must be a whole number from 1 to 32"),
+        ({"lanes": 9}, "lanes must be a whole number from 1 to 8"),
+        ({"value_bits": 3}, "value_bits must be a whole number from 4 to 32"),
+        ({"ingress_depth": 48}, "ingress_depth must be a power of two"),
+        ({"egress_depth": 1}, "egress_depth must be a whole number from 2"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        SwitchParams(**sizes)
+
+
+FIELDS = {
+    "destination": lambda: random.randbytes(6),
+    "source": lambda: random.randbytes(6),
+    "ethertype": lambda: random.choice((0x88B4, 0xB588, random.getrandbits(16))),
+    "version": lambda: random.choice((0, 2, random.randrange(256))),
+    "acked": lambda: True,
+    "no_flags": lambda: random.choice((1, 0x20, random.randrange(64))),
+    "bm": lambda: random.choice((0, 3, 0xFFFFFFFF, 1 << random.randrange(32))),
+    "job": lambda: random.choice((random.randrange(8), random.getrandbits(16))),
+    "epoch": lambda: random.getrandbits(16),
+    "seq": lambda: random.choice((random.randrange(200), random.getrandbits(16))),
+    "use": lambda: random.randrange(256),
+    "nothing": lambda: random.randrange(256),
+}
+
+
+def mutated(bench, port, frame: WireFrame):
+    """Something else than ``frame``: a field, the port, a bit, the length, the checksum."""
+    kind = random.randrange(8)
+    if kind < 3:
+        name = random.choice(list(FIELDS))
+        return Arrival(port, replace(frame, **{name: FIELDS[name]()}).to_bytes())
+    if kind == 3:
+        epoch = (frame.epoch - random.choice((1, 1, 2))) & 0xFFFF
+        return Arrival(port, replace(frame, epoch=epoch).to_bytes())
+    if kind == 4:
+        return Arrival(random.randrange(bench.params.ports), frame.to_bytes())
+    data = bytearray(frame.to_bytes())
+    if kind == 5:
+        data[random.randrange(60)] ^= 1 << random.randrange(8)
+        return Arrival(port, bytes(data))
+    if kind == 6:
+        length = random.choice((59, 61, 63, 64, 65, 124, 128, *[random.randint(1, 200)] * 3))
+        data = (data + random.randbytes(length))[:length]
+        return Arrival(port, bytes(data), corrupt=random.random() < 0.1)
+    return Arrival(port, bytes(data), corrupt=True)
+
+
+def traffic(bench, count):
+    """Frames of all jobs side by side, every fourth of them spoilt."""
+    model = bench.model
+    jobs = list(model.active.items())
+    hot = {number: random.randrange(job.base, job.base + job.count) for number, job in jobs}
+    for k in range(count):
+        number, job = random.choice(jobs)
+        if k % 500 == 0:
+            hot = {n: random.randrange(j.base, j.base + j.count) for n, j in jobs}
+        near = range(job.base, job.base + min(job.count, 8))
+        seq = random.choice((hot[number], hot[number], random.choice(near)))
+        if random.random() < 0.05:
+            seq = random.choice((job.base, job.base + job.count - 1))
+        is_agg, worker, use = choose_packet(job.slot(seq), job.ports)
+        frame = bench.frame(worker, number, seq, use, choose_payload(8), is_agg=is_agg)
+        if random.random() < 0.25:
+            yield mutated(bench, worker, frame)
+        else:
+            yield Arrival(worker, frame.to_bytes())
+
+
+def probes(bench):
+    """Frames after which every field of every slot has been seen: the used, and 64 unused."""
+    for number, job in list(bench.model.active.items()):
+        unused = set(range(job.base, job.base + job.count)) - set(job.slots)
+        for seq in [*job.slots, *random.sample(sorted(unused), min(64, len(unused)))]:
+            use = job.slot(seq).use
+            for is_agg in (True, False):
+                for worker in bits_of(job.ports):
+                    frame = bench.frame(worker, number, seq, use, choose_payload(8), is_agg=is_agg)
+                    yield Arrival(worker, frame.to_bytes())
+
+
+def layout(params):
+    """Jobs that share the ports and slots out at random: (job, ports, base, slots)."""
+    count = min(params.jobs, params.ports, params.slots, 5)
+    numbers = random.sample(range(params.jobs), count)
+    if params.jobs > 5:
+        numbers[0] = params.jobs - 1
+    owners = [random.randrange(count) for _ in range(params.ports)]
+    for index, port in enumerate(random.sample(range(params.ports), count)):
+        owners[port] = index
+    limit = min(params.slots, 2048)  # slots to be cleared take a cycle each
+    cuts = sorted(random.sample(range(1, limit), count - 1))
+    edges = [0, *cuts, limit]
+    shift = params.slots - limit if random.random() < 0.5 else 0  # the upper end, too
+    for index, number in enumerate(numbers):
+        ports = sum(1 << port for port, owner in enumerate(owners) if owner == index)
+        base = edges[index] + shift
+        yield number, ports, base, edges[index + 1] - edges[index]
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def equals_the_golden_model(dut):
+    bench = await begin(dut)
+    _, batches, count = next(row for row in SIZES.values() if row[0] == bench.params)
+    for batch in range(batches):
+        for number in list(bench.model.active):
+            bench.model.stop_job(number)
+            await bench.host.stop_job(number)
+        for number, ports, base, slots in layout(bench.params):
+            epoch = random.choice((0, 0xFFFF, random.getrandbits(16)))
+            await bench.start_job(number, ports=ports, epoch=epoch, base=base, slots=slots)
+        await bench.exchange(traffic(bench, count // 2))
+        # A job starts anew while the others' slots are in use.
+        number, job = random.choice(list(bench.model.active.items()))
+        await bench.start_job(
+            number, ports=job.ports, epoch=job.epoch + 1 & 0xFFFF, base=job.base, slots=job.count
+        )
+        await bench.exchange(traffic(bench, count - count // 2))
+        await bench.exchange(probes(bench))
+        if batch in (0, batches - 1):
+            await bench.check_verdicts()
+    counts = await bench.host.port_counters()
+    assert all(row["overflows"] == row["answers_dropped"] == 0 for row in counts.values())

@@ -1,0 +1,42 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.memory import MemoryParams
+from hdl.p4sgd.switch.update_memory import UpdateMemory
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = [MemoryParams(bits=8, depth=2), MemoryParams(bits=16, depth=6, style="ultra")]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_update_memory(params):
+    simulate(UpdateMemory(params), __name__)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def every_change_is_seen_by_the_next(dut):
+    params, lead = params_in_simulator(MemoryParams), UpdateMemory.lead
+    contents = dict.fromkeys(range(params.depth), 0)
+    dut.write.value = 0
+    await start(dut)
+    addresses = [random.randrange(params.depth)]
+    for _ in range(5000):
+        near = random.choice(addresses[-4:])
+        addresses.append(random.choice((near, random.randrange(params.depth))))
+    for k, address in enumerate(addresses):
+        dut.address.value = address
+        write, after = 0, random.getrandbits(params.bits)
+        if k >= lead:
+            write = random.random() < 0.7
+        dut.write.value, dut.after.value = write, after
+        await RisingEdge(dut.clk)
+        if k < lead:
+            continue
+        current = addresses[k - lead]
+        assert int(dut.before.value) == contents[current]
+        if write:
+            contents[current] = after

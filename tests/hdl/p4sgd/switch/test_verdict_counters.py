@@ -1,0 +1,85 @@
+import random
+from collections import Counter
+
+import cocotb
+import pytest
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.verdict_counters import VerdictCounters
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("ports", [2, 5, 8])
+def test_verdict_counters(ports):
+    simulate(VerdictCounters(SwitchParams(ports=ports)), __name__)
+
+
+async def begin(dut):
+    dut.verdict.value, dut.sender.value, dut.clear.value = 0, 1, 0
+    await start(dut)
+    ports = params_in_simulator(SwitchParams).ports
+    return ports, 16 << (ports - 1).bit_length()
+
+
+async def count(dut, events):
+    for port, verdict in events:
+        dut.sender.value, dut.verdict.value = 1 << port, verdict
+        await RisingEdge(dut.clk)
+    dut.verdict.value = 0
+    await ClockCycles(dut.clk, 5)
+
+
+async def values(dut, ports):
+    """Counters that are not zero."""
+    found = {}
+    for port in range(ports):
+        for verdict in range(1, 16):
+            dut.port.value, dut.of.value = port, verdict
+            await ClockCycles(dut.clk, 4)
+            found[port, verdict] = int(dut.value.value)
+    return {key: value for key, value in found.items() if value}
+
+
+def mostly_one(ports, length):
+    hot = random.randrange(ports), random.randrange(1, 16)
+    for k in range(length):
+        if k % 40 == 0:
+            hot = random.randrange(ports), random.randrange(1, 16)
+        yield hot if random.random() < 0.7 else (random.randrange(ports), random.randrange(16))
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def counts_one_every_cycle(dut):
+    ports, depth = await begin(dut)
+    await ClockCycles(dut.clk, depth + 1)
+    assert not dut.busy.value
+    events = list(mostly_one(ports, 5000))
+    await count(dut, events)
+    golden = Counter(event for event in events if event[1])
+    assert await values(dut, ports) == golden
+    # The same one, back to back, 70000 times: over a border of 16 bits.
+    await count(dut, [(ports - 1, 15)] * 70000)
+    golden[ports - 1, 15] += 70000
+    assert await values(dut, ports) == golden
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def clear_sets_all_to_zero(dut):
+    ports, depth = await begin(dut)
+    await ClockCycles(dut.clk, depth + 1)
+    for _ in range(2):
+        await count(dut, mostly_one(ports, 500))
+        assert await values(dut, ports)
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await ClockCycles(dut.clk, depth)
+        assert dut.busy.value
+        await RisingEdge(dut.clk)
+        assert not dut.busy.value
+        await ClockCycles(dut.clk, 5)
+        assert await values(dut, ports) == {}
+    await count(dut, [(0, 1)])
+    assert await values(dut, ports) == {(0, 1): 1}

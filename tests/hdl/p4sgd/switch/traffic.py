@@ -1,0 +1,33 @@
+"""Packets that a switch may meet: those that carry the protocol on, and all others."""
+
+import random
+
+from sim.golden.allreduce import USES, SwitchSlot
+
+
+def bits_of(bitmap):
+    return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
+
+
+def choose_packet(slot: SwitchSlot, everyone):
+    """Whether a partial activation, by whom, of which use; every third is out of order."""
+    worker = random.choice(bits_of(everyone))
+    if random.random() < 0.33:
+        use = slot.use + random.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2, random.randrange(USES)))
+        return random.random() < 0.5, worker, use % USES
+    if slot.agg_bm != everyone:
+        return True, random.choice(bits_of(everyone & ~slot.agg_bm)), slot.use
+    if slot.ack_bm != everyone:
+        return False, random.choice(bits_of(everyone & ~slot.ack_bm)), slot.use
+    return True, worker, (slot.use + 1) % USES
+
+
+def choose_payload(lanes, bits=32):
+    """Extremes in every second one, so that sums leave the range on both sides."""
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    kind = random.random()
+    if kind < 0.5:
+        return tuple(random.choice((low, low, high, high, -1, 0, 1)) for _ in range(lanes))
+    if kind < 0.6:
+        return (random.choice((low, high)),) * lanes
+    return tuple(random.randint(low, high) for _ in range(lanes))
