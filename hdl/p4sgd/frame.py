@@ -1,5 +1,8 @@
 """The one frame of P4SGD's AllReduce: its layout on the wire."""
 
+# The fields of a struct are annotated with shapes, which are no types.
+# pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
+
 from amaranth.hdl import Cat, Const, Value, ValueLike, signed
 from amaranth.lib import data
 

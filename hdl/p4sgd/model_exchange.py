@@ -154,7 +154,7 @@ class ModelExchange(Component):
         ]
         return self.walk(m, place, moves)
 
-    def walk(self, m: Module, place: Signal, moves: Signal) -> Value:
+    def walk(self, m: Module, place: data.View, moves: Signal) -> Value:
         """Move on to the next engine, group, chunk; high when the last place is left."""
         limits = (
             ("engine", self.params.engines - 1),

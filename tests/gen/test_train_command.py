@@ -86,6 +86,18 @@ def bad_files(folder):
         (["--set", "lines=64"], "lanes"),
         (["--memory-latency", "5000"], "memory-latency"),
         (["--epochs", "many"], "epochs"),
+        (["--workers", "0"], "workers"),
+        (["--workers", "17"], "workers"),
+        (["--workers", "2", "--drop", "1.5"], "drop"),
+        (["--workers", "2", "--link-latency", "4096"], "link-latency"),
+        (["--workers", "2", "--displacement", "-1"], "displacement"),
+        (["--workers", "2", "--retries", "256"], "retries"),
+        (["--drop", "0.1"], "--workers 2"),
+        (["--schedule", "vanilla", "--batch", "512"], "a mini-batch waits in the word FIFO"),
+        (["--schedule", "sideways"], "sideways"),
+        (["--schedule", "data-parallel", "--workers", "3"], "multiple of 24"),
+        (["--schedule", "data-parallel", "--set", "data_parallel=false"], "data_parallel=true"),
+        (["--schedule", "data-parallel", "--set", "l2=true"], "exclude each other"),
         (["-o", "taken"], "taken"),
     ],
 )  # fmt: skip
@@ -102,3 +114,27 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
     assert "Traceback" not in err
     assert sorted(p.name for p in tmp_path.iterdir()) == before
     assert (tmp_path / "taken" / "precious.txt").read_text() == "mine"
+
+
+def test_many_workers_on_bad_links(ingather, tmp_path):
+    """The same weights as those of one worker, and what the links did."""
+    status, out, err = ingather(
+        *TINY, "--workers", "2", "--epochs", "2", "--drop", "0.05", "--reorder", "0.1", "-o", "two"
+    )
+    assert (status, err) == (0, "")
+    assert "AllReduce" in out
+    result = json.loads((tmp_path / "two" / "result.json").read_text())
+    assert result["bit_exact"]
+    assert result["workers"] == 2
+    assert result["network"]["drop"] == 0.05
+    assert sum(epoch["network"]["dropped"] for epoch in result["epochs"]) > 0
+
+
+def test_links_that_lose_everything(ingather, tmp_path):
+    """One line that names the slot; nothing is left behind."""
+    arguments = ("--workers", "2", "--epochs", "1", "--drop", "1", "--retries", "3", "-o", "lost")
+    status, _, err = ingather(*TINY, *arguments)
+    assert status == 2
+    assert len(err.strip().splitlines()) == 1, err
+    assert "NETWORK, slot 0 got no answer to 3 repetitions" in err
+    assert not (tmp_path / "lost").exists()

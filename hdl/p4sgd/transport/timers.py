@@ -62,14 +62,14 @@ class Timers(Component):
             store.read_address.eq(self.questions[0]),
             sent.eq(store.read_data),
         ]
-        slot, looks = self.scan(m)
+        late = Signal()
+        slot, looks = self.scan(m, late)
         # A slot that was free when its timer was read has an old one in it, and so may have one
         # that was read before the last overdue packet went out.
         waited = delay(m, looks & (self.answers[0].phase != Phase.FREE), 1, "waited")
         waited = delay(m, waited & ~self.overdue.valid, 1, "still_waited")
-        late = Signal()
         m.d.comb += [
-            self.questions[1].eq(delay(m, slot, 2, "slot")),
+            self.questions[1].eq(delay(m, slot, 1, "read_slot")),
             late.eq(
                 waited
                 & (self.answers[1].phase != Phase.FREE)
@@ -105,8 +105,8 @@ class Timers(Component):
         with m.If(self.clear):
             m.d.sync += [overdue.valid.eq(0), self.gave_up.eq(0)]
 
-    def scan(self, m: Module) -> tuple[Signal, Signal]:
-        """The slot that is looked at, every cycle but those in which one is overdue."""
+    def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
+        """The slot that was looked at before, and whether one is: not while one is overdue."""
         slot, looks = Signal(self.params.slot_bits), Signal()
         m.d.comb += [
             looks.eq(self.open & ~self.overdue.valid & ~self.gave_up),
@@ -116,6 +116,10 @@ class Timers(Component):
             m.d.sync += slot.eq(slot + 1)
             with m.If(slot == self.settings.slot_count - 1):
                 m.d.sync += slot.eq(0)
+        before = delay(m, slot, 1, "looked_at")
+        with m.If(late & ~self.overdue.valid):
+            # The look at the slot behind is lost: it comes next, lest two slots of three starve.
+            m.d.sync += slot.eq(before)
         with m.If(self.clear):
             m.d.sync += slot.eq(0)
-        return slot, looks
+        return before, looks

@@ -1,0 +1,140 @@
+"""A training run on the console: progress, a line per epoch, a summary, the files."""
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from gen.errors import UserError
+from gen.folder import MADE_BY, MANIFEST
+
+
+def execute(
+    console: Console, run: Any, memory: Any, network: Any, preset: str, folder: Path
+) -> bool:
+    """Build, train, print a line per epoch, write the results; whether all was bit-exact."""
+    from sim.train import TrainingStopped, build_cluster, build_worker, simulate_training
+    from sim.training_report import CLOCK_MHZ, Comparison, plot
+
+    options, engine = run.options, run.params.engine
+    hardware = f"{run.workers} x " * (run.workers > 1)
+    hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
+    title = (
+        f"{run.data.name}, {options.loss.value}, s = {options.bits}, B = {options.batch},"
+        f" eta = {options.eta:g}; {hardware} ({preset})"
+    )
+    console.print(
+        f"{run.data.name}: {run.samples} samples, {run.features} features, {run.chunks} chunks of"
+        f" {engine.lanes} lanes in each of {run.params.engines} engines"
+        + f" of each of {run.workers} workers"
+        * (run.workers > 1)
+    )
+    with console.status("building the simulator (once for this hardware; minutes for large ones)"):
+        if network is None:
+            simulator = build_worker(run.params)
+        else:
+            simulator = build_cluster(run.params, run.workers)
+    comparison = Comparison(run)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        Progress(console=console, transient=True) as progress,
+    ):
+        task = progress.add_task("training on the RTL", total=options.epochs)
+        progress.console.print(header())
+
+        def show(epoch: Any) -> None:
+            progress.console.print(line(comparison.add(epoch)))
+            progress.advance(task)
+
+        try:
+            simulate_training(
+                run,
+                simulator,
+                Path(scratch),
+                show,
+                memory=memory,
+                network=network,
+                seed=memory.seed,
+            )
+        except TrainingStopped as stopped:
+            raise UserError(str(stopped)) from stopped
+    result = comparison.result() | {"preset": preset, "memory": asdict(memory)}
+    result["network"] = None if network is None else asdict(network)
+    (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    comparison.save_weights(folder / "weights.npz")
+    plot(comparison.rows, title, folder / "training.png")
+    files = ["result.json", "training.png", "weights.npz"]
+    manifest = {"made_by": MADE_BY, "command": "train", "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    console.print(summary(comparison, CLOCK_MHZ))
+    return comparison.bit_exact
+
+
+def header() -> str:
+    """Titles of the lines."""
+    return (
+        f"{'epoch':>5}  {'RTL':^16}  {'golden':^16}  {'float64':^16}  {'cycles':>9}\n"
+        f"{'':>5}  {'loss':>8} {'acc.':>7}  {'loss':>8} {'acc.':>7}  {'loss':>8} {'acc.':>7}"
+    )
+
+
+def line(row: Any) -> str:
+    """An epoch."""
+
+    def pair(loss: float, accuracy: float | None) -> str:
+        return f"{loss:8.5f} {'' if accuracy is None else f'{accuracy:7.2%}':>7}"
+
+    return (
+        f"{row.epoch:5}  {pair(row.rtl_loss, row.rtl_accuracy)}"
+        f"  {pair(row.golden_loss, row.golden_accuracy)}"
+        f"  {pair(row.float_loss, row.float_accuracy)}  {row.counters['cycles']:9,}"
+        f"  {'= golden' if row.bit_exact else '!= golden'}"
+    )
+
+
+def summary(comparison: Any, clock_mhz: int) -> str:
+    """Where the cycles went."""
+    total: dict[str, int] = {}
+    for row in comparison.rows:
+        for name, count in row.counters.items():
+            total[name] = total.get(name, 0) + count
+    engines = comparison.training.params.engines * comparison.training.workers
+    waits = ", ".join(
+        f"{name} {total[f'{name}_stalls'] / engines / total['cycles']:.1%}"
+        for name in ("memory", "network", "dependency", "fifo")
+    )
+    saturations = sum(count for name, count in total.items() if name.endswith("saturations"))
+    result = comparison.result()
+    return (
+        f"{total['cycles']:,} cycles, {total['cycles'] / clock_mhz / 1e3:.3f} ms at"
+        f" {clock_mhz} MHz; words {total['words'] / engines / total['cycles']:.1%} of them, waiting"
+        f" for: {waits}; {saturations} saturations\n"
+        f"{packets(comparison, clock_mhz)}"
+        f"simulated at {result['simulated_cycles_per_second']:,.0f} cycles/s; weights"
+        f" {'equal' if comparison.bit_exact else 'DIFFER from'} the golden model's bit for bit"
+    )
+
+
+def packets(comparison: Any, clock_mhz: int) -> str:
+    """A line on the network, if there is one."""
+    total: dict[str, int] = {}
+    for row in comparison.rows:
+        for name, count in row.network.items():
+            total[name] = total.get(name, 0) + count
+    if not total.get("sent"):
+        return ""
+    counters = [row.counters for row in comparison.rows]
+    cycles = sum(row["allreduce_cycles"] for row in counters)
+    cycles /= sum(row["full_packets"] for row in counters)
+    again = sum(row["retransmissions"] for row in counters)
+    faults = ", ".join(
+        f"{total[name]:,} {name}" for name in ("dropped", "duplicated", "reordered", "corrupted")
+    )
+    return (
+        f"AllReduce {cycles:,.0f} cycles on average, {cycles / clock_mhz:.2f} us; {total['sent']:,}"
+        f" packets on the links, {faults}; {again:,} sent again by workers\n"
+    )
