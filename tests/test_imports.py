@@ -60,7 +60,7 @@ def test_sim_takes_only_emission_from_gen():
 
 
 #: the command line, which alone runs simulations
-MAY_SIMULATE = ("gen/bench", "gen/cli", "gen/doctor_command", "gen/train_command")
+MAY_SIMULATE = ("gen/bench", "gen/cli", "gen/doctor_command", "gen/reproduce_command", "gen/train")
 
 
 def test_gen_takes_sim_only_in_the_command_line():

@@ -37,7 +37,7 @@ def expected(loss, activations, labels, marks, step):
     slope, slope_mask = golden.derivative(golden.Loss[loss.name], activations, labels)
     delta, delta_mask = golden.delta(slope, step)
     beats = [
-        {"delta": row.tolist(), "last": mark["last"], "final": mark["final"]}
+        {"delta": row.tolist()} | {name: mark[name] for name in ("first", "last", "final")}
         for row, mark in zip(np.where(here, delta, 0), marks, strict=True)
     ]
     derivatives, deltas = (slope_mask & here).sum(axis=1), (delta_mask & here).sum(axis=1)
