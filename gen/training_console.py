@@ -2,6 +2,8 @@
 
 import json
 import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -98,10 +100,7 @@ def line(row: Any) -> str:
 
 def summary(comparison: Any, clock_mhz: int) -> str:
     """Where the cycles went."""
-    total: dict[str, int] = {}
-    for row in comparison.rows:
-        for name, count in row.counters.items():
-            total[name] = total.get(name, 0) + count
+    total = added(row.counters for row in comparison.rows)
     engines = comparison.training.params.engines * comparison.training.workers
     waits = ", ".join(
         f"{name} {total[f'{name}_stalls'] / engines / total['cycles']:.1%}"
@@ -121,20 +120,20 @@ def summary(comparison: Any, clock_mhz: int) -> str:
 
 def packets(comparison: Any, clock_mhz: int) -> str:
     """A line on the network, if there is one."""
-    total: dict[str, int] = {}
-    for row in comparison.rows:
-        for name, count in row.network.items():
-            total[name] = total.get(name, 0) + count
-    if not total.get("sent"):
+    total = added(row.network for row in comparison.rows)
+    if not total["sent"]:
         return ""
-    counters = [row.counters for row in comparison.rows]
-    cycles = sum(row["allreduce_cycles"] for row in counters)
-    cycles /= sum(row["full_packets"] for row in counters)
-    again = sum(row["retransmissions"] for row in counters)
+    counters = added(row.counters for row in comparison.rows)
+    cycles = counters["allreduce_cycles"] / counters["full_packets"]
     faults = ", ".join(
         f"{total[name]:,} {name}" for name in ("dropped", "duplicated", "reordered", "corrupted")
     )
     return (
         f"AllReduce {cycles:,.0f} cycles on average, {cycles / clock_mhz:.2f} us; {total['sent']:,}"
-        f" packets on the links, {faults}; {again:,} sent again by workers\n"
+        f" packets on the links, {faults}; {counters['retransmissions']:,} sent again by workers\n"
     )
+
+
+def added(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """The counters of all rows together."""
+    return sum(map(Counter, rows), start=Counter())

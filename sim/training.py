@@ -11,13 +11,13 @@ from hdl.p4sgd.params import Loss as HardwareLoss
 from hdl.p4sgd.params import WorkerParams
 from sim.golden import float_sgd
 from sim.golden.arithmetic import Step
+from sim.golden.data_parallel import data_parallel_epoch
 from sim.golden.p4sgd import (
     Loss,
     Parts,
     Saturations,
     Schedule,
     Training,
-    data_parallel_epoch,
 )
 from sim.golden.p4sgd import epoch as golden_epoch
 from sim.workloads.datasets import DataSet

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from amaranth.lib import data
 
@@ -44,6 +44,27 @@ class Field:
             raise ValueError(f"{self.name}: only rw has an init")
         if self.enum and not all(0 <= value < 1 << self.bits for value in self.enum):
             raise ValueError(f"{self.name}: {self.enum.__name__} does not fit {self.bits} bits")
+
+
+def as_int_enum(enum: type[Enum]) -> type[IntEnum]:
+    """An enumeration of the hardware as software sees it."""
+    members = {member.name: int(member.value) for member in enum}
+    return cast(type[IntEnum], IntEnum(enum.__name__, members))
+
+
+def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
+    """A field that the hardware reports."""
+    return Field(name, bits, "ro", doc, **kwargs)
+
+
+def rw(name: str, bits: int, doc: str, **kwargs) -> Field:
+    """A field that the host sets."""
+    return Field(name, bits, "rw", doc, **kwargs)
+
+
+def pulse(name: str, doc: str) -> Field:
+    """A command."""
+    return Field(name, 1, "pulse", doc)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,8 @@ class ModelExchange(Component):
             m.d.sync += asking.eq(0)
         with m.If(all_put):
             m.d.sync += [self.exchanging.eq(0), ended.eq(self.engines_finished)]
-        with m.If(self.begin):
+        # What a run without it has updated is not due in the next one.
+        with m.If(self.begin | ~self.settings.data_parallel):
             m.d.sync += [due.eq(0), ended.eq(0)]
         m.d.comb += self.finished.eq(Mux(self.settings.data_parallel, ended, self.engines_finished))
 

@@ -1,40 +1,14 @@
 """The worker's registers, declared once for the hardware, the driver and the documentation."""
 
-from enum import Enum, IntEnum
-from typing import Any, cast
-
-from amaranth.hdl import Cat
-
 from hdl.common.read_plan import COUNT_BITS
-from hdl.common.registers import Field, Register, RegisterMap
+from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.counters import COUNTER_BITS, COUNTERS
 from hdl.p4sgd.params import Loss, WorkerParams
-from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TIME_BITS
+from hdl.p4sgd.transport.registers import network_registers
 
 IDENTITY = 0x50345347  #: "P4SG"
 VERSION = 2
-
-
-def as_int_enum(enum: type[Enum]) -> type[IntEnum]:
-    """An enumeration of the hardware as software sees it."""
-    members = {member.name: int(member.value) for member in enum}
-    return cast(type[IntEnum], IntEnum(enum.__name__, members))
-
-
-def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
-    """A field that the hardware reports."""
-    return Field(name, bits, "ro", doc, **kwargs)
-
-
-def rw(name: str, bits: int, doc: str, **kwargs) -> Field:
-    """A field that the host sets."""
-    return Field(name, bits, "rw", doc, **kwargs)
-
-
-def pulse(name: str, doc: str) -> Field:
-    """A command."""
-    return Field(name, 1, "pulse", doc)
 
 
 IDENTITY_REGISTERS = (
@@ -167,63 +141,6 @@ def setting_registers() -> tuple[Register, ...]:
             (rw("label_beats", COUNT_BITS, "beats of eight labels"),),
         ),
     )
-
-
-def network_registers() -> tuple[Register, ...]:
-    """What the host sets before a job; it must hold still while the job is open."""
-    return (
-        *address_registers("address", "own"),
-        *address_registers("switch_address", "the switch's"),
-        *address_registers("group_address", "what the switch answers to"),
-        Register(
-            "worker",
-            "Which worker this is, and how long it waits.",
-            (
-                rw("worker", 5, "index: the bit in bitmaps, the port of the switch"),
-                rw("retries", 8, "repetitions before a packet is given up; 0: for ever", init=100),
-            ),
-        ),
-        Register("workers", "The job's workers.", (rw("workers", 32, "bitmap", init=1),)),
-        Register(
-            "job",
-            "The job.",
-            (
-                rw("job", 16, "its number at the switch"),
-                rw("epoch", 16, "its run: packets of another one are dropped"),
-            ),
-        ),
-        Register(
-            "slot_base",
-            "The job's slots at the switch.",
-            (rw("slot_base", 16, "the first"),),
-        ),
-        Register("slot_count", "Their number.", (rw("slot_count", 17, "1..slots", init=1),)),
-        Register(
-            "timeout",
-            "Until a packet is sent again.",
-            (rw("timeout", TIME_BITS - 1, "cycles", init=25_000),),
-        ),
-    )
-
-
-def address_registers(name: str, doc: str) -> tuple[Register, ...]:
-    """An Ethernet address; bits 0..7 are the byte that is sent first."""
-    return (
-        Register(
-            f"{name}_low", "Ethernet address.", (rw(f"{name}_low", 32, f"{doc}, bytes 0..3"),)
-        ),
-        Register(f"{name}_high", "The rest.", (rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"),)),
-    )
-
-
-def network_values(settings: Any) -> dict[str, Any]:
-    """The fields of ``NETWORK_SETTINGS`` out of the control bundle."""
-    return {
-        name: Cat(settings[f"{name}_low"], settings[f"{name}_high"])
-        if name.endswith("address")
-        else settings[name]
-        for name in NETWORK_SETTINGS.members
-    }
 
 
 def counter_registers() -> tuple[Register, ...]:

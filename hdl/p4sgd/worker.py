@@ -19,8 +19,9 @@ from hdl.p4sgd.model_exchange import ModelExchange
 from hdl.p4sgd.model_port import ModelPort
 from hdl.p4sgd.params import LOSS_SETTINGS, PORT_BITS, WorkerParams
 from hdl.p4sgd.partial_sum import PartialSum
-from hdl.p4sgd.registers import constants, network_values, worker_registers
+from hdl.p4sgd.registers import constants, worker_registers
 from hdl.p4sgd.training_core import TrainingCore
+from hdl.p4sgd.transport.registers import network_values
 from hdl.p4sgd.transport.transport import Transport
 
 

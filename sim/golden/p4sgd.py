@@ -191,49 +191,12 @@ def epoch(
     labels = np.asarray(labels, dtype=np.int64)
     weights = np.asarray(weights, dtype=np.int64)
     parts = parts or Parts.single(codes.shape[1])
-    _check(codes, labels, weights, training, parts)
+    check(codes, labels, weights, training, parts)
     total = Saturations()
     for start in range(0, len(codes), training.batch):
         batch = slice(start, start + training.batch)
         weights, counts = _mini_batch(codes[batch], labels[batch], weights, training, parts)
         total += counts
-    return weights, total
-
-
-def data_parallel_epoch(
-    codes: NDArray[np.integer],
-    labels: ArrayLike,
-    weights: ArrayLike,
-    training: Training,
-    workers: int,
-    parts: Parts | None = None,
-) -> tuple[Integers, Saturations]:
-    """Train one epoch with data parallelism (sections 2.1 and 5.1); else as `epoch`.
-
-    Of each mini-batch, worker m takes the m-th of `workers` equal shares and does with it what a
-    single worker does, but only worker 0 updates the weights: the others update zero. The sum of
-    what comes of it, saturated once, is the new model. Absent samples have features of zero.
-    """
-    labels = np.asarray(labels, dtype=np.int64)
-    weights = np.asarray(weights, dtype=np.int64)
-    parts = parts or Parts.single(codes.shape[1])
-    _check(codes, labels, weights, training, parts)
-    if training.l2_shift or training.batch % (workers * training.banks):
-        raise ValueError(f"{training} cannot be shared out to {workers} workers")
-    absent = -len(codes) % training.batch
-    values = np.pad(codes.astype(np.float64), ((0, absent), (0, 0)))
-    labels = np.pad(labels, (0, absent))
-    share, total = training.batch // workers, Saturations()
-    for start in range(0, len(values), training.batch):
-        models = []
-        for worker in range(workers):
-            mine = slice(start + worker * share, start + (worker + 1) * share)
-            deltas, counts = _forward(values[mine], labels[mine], weights, training, parts)
-            begin = weights if worker == 0 else np.zeros_like(weights)
-            model, updates = _updated(values[mine], deltas, begin, training, parts)
-            models.append(model)
-            total += counts + updates
-        weights, _ = saturate(np.sum(models, axis=0))
     return weights, total
 
 
@@ -245,12 +208,12 @@ def _mini_batch(
     parts: Parts,
 ) -> tuple[Integers, Saturations]:
     values = codes.astype(np.float64)  # once for all the products below
-    deltas, total = _forward(values, labels, weights, training, parts)
-    weights, counts = _updated(values, deltas, weights, training, parts)
+    deltas, total = forward(values, labels, weights, training, parts)
+    weights, counts = updated(values, deltas, weights, training, parts)
     return weights, total + counts
 
 
-def _updated(
+def updated(
     values: NDArray[np.float64],
     deltas: Integers,
     weights: Integers,
@@ -274,13 +237,14 @@ def _updated(
     return weights, total
 
 
-def _forward(
+def forward(
     values: NDArray[np.float64],
     labels: Integers,
     weights: Integers,
     training: Training,
     parts: Parts,
 ) -> tuple[Integers, Saturations]:
+    """Return the deltas of samples whose features are values[S, D], and what saturated."""
     partial, partial_masks = _partial_activations(values, weights, training.shift, parts)
     full, full_mask = full_activation(partial)
     slope, slope_mask = derivative(training.loss, full, labels, training.fraction_bits)
@@ -299,13 +263,14 @@ def _partial_activations(
     return [partial for partial, _ in pairs], [mask for _, mask in pairs]
 
 
-def _check(
+def check(
     codes: NDArray[np.integer],
     labels: Integers,
     weights: Integers,
     training: Training,
     parts: Parts,
 ) -> None:
+    """Raise ValueError for shapes that do not fit each other or codes out of range."""
     samples, features = codes.shape
     if labels.shape != (samples,):
         raise ValueError(f"labels must have shape ({samples},), not {labels.shape}")

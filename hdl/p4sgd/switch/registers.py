@@ -1,10 +1,10 @@
 """The switch's registers, declared once for the hardware, the driver and the documentation."""
 
-from hdl.common.registers import Register, RegisterMap
-from hdl.p4sgd.registers import as_int_enum, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
 from hdl.p4sgd.switch.params import Refusal, SwitchParams, Verdict
 from hdl.p4sgd.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS, TOTAL_BITS
 from hdl.p4sgd.switch.verdict_counters import COUNTER_BITS
+from hdl.p4sgd.transport.registers import address_registers
 
 IDENTITY = 0x50345357  #: "P4SW"
 VERSION = 1
@@ -47,18 +47,8 @@ CONTROL_REGISTERS = (
 )
 
 ADDRESS_REGISTERS = (
-    Register(
-        "switch_address",
-        "Own Ethernet address: destination of packets, source of answers.",
-        (rw("switch_address_low", 32, "its first four bytes, the first one lowest"),),
-    ),
-    Register("switch_address_end", "The rest.", (rw("switch_address_high", 16, "two bytes"),)),
-    Register(
-        "group_address",
-        "Destination of answers.",
-        (rw("group_address_low", 32, "its first four bytes, the first one lowest"),),
-    ),
-    Register("group_address_end", "The rest.", (rw("group_address_high", 16, "two bytes"),)),
+    *address_registers("switch_address", "own, what packets are sent to"),
+    *address_registers("group_address", "what answers are sent to"),
 )
 
 JOB_REGISTERS = (
