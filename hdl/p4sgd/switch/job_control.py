@@ -60,7 +60,6 @@ class JobControl(Component):
         m.d.comb += [
             end.eq(command.base + command.count),
             self.busy.eq(state != State.IDLE),
-            self.ports.eq(command.ports[: self.params.ports]),
         ]
         with m.Switch(state):
             with m.Case(State.IDLE):
@@ -135,7 +134,11 @@ class JobControl(Component):
         m.d.comb += behind.eq(at + 1)
         clearing = self.hold
         m.d.comb += clearing.eq((state == State.CLEAR) & (~self.waiting | (turn == TURNS - 1)))
-        m.d.sync += [self.clear.eq(clearing), self.slot.eq(at)]
+        m.d.sync += [
+            self.clear.eq(clearing),
+            self.slot.eq(at),
+            self.ports.eq(self.command.ports[: self.params.ports]),
+        ]
         with m.If(clearing):
             m.d.sync += [turn.eq(0), at.eq(behind)]
         with m.Else():

@@ -1,0 +1,129 @@
+"""What is proven of the job table: what it promises the aggregator, and that jobs are apart."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.p4sgd.switch.job_control import TURNS, State
+from hdl.p4sgd.switch.job_table import JobTable
+from hdl.p4sgd.switch.params import COMMAND, SwitchParams, Verdict
+from sim.formal.claims import assume, claim, reach
+from sim.formal.promises import RequestPromises
+
+CLEARING = 3  #: cycles from the table to a slot that is cleared, seen from the aggregator
+
+
+class JobTableProof(Component):
+    """A :class:`JobTable` with free packets and commands: its requests are as promised.
+
+    Every request is of a slot that was last cleared for the packet's own job and ports: jobs never
+    touch each other's slots. Assumed is what the table asks for: one port sends a packet, none
+    in the cycle behind ``hold``, and operands hold still while it is ``busy`` and a cycle longer.
+    """
+
+    #: Inputs that are wired to what is inside instead.
+    peeks = {"table": "dut.control.table", "state": "dut.control.state"}
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "command": In(COMMAND),
+                "waiting": In(1),
+                "packet_valid": In(1),
+                "sender": In(params.ports),
+                "packet": In(params.packet),
+                "table": In(data.ArrayLayout(params.job, params.jobs)),
+                "state": In(State),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.dut = dut = JobTable(params)
+        m.submodules.asked = asked = RequestPromises(params)
+        m.d.comb += [
+            dut.command.eq(self.command),
+            dut.waiting.eq(self.waiting),
+            dut.packet_valid.eq(self.packet_valid),
+            dut.sender.eq(self.sender),
+            dut.packet.eq(self.packet),
+            asked.slot.eq(delay(m, dut.slot, dut.latency, "slot")),
+            asked.valid.eq(dut.valid),
+            asked.clear.eq(dut.clear),
+            asked.request.eq(dut.request),
+        ]
+        self.surroundings(m, dut)
+        owners = Array(Signal(params.job_bits, name=f"owner_{k}") for k in range(params.slots))
+        job = delay(m, self.command.job, CLEARING, "job")  # of the command that clears
+        with m.If(dut.clear):
+            m.d.sync += owners[asked.slot].eq(job)
+        had = delay(m, self.packet_valid, dut.latency, "had", reset_less=False)
+        claim(m, "requests_as_promised", asked.kept)
+        claim(m, "valid_or_refused", had == (dut.valid ^ (dut.refused != Verdict.NONE)))
+        claim(m, "nothing_twice", ~(dut.valid & (dut.refused != Verdict.NONE)))
+        with m.If(dut.valid):
+            claim(m, "slot_of_the_job", dut.request.header.job == owners[asked.slot])
+        self.tables(m)
+        self.slots(m, asked, owners)
+        for k in range(params.jobs):
+            mine = dut.valid & (dut.request.header.job == k)
+            others = [self.table[j].active for j in range(params.jobs) if j != k]
+            reach(m, f"packet_of_job_{k}_beside_others", mine & Cat(others).all())
+        return m
+
+    def surroundings(self, m: Module, dut: JobTable) -> None:
+        """What the table asks for."""
+        held = delay(m, dut.hold, 1, "held", reset_less=False)
+        was_busy = delay(m, dut.busy, 1, "was_busy", reset_less=False)
+        operands = self.command.as_value()[2:]
+        before = delay(m, operands, 1, "operands")
+        assume(m, ~(held & self.packet_valid))
+        assume(m, (self.sender & (self.sender - 1)) == 0)
+        assume(m, (self.sender != 0) | ~self.packet_valid)
+        assume(m, ~(dut.busy & was_busy) | (operands == before))
+
+    def tables(self, m: Module) -> None:
+        """The table at any time: jobs are apart, and so is one that is being started."""
+        params, command = self.params, self.command
+        index = command.job[: params.job_bits]
+        end = command.base + command.count
+        clearing = self.state == State.CLEAR
+        for k in range(params.jobs):
+            job = self.table[k]
+            with m.If(job.active):
+                claim(m, "job_has_ports_and_slots", (job.ports != 0) & (job.base < job.end))
+                claim(m, "slots_exist", job.end <= params.slots)
+                for other in (self.table[j] for j in range(k)):
+                    with m.If(other.active):
+                        claim(m, "ports_apart", (job.ports & other.ports) == 0)
+                        claim(m, "slots_apart", (job.end <= other.base) | (other.end <= job.base))
+            with m.If(clearing & (index != k) & job.active):
+                claim(m, "start_keeps_ports_apart", (job.ports & command.ports) == 0)
+                slots_apart = (job.end <= command.base) | (end <= job.base)
+                claim(m, "start_keeps_slots_apart", slots_apart)
+            with m.If(clearing & (index == k)):
+                claim(m, "start_entered", ~job.active & (job.ports == command.ports))
+                claim(m, "slots_entered", (job.base == command.base) & (job.end == end))
+        with m.If(clearing):
+            claim(m, "ports_exist", (command.ports != 0) & (command.ports >> params.ports == 0))
+            claim(m, "start_in_range", (command.job < params.jobs) & (end <= params.slots))
+        # A start ends under any load, and induction need not look back further.
+        cycles = Signal(range(TURNS * params.slots + 1))
+        m.d.sync += cycles.eq(Mux(clearing, cycles + 1, 0))
+        claim(m, "cleared_in_time", ~clearing | (cycles < TURNS * params.slots))
+
+    def slots(self, m: Module, asked: RequestPromises, owners) -> None:
+        """The slots of a job, as they have arrived at the aggregator."""
+        params = self.params
+        table = delay(m, self.table, CLEARING, "table", reset_less=False)
+        for slot in range(params.slots):
+            for k in range(params.jobs):
+                job = table[k]
+                with m.If(job.active & (slot >= job.base) & (slot < job.end)):
+                    claim(m, "slot_cleared", asked.cleared[slot])
+                    claim(m, "slot_of_the_ports", asked.everyone[slot] == job.ports)
+                    claim(m, "slot_owned", owners[slot] == k)

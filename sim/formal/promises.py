@@ -1,0 +1,58 @@
+"""What the job table promises the aggregator of its requests."""
+
+from amaranth.hdl import Array, Module, Mux
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.switch.params import USES, SwitchParams
+
+
+class RequestPromises(Component):
+    """Whether requests are ``kept`` to what the aggregator takes for granted.
+
+    A request is of a slot that was cleared, by one of the ports that it was cleared with; these
+    are its ``everyone``, at least one. Its ``neighbour`` is the use before, of an acknowledgement
+    the use after. There is no request with ``clear``. ``cleared`` and ``everyone`` are of the
+    slots, before the request.
+
+    The aggregator is proven for all requests that keep this, the job table to keep it.
+    """
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "slot": In(params.slot_bits),
+                "valid": In(1),
+                "clear": In(1),
+                "request": In(params.request),
+                "kept": Out(1),
+                "cleared": Out(params.slots),
+                "everyone": Out(data.ArrayLayout(params.ports, params.slots)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        request, header = self.request, self.request.header
+        everyone = Array(self.everyone[k] for k in range(self.params.slots))[self.slot]
+        with m.If(self.clear):
+            m.d.sync += [
+                self.cleared.bit_select(self.slot, 1).eq(1),
+                everyone.eq(request.everyone),
+            ]
+        one = (request.sender & (request.sender - 1)) == 0
+        good = (
+            self.cleared.bit_select(self.slot, 1)
+            & (request.everyone == everyone)
+            & one
+            & ((request.sender & everyone) != 0)
+            & (request.neighbour == (header.use + Mux(header.is_agg, USES - 1, 1))[:8])
+        )
+        m.d.comb += self.kept.eq(
+            ~(self.valid & self.clear)
+            & (good | ~self.valid)
+            & ((request.everyone != 0) | ~self.clear)
+        )
+        return m
