@@ -8,15 +8,26 @@ from hdl.p4sgd.update_lane import UpdateLane
 from sim import streams
 from sim.payloads import unpack
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import Run, clock, generator, load, position_of, start_run, watch, wild
+from tests.hdl.p4sgd.bench import (
+    Run,
+    clock,
+    generator,
+    load,
+    position_of,
+    put,
+    start_run,
+    watch,
+    wild,
+)
 
 SIZES = [
     EngineParams(lanes=4, chunks=9),
     EngineParams(banks=2, lanes=12, chunks=7, l2=True),
     EngineParams(banks=1, lanes=1, chunks=1, max_bits=1),
 ]
-PULSES = ("planes_valid", "write", "granted")
+PULSES = ("planes_valid", "write", "granted", "updated")
 STATE = ("position", "next_word", "planes", "planes_first", "read_chunk", "keep", "decaying")
+STATE += ("from_zero",)
 STATE += ("replace", "write_both", "write_chunk", "finished", *PULSES)
 
 
@@ -25,11 +36,12 @@ def test_backward(params):
     simulate(BackwardStage(params), __name__)
 
 
-async def go_through(dut, run, stalls=streams.Stalls.NONE):
+async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
     """A run; the words' cycles, the deltas' and a trace."""
     stage = BackwardStage(run.params)
     trace = watch(dut, *STATE)
     await start_run(dut, run)
+    put(dut, settings=run.settings | {"from_zero": from_zero})
     stored = streams.Source(dut, "stored", stall=stalls.value[0])
     deltas = streams.Source(dut, "deltas", stall=stalls.value[1])
     for word in run.words:
@@ -37,6 +49,7 @@ async def go_through(dut, run, stalls=streams.Stalls.NONE):
     await deltas.send_all(
         {
             "delta": wild(run.rng, 32, run.params.banks),
+            "first": mark["first"],
             "last": mark["last"],
             "final": mark["final"],
         }
@@ -47,11 +60,11 @@ async def go_through(dut, run, stalls=streams.Stalls.NONE):
     return stored.cycles, deltas.cycles, trace
 
 
-def check_control(run, words, trace):
+def check_control(run, words, trace, from_zero):
     """What the lanes are told, against where each word stands."""
     stage = BackwardStage(run.params)
     marks = run.marks
-    ends, granted = [], []
+    ends, granted, updated = [], [], []
     for index, when in enumerate(words):
         position = position_of(index, run.bits, run.chunks)
         mark = marks[index // (run.bits * run.chunks)]
@@ -62,9 +75,11 @@ def check_control(run, words, trace):
             continue
         ends.append(when)
         granted += [when + stage.latency] * mark["last"]
+        updated += [when + stage.latency] * (mark["last"] and position["last_chunk"])
         gradient = when + stage.gradient_latency
         assert trace.at("read_chunk", gradient - stage.read_latency) == position["chunk"]
         assert trace.at("decaying", gradient) == mark["last"]
+        assert trace.at("from_zero", gradient) == (mark["first"] and from_zero)
         assert not trace.at("keep", gradient)
         assert not trace.at("replace", gradient + 1)
         assert trace.at("write_chunk", when + stage.latency) == position["chunk"]
@@ -73,14 +88,17 @@ def check_control(run, words, trace):
     assert trace.when("planes_valid") == [when + 1 for when in words]
     assert trace.when("write") == [end + stage.latency for end in ends]
     assert trace.when("granted") == granted
+    assert trace.when("updated") == updated
     # A chunk is read again only behind its write.
     for before, after in zip(ends, ends[run.chunks :], strict=False):
         assert after + stage.gradient_latency - stage.read_latency > before + stage.latency
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(bits=[1, 2, 4, 7], chunks=[1, 2, 4, 9], stalls=streams.STALLS)
-async def follows_the_words(dut, bits, chunks, stalls):
+@cocotb.parametrize(
+    bits=[1, 2, 4, 7], chunks=[1, 2, 4, 9], stalls=streams.STALLS, from_zero=[False, True]
+)
+async def follows_the_words(dut, bits, chunks, stalls, from_zero):
     params = params_in_simulator(EngineParams)
     rng = generator()
     bits, chunks = min(bits, params.max_bits), min(chunks, params.chunks)
@@ -88,9 +106,9 @@ async def follows_the_words(dut, bits, chunks, stalls):
     batch = params.banks * int(rng.integers(1, 4))
     run = Run(params, rng, samples, chunks, bits, False, batch, epochs=2)
     await streams.start(dut)
-    words, deltas, trace = await go_through(dut, run, stalls)
+    words, deltas, trace = await go_through(dut, run, stalls, from_zero)
     size = run.bits * run.chunks
-    check_control(run, words, trace)
+    check_control(run, words, trace, from_zero)
     assert deltas == words[size - 1 :: size]
     finish = words[-1] + BackwardStage(params).latency
     assert trace.when("finished") == list(range(finish + 1, finish + 4))
@@ -126,6 +144,7 @@ async def loads_the_host_s_weights(dut, stalls):
     groups = -(-params.lanes // GROUP_LANES)
     await streams.start(dut)
     for _ in range(2):
+        put(dut, settings=run.settings | {"from_zero": 1})
         trace = watch(dut, *STATE)
         monitor = streams.Monitor(dut, "load")
         await load(dut, params, weights, stall=stalls.value[0])
@@ -138,11 +157,13 @@ async def loads_the_host_s_weights(dut, stalls):
             gradient = when - UpdateLane.latency
             assert trace.at("read_chunk", gradient - stage.read_latency) == beat["chunk"]
             assert trace.at("keep", gradient)
+            assert not trace.at("from_zero", gradient)
             assert not trace.at("decaying", gradient)
             assert trace.at("replace", when - 1)
             assert trace.at("write_chunk", when) == beat["chunk"]
             assert trace.at("write_both", when)
         assert not trace.when("granted")
+        assert not trace.when("updated")
         assert not trace.when("planes_valid")
         if stalls.none:
             spacing = stage.read_latency + UpdateLane.latency + 1

@@ -42,9 +42,7 @@ def random_row(rng, engines, density):
         row[f"engine_events_{engine}"] = {
             event: int(rng.random() < density) for event in OF_ENGINES.values()
         }
-    row["network_events"] = {
-        event: int(rng.random() < density) for event in NETWORK_EVENTS.members
-    }
+    row["network_events"] = {event: int(rng.random() < density) for event in NETWORK_EVENTS.members}
     row["outstanding"] = int(rng.integers(0, WorkerParams().slots, endpoint=True))
     return row
 

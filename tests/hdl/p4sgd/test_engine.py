@@ -18,6 +18,8 @@ from tests.hdl.p4sgd.bench import (
     generator,
     load,
     peek,
+    pulse,
+    put,
     start_run,
     watch,
     wild,
@@ -27,6 +29,7 @@ SIZES = {
     "plain": EngineParams(lanes=32, chunks=16, fifo_words=64),
     "odd": EngineParams(banks=3, lanes=5, chunks=5, fifo_words=41, max_bits=7),
     "one": EngineParams(banks=1, lanes=1, chunks=1, fifo_words=8, max_bits=1),
+    "parallel": EngineParams(banks=4, lanes=20, chunks=8, fifo_words=64, data_parallel=True),
     "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
 }
 
@@ -34,6 +37,10 @@ SIZES = {
 @pytest.mark.parametrize("size", SIZES)
 def test_engine(size):
     simulate(Engine(SIZES[size]), __name__, test_filter="matches_golden")
+
+
+def test_engine_exchanges():
+    simulate(Engine(SIZES["parallel"]), __name__, test_filter="exchanges_")
 
 
 def test_engine_marks():
@@ -95,6 +102,67 @@ async def matches_golden(dut, bits, signed, stalls, extreme):
     l2_shift = 5 * params.l2
     run = Run(params, rng, samples, chunks, bits, signed, batch, epochs=2, l2_shift=l2_shift)
     await train(dut, run, stalls, extreme)
+
+
+async def share(dut, run, stalls, from_zero):
+    """A run that gives its model away after each mini-batch, and goes on with another one."""
+    source, sink = stalls
+    params, rng = run.params, run.rng
+    await streams.start(dut)
+    put(dut, exchanging=0, refill=0)
+    reference = Reference(run, rng.integers(LOW, -LOW, (run.chunks, params.lanes)))
+    await load(dut, params, reference.architectural.reshape(run.chunks, -1))
+    trace = watch(dut, "updated")
+    put(dut, settings=run.settings | {"data_parallel": 1, "from_zero": from_zero})
+    await pulse(dut, "start")
+    words = streams.Source(dut, "words", stall=source)
+    for word in run.words:
+        words.append(word)
+    deltas = streams.Source(dut, "deltas", stall=source)
+    partials = streams.Sink(dut, "partials", stall=sink)
+    size = run.bits * run.chunks
+    for j, mark in enumerate(run.marks):
+        await partials.wait_for(j + 1)
+        assert partials.beats[j] == reference.sums(j).tolist(), f"micro-batch {j}"
+        if mark["first"] and from_zero:
+            reference.updated = np.zeros_like(reference.updated)
+        delta = random_deltas(rng, params.banks, extreme=rng.random() < 0.5)
+        reference.learn(j, delta, mark["last"])
+        deltas.append({"delta": delta, **{name: mark[name] for name in ("first", "last", "final")}})
+        if not mark["last"]:
+            continue
+        while not dut.updated.value:
+            await RisingEdge(dut.clk)
+        await clock(dut, int(rng.integers(1, 9)))
+        put(dut, exchanging=1)
+        given = await peek(dut, params, run.chunks, stall=sink)
+        assert (given.reshape(-1) == reference.architectural).all()
+        new = rng.integers(LOW, -LOW, given.shape)
+        await load(dut, params, new, stall=source)
+        await clock(dut, 20)
+        assert len(words.cycles) == (j + 1) * size
+        reference.updated = new.reshape(-1)
+        reference.architectural = reference.updated.copy()
+        put(dut, exchanging=0, refill=1)
+        await clock(dut)
+        put(dut, refill=0)
+    await clock(dut, 3)
+    assert dut.finished.value
+    assert len(trace.when("updated")) == sum(mark["last"] for mark in run.marks)
+    assert len(partials.beats) == len(run.marks)
+    assert (await peek(dut, params, run.chunks) == new).all()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(bits=[1, 4, 8], stalls=streams.STALLS, from_zero=[False, True])
+async def exchanges_models(dut, bits, stalls, from_zero):
+    params = params_in_simulator(EngineParams)
+    rng = generator()
+    chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits), endpoint=True))
+    samples = int(rng.integers(1, 6 * params.banks))
+    batch = params.banks * int(rng.integers(1, 4))
+    run = Run(params, rng, samples, chunks, bits, True, batch, epochs=2)
+    await share(dut, run, stalls, from_zero)
 
 
 class Cycles:

@@ -264,3 +264,84 @@ async def no_probe_during_a_run(dut):
     await partials.wait_for(2)
     assert probe.cycles == [words[-1] + 1]
     assert len(around.trace.when("valid")) == run.bits + 1
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def probes_are_as_many_as_the_queue_holds(dut):
+    """A probe a cycle, until nobody takes the sums."""
+    params = params_in_simulator(EngineParams)
+    await streams.start(dut)
+    put(dut, settings={"bits": 4, "chunks": 2}, exchanging=0, refill=0)
+    around = Surroundings(dut, params)
+    dut.partials_ready.value = 0
+    probe = streams.Source(dut, "probe")
+    total = 3 * PARTIALS_DEPTH
+    for k in range(total):
+        probe.append({"chunk": k % params.chunks, "group": 0, "step": 0})
+    await clock(dut, 60)
+    assert probe.cycles == list(range(probe.cycles[0], probe.cycles[0] + PARTIALS_DEPTH))
+    assert dut.no_queue.value
+    partials, _ = await streams.receive(dut, "partials", total, streams.often)
+    delay = ModelMemory.latency + params.bank_latency
+    assert list(map(around.cycle_of, partials)) == [when + delay for when in probe.cycles]
+    assert [around.trace.at("chunk", when) for when in probe.cycles] == [
+        k % params.chunks for k in range(total)
+    ]
+
+
+async def exchange(dut, around, probe, partials):
+    """Read back a few weights, a probe a cycle; then the next mini-batch may start."""
+    params, rng = around.params, generator()
+    before, asked, count = len(partials.beats), len(probe.cycles), 10
+    put(dut, exchanging=1)
+    beats = [{"chunk": int(c), "group": 0, "step": 0} for c in rng.integers(params.chunks, size=10)]
+    await probe.send_all(beats)
+    await partials.wait_for(before + count)
+    cycles = probe.cycles[asked:]
+    assert cycles == list(range(cycles[0], cycles[0] + count))
+    for when, beat in zip(cycles, beats, strict=True):
+        later = when + ModelMemory.latency
+        assert around.trace.at("chunk", when) == beat["chunk"]
+        assert around.trace.at("tag", later) == PROBE_TAG
+        assert around.trace.at("planes", later) == [
+            lane_of(beat, bank, params) for bank in range(params.banks)
+        ]
+        assert around.cycle_of(partials.beats[before]) == later + params.bank_latency
+        before += 1
+    await clock(dut, 5)
+    put(dut, exchanging=0, refill=1)
+    await clock(dut)
+    put(dut, refill=0)
+    return streams.cycle()
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(chunks=[1, 3, 5], batch=[1, 3])
+async def exchanges_between_mini_batches(dut, chunks, batch):
+    """Without grants a mini-batch waits for ``refill``, which is good for all of its chunks."""
+    params = params_in_simulator(EngineParams)
+    bits = 3
+    mini_batch = batch * params.banks
+    run = Run(params, generator(), 3 * mini_batch, chunks, bits, True, mini_batch)
+    size = batch * chunks * bits
+    await streams.start(dut)
+    put(dut, exchanging=0, refill=0)
+    around = Surroundings(dut, params)
+    streams.Sink(dut, "stored")
+    partials = streams.Sink(dut, "partials")
+    await start_run(dut, run)
+    feed, probe = streams.Source(dut, "words"), streams.Source(dut, "probe")
+    for word in run.words:
+        feed.append(word)
+    for ended in (1, 2, 3):
+        while len(feed.cycles) < ended * size:
+            await clock(dut)
+        await clock(dut, 20)
+        assert len(feed.cycles) == ended * size
+        assert bool(dut.active.value) == (ended < 3)
+        refilled = await exchange(dut, around, probe, partials)
+        assert len(feed.cycles) == ended * size
+        await clock(dut, size)
+        first = ended * size
+        words = list(range(refilled + 1, refilled + 1 + size)) if ended < 3 else []
+        assert feed.cycles[first : first + size] == words

@@ -11,7 +11,7 @@ ENGINE = {
     "chunks": (1, 65536),
     "fifo_words": (8, 65536),
 }
-WORKER = {"engines": (1, 8), "address_bits": (16, 40)}
+WORKER = {"engines": (1, 8), "address_bits": (16, 40), "slots": (2, 4096)}
 
 
 @pytest.mark.parametrize("name", ENGINE)
@@ -30,9 +30,18 @@ def test_fraction_leaves_two_bits_of_a_weight():
         EngineParams(weight_bits=16, fraction_bits=15)
 
 
-def test_l2_is_a_choice():
-    with pytest.raises(ValueError, match="l2 must be true or false: 1"):
-        EngineParams(l2=1)
+@pytest.mark.parametrize("name", ["l2", "data_parallel"])
+def test_l2_and_data_parallel_are_choices(name):
+    for value in (False, True):
+        assert getattr(EngineParams(**{name: value}), name) is value
+    for value in (1, None, "yes"):
+        with pytest.raises(ValueError, match=f"{name} must be true or false: {value!r}"):
+            EngineParams(**{name: value})
+
+
+def test_data_parallel_excludes_l2():
+    with pytest.raises(ValueError, match="l2 and data_parallel exclude each other"):
+        EngineParams(l2=True, data_parallel=True)
 
 
 @pytest.mark.parametrize("name", WORKER)
@@ -79,9 +88,9 @@ def test_prefetch_is_a_power_of_two(beats):
 def test_suffix_tells_sizes_apart():
     """Modules are named by it: two sizes of one name would be one module."""
     others = {"banks": 4, "lanes": 32, "max_bits": 4, "weight_bits": 30, "fraction_bits": 20}
-    others |= {"chunks": 9, "fifo_words": 99, "l2": True}
+    others |= {"chunks": 9, "fifo_words": 99, "l2": True, "data_parallel": True}
     engines = [EngineParams(), *(EngineParams(**{name: v}) for name, v in others.items())]
     assert len({engine.suffix for engine in engines}) == len(engines)
-    more = {"engines": 2, "address_bits": 33, "prefetch_beats": 64}
+    more = {"engines": 2, "address_bits": 33, "prefetch_beats": 64, "slots": 128}
     workers = [WorkerParams(), *(WorkerParams(**{name: v}) for name, v in more.items())]
     assert len({worker.suffix for worker in workers}) == len(workers)

@@ -11,6 +11,7 @@ from tests.hdl.p4sgd.bench import generator, play, wild
 SIZES = [
     EngineParams(),
     EngineParams(l2=True),
+    EngineParams(data_parallel=True),
     EngineParams(banks=1, weight_bits=20, fraction_bits=12, max_bits=3, l2=True),
 ]
 
@@ -34,6 +35,7 @@ def cases(rng, params, decaying):
             "gradient": gradient,
             "keep": keep,
             "decaying": decaying and not keep and rng.random() < 0.5,
+            "from_zero": not keep and rng.random() < 0.3,
             "replace": keep and rng.random() < 0.5,
             "host_weight": wild(rng, bits, ())[()],
         }
@@ -46,7 +48,8 @@ def expected(case, params, l2_shift):
     if case["keep"]:
         return case["weight"], False
     decay = round_shift(case["weight"], l2_shift) if case["decaying"] and l2_shift else 0
-    result, saturated = saturate(case["weight"] - case["gradient"] - decay, params.weight_bits)
+    weight = 0 if case["from_zero"] and params.data_parallel else case["weight"]
+    result, saturated = saturate(weight - case["gradient"] - decay, params.weight_bits)
     return int(result), bool(saturated)
 
 
@@ -58,7 +61,7 @@ async def steps_and_saturates(dut, l2_shift):
     everything = list(cases(rng, params, params.l2))
     # Each input in its own cycle; the gradient of case i stands in cycle lead + i.
     lead = params.update_lead
-    offsets = dict.fromkeys(("gradient", "keep", "decaying"), lead) | {"weight": 0}
+    offsets = dict.fromkeys(("gradient", "keep", "decaying", "from_zero"), lead) | {"weight": 0}
     offsets |= {"replace": lead + 1, "host_weight": lead + 1}
     rows = [{} for _ in range(len(everything) + lead + UpdateLane.latency)]
     for i, case in enumerate(everything):

@@ -1,0 +1,147 @@
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.transport.delivery import QUEUE_DEPTH, Delivery
+from hdl.p4sgd.transport.params import TransportParams
+from sim.streams import STALLS, Sink, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import generator, put, wild
+
+SIZES = [TransportParams(slots=5), TransportParams(slots=16, lanes=3)]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_delivery(params):
+    simulate(Delivery(params), __name__)
+
+
+class Bench:
+    """A table that lets full activations come in any order; they are due in order."""
+
+    def __init__(self, dut, stall=never):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(TransportParams)
+        self.rng = generator()
+        self.stall = stall
+        self.here = {}  # micro-batch: activations that have come
+        self.next = 0  # micro-batch that is due
+        self.due = deque()  # what was delivered, and when
+        self.room = QUEUE_DEPTH
+
+    async def start(self):
+        put(self.dut, keep=0, arrived=0, allowed=0)
+        await start(self.dut)
+        self.sink = Sink(self.dut, "full", stall=self.stall, callback=self.check)
+        return self
+
+    def check(self, beat):
+        """Each full activation once, in order."""
+        expected, when = self.due.popleft()
+        assert beat == expected
+        assert cycle() >= when + Delivery.latency
+
+    async def step(self, keep=None, allowed=True):
+        """A cycle, in which the full activation of micro-batch ``keep`` may come."""
+        dut, slots = self.dut, self.params.slots
+        arrived = self.next in self.here
+        slot = random.randrange(slots) if keep is None else keep % slots
+        activations = wild(self.rng, 32, self.params.lanes).tolist()
+        put(dut, keep=keep is not None, keep_slot=slot, activations=activations)
+        put(dut, arrived=arrived, allowed=allowed, deliver_slot=self.next % slots)
+        await self.edge
+        delivered = bool(dut.delivered.value)
+        assert delivered == (arrived and allowed and self.room > 0)
+        # A beat that leaves in this cycle makes room in the next.
+        self.room += bool(dut.full_valid.value and dut.full_ready.value)
+        if delivered:
+            self.due.append((self.here.pop(self.next), cycle()))
+            self.next += 1
+            self.room -= 1
+        if keep is not None:
+            self.here[keep] = activations
+        return delivered
+
+    def missing(self):
+        """Micro-batches that may come: a slot is free when the one before in it was delivered."""
+        window = range(self.next, self.next + self.params.slots)
+        return [j for j in window if j not in self.here]
+
+    async def drain(self):
+        while self.here or self.due:
+            await self.step()
+        for _ in range(5):
+            await self.step()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, allow=[0.5, 1])
+async def restores_the_order(dut, stalls, allow):
+    """Whatever comes first: every one once, in the order of micro-batches."""
+    pause, stall = stalls
+    bench = await Bench(dut, stall).start()
+    while bench.next < 400:
+        missing = bench.missing()
+        keep = random.choice(missing) if missing and not pause() else None
+        await bench.step(keep, random.random() < allow)
+    while bench.here and bench.next not in bench.here:
+        await bench.step(bench.next)
+    while bench.here:
+        await bench.step(bench.next if bench.next not in bench.here else None)
+    await bench.drain()
+    assert len(bench.sink.beats) == bench.next
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def hands_on_one_a_cycle(dut):
+    """In the stated number of cycles, alone and back to back."""
+    bench = await Bench(dut).start()
+    for count in (1, 300):
+        first, moved, when = bench.next, len(bench.sink.beats), []
+        for j in range(first, first + count):
+            await bench.step(j)
+            when.append(cycle() + 1)  # delivered in the cycle behind
+        await bench.drain()
+        taken = bench.sink.cycles[moved:]
+        assert taken == [cycle + Delivery.latency for cycle in when]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_no_more_than_it_has_room_for(dut):
+    """Nobody takes: so many leave their slots; one that leaves makes room for one."""
+    bench = await Bench(dut, lambda: not taking).start()
+    taking, total = False, 3 * QUEUE_DEPTH
+    for j in range(total):
+        await bench.step(j if j in bench.missing() else None)
+    for _ in range(2):
+        for _ in range(20):
+            await bench.step()
+        assert bench.next == len(bench.sink.beats) + QUEUE_DEPTH
+        taking = True
+        await bench.step()
+        taking = False
+        await bench.step()
+    assert bench.sink.beats
+    taking = True
+    await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def waits_until_it_is_allowed(dut):
+    """What was delivered before goes on; what was not stays in its slot."""
+    bench = await Bench(dut).start()
+    slots = bench.params.slots
+    for j in range(3):
+        await bench.step(j)
+    for j in range(3, slots):
+        await bench.step(j, allowed=False)
+    for _ in range(30):
+        await bench.step(allowed=False)
+    assert len(bench.sink.beats) == bench.next == 2
+    await bench.step()
+    assert bench.next == 3
+    await bench.drain()
+    assert len(bench.sink.beats) == slots

@@ -1,0 +1,55 @@
+import pytest
+
+from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
+from sim.golden import allreduce as golden
+
+
+@pytest.mark.parametrize("slots", [2, 3, 255, 256, 257, 4096])
+def test_slots(slots):
+    params = TransportParams(slots=slots)
+    assert 1 << params.slot_bits - 1 < slots <= 1 << params.slot_bits
+    assert 1 << params.count_bits - 1 <= slots < 1 << params.count_bits
+    assert params.arrival.members["slot"] == params.overdue.members["slot"] == params.slot_bits
+
+
+@pytest.mark.parametrize("slots", [-1, 0, 1, 4097])
+def test_too_few_or_many_slots(slots):
+    with pytest.raises(ValueError, match=f"slots must be from 2 to 4096: {slots}"):
+        TransportParams(slots=slots)
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 8])
+def test_lanes(lanes):
+    params = TransportParams(lanes=lanes)
+    assert params.activations.size == params.arrival["activations"].shape.size == 32 * lanes
+
+
+@pytest.mark.parametrize("lanes", [-1, 0, 9])
+def test_too_few_or_many_lanes(lanes):
+    with pytest.raises(ValueError, match=f"lanes must be from 1 to 8, what a frame holds: {lanes}"):
+        TransportParams(lanes=lanes)
+
+
+def test_suffix_tells_sizes_apart():
+    sizes = [TransportParams(slots=s, lanes=k) for s in (2, 8, 12, 82, 256) for k in (1, 2, 8)]
+    assert len({params.suffix for params in sizes}) == len(sizes)
+
+
+def test_phases_are_the_rule_s():
+    phases = {phase.name: phase.value for phase in golden.Phase}
+    assert {phase.name: phase.value for phase in Phase} == phases
+
+
+def test_verdicts_are_the_rule_s_in_its_order():
+    order = [verdict.name for verdict in golden.Verdict]
+    ours = [verdict.name for verdict in sorted(Verdict, key=lambda v: v.value)]
+    assert ours[0] == "NONE"
+    assert ours[1:] == [name for name in order if name in ours]
+    assert ours[1:] == order[order.index("FULL") :]
+
+
+@pytest.mark.parametrize("banks", [1, 2, 8])
+def test_a_worker_s_transport_fills_the_frame(banks):
+    engine = EngineParams(banks=banks, lanes=256 // banks)
+    assert WorkerParams(engine=engine, slots=99).transport == TransportParams(slots=99, lanes=8)

@@ -1,0 +1,256 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
+from hdl.p4sgd.transport.slot_table import QUESTIONS, SlotTable
+from sim.golden import allreduce as golden
+from sim.payloads import unpack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import put
+
+DROPPED = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]
+MANY = ["one", "two", "odd", "all"]  # slots in use
+QUIET = {"clear": 0, "start": 0, "delivered": 0, "valid": 0}
+
+
+@pytest.mark.parametrize("slots", [2, 5, 16])
+def test_slot_table(slots):
+    simulate(SlotTable(TransportParams(slots=slots)), __name__)
+
+
+class Golden:
+    """The slots of one worker by the rule, and how far its micro-batches have come."""
+
+    def __init__(self, count):
+        self.slots = [golden.WorkerSlot.at_start()] * count
+        self.count = count
+        self.clearing = 0  # cycles that are left
+        self.open = False
+        self.restart()
+
+    def restart(self):
+        self.slots = [golden.WorkerSlot.at_start()] * self.count
+        self.started = self.seen = self.delivered = 0
+        self.full = set()  # micro-batches whose full activation has come
+
+    @property
+    def next_slot(self):
+        return self.started % self.count
+
+    @property
+    def may_start(self):
+        """The next slot is free, and what came of its last use was delivered."""
+        free = self.slots[self.next_slot].phase is golden.Phase.FREE
+        return self.open and free and self.started - self.delivered < self.count
+
+    @property
+    def arrived(self):
+        return self.delivered in self.full
+
+    @property
+    def idle(self):
+        free = all(slot.phase is golden.Phase.FREE for slot in self.slots)
+        return free and self.started == self.delivered
+
+    def judge(self, arrival):
+        """The slot after the packet, and the verdict."""
+        if arrival["verdict"] is not Verdict.NONE:
+            return None, arrival["verdict"].name
+        is_agg = bool(arrival["is_agg"])
+        packet = golden.Packet(is_agg, 0, arrival["use"], acked=not is_agg)
+        slot, verdict = golden.worker_rule(self.slots[arrival["slot"]], packet)
+        return slot, verdict.name
+
+    def outputs(self, inputs):
+        """What the table must show in this cycle."""
+        verdict = self.judge(inputs["arrival"])[1] if inputs["valid"] else "NONE"
+        shown = {
+            "open": self.open,
+            "clearing": self.clearing > 0,
+            "may_start": self.may_start,
+            "verdict": Verdict[verdict].value,
+        }
+        if self.clearing:
+            return shown
+        return shown | {
+            "idle": self.idle,
+            "next_slot": self.next_slot,
+            "next_use": (self.slots[self.next_slot].use + 1) % golden.USES,
+            "arrived": self.arrived,
+            "deliver_slot": self.delivered % self.count,
+            "seen": self.seen in self.full,
+            "outstanding": self.started - self.delivered,
+        }
+
+    def step(self, inputs, slots):
+        """A clock edge."""
+        was_seen = self.seen in self.full
+        if inputs["valid"] and not self.clearing:
+            arrival = inputs["arrival"]
+            state, verdict = self.judge(arrival)
+            if state is not None:
+                self.slots[arrival["slot"]] = state
+            if verdict == "FULL":
+                behind = (self.started - 1 - arrival["slot"]) % self.count
+                self.full.add(self.started - 1 - behind)
+        self.seen += was_seen
+        if inputs["delivered"]:
+            self.full.discard(self.delivered)
+            self.delivered += 1
+        if inputs["start"]:
+            slot = self.next_slot
+            self.slots[slot] = golden.worker_starts(self.slots[slot])
+            self.started += 1
+        if self.clearing:
+            self.clearing -= 1
+            self.open = self.clearing == 0
+        if inputs["clear"]:
+            self.restart()
+            self.clearing, self.open = slots, False
+
+
+class Bench:
+    """The table and its golden, a cycle at a time."""
+
+    def __init__(self, dut, count):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(TransportParams)
+        self.golden = Golden(count)
+        self.verdicts = dict.fromkeys(Verdict, 0)
+
+    async def start(self):
+        put(self.dut, slot_count=self.golden.count, **QUIET)
+        await start(self.dut)
+        await self.step()
+        assert not self.dut.open.value
+
+    async def step(self, **inputs):
+        dut, slots = self.dut, self.params.slots
+        inputs = QUIET | {"arrival": {"verdict": Verdict.NONE}} | inputs
+        asked = [random.randrange(self.golden.count) for _ in range(QUESTIONS)]
+        put(dut, **inputs, **{f"questions_{k}": slot for k, slot in enumerate(asked)})
+        await self.edge
+        expected = self.golden.outputs(inputs)
+        shown = {name: int(getattr(dut, name).value) for name in expected}
+        assert shown == expected
+        self.verdicts[Verdict(expected["verdict"])] += 1
+        if self.golden.open:
+            for k, slot in enumerate(asked):
+                answer = unpack(self.params.answer, int(getattr(dut, f"answers_{k}").value))
+                state = self.golden.slots[slot]
+                assert answer == {"phase": Phase(state.phase.value), "use": state.use}
+        self.golden.step(inputs, slots)
+
+    async def clear(self):
+        await self.step(clear=1)
+        for _ in range(self.params.slots):
+            await self.step(valid=1, arrival={"verdict": Verdict.WRONG_JOB})
+        assert self.golden.open
+        await self.step()
+
+    def some_arrival(self, luck, choose=random.choice):
+        """Mostly what a slot waits for; else any slot, kind and use, or dropped already."""
+        state = self.golden
+        oldest_first = [(state.next_slot + k) % state.count for k in range(state.count)]
+        waiting = [k for k in oldest_first if state.slots[k].phase is not golden.Phase.FREE]
+        if waiting and random.random() < luck:
+            slot = choose(waiting)
+            state = self.golden.slots[slot]
+            is_agg = state.phase is golden.Phase.PARTIAL
+            return {"verdict": Verdict.NONE, "slot": slot, "is_agg": is_agg, "use": state.use}
+        slot = random.randrange(self.golden.count)
+        use = self.golden.slots[slot].use
+        near = random.choice([use, use, use + 1, use - 1, use + 2, use - 2, use + 128])
+        return {
+            "verdict": random.choice([Verdict.NONE] * 5 + [random.choice(DROPPED)]),
+            "slot": slot,
+            "is_agg": random.getrandbits(1),
+            "use": random.choice([near % 256, near % 256, random.getrandbits(8)]),
+            "activations": [random.getrandbits(31)] * self.params.lanes,
+        }
+
+    async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7):
+        """All at once: a start, an arrival, a delivery."""
+        await self.step(
+            start=self.golden.may_start and random.random() < starts,
+            valid=random.random() < comes,
+            arrival=self.some_arrival(luck),
+            delivered=self.golden.arrived and random.random() < takes,
+        )
+
+
+def slots_in_use(many):
+    slots = params_in_simulator(TransportParams).slots
+    return {"one": 1, "two": 2, "odd": slots - 1 + slots % 2, "all": slots}[many]
+
+
+async def begin(dut, many):
+    bench = Bench(dut, slots_in_use(many))
+    await bench.start()
+    await bench.clear()
+    return bench
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def follows_the_rule(dut, many):
+    """Until every slot has gone through all uses once and some more; then all come home."""
+    bench = await begin(dut, many)
+    while bench.golden.started < (golden.USES + 5) * bench.golden.count:
+        await bench.random_step()
+    wanted = [Verdict.FULL, Verdict.FREED, Verdict.REPEATED, Verdict.STALE]
+    assert all(bench.verdicts[verdict] > 3 for verdict in wanted), bench.verdicts
+    assert sum(bench.verdicts[verdict] for verdict in DROPPED) > 3, bench.verdicts
+    while not bench.golden.idle:
+        await bench.random_step(starts=0)
+    await bench.step()
+    assert dut.idle.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY, takes=[0.1, 1], starts=[0.1, 1], luck=[0.3, 1])
+async def whatever_is_slow(dut, many, takes, starts, luck):
+    """Held back by deliveries, by starts, or by what comes in."""
+    bench = await begin(dut, many)
+    for _ in range(400):
+        await bench.random_step(takes=takes, starts=starts, luck=luck)
+    assert bench.golden.delivered > 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def begins_anew(dut, many):
+    """A job in the middle of another; and again before that has begun."""
+    bench = await begin(dut, many)
+    for again in (False, True) * 6:
+        for _ in range(random.randrange(1, 60)):
+            await bench.random_step()
+        if again:
+            await bench.step(clear=1)
+            for _ in range(random.randrange(bench.params.slots)):
+                await bench.step()
+        await bench.clear()
+        assert bench.golden.idle
+    for _ in range(100):
+        await bench.random_step()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def all_at_once_every_cycle(dut):
+    """A packet a cycle is a micro-batch every second one, started and delivered at once."""
+    bench = await begin(dut, "all")
+    cycles = 400
+    for _ in range(cycles):
+        state = bench.golden
+        await bench.step(
+            start=state.may_start,
+            valid=1,
+            arrival=bench.some_arrival(1, choose=lambda waiting: waiting[0]),
+            delivered=state.arrived,
+        )
+    lost = {2: cycles // 6}.get(bench.golden.count, 2)  # two slots: a cycle in three without one
+    assert bench.golden.delivered >= cycles // 2 - lost

@@ -1,0 +1,362 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+
+from hdl.p4sgd.transport.params import Phase, TransportParams
+from hdl.p4sgd.transport.timers import Timers
+from sim.payloads import pack, unpack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import put
+
+LOOKS = 3  # cycles from a look at a slot to its overdue packet
+SPARE = LOOKS + 1
+
+
+@pytest.mark.parametrize("slots", [2, 7, 16])
+def test_timers(slots):
+    simulate(Timers(TransportParams(slots=slots)), __name__)
+
+
+class Bench:
+    """Timers with the table that they ask, a cycle at a time."""
+
+    def __init__(self, dut, count, timeout, retries=0):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(TransportParams)
+        self.count, self.timeout, self.retries = count, timeout, retries
+        self.phases = [Phase.FREE] * self.params.slots
+        self.sent = {}  # slot: the cycle and how often again
+        self.now = 0
+        self.overdue = None  # in this cycle
+        self.shown = []  # when an overdue packet appeared, and which
+
+    async def start(self):
+        settings = {
+            "slot_count": self.count,
+            "timeout": self.timeout,
+            "retries": self.retries,
+        }
+        put(self.dut, settings=settings, open=0, sent=0, clear=0)
+        self.dut.overdue_ready.value = 0
+        for k in range(2):
+            put(self.dut, **{f"answers_{k}": 0})
+        await start(self.dut)
+        await self.edge
+        self.dut.open.value = 1
+        return self
+
+    async def begin_cycle(self):
+        """Until the registers of a new cycle show: ``overdue`` and ``gave_up``."""
+        dut = self.dut
+        await Timer(1, "ns")
+        bits = int(dut.overdue_payload.value)
+        before = self.overdue
+        self.overdue = unpack(self.params.overdue, bits) if dut.overdue_valid.value else None
+        if self.overdue is not None and before is None:
+            self.shown.append((self.now, self.overdue))
+
+    async def end_cycle(self, send=None, retries=0, take=False, clear=False):
+        """Drive the inputs of this cycle, answer what is asked, and go over the edge."""
+        dut = self.dut
+        put(dut, sent=send is not None, clear=clear)
+        dut.overdue_ready.value = take
+        if send is not None:
+            put(dut, sent_slot=send, sent_retries=retries)
+            self.sent[send] = self.now, retries
+        for k in range(2):
+            slot = int(getattr(dut, f"questions_{k}").value)
+            answer = {"phase": self.phases[slot], "use": random.getrandbits(8)}
+            getattr(dut, f"answers_{k}").value = pack(self.params.answer, answer)
+        await self.edge
+        if send is not None and self.phases[send] is Phase.FREE:
+            self.phases[send] = Phase.PARTIAL
+        if take:
+            self.overdue = None
+        self.now += 1
+
+    async def step(self, **inputs):
+        await self.begin_cycle()
+        await self.end_cycle(**inputs)
+
+    async def again(self):
+        """Send what is overdue, as a transmitter does that has nothing else to do."""
+        slot, retries = self.overdue["slot"], self.overdue["retries"]
+        await self.end_cycle(send=slot, retries=retries + 1, take=True)
+
+    async def wait_for_overdue(self, cycles):
+        for _ in range(cycles):
+            await self.begin_cycle()
+            if self.overdue is not None or self.dut.gave_up.value:
+                return
+            await self.end_cycle()
+        raise AssertionError("nothing overdue")
+
+
+def slots_in_use(many):
+    slots = params_in_simulator(TransportParams).slots
+    return {"one": 1, "two": 2, "all": slots}[many]
+
+
+MANY = ["one", "two", "all"]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY, timeout=[1, 2, 30])
+async def is_overdue_in_time(dut, many, timeout):
+    """After the timeout, within one look at each slot; again and again, counted."""
+    bench = await Bench(dut, slots_in_use(many), timeout).start()
+    for slot in range(bench.count):
+        for _ in range(random.randrange(2 * bench.count)):
+            await bench.step()
+        await bench.step(send=slot)
+        for retries in range(4):
+            sent, _ = bench.sent[slot]
+            await bench.wait_for_overdue(timeout + bench.count + SPARE)
+            assert bench.overdue == {"slot": slot, "retries": retries}
+            assert timeout < bench.now - sent <= timeout + bench.count + LOOKS
+            await bench.again()
+        bench.phases[slot] = Phase.FREE
+        for _ in range(timeout + 2 * bench.count + SPARE):
+            await bench.step()
+            assert bench.overdue is None
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def is_late_by_looks_only(dut, many):
+    """At best in the cycle behind the timeout, at worst one look at each slot later."""
+    timeout = 30
+    bench = await Bench(dut, slots_in_use(many), timeout).start()
+    gaps = set()
+    for _ in range(6 * bench.count):
+        await bench.step(send=0)
+        await bench.wait_for_overdue(timeout + bench.count + SPARE)
+        gaps.add(bench.now - bench.sent[0][0])
+        bench.phases[0] = Phase.FREE
+        await bench.end_cycle(take=True)
+        for _ in range(random.randrange(1, 9)):
+            await bench.step()
+    assert gaps <= set(range(timeout + 1, timeout + bench.count + 1))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def forgets_what_is_freed_in_time(dut, many):
+    """A slot that is freed while its timer is read is not overdue any more."""
+    timeout = 15
+    bench = await Bench(dut, slots_in_use(many), timeout).start()
+    for age in range(timeout - SPARE, timeout + bench.count + SPARE):
+        bench.shown.clear()
+        await bench.step(send=0)
+        for _ in range(age):
+            await bench.step()
+        bench.phases[0] = Phase.FREE
+        freed = bench.now
+        for _ in range(bench.count + 2 * SPARE):
+            await bench.begin_cycle()
+            await bench.end_cycle(take=bench.overdue is not None)
+        assert all(when <= freed for when, _ in bench.shown)
+        for _ in range(random.randrange(9)):
+            await bench.step()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def never_looks_at_free_slots(dut, many):
+    """Old timers lie in the memory: neither free slots nor just started ones are overdue."""
+    timeout = 40
+    bench = await Bench(dut, slots_in_use(many), timeout).start()
+    for slot in range(bench.count):
+        await bench.step(send=slot, retries=9)
+        bench.phases[slot] = Phase.FREE
+    for _ in range(3 * timeout):
+        await bench.step()
+    for _ in range(8 * bench.count):
+        slot = random.randrange(bench.count)
+        await bench.step(send=slot)
+        for _ in range(random.randrange(1, timeout - SPARE)):
+            await bench.step()
+            assert bench.overdue is None
+        bench.phases[slot] = Phase.FREE
+        for _ in range(random.choice([1, 2, timeout + bench.count])):
+            await bench.step()
+    assert not bench.shown
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(many=MANY, busy=[0, 0.5, 0.9])
+async def keeps_all_timers(dut, many, busy):
+    """Slots come and go at random: none overdue early, none forgotten, retries as they were."""
+    timeout = 20 + random.randrange(40)
+    bench = await Bench(dut, slots_in_use(many), timeout).start()
+    patience = {}  # of each waiting slot: the cycles in which it should have been looked at
+    events = 0
+    for _ in range(4000):
+        held = bench.overdue is not None
+        await bench.begin_cycle()
+        if bench.overdue is not None and not held:
+            check_overdue(bench, timeout)
+            patience.pop(bench.overdue["slot"], None)
+            events += 1
+            # Looks that were under way are lost; they come round again.
+            patience = {slot: cycles - bench.count - SPARE for slot, cycles in patience.items()}
+        if bench.overdue is None:
+            for slot in patience:
+                patience[slot] += 1
+                assert patience[slot] <= timeout + bench.count + SPARE, f"{slot} forgotten"
+        sent = await random_cycle(bench, busy)
+        for slot in range(bench.count):
+            if bench.phases[slot] is Phase.FREE:
+                patience.pop(slot, None)
+        if sent is not None:
+            patience[sent] = 0
+    assert events > 10
+
+
+def check_overdue(bench, timeout):
+    """Not early; its own count of retries; one that waits."""
+    slot = bench.overdue["slot"]
+    sent, retries = bench.sent[slot]
+    assert bench.overdue["retries"] == retries
+    assert bench.now - sent > timeout
+
+
+async def random_cycle(bench, busy):
+    """Start, acknowledge, ask again, or only free a slot; which one was sent."""
+    late = bench.overdue["slot"] if bench.overdue is not None else None
+    slot = random.randrange(bench.count)
+    age = bench.now - bench.sent.get(slot, (0, 0))[0]
+    young = SPARE < age < bench.timeout - SPARE  # no look at the old timer is under way
+    if (
+        late is None
+        and random.random() < bench.count / 2 / bench.timeout
+        and (young or slot not in bench.sent)
+    ):
+        if bench.phases[slot] is Phase.PARTIAL:
+            bench.phases[slot] = Phase.ACK
+            await bench.end_cycle(send=slot)
+            return slot
+        if bench.phases[slot] is Phase.ACK:
+            bench.phases[slot] = Phase.FREE
+        await bench.end_cycle()
+        return None
+    if late is None and bench.phases[slot] is Phase.FREE and random.random() < 0.2:
+        await bench.end_cycle(send=slot)
+        return slot
+    take = late is not None and random.random() >= busy
+    if take and bench.phases[late] is not Phase.FREE:
+        await bench.again()
+        return late
+    await bench.end_cycle(take=take)
+    return None
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY, retries=[1, 3, 255])
+async def gives_up(dut, many, retries):
+    """After so many repetitions, naming the slot, until the next job."""
+    timeout = 5
+    bench = await Bench(dut, slots_in_use(many), timeout, retries).start()
+    for slot in {0, bench.count // 2, bench.count - 1}:
+        await bench.step(send=slot)
+        for count in range(retries):
+            await bench.wait_for_overdue(timeout + bench.count + SPARE)
+            assert bench.overdue == {"slot": slot, "retries": count}
+            await bench.again()
+        sent = bench.now
+        await bench.wait_for_overdue(timeout + bench.count + SPARE)
+        assert dut.gave_up.value
+        assert bench.overdue is None
+        assert bench.now - sent >= timeout
+        for _ in range(3 * (timeout + bench.count)):
+            assert int(dut.stuck_slot.value) == slot
+            assert dut.gave_up.value
+            await bench.step()
+            assert bench.overdue is None
+        bench.phases[slot] = Phase.FREE
+        await bench.step(clear=True)
+        await bench.begin_cycle()
+        assert not dut.gave_up.value
+        await bench.end_cycle()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY, sent_before=[0, 2])
+async def counts_what_cannot_leave(dut, many, sent_before):
+    """A MAC that takes nothing: a repetition for every timeout, and in the end it gives up."""
+    timeout, retries = 25, 5
+    bench = await Bench(dut, slots_in_use(many), timeout, retries).start()
+    slot = bench.count - 1
+    await bench.step(send=slot, retries=sent_before)
+    await bench.wait_for_overdue(timeout + bench.count + SPARE)
+    began, seen = bench.now, []
+    while not dut.gave_up.value:
+        assert bench.overdue["slot"] == slot
+        seen.append(bench.overdue["retries"])
+        await bench.end_cycle()
+        await bench.begin_cycle()
+    assert seen == [k for k in range(sent_before, retries + 1) for _ in range(timeout + 1)]
+    assert bench.now - began == (timeout + 1) * (retries + 1 - sent_before)
+    assert int(dut.stuck_slot.value) == slot
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def takes_late_what_could_not_leave(dut, many):
+    """A MAC that takes it in the end: the count goes on where it was."""
+    timeout, held = 10, 2
+    bench = await Bench(dut, slots_in_use(many), timeout, 9).start()
+    await bench.step(send=0)
+    await bench.wait_for_overdue(timeout + bench.count + SPARE)
+    for _ in range(held * (timeout + 1)):
+        await bench.end_cycle()
+        await bench.begin_cycle()
+    assert bench.overdue == {"slot": 0, "retries": held}
+    await bench.again()
+    await bench.wait_for_overdue(timeout + bench.count + SPARE)
+    assert bench.overdue == {"slot": 0, "retries": held + 1}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def is_still_without_a_job(dut, many):
+    """Not open: nothing is overdue. A new job forgets what was."""
+    timeout = 5
+    bench = await Bench(dut, slots_in_use(many), timeout, 1).start()
+    dut.open.value = 0
+    for slot in range(bench.count):
+        await bench.step(send=slot)
+    for _ in range(10 * timeout):
+        await bench.step()
+        assert bench.overdue is None
+    dut.open.value = 1
+    await bench.wait_for_overdue(timeout + bench.count + SPARE)
+    bench.phases = [Phase.FREE] * len(bench.phases)
+    await bench.end_cycle(clear=True)
+    for _ in range(3 * (timeout + bench.count)):
+        await bench.begin_cycle()
+        assert bench.overdue is None
+        assert not dut.gave_up.value
+        await bench.end_cycle()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(timeout=[1, 20, 200], less=[0, 1])
+async def all_slots_are_overdue(dut, timeout, less):
+    """Nobody answers: every slot is asked for again, in a bounded time."""
+    slots = params_in_simulator(TransportParams).slots
+    bench = await Bench(dut, slots - less, timeout).start()
+    for slot in range(bench.count):
+        await bench.step(send=slot)
+    asked = [0] * bench.count
+    for _ in range(4 * timeout + 40 * bench.count):
+        await bench.begin_cycle()
+        if bench.overdue is not None:
+            asked[bench.overdue["slot"]] += 1
+            await bench.again()
+        else:
+            await bench.end_cycle()
+    assert min(asked) >= 2, asked

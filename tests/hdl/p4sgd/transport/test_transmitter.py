@@ -1,0 +1,266 @@
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+
+from hdl.p4sgd.frame import FRAME_KEEP
+from hdl.p4sgd.transport.params import Phase, TransportParams
+from hdl.p4sgd.transport.transmitter import QUEUE_DEPTH, Transmitter
+from sim.golden.frames import LANES, WireFrame
+from sim.payloads import pack
+from sim.streams import never, often, rarely, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import generator, put, wild
+
+SIZES = [TransportParams(slots=6), TransportParams(slots=16, lanes=3)]
+TOOK = ("partial", "acks", "overdue")
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_transmitter(params):
+    simulate(Transmitter(params), __name__)
+
+
+def some_settings(slots):
+    return {
+        "address": random.getrandbits(48),
+        "switch_address": random.getrandbits(48),
+        "group_address": random.getrandbits(48),
+        "worker": random.randrange(32),
+        "workers": random.getrandbits(32),
+        "job": random.getrandbits(16),
+        "epoch": random.getrandbits(16),
+        "slot_base": random.choice([0, (1 << 16) - slots, random.getrandbits(15)]),
+        "slot_count": slots,
+    }
+
+
+class Bench:
+    """A transmitter, a table that answers it, and what must come of both."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(TransportParams)
+        self.rng = generator()
+        self.settings = some_settings(self.params.slots)
+        self.kept = {}  # by slot
+        self.states = {}  # by slot: phase and use
+        self.queue = deque()  # frames that must come, and when they were chosen
+        self.held = 0  # packets chosen that have not moved
+        self.waits = None  # what stood on m_axis, not taken
+        self.latencies = []
+        self.moved = []  # cycles
+        self.now = 0
+        self.chosen = dict.fromkeys(TOOK, 0)
+
+    async def start(self):
+        put(self.dut, settings=self.settings, answer=0, may_start=0)
+        for name in TOOK:
+            getattr(self.dut, f"{name}_valid").value = 0
+        self.dut.m_axis_tready.value = 0
+        await start(self.dut)
+        return self
+
+    def partial(self):
+        return wild(self.rng, 32, self.params.lanes).tolist()
+
+    def randomise(self):
+        """Any phase and use of all slots that have a payload."""
+        for slot in range(self.params.slots):
+            phases = [Phase.FREE, Phase.ACK] + [Phase.PARTIAL] * (slot in self.kept)
+            self.states[slot] = random.choice(phases), random.getrandbits(8)
+
+    async def step(self, ready=True, partial=None, next_slot=0, next_use=0, **offered):
+        """A cycle: what is offered (None: nothing), and all that must come of it."""
+        dut, room = self.dut, self.held < QUEUE_DEPTH
+        ack, overdue = offered.get("ack"), offered.get("overdue")
+        may_start = offered.get("may_start", True)
+        put(dut, may_start=may_start, next_slot=next_slot, next_use=next_use)
+        shapes = (self.params.activations, self.params.slot_bits, self.params.overdue)
+        for name, shape, beat in zip(TOOK, shapes, (partial, ack, overdue), strict=True):
+            getattr(dut, f"{name}_valid").value = beat is not None
+            if beat is not None:
+                getattr(dut, f"{name}_payload").value = pack(shape, beat)
+        dut.m_axis_tready.value = ready
+        await Timer(1, "ns")
+        asked = int(dut.question.value)
+        phase, use = self.states.get(asked, (Phase.FREE, 0))
+        put(dut, answer={"phase": phase, "use": use})
+        await self.edge
+        starts = partial is not None and may_start and room
+        acks = ack is not None and not starts
+        asks = overdue is not None and not starts and not acks
+        phase, use = self.states.get(overdue["slot"] if asks else ack if acks else 0, (None, 0))
+        again = asks and room and phase is not Phase.FREE
+        shown = {name: int(getattr(dut, f"{name}_ready").value) for name in TOOK}
+        assert shown["partial"] == (may_start and room)
+        assert int(dut.start.value) == starts
+        if ack is not None:
+            assert shown["acks"] == (acks and room)
+        if overdue is not None:
+            assert shown["overdue"] == (asks and room)
+        assert int(dut.sent.value) == (starts or (acks and room) or again)
+        assert int(dut.retransmission.value) == again
+        self.watch_frames()
+        if starts:
+            self.kept[next_slot] = partial
+            self.expect("partial", next_slot, True, next_use, 0)
+        elif acks and room:
+            self.expect("acks", ack, False, use, 0)
+        elif again:
+            is_agg = phase is Phase.PARTIAL
+            self.expect("overdue", overdue["slot"], is_agg, use, overdue["retries"] + 1)
+        self.now += 1
+        return {"partial": starts, "acks": acks and room, "overdue": asks and room}
+
+    def expect(self, kind, slot, is_agg, use, retries):
+        """The packet that is chosen in this cycle."""
+        dut, settings = self.dut, self.settings
+        assert int(dut.sent_slot.value) == slot
+        assert int(dut.sent_retries.value) == retries
+        payload = self.kept[slot] if is_agg else []
+        wire = WireFrame(
+            destination=settings["switch_address"].to_bytes(6, "little"),
+            source=settings["address"].to_bytes(6, "little"),
+            is_agg=is_agg,
+            bm=1 << settings["worker"],
+            job=settings["job"],
+            epoch=settings["epoch"],
+            seq=settings["slot_base"] + slot,
+            use=use,
+            payload=(*payload, *[0] * (LANES - len(payload))),
+        ).to_bytes()
+        self.queue.append((wire, self.now))
+        self.held += 1
+        self.chosen[kind] += 1
+
+    def watch_frames(self):
+        """What stands on m_axis: the oldest frame, until it is taken."""
+        dut = self.dut
+        valid, ready = bool(dut.m_axis_tvalid.value), bool(dut.m_axis_tready.value)
+        assert valid or self.waits is None
+        if not valid:
+            # A packet is there the stated number of cycles after it was chosen.
+            assert not self.queue or self.now < self.queue[0][1] + Transmitter.latency
+            return
+        bits = int(dut.m_axis_tdata.value)
+        assert self.waits in (None, bits)
+        wire, chosen = self.queue[0]
+        assert bits.to_bytes(64, "little") == wire + bytes(4)
+        assert int(dut.m_axis_tkeep.value) == FRAME_KEEP
+        assert dut.m_axis_tlast.value
+        assert not int(dut.m_axis_tuser.value)
+        if self.waits is None:
+            self.latencies.append(self.now - chosen)
+        self.waits = None if ready else bits
+        if ready:
+            self.queue.popleft()
+            self.held -= 1
+            self.moved.append(self.now)
+
+    async def drain(self):
+        while self.queue:
+            await self.step()
+        for _ in range(Transmitter.latency + 2):
+            await self.step()
+        assert not self.held
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(stall=[never, rarely, often], rates=[(0.2, 0.2, 0.3), (0.6, 0.6, 0.9)])
+async def sends_by_rank(dut, stall, rates):
+    """New before acknowledgements before old; an offer stands until it is taken."""
+    bench = await Bench(dut).start()
+    slots = bench.params.slots
+    offers = dict.fromkeys(TOOK)
+    for _ in range(2500):
+        bench.randomise()
+        fresh = {
+            "partial": bench.partial(),
+            "acks": random.randrange(slots),
+            "overdue": {"slot": random.randrange(slots), "retries": random.randrange(255)},
+        }
+        for name, rate in zip(TOOK, rates, strict=True):
+            if offers[name] is None and random.random() < rate:
+                offers[name] = fresh[name]
+        taken = await bench.step(
+            ready=not stall(),
+            partial=offers["partial"],
+            ack=offers["acks"],
+            overdue=offers["overdue"],
+            may_start=random.random() < 0.7,
+            next_slot=random.randrange(slots),
+            next_use=random.getrandbits(8),
+        )
+        offers |= {name: None for name, gone in taken.items() if gone}
+    await bench.drain()
+    assert min(bench.chosen.values()) > 10, bench.chosen
+    if stall is never:
+        assert set(bench.latencies) == {Transmitter.latency}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def keeps_every_payload(dut):
+    """All slots are sent, acknowledged and asked for again: the same bits, a packet a cycle."""
+    bench = await Bench(dut).start()
+    slots = range(bench.params.slots)
+    for round_ in range(4):
+        for slot in slots:
+            await bench.step(partial=bench.partial(), next_slot=slot, next_use=round_)
+            bench.states[slot] = Phase.PARTIAL, round_
+        for slot in slots:
+            await bench.step(overdue={"slot": slot, "retries": round_})
+        for slot in slots:
+            bench.states[slot] = Phase.ACK, round_
+            await bench.step(ack=slot)
+        for slot in slots:
+            await bench.step(overdue={"slot": slot, "retries": 254})
+    await bench.drain()
+    first = bench.moved[0]
+    assert bench.moved == list(range(first, first + 16 * len(slots)))
+    assert bench.chosen == dict(
+        zip(TOOK, (4 * len(slots), 4 * len(slots), 8 * len(slots)), strict=True)
+    )
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sends_again_at_once(dut):
+    """A payload that has just been kept is read back; an older one of the slot is gone."""
+    bench = await Bench(dut).start()
+    for use in range(20):
+        overdue = {"slot": 1, "retries": 0}
+        await bench.step(partial=bench.partial(), next_slot=1, next_use=use)
+        bench.states[1] = Phase.PARTIAL, use
+        for _ in range(random.randrange(3)):
+            await bench.step(overdue=overdue)
+    await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def stops_when_nobody_takes(dut):
+    """As many packets as there is room for wait; then nothing is taken from anyone."""
+    bench = await Bench(dut).start()
+    bench.states = {slot: (Phase.ACK, 7) for slot in range(bench.params.slots)}
+    for k in range(3 * QUEUE_DEPTH):
+        await bench.step(
+            ready=False,
+            partial=bench.partial() if k % 3 == 0 else None,
+            ack=1 if k % 3 < 2 else None,
+            overdue={"slot": 0, "retries": 0},
+        )
+    assert bench.held == QUEUE_DEPTH
+    await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def forgets_what_is_not_waited_for(dut):
+    """An overdue slot that is free by now is taken, and not sent."""
+    bench = await Bench(dut).start()
+    bench.states = {slot: (Phase.FREE, 7) for slot in range(bench.params.slots)}
+    for slot in range(bench.params.slots):
+        taken = await bench.step(overdue={"slot": slot, "retries": 3})
+        assert taken["overdue"]
+    await bench.drain()
+    assert bench.chosen["overdue"] == 0
