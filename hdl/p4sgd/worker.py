@@ -54,6 +54,8 @@ class Worker(Component):
         self.latencies = Engine(engine).latencies | {
             "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,
             "partials to deltas, logistic": partial_sum + LossUnit.logistic_latency,
+            "partial activation to its frame": Transport.send_latency,
+            "frame to full activation": Transport.receive_latency,
         }
         port = AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
         bus = model_bus(params)

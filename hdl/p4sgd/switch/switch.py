@@ -42,6 +42,7 @@ class Switch(Component):
             + Aggregator.latency
             + SwitchEgress(params).latency
         )
+        self.latencies = {"frame taken to its answer, when nothing else waits": self.latency}
         super().__init__(
             params,
             {

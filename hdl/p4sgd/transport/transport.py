@@ -29,10 +29,10 @@ class Transport(Component):
     ``settings.slot_count`` are under way. ``allowed`` low holds ``full`` back; ``seen`` is high
     for a cycle per sum that has come in, in order.
 
-    ``clear``, while nothing is under way, begins a job at micro-batch 0, in ``slots`` cycles of ``clearing``, after which it
-    is ``open`` until a reset. ``idle`` is high when nothing is under way; ``oldest_slot`` is the
-    one whose sum comes next. A slot that waits in vain makes ``gave_up`` high, with
-    ``stuck_slot``. ``settings`` hold still while a job is open.
+    ``clear``, while nothing is under way, begins a job at micro-batch 0, in ``slots`` cycles of
+    ``clearing``, after which it is ``open`` until a reset. ``idle`` is high when nothing is under
+    way; ``oldest_slot`` is the one whose sum comes next. A slot that waits in vain makes
+    ``gave_up`` high, with ``stuck_slot``. ``settings`` hold still while a job is open.
 
     Throughput: a packet a cycle in each direction. Latency: :attr:`send_latency` cycles from
     ``partial`` to the frame on ``m_axis``, :attr:`receive_latency` from the answer on ``s_axis``
