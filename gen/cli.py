@@ -17,6 +17,10 @@ COMMANDS = {
         "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny",
     ),
     "train": ("gen.train_command:train", "ingather train --data digits -o build/digits"),
+    "reproduce": (
+        "gen.reproduce_command:reproduce",
+        "ingather reproduce p4sgd --quick -o build/p4sgd",
+    ),
     "doctor": ("gen.doctor_command:doctor", "ingather doctor"),
 }
 

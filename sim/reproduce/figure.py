@@ -1,0 +1,104 @@
+"""A figure of the paper, reproduced: numbers, a picture, and what the paper says of it."""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Picture
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper's beside what was measured."""
+
+    text: str
+    holds: bool
+    found: str  #: the numbers that decide
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        return "yes" if self.holds else "NO"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A diagram of a picture."""
+
+    title: str
+    draw: Callable[[Axes], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """What is left of a reproduction."""
+
+    name: str  #: of its files, and of ``--only``
+    title: str
+    source: str  #: figure and section of the paper
+    quote: str  #: the paper's own words
+    setting: str  #: hardware, data and network that were simulated
+    rows: Rows  #: the table; all have the same keys
+    panels: Sequence[Panel]
+    claims: Sequence[Claim]
+    note: str = ""  #: what a reader must know besides
+
+    def write(self, folder: Path) -> list[str]:
+        """The table and the picture; their names."""
+        table, picture = f"{self.name}.csv", f"{self.name}.png"
+        with open(folder / table, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
+        self.draw(folder / picture)
+        return [table, picture]
+
+    def draw(self, path: Path) -> None:
+        """All panels side by side."""
+        made = Picture(figsize=(5.2 * len(self.panels), 4.0))
+        FigureCanvasAgg(made)
+        for axes, panel in zip(
+            made.subplots(1, len(self.panels), squeeze=False)[0], self.panels, strict=True
+        ):
+            panel.draw(axes)
+            axes.set_title(panel.title, fontsize=10)
+            axes.grid(alpha=0.3)
+            axes.legend(fontsize=8)
+        made.tight_layout()
+        made.savefig(path, dpi=110)
+
+    def text(self) -> str:
+        """Its part of the report, as Markdown."""
+        claims = [f"| {claim.text} | {claim.found} | {claim.verdict} |" for claim in self.claims]
+        return "\n".join(
+            [
+                f"## {self.title}",
+                "",
+                f"> {self.quote} ({self.source})",
+                "",
+                self.setting,
+                "",
+                "| the paper's statement | here | holds |",
+                "| --- | --- | --- |",
+                *claims,
+                "",
+                f"![{self.title}]({self.name}.png)",
+                "",
+                f"Numbers: [{self.name}.csv]({self.name}.csv)",
+                *(["", self.note] if self.note else []),
+                "",
+            ]
+        )
+
+
+def doubling(axes: Axes, values: Sequence[int], label: str) -> None:
+    """An axis of powers of two, with their numbers."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(list(values), [str(value) for value in values])
+    axes.set_xlabel(label)

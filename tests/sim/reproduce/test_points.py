@@ -1,0 +1,99 @@
+"""Cycles of a mini-batch in RTL: the formula's, and those of any data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hdl.p4sgd.params import EngineParams, WorkerParams
+from sim.golden.p4sgd import Loss, Schedule
+from sim.reproduce import points
+from sim.reproduce.points import PASSES, Point, measure, turnaround
+from sim.reproduce.points_in_simulator import MEMORY
+from sim.train import build_cluster, simulate_training
+from sim.training import Options, TrainingRun
+from sim.training_job import NetworkSettings
+from sim.workloads.datasets import DataSet
+
+HARDWARE = WorkerParams(
+    engines=1,
+    engine=EngineParams(
+        banks=4, lanes=64, chunks=16, fifo_words=512, max_bits=4, data_parallel=True
+    ),
+)
+LINK = 20
+
+
+def point(**changes):
+    sizes = {"workers": 2, "hardware": HARDWARE, "features": 640, "batch": 32, "link_latency": LINK}
+    return Point(**(sizes | changes))
+
+
+@pytest.fixture(scope="module")
+def measured():
+    asked = [point(batch=batch, schedule=schedule) for batch in (16, 32) for schedule in Schedule]
+    said = []
+    found = measure(
+        [each for p in asked for each in (p, p.turnaround)],
+        lambda *what: said.append(what),
+    )
+    assert said[0][1:] == (0, 9)
+    assert said[-1][2] == 9
+    return found
+
+
+@pytest.mark.parametrize("batch", [16, 32])
+@pytest.mark.parametrize("schedule", list(Schedule))
+def test_cycles_are_the_formula_s(measured, batch, schedule):
+    asked = point(batch=batch, schedule=schedule)
+    found = turnaround(asked, measured)
+    assert 2 * LINK < found < 2 * LINK + 120
+    most = 0.15 if schedule is Schedule.DATA_PARALLEL else 0.01
+    assert measured[asked].batch_cycles == pytest.approx(asked.ideal(found), rel=most)
+
+
+class SeveralPasses(TrainingRun):
+    """An epoch of which has all passes of a measurement."""
+
+    def settings(self, epochs, worker=0):
+        return super().settings(PASSES[-1], worker)
+
+
+def test_other_data_take_as_many_cycles(measured, rng, tmp_path):
+    asked = point()
+    shape = (asked.batches * asked.batch, asked.features)
+    data = DataSet("random", rng.random(shape), rng.integers(0, 2, shape[0]).astype(float), "")
+    options = Options(loss=Loss.LOGISTIC, bits=4, batch=asked.batch, epochs=1)
+    epochs = []
+    simulate_training(
+        SeveralPasses(data, HARDWARE, options, 2),
+        build_cluster(HARDWARE, 2),
+        tmp_path,
+        epochs.append,
+        memory=MEMORY,
+        network=NetworkSettings(latency=LINK),
+    )
+    (epoch,) = epochs
+    assert np.any(epoch.weights)
+    for worker, other in zip(epoch.workers, measured[asked].workers, strict=True):
+        assert worker["words"] == other["words"] > 0
+        assert abs(worker["cycles"] - other["cycles"]) <= 4  # hosts do not start them alike
+
+
+def test_turnaround_is_measured_on_two_chunks():
+    small = point(features=10_000, batch=512).turnaround
+    assert (small.features, small.batch) == (2 * 2 * 64, 8)
+    assert small == small.turnaround
+    shared = replace(small, schedule=Schedule.DATA_PARALLEL).turnaround
+    assert (shared.features, shared.batch) == (2 * 64, 8)
+    assert small.ideal(0) == 2 * 8
+
+
+def test_failure_of_a_simulation_is_heard(monkeypatch):
+    def simulate(*_):
+        raise RuntimeError("stuck")
+
+    monkeypatch.setattr(points, "simulate", simulate)
+    monkeypatch.setattr(points, "build_cluster", lambda *_: None)
+    with pytest.raises(RuntimeError, match="stuck"):
+        measure([point()], lambda *_: None)
