@@ -79,7 +79,7 @@ DESIGNS: Mapping[str, Design] = {
             name="p4sgd-worker",
             about="a P4SGD worker: engines in lock step, and their memory ports",
             component="hdl.p4sgd.worker:Worker",
-            params="hdl.p4sgd.params:WorkerParams",
+            params="hdl.p4sgd.worker_params:WorkerParams",
             presets=WORKER_PRESETS,
             preset="u280",
         ),

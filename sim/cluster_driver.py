@@ -5,7 +5,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import Event, Timer
 
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.streams import PERIOD_NS
 from sim.surroundings.cluster import ClusterParams
 from sim.switch_driver import SwitchDriver

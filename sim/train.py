@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from gen.emit import module_name
 from hdl.common.component import Component
 from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.params import WorkerParams
 from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.surroundings.axi_memory import MEMORY_ARRAY, memory_file
 from sim.surroundings.cluster import ClusterParams, ClusterSystem
 from sim.surroundings.link import Link

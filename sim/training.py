@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hdl.p4sgd.params import Loss as HardwareLoss
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import Loss as HardwareLoss
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden import float_sgd
 from sim.golden.arithmetic import Step
 from sim.golden.data_parallel import data_parallel_epoch

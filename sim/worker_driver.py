@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.counters import COUNTERS
 from hdl.p4sgd.model_address import group_address, model_bus
-from hdl.p4sgd.params import WorkerParams
 from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.register_driver import BusError, RegisterDriver, quiet
 
 START_CYCLES = 4  #: from the answer to the write of ``start`` to ``busy``, at most

@@ -5,8 +5,8 @@ from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.params import LOSS_SETTINGS, Loss, WorkerParams
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
 RESET_CYCLES = 16
 

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
-from hdl.p4sgd.params import WorkerParams
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
+from hdl.p4sgd.worker_params import WorkerParams
 
 COUNTER_BITS = 48
 

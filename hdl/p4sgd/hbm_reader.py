@@ -8,7 +8,8 @@ from hdl.common.axi import AxiReadSignature
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import ReadMasterParams
-from hdl.p4sgd.params import BURST_BEATS, PORT_BITS, WorkerParams
+from hdl.p4sgd.params import BURST_BEATS, PORT_BITS
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 def port_reader(params: WorkerParams) -> ReadMasterParams:

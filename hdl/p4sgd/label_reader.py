@@ -8,7 +8,8 @@ from hdl.common.axi import AxiReadSignature
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
 from hdl.p4sgd.hbm_reader import port_reader
-from hdl.p4sgd.params import PORT_BITS, WorkerParams
+from hdl.p4sgd.params import PORT_BITS
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 class LabelReader(Component):

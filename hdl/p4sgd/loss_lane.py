@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, rounded_half, saturate
 from hdl.common.component import Component
-from hdl.p4sgd.params import LOSS_SETTINGS, Loss, WorkerParams
 from hdl.p4sgd.sigmoid import Sigmoid
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
 MULTIPLY_CYCLES = 2
 SCALE_CYCLES = MULTIPLY_CYCLES + 2  #: multiply, shift, clamp

@@ -8,9 +8,9 @@ from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.loss_lane import SCALE_CYCLES, LossLane
-from hdl.p4sgd.params import LOSS_SETTINGS, Loss, WorkerParams
 from hdl.p4sgd.schedule import Schedule
 from hdl.p4sgd.sigmoid import Sigmoid
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
 DELTAS_DEPTH = 16  #: micro-batches in the lanes and behind them
 DELTAS_LATENCY = 1  #: cycles that they spend in their queue, at least

@@ -7,7 +7,8 @@ from amaranth.lib import data
 
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeatsParams
-from hdl.p4sgd.params import GROUP_LANES, WorkerParams
+from hdl.p4sgd.params import GROUP_LANES
+from hdl.p4sgd.worker_params import WorkerParams
 
 ENGINE_BITS = 3  #: of every worker, so that addresses do not depend on the number of engines
 ID_BITS = 4

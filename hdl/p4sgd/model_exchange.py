@@ -5,7 +5,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.p4sgd.params import GROUP_LANES, WorkerParams
+from hdl.p4sgd.params import GROUP_LANES
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelExchange(Component):

@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.p4sgd.model_address import model_bus
 from hdl.p4sgd.model_reader import ModelReader
 from hdl.p4sgd.model_writer import ModelWriter
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelPort(Component):

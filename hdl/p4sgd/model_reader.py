@@ -9,7 +9,7 @@ from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.model_address import group_address, model_bus, verdict
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 
 PENDING_BEATS = 16  #: beats asked for and not yet answered
 

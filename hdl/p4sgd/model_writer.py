@@ -8,7 +8,7 @@ from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
 from hdl.p4sgd.model_address import group_address, model_bus, verdict
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelWriter(Component):

@@ -1,13 +1,12 @@
-"""The sizes of P4SGD's hardware, checked where they are made."""
+"""The sizes of an engine, checked where they are made."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from amaranth.hdl import signed
-from amaranth.lib import data, enum
+from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.p4sgd.adder_tree import TreeParams
-from hdl.p4sgd.transport.params import TransportParams
 
 BURST_BEATS = 16  #: most beats of an AXI3 burst, which HBM ports take
 PORT_BITS = 256  #: width of an HBM port
@@ -257,94 +256,3 @@ class EngineParams:
     def gradient_bits(self) -> int:
         """A lane's sum over banks and planes, with max_bits fraction bits: exact."""
         return self.scaled_bits + ceil_log2(self.banks) + 1
-
-
-class Loss(enum.Enum, shape=2):
-    """Losses that the hardware knows (P4SGD, section 2: generalized linear models)."""
-
-    LINEAR = 0
-    LOGISTIC = 1
-    HINGE = 2
-
-
-LOSS_SETTINGS = data.StructLayout(
-    {
-        "loss": Loss,
-        "mantissa": signed(18),  # step = mantissa * 2^-exponent
-        "exponent": 6,  # 1..63
-    }
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerParams:
-    """Sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
-
-    engines: int = 8  #: N, 1..8
-    engine: EngineParams = field(default_factory=EngineParams)
-    address_bits: int = 28  #: byte address of one memory port, 16..40; an HBM channel has 28
-    prefetch_beats: int = 256  #: beats in flight or buffered per memory port, a power of two, >= 32
-    slots: int = 256  #: AllReduces under way, 2..4096
-
-    def __post_init__(self) -> None:
-        for name, low, high in (("engines", 1, 8), ("address_bits", 16, 40), ("slots", 2, 4096)):
-            check_range(name, getattr(self, name), low, high)
-        if not is_power_of_two(self.engine.banks):
-            raise ValueError(
-                f"banks must be a power of two in a worker, because 8 labels make a beat:"
-                f" {self.engine.banks}"
-            )
-        if self.engine.word_bits not in (PORT_BITS, 2 * PORT_BITS):
-            raise ValueError(
-                f"banks x lanes must be {PORT_BITS} or {2 * PORT_BITS}, one or two memory ports:"
-                f" {self.engine.banks} x {self.engine.lanes} = {self.engine.word_bits};"
-                f" {PORT_BITS // self.engine.banks} or {2 * PORT_BITS // self.engine.banks}"
-                f" lanes fit {self.engine.banks} banks"
-            )
-        if self.engine.weight_bits != LABEL_BITS:
-            raise ValueError(
-                f"weight_bits must be {LABEL_BITS} in a worker, the width of labels in memory"
-            )
-        if not is_power_of_two(self.prefetch_beats) or not 32 <= self.prefetch_beats <= 4096:
-            raise ValueError(
-                f"prefetch_beats must be a power of two from 32 to 4096: {self.prefetch_beats}"
-            )
-
-        if not 8 <= self.engine.fraction_bits <= 26:
-            raise ValueError(
-                f"fraction_bits must be from 8 to 26 in a worker, for the sigmoid's table:"
-                f" {self.engine.fraction_bits}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Engines and what is in one."""
-        usual = WorkerParams()
-        parts = [f"{self.engines}x{self.engine.suffix}"]
-        if self.address_bits != usual.address_bits:
-            parts.append(f"a{self.address_bits}")
-        if self.prefetch_beats != usual.prefetch_beats:
-            parts.append(f"p{self.prefetch_beats}")
-        if self.slots != usual.slots:
-            parts.append(f"n{self.slots}")
-        return "_".join(parts)
-
-    @property
-    def sum_bits(self) -> int:
-        """A sample's sum over all engines: exact."""
-        return self.engine.partial_bits + ceil_log2(self.engines)
-
-    @property
-    def fifo_bits(self) -> int:
-        """A number of words in a word FIFO."""
-        return bits_for(self.engine.fifo_words)
-
-    @property
-    def transport(self) -> TransportParams:
-        """The way to the switch."""
-        return TransportParams(slots=self.slots)
-
-    @property
-    def ports(self) -> int:
-        """Memory ports that carry the words of one engine side by side."""
-        return self.engine.word_bits // PORT_BITS

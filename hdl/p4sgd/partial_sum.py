@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones, rounded_half, saturate
 from hdl.common.component import Component
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 class PartialSum(Component):

@@ -4,8 +4,8 @@ from hdl.common.read_plan import COUNT_BITS
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.counters import COUNTER_BITS, COUNTERS
-from hdl.p4sgd.params import Loss, WorkerParams
 from hdl.p4sgd.transport.registers import network_registers
+from hdl.p4sgd.worker_params import Loss, WorkerParams
 
 IDENTITY = 0x50345347  #: "P4SG"
 VERSION = 2

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 
 RANGE_BITS = 4  #: the table covers |x| < 16
 SEGMENT_BITS = 5  #: segments of a unit of x, as a power of two

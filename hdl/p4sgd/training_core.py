@@ -10,8 +10,8 @@ from hdl.p4sgd.counters import EVENTS
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.loss_unit import LossUnit
 from hdl.p4sgd.network_join import NetworkJoin
-from hdl.p4sgd.params import LOSS_SETTINGS, WorkerParams
 from hdl.p4sgd.partial_sum import PartialSum
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
 
 
 class TrainingCore(Component):

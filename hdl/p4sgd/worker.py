@@ -17,12 +17,13 @@ from hdl.p4sgd.loss_unit import LossUnit
 from hdl.p4sgd.model_address import model_bus
 from hdl.p4sgd.model_exchange import ModelExchange
 from hdl.p4sgd.model_port import ModelPort
-from hdl.p4sgd.params import LOSS_SETTINGS, PORT_BITS, WorkerParams
+from hdl.p4sgd.params import PORT_BITS
 from hdl.p4sgd.partial_sum import PartialSum
 from hdl.p4sgd.registers import constants, worker_registers
 from hdl.p4sgd.training_core import TrainingCore
 from hdl.p4sgd.transport.registers import network_values
 from hdl.p4sgd.transport.transport import Transport
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
 
 
 class Worker(Component):

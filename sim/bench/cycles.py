@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.bench.replay import FREE_RUNNING, replay
 from sim.train import build_worker

@@ -14,8 +14,9 @@ from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
 
 from gen.emit import PASSES, emit, interface, silent_stdout, to_rtlil
 from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 
 LEAST_SPEED_UP = Mark(20, at_least=True)

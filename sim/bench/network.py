@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.bench.switch_in_simulator import RESULTS
 from sim.reproduce import allreduce, points

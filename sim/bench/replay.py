@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from hdl.common.registers import Register
 from hdl.p4sgd.counters import COUNTERS
 from hdl.p4sgd.model_address import group_address, model_bus
-from hdl.p4sgd.params import GROUP_LANES, WorkerParams
+from hdl.p4sgd.params import GROUP_LANES
 from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.payloads import pack
 from sim.surroundings.worker_system import memory_params
 from sim.train import memory_arguments

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.bench.replay import FREE_RUNNING, replay
 from sim.golden.p4sgd import Loss

@@ -1,6 +1,6 @@
 """Figure 10: throughput against the size of a mini-batch."""
 
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.reproduce.formula import PAPER_MACHINE
 from sim.reproduce.points import SCALING, Point
 from sim.reproduce.sweep import Sweep

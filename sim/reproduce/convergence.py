@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.p4sgd import Loss
 from sim.reproduce.figure import Claim, Figure, Panel
 from sim.reproduce.points import BITS, SCALING

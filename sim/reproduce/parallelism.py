@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.p4sgd import Schedule
 from sim.reproduce.figure import Claim, Figure, Panel, doubling
 from sim.reproduce.formula import PAPER_DATA, SLOTS, Machine

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.p4sgd import Schedule
 from sim.reproduce.formula import Machine
 from sim.surroundings.cluster import ClusterSystem

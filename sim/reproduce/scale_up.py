@@ -1,6 +1,6 @@
 """Figure 11: throughput against the engines of a worker."""
 
-from hdl.p4sgd.params import WorkerParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.reproduce.formula import Machine
 from sim.reproduce.points import SCALING, Point
 from sim.reproduce.sweep import Sweep

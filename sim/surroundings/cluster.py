@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.p4sgd.model_address import model_bus
-from hdl.p4sgd.params import WorkerParams
 from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.surroundings.network import LINK_COUNTS, Network, NetworkParams
 from sim.surroundings.worker_system import WorkerSystem, memory_count, memory_params
 

@@ -8,9 +8,10 @@ from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.p4sgd.frame import AXIS
 from hdl.p4sgd.model_address import model_bus
-from hdl.p4sgd.params import PORT_BITS, WorkerParams
+from hdl.p4sgd.params import PORT_BITS
 from hdl.p4sgd.registers import worker_registers
 from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.surroundings.axi_memory import AxiMemory, AxiMemoryParams
 
 

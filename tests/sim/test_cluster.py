@@ -10,7 +10,8 @@ import pytest
 from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.control import Cause
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.cluster_driver import StuckError
 from sim.golden.p4sgd import Loss, Schedule
 from sim.payloads import pack

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.p4sgd import Loss, Saturations
 from sim.train import build_worker, simulate_training
 from sim.training import Options, TrainingRun

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.model_port import ModelPort
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 
 
 @dataclass(frozen=True, kw_only=True)

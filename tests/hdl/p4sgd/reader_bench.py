@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, connect, flipped
 from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
-from hdl.p4sgd.params import PORT_BITS, WorkerParams
+from hdl.p4sgd.params import PORT_BITS
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.payloads import pack
 from sim.streams import Sink, Source, never, start
 from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file

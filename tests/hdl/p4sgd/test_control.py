@@ -2,7 +2,8 @@ import cocotb
 import pytest
 
 from hdl.p4sgd.control import RESET_CYCLES, Cause, Control
-from hdl.p4sgd.params import EngineParams, Loss, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, play, pulse, put

@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 
 from hdl.p4sgd.counters import COUNTERS, EVENTS, Counters
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
+from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, play

@@ -5,7 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.hbm_reader import HbmReader
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.payloads import unpack
 from sim.streams import never, often
 from tests.hdl.common.read_bench import beats_of, make_plan

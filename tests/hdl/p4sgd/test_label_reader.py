@@ -6,7 +6,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.label_reader import LabelReader
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.streams import never, often
 from tests.hdl.common.read_bench import make_plan
 from tests.hdl.p4sgd.reader_bench import BEAT_BYTES, Bench, run_on_memories

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from hdl.p4sgd.loss_lane import LossLane
-from hdl.p4sgd.params import EngineParams, Loss, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim import streams
 from sim.golden import p4sgd as golden
 from sim.golden.arithmetic import MANTISSA_BITS, Step

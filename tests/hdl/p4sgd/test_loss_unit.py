@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 
 from hdl.p4sgd.loss_unit import DELTAS_DEPTH, DELTAS_LATENCY, LossUnit
-from hdl.p4sgd.params import EngineParams, Loss, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.partial_sum import PartialSum
+from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim import streams
 from sim.golden import p4sgd as golden
 from sim.golden.arithmetic import Step

@@ -6,7 +6,8 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.p4sgd.model_exchange import ModelExchange
-from hdl.p4sgd.params import GROUP_LANES, EngineParams, WorkerParams
+from hdl.p4sgd.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.payloads import pack
 from sim.verilator import params_in_simulator, simulate

@@ -16,7 +16,8 @@ from cocotbext.axi.axi_channels import (
 )
 
 from hdl.common.axi import Burst, Response
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.streams import cycle, never, often, rarely, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.model_bench import ModelBench, ModelBenchParams

@@ -2,8 +2,9 @@ import cocotb
 import numpy as np
 import pytest
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.partial_sum import PartialSum
+from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import LOW, TOP, clock, generator, put, watch, wild

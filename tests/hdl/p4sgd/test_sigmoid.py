@@ -2,8 +2,9 @@ import cocotb
 import numpy as np
 import pytest
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.sigmoid import Sigmoid
+from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.golden.sigmoid import SEGMENT_BITS, SEGMENTS, sigmoid
 from sim.verilator import params_in_simulator, simulate

@@ -4,8 +4,9 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.params import EngineParams, Loss, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.training_core import TrainingCore
+from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim import streams
 from sim.golden import p4sgd as golden
 from sim.golden.arithmetic import Step

@@ -10,8 +10,9 @@ from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiResp
 
 from hdl.p4sgd.control import Cause
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.registers import IDENTITY
+from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.golden.p4sgd import Loss
 from sim.payloads import pack

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench import cycles
 from sim.bench.cycles import Epoch, compare, epoch_row, ideal_cycles, turnaround, workload
 from sim.bench.replay import (

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.p4sgd import Loss, Schedule
 from sim.reproduce import points
 from sim.reproduce.points import PASSES, Point, measure, turnaround

@@ -1,7 +1,8 @@
 import pytest
 
-from hdl.p4sgd.params import EngineParams, WorkerParams
+from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden import allreduce as golden
 
 
