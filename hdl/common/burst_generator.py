@@ -47,7 +47,8 @@ class BurstGenerator(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         run = Run(self.params.beat_address_bits)
-        preparing, window_valid = Signal(2), Signal()
+        preparing = Signal(2)
+        window_valid = Signal()
         self.walk_runs(m, run, preparing)
         self.walk_windows(m, run, window_valid)
         m.d.comb += [
@@ -69,10 +70,12 @@ class BurstGenerator(Component):
         origin = plan.address[-self.params.beat_address_bits :]
         span = Signal(COUNT_BITS, reset_less=True)  # beats of a run but one
         origin_last = Signal.like(run.last, reset_less=True)
-        empty, one_run = Signal(reset_less=True), Signal(reset_less=True)
+        empty = Signal(reset_less=True)
+        one_run = Signal(reset_less=True)
         runs_left = Signal(COUNT_BITS, reset_less=True)
         epochs_left = Signal(EPOCH_BITS, reset_less=True)
-        final_run, final_epoch = Signal(reset_less=True), Signal(reset_less=True)
+        final_run = Signal(reset_less=True)
+        final_epoch = Signal(reset_less=True)
 
         m.d.sync += preparing.eq(Cat(self.plan.valid & self.plan.ready, preparing[0]))
         with m.If(self.plan.ready):
@@ -115,9 +118,12 @@ class BurstGenerator(Component):
     def walk_windows(self, m: Module, run: Run, valid: Signal) -> None:
         """Give a burst for each window that a run touches."""
         low, high = self.params.window_bits, self.params.beat_address_bits - self.params.window_bits
-        window, last_window = Signal(high, reset_less=True), Signal(high, reset_less=True)
-        begin, end = Signal(low, reset_less=True), Signal(low, reset_less=True)
-        is_last, step = Signal(), Signal()
+        window = Signal(high, reset_less=True)
+        last_window = Signal(high, reset_less=True)
+        begin = Signal(low, reset_less=True)
+        end = Signal(low, reset_less=True)
+        is_last = Signal()
+        step = Signal()
         burst = Signal(self.params.burst, reset_less=True)
         m.d.comb += [
             self.bursts.payload.eq(burst),

@@ -94,8 +94,10 @@ class Fifo(Component):
         )
         write = words.write_port()
         read = words.read_port(domain="sync" if self.params.stages else "comb")
-        push, pop = Signal(), Signal()  # into and out of the memory
-        full, filled = Signal(), Signal()  # registers, and the same for the memory being empty
+        push = Signal()  # into and out of the memory
+        pop = Signal()
+        full = Signal()  # registers, and the same for the memory being empty
+        filled = Signal()
         stored = Signal(range(depth + 1))
         m.d.comb += [
             self.i.ready.eq(~full),

@@ -55,7 +55,9 @@ class ReadMaster(Component):
         m = Module()
         m.submodules.generator = generator = BurstGenerator(self.params)
         m.submodules.fifo = fifo = Fifo(self.buffer)
-        draining, stop, idle = Signal(), Signal(), Signal()
+        draining = Signal()
+        stop = Signal()
+        idle = Signal()
         returned = Signal()  # a beat has left the buffer
         m.d.comb += [
             stop.eq(self.halt | draining),

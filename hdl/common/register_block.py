@@ -59,7 +59,9 @@ class RegisterBlock(Component):
         address = Signal(self.params.address_bits, reset_less=True)
         data = Signal(WORD_BITS, reset_less=True)
         strobes = Signal(WORD_BYTES, reset_less=True)
-        addressed, given, commit = Signal(), Signal(), Signal()
+        addressed = Signal()
+        given = Signal()
+        commit = Signal()
         m.d.comb += [
             bus.awready.eq(~addressed),
             bus.wready.eq(~given),
@@ -120,7 +122,9 @@ class RegisterBlock(Component):
         """AR, a register behind each group of words, R."""
         bus = self.axil
         address = Signal(self.params.address_bits, reset_less=True)
-        chosen, joined, busy = Signal(), Signal(), Signal()  # the steps of a read
+        chosen = Signal()  # the steps of a read
+        joined = Signal()
+        busy = Signal()
         groups = [words[k : k + GROUP_WORDS] for k in range(0, len(words), GROUP_WORDS)]
         group_bits, word_bits = ceil_log2(len(groups)), ceil_log2(GROUP_WORDS)
         word = address[2:]

@@ -98,7 +98,8 @@ class StreamRegister(Component):
         m = Module()
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
-        valid, waiting = Signal(), Signal()  # of front, of spare
+        valid = Signal()  # of front, of spare
+        waiting = Signal()
         m.d.comb += [
             self.i.ready.eq(~waiting),
             self.o.valid.eq(valid),

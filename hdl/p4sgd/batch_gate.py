@@ -35,7 +35,8 @@ class BatchGate(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.schedule = schedule = Schedule(self.params)
-        gathering, complete = Signal(COUNT_BITS), Signal(COUNT_BITS)
+        gathering = Signal(COUNT_BITS)
+        complete = Signal(COUNT_BITS)
         ends = self.seen & schedule.current.last
         with m.If(ends):
             m.d.sync += [

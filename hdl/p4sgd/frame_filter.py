@@ -48,8 +48,12 @@ class FrameFilter(Component):
         m = Module()
         axis = self.axis
         frame = Signal(Frame)
-        inside, foreign_before, short_before = Signal(), Signal(), Signal()
-        foreign, short, malformed = Signal(), Signal(), Signal()
+        inside = Signal()
+        foreign_before = Signal()
+        short_before = Signal()
+        foreign = Signal()
+        short = Signal()
+        malformed = Signal()
         m.d.comb += [
             axis.tready.eq(1),
             frame.eq(axis.tdata[: Frame.as_shape().size]),

@@ -78,7 +78,8 @@ class LabelReader(Component):
     def count_epochs(self, m: Module) -> Signal:
         """High while the next micro-batch is the last of its epoch: a register."""
         left = Signal(32, reset_less=True)
-        final, single = Signal(reset_less=True), Signal(reset_less=True)
+        final = Signal(reset_less=True)
+        single = Signal(reset_less=True)
         m.d.sync += single.eq(self.micro_batches == 1)
         with m.If(self.labels.valid & self.labels.ready):
             with m.If(final):

@@ -108,7 +108,8 @@ class LossUnit(Component):
         tag = delay(m, current, 1, "direct_tag")
         slow_valid = delay(m, valid, Sigmoid.latency, "logistic_valid", reset_less=False)
         slow_tag = delay(m, tag, Sigmoid.latency, "logistic_tag")
-        chosen_valid, chosen_tag = Signal(), Signal(current.shape())
+        chosen_valid = Signal()
+        chosen_tag = Signal(current.shape())
         m.d.comb += [
             chosen_valid.eq(Mux(is_logistic, slow_valid, valid)),
             chosen_tag.eq(Mux(is_logistic, slow_tag, tag)),

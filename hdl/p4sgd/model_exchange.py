@@ -93,8 +93,11 @@ class ModelExchange(Component):
 
     def exchange(self, m: Module) -> None:
         """From the last update of a mini-batch to the new model in all engines."""
-        due, asking, ended = Signal(self.params.engines), Signal(), Signal()
-        all_asked, all_put = Signal(), Signal()
+        due = Signal(self.params.engines)
+        asking = Signal()
+        ended = Signal()
+        all_asked = Signal()
+        all_put = Signal()
         with m.If(self.exchanging):
             m.d.comb += all_asked.eq(self.ask(m, asking))
             self.send(m)
@@ -115,7 +118,8 @@ class ModelExchange(Component):
 
     def ask(self, m: Module, asking: Signal) -> Value:
         """Peek at all weights; high with the last."""
-        place, moves = Signal(self.place, name="asked"), Signal()
+        place = Signal(self.place, name="asked")
+        moves = Signal()
         for e, peek in enumerate(self.peek):
             m.d.comb += [
                 peek.payload.chunk.eq(place.chunk),
@@ -127,7 +131,8 @@ class ModelExchange(Component):
 
     def send(self, m: Module) -> None:
         """What the engines answer, in the same order."""
-        place, moves = Signal(self.place, name="sent"), Signal()
+        place = Signal(self.place, name="sent")
+        moves = Signal()
         outgoing = self.network_partial
         payloads = Array(peeked.payload.as_value() for peeked in self.peeked)
         m.d.comb += [
@@ -141,7 +146,8 @@ class ModelExchange(Component):
 
     def put(self, m: Module) -> Value:
         """The sums into the engines, in the same order; high with the last."""
-        place, moves = Signal(self.place, name="put"), Signal()
+        place = Signal(self.place, name="put")
+        moves = Signal()
         incoming = self.network_full
         for e, load in enumerate(self.load):
             m.d.comb += [

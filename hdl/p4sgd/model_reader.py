@@ -103,7 +103,9 @@ class ModelReader(Component):
     def answer(self, m: Module, head: data.View, pending: Fifo) -> None:
         """The oldest beat into ``beats``, with its engine's answer if it was asked."""
         beat = Signal(self.beat, reset_less=True)
-        asked, free, go = Signal(), Signal(), Signal()
+        asked = Signal()
+        free = Signal()
+        go = Signal()
         valid = Array(peeked.valid for peeked in self.peeked)[head.engine]
         weights = Array(peeked.payload.as_value() for peeked in self.peeked)[head.engine]
         m.d.comb += [

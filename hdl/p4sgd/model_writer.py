@@ -52,8 +52,11 @@ class ModelWriter(Component):
         loading = Signal(self.params.engines)  # weights wait for this engine
         weights = Signal(self.params.engine.load, reset_less=True)
         worst = Signal(2)  # responses get worse bit by bit: 0, 2, 3
-        finished, free, take = Signal(), Signal(), Signal()
-        answer, identifier = Signal(self.answer, reset_less=True), Signal(self.bus.id_bits)
+        finished = Signal()
+        free = Signal()
+        take = Signal()
+        answer = Signal(self.answer, reset_less=True)
+        identifier = Signal(self.bus.id_bits)
         granted = self.allow & beat.payload.plain & self.beats.payload.strobes.all()
         response = verdict(m, self.params, beat.payload.index, granted)
 

@@ -112,8 +112,10 @@ class AxiMemory(Component):
         m.submodules.queue = queue = Fifo(
             FifoParams(width=waiting_layout.size, depth=OUTSTANDING, style="distributed")
         )
-        taken, waiting = Signal(waiting_layout), Signal(waiting_layout)
-        now, ripe = Signal(TIME_BITS), Signal()
+        taken = Signal(waiting_layout)
+        waiting = Signal(waiting_layout)
+        now = Signal(TIME_BITS)
+        ripe = Signal()
         m.d.sync += now.eq(now + 1)
         m.d.comb += [
             taken.since.eq(now),
@@ -136,7 +138,8 @@ class AxiMemory(Component):
     def answer_beats(self, m: Module, walker: BurstBeats, chance: Value) -> None:
         """Fetch a beat and hold it on R until the master takes it."""
         axi, beat = self.axi, walker.beats.payload
-        fetch, missing = Signal(), Signal()
+        fetch = Signal()
+        missing = Signal()
         failing = self.settings.fail & (beat.index == self.settings.fail_beat)
         m.submodules.array = Instance(
             "memory_array",

@@ -126,13 +126,17 @@ class Link(Component):
         incoming, stays = self.draw_fate(m, now)
         head, head_valid, take = self.keep_for_latency(m, now, incoming, stays)
 
-        insert, remove, due = Signal(), Signal(), Signal(TIME_BITS)
+        insert = Signal()
+        remove = Signal()
+        due = Signal(TIME_BITS)
         m.d.comb += due.eq(now + head.extra)
         full, held, held_ripe = self.hold_back(m, now, head.beat, insert, remove, due)
 
         # Once a beat of the line is offered, its packet's last beat comes before anything else.
         committed = Signal()
-        steps_aside, offered, moved = Signal(), Signal(), Signal()
+        steps_aside = Signal()
+        offered = Signal()
+        moved = Signal()
         m.d.comb += [
             steps_aside.eq(head_valid & head.reorder & ~full),
             remove.eq(held_ripe & ~committed & self.o.tready),
@@ -169,9 +173,13 @@ class Link(Component):
         """What becomes of the beat at ``i``, and whether it is taken and not dropped."""
         i, settings = self.i, self.settings
         drop, duplicate, reorder, corrupt, position, delay = self.chances(m)
-        entry, stays = Signal(ENTRY), Signal()
-        inside, dropping, single = Signal(), Signal(), Signal()  # inside a packet of several beats
-        drops, flips = Signal(), Signal()
+        entry = Signal(ENTRY)
+        stays = Signal()
+        inside = Signal()  # inside a packet of several beats
+        dropping = Signal()
+        single = Signal()
+        drops = Signal()
+        flips = Signal()
         m.d.comb += [
             single.eq(i.tlast & ~inside),
             drops.eq(Mux(inside, dropping, settings.down | (drop < settings.drop))),
@@ -210,7 +218,10 @@ class Link(Component):
         m.submodules.line = line = Fifo(
             FifoParams(width=ENTRY.size, depth=self.params.depth, style="distributed")
         )
-        head, valid, take, first = Signal(ENTRY), Signal(), Signal(), Signal(ENTRY)
+        head = Signal(ENTRY)
+        valid = Signal()
+        take = Signal()
+        first = Signal(ENTRY)
         m.d.comb += [
             self.i.tready.eq(line.i.ready),
             line.i.payload.eq(incoming),
@@ -244,8 +255,12 @@ class Link(Component):
         m.submodules.held = held = Memory(shape=BEAT.size, depth=holds, init=[])
         read, write = held.read_port(domain="comb"), held.write_port()
         order = [Signal(self.params.order, name=f"order_{k}") for k in range(holds)]
-        count, kept = Signal(range(holds + 1)), Signal(range(holds + 1))
-        used, free, ripe, full = Signal(holds), Signal(range(holds)), Signal(), Signal()
+        count = Signal(range(holds + 1))
+        kept = Signal(range(holds + 1))
+        used = Signal(holds)
+        free = Signal(range(holds))
+        ripe = Signal()
+        full = Signal()
         new = Cat(free, due)  # a params.order
         m.d.comb += [
             full.eq(count == holds),
@@ -290,7 +305,8 @@ def scaled(number: Value, limit: Value) -> Value:
 def mixed(m: Module, value: Value) -> Value:
     """32 bits in which each bit of ``value`` matters (finaliser of MurmurHash3, Appleby)."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        folded, product = Signal(32), Signal(32)
+        folded = Signal(32)
+        product = Signal(32)
         m.d.comb += [folded.eq(value ^ (value >> shift)), product.eq(folded * Const(factor, 32))]
         value = product
     return value ^ (value >> 16)

@@ -89,7 +89,8 @@ class JobControl(Component):
     def judge(self, m: Module, state, scan: Signal, index, end: Signal):
         """Why the start is refused, once every other job has been looked at."""
         params, command = self.params, self.command
-        ports_taken, slots_taken = Signal(), Signal()
+        ports_taken = Signal()
+        slots_taken = Signal()
         other = Signal(params.job)
         m.d.comb += other.eq(Array(self.table[k].as_value() for k in range(params.jobs))[scan])
         counts = other.active & (scan != index)
@@ -129,7 +130,8 @@ class JobControl(Component):
 
     def clear_slots(self, m: Module, state, end: Signal):
         """Slot by slot; whether one is cleared in this cycle, and whether it is the last."""
-        at, behind = Signal(17), Signal(17)
+        at = Signal(17)
+        behind = Signal(17)
         turn = Signal(range(TURNS))
         m.d.comb += behind.eq(at + 1)
         clearing = self.hold

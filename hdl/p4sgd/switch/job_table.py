@@ -63,7 +63,8 @@ class JobTable(Component):
         job = Signal(params.job, reset_less=True)
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
-        valid, clear = Signal(), Signal()
+        valid = Signal()
+        clear = Signal()
         table = Array(control.table[k].as_value() for k in jobs)
         m.d.sync += [
             job.eq(params.job(table[self.packet.header.job])),

@@ -74,7 +74,8 @@ class TotalCounters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        event, begun = Signal(), Signal()
+        event = Signal()
+        begun = Signal()
         elapsed = Signal(TOTAL_BITS, init=1)  # the cycle in which an event would come now
         m.d.sync += event.eq(self.taken)
         with m.If(self.clear):

@@ -42,15 +42,19 @@ class SlotRule(Component):
         m = Module()
         request, before, after = self.request, self.before, self.after
         use, is_agg = request.header.use, request.header.is_agg
-        same, near = Signal(), Signal()  # the packet's use, or its neighbour, is the slot's
-        added, acknowledged = Signal(), Signal()  # earlier
+        same = Signal()  # the packet's use, or its neighbour, is the slot's
+        near = Signal()
+        added = Signal()  # earlier
+        acknowledged = Signal()
         m.d.comb += [
             same.eq(use == before.use),
             near.eq(request.neighbour == before.use),
             added.eq((before.agg_bm & request.sender).any()),
             acknowledged.eq((before.ack_bm & request.sender).any()),
         ]
-        add, take, acknowledge = Signal(), Signal(), Signal()  # what is done
+        add = Signal()  # what is done
+        take = Signal()
+        acknowledge = Signal()
         m.d.comb += [
             add.eq(is_agg & same & ~added),
             take.eq(is_agg & near & before.finished),

@@ -41,7 +41,8 @@ class VerdictCounters(Component):
         m = Module()
         m.submodules.counts = counts = UpdateMemory(self.memory)
         m.submodules.copy = copy = DualPortMemory(self.memory)  # for the host to read
-        walk, walking = Signal(self.memory.address_bits), Signal(init=1)
+        walk = Signal(self.memory.address_bits)
+        walking = Signal(init=1)
         with m.If(walking):
             m.d.sync += [walk.eq(walk + 1), walking.eq(walk != self.memory.depth - 1)]
         with m.Elif(self.clear):
@@ -51,7 +52,8 @@ class VerdictCounters(Component):
             for bit in range(self.params.port_bits)
         )
         address = Signal(self.memory.address_bits, reset_less=True)
-        happened, wipe = Signal(), Signal()
+        happened = Signal()
+        wipe = Signal()
         m.d.sync += [
             address.eq(Mux(walking, walk, Cat(self.verdict, index))),
             happened.eq(self.verdict != Verdict.NONE),

@@ -51,7 +51,8 @@ class Timers(Component):
             MemoryParams(bits=SENT.size, depth=params.slots)
         )
         now = Signal(TIME_BITS)
-        sent, written = Signal(SENT), Signal(SENT)
+        sent = Signal(SENT)
+        written = Signal(SENT)
         m.d.sync += now.eq(now + 1)
         m.d.comb += [
             written.time.eq(now),
@@ -107,7 +108,8 @@ class Timers(Component):
 
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
         """The slot that was looked at before, and whether one is: not while one is overdue."""
-        slot, looks = Signal(self.params.slot_bits), Signal()
+        slot = Signal(self.params.slot_bits)
+        looks = Signal()
         m.d.comb += [
             looks.eq(self.open & ~self.overdue.valid & ~self.gave_up),
             self.questions[0].eq(slot),

@@ -61,7 +61,8 @@ class Transmitter(Component):
             MemoryParams(bits=params.activations.size, depth=params.slots)
         )
         room = Signal(range(QUEUE_DEPTH + 1), init=QUEUE_DEPTH)
-        order, chosen = Signal(self.order), Signal()
+        order = Signal(self.order)
+        chosen = Signal()
         self.choose(m, order, chosen, room != 0)
         m.d.sync += room.eq(room - chosen + (self.m_axis.tvalid & self.m_axis.tready))
         read = delay(m, order, 1, "order")
@@ -112,7 +113,8 @@ class Transmitter(Component):
         m.submodules.queue = queue = Fifo(
             FifoParams(width=packet.size, depth=QUEUE_DEPTH, style="distributed")
         )
-        entering, leaving = Signal(packet), Signal(packet)
+        entering = Signal(packet)
+        leaving = Signal(packet)
         settings, axis = self.settings, self.m_axis
         own = Signal(32)
         m.d.comb += [
