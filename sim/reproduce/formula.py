@@ -57,7 +57,7 @@ class Machine:
         return (2 * self.micro_batches(batch) - 1) * self.pace(features) + turnaround
 
     def data_parallel(self, features: int, batch: int, turnaround: float) -> float:
-        """Cycles of a mini-batch of data parallelism: ``(B / (M K)) C s + T + G max(5, 2 M)``.
+        """Cycles of a mini-batch of data parallelism: ``(B / (M K)) C s + T + G max(5.5, 2 M)``.
 
         Each worker has all features, so C = ceil(D / (N L)), and B / M samples. When it is done
         with them, it sends its padded model, G = N C L / 8 packets of eight numbers. The switch
