@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.memory import STYLES
 
-STYLES = ("auto", "distributed", "block", "ultra")
 DISTRIBUTED_WORDS = 64  #: up to here a LUT holds a bit of every word
 
 

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 
-STYLES = {"auto": "auto", "distributed": "distributed", "block": "block", "ultra": "ultra"}
+STYLES = ("auto", "distributed", "block", "ultra")
 
 
 @dataclass(frozen=True, kw_only=True)

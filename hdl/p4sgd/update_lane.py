@@ -53,7 +53,8 @@ class UpdateLane(Component):
                 decay.eq(rounded_half(self.weight >> (self.l2_shift - 1)[:5])),
                 weight.eq(self.weight),
             ]
-            decay = Mux(self.decaying & (self.l2_shift != 0), decay, 0)
+            # Shift 0, no decay, is one by 31 and a rounding one: all that is left of it is 0.
+            decay = Mux(self.decaying, decay, 0)
         step = Signal(signed(params.gradient_bits - params.max_bits + 2), reset_less=True)
         if params.data_parallel:
             weight = Mux(self.from_zero, 0, weight)
