@@ -286,10 +286,3 @@ class TrainingRun:
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
         """Loss and accuracy of weights in original units on the data set as it came."""
         return float_sgd.evaluate(self.options.loss, self.data.features, self.data.labels, original)
-
-    def ideal_cycles(self, turnaround: int) -> int:
-        """Cycles of an epoch by the formula: ``(B/K) C s + T`` per mini-batch and ``C s`` once."""
-        pace = self.chunks * self.options.bits
-        each = max(pace, 6)
-        batches = -(-self.samples // self.options.batch)
-        return self.micro_batches * each + batches * turnaround + pace

@@ -94,10 +94,10 @@ class Fifo(Component):
         )
         write = words.write_port()
         read = words.read_port(domain="sync" if self.params.stages else "comb")
-        push = Signal()  # into and out of the memory
-        pop = Signal()
-        full = Signal()  # registers, and the same for the memory being empty
-        filled = Signal()
+        push = Signal()  # into the memory
+        pop = Signal()  # out of it
+        full = Signal()  # a register
+        filled = Signal()  # likewise: the memory is not empty
         stored = Signal(range(depth + 1))
         m.d.comb += [
             self.i.ready.eq(~full),

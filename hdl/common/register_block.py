@@ -122,8 +122,8 @@ class RegisterBlock(Component):
         """AR, a register behind each group of words, R."""
         bus = self.axil
         address = Signal(self.params.address_bits, reset_less=True)
-        chosen = Signal()  # the steps of a read
-        joined = Signal()
+        chosen = Signal()  # the steps of a read: its word is chosen in every group,
+        joined = Signal()  # and then among the groups
         busy = Signal()
         groups = [words[k : k + GROUP_WORDS] for k in range(0, len(words), GROUP_WORDS)]
         group_bits, word_bits = ceil_log2(len(groups)), ceil_log2(GROUP_WORDS)

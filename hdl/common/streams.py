@@ -98,8 +98,8 @@ class StreamRegister(Component):
         m = Module()
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
-        valid = Signal()  # of front, of spare
-        waiting = Signal()
+        valid = Signal()  # of front
+        waiting = Signal()  # of spare
         m.d.comb += [
             self.i.ready.eq(~waiting),
             self.o.valid.eq(valid),

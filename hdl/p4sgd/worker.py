@@ -86,7 +86,7 @@ class Worker(Component):
         m.submodules.model_port = model_port = ModelPort(params)
         core = TrainingCore(params)
         self.add_core(m, core, control.core_reset)
-        m.submodules.exchange = exchange = DomainRenamer("core")(ModelExchange(params))
+        exchange = self.add_exchange(m, core, model_port, control)
         transport = self.add_network(m, core, exchange, registers.control, control)
         readers = self.add_readers(m, core, registers.control, control)
         connect(m, flipped(self.s_axil), registers.axil)
@@ -94,12 +94,6 @@ class Worker(Component):
         connect(m, labels.m_axi, flipped(self.m_axi_labels))
         connect(m, labels.labels, core.labels)
         for e in range(params.engines):
-            connect(m, model_port.load[e], exchange.host_load[e])
-            connect(m, model_port.peek[e], exchange.host_peek[e])
-            connect(m, exchange.host_peeked[e], model_port.peeked[e])
-            connect(m, exchange.load[e], core.load[e])
-            connect(m, exchange.peek[e], core.peek[e])
-            connect(m, core.peeked[e], exchange.peeked[e])
             m.d.comb += counters.engine_events[e].eq(core.engine_events[e])
 
         settings = registers.control
@@ -109,18 +103,11 @@ class Worker(Component):
         m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_SETTINGS.members]
         m.d.comb += [
             core.join.eq(settings.join | settings.data_parallel),
-            core.exchanging.eq(exchange.exchanging),
-            core.refill.eq(exchange.refill),
-            exchange.settings.eq(core.settings),
-            exchange.begin.eq(control.begin),
-            exchange.updated.eq(core.updated),
-            exchange.engines_finished.eq(core.finished),
             core.begin.eq(control.begin),
             control.settings.eq(core.settings),
             control.loss.eq(core.loss),
             control.start.eq(settings.start),
             control.soft_reset.eq(settings.soft_reset),
-            control.finished.eq(exchange.finished),
             labels.plan.valid.eq(control.begin),
             labels.plan.payload.address.eq(settings.label_address),
             labels.plan.payload.beats.eq(settings.label_beats),
@@ -138,13 +125,7 @@ class Worker(Component):
             counters.read_errors.eq(Cat((reader.failed for reader in readers), labels.failed)),
         ]
         self.watch(m, core, control, readers, labels)
-        self.report(m, registers.status, control, counters)
-        m.d.comb += [
-            registers.status.job_open.eq(transport.open),
-            registers.status.network_idle.eq(transport.idle),
-            registers.status.stuck_slot.eq(transport.stuck_slot),
-            registers.status.oldest_slot.eq(transport.oldest_slot),
-        ]
+        self.report(m, registers.status, control, counters, transport)
         return m
 
     def add_core(self, m: Module, core: TrainingCore, core_reset) -> None:
@@ -155,6 +136,29 @@ class Worker(Component):
             ClockSignal("core").eq(ClockSignal()),
             ResetSignal("core").eq(ResetSignal() | core_reset),
         ]
+
+    def add_exchange(
+        self, m: Module, core: TrainingCore, model_port: ModelPort, control: Control
+    ) -> ModelExchange:
+        """What stands between the engines' weights, the host and the network."""
+        m.submodules.exchange = exchange = DomainRenamer("core")(ModelExchange(self.params))
+        for e in range(self.params.engines):
+            connect(m, model_port.load[e], exchange.host_load[e])
+            connect(m, model_port.peek[e], exchange.host_peek[e])
+            connect(m, exchange.host_peeked[e], model_port.peeked[e])
+            connect(m, exchange.load[e], core.load[e])
+            connect(m, exchange.peek[e], core.peek[e])
+            connect(m, core.peeked[e], exchange.peeked[e])
+        m.d.comb += [
+            exchange.settings.eq(core.settings),
+            exchange.begin.eq(control.begin),
+            exchange.updated.eq(core.updated),
+            exchange.engines_finished.eq(core.finished),
+            core.exchanging.eq(exchange.exchanging),
+            core.refill.eq(exchange.refill),
+            control.finished.eq(exchange.finished),
+        ]
+        return exchange
 
     def add_network(
         self, m: Module, core: TrainingCore, exchange: ModelExchange, settings, control: Control
@@ -219,7 +223,7 @@ class Worker(Component):
             (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
         )
 
-    def report(self, m: Module, status, control: Control, counters: Counters) -> None:
+    def report(self, m: Module, status, control: Control, counters: Counters, transport) -> None:
         """What the host reads."""
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
         m.d.comb += [status[name].eq(counters.counts[name]) for name in COUNTERS]
@@ -229,4 +233,8 @@ class Worker(Component):
             status.done.eq(control.done),
             status.failed.eq(control.failed),
             status.cause.eq(control.cause),
+            status.job_open.eq(transport.open),
+            status.network_idle.eq(transport.idle),
+            status.stuck_slot.eq(transport.stuck_slot),
+            status.oldest_slot.eq(transport.oldest_slot),
         ]

@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.p4sgd.frame import AXIS, ETHERTYPE_ON_WIRE, FRAME_KEEP, VERSION, Frame
+from hdl.p4sgd.frame import AXIS, FRAME_KEEP, Frame, frame_bits
 from hdl.p4sgd.switch.params import SwitchParams
 
 
@@ -36,20 +36,23 @@ class EgressPort(Component):
         m = Module()
         m.submodules.fifo = fifo = Fifo(self.params.egress_fifo)
         answer = self.params.answer(fifo.o.payload)
-        frame = Signal(Frame)
+        header = {name: answer.header[name] for name in self.params.header.members}
+        payload = Signal(Frame.as_shape()["payload"].shape)
         m.d.comb += [
             fifo.i.valid.eq(self.answered),
             fifo.i.payload.eq(self.answer),
             self.dropped.eq(self.answered & ~fifo.i.ready),
-            frame.destination.eq(self.destination),
-            frame.source.eq(self.source),
-            frame.ethertype.eq(ETHERTYPE_ON_WIRE),
-            frame.version.eq(VERSION),
-            frame.acked.eq(answer.acked),
-            frame.bm.eq(answer.bm),
-            *(frame[name].eq(answer.header[name]) for name in answer.header.shape().members),
-            *(frame.payload[k].eq(answer.payload[k]) for k in range(self.params.lanes)),
-            self.axis.tdata.eq(frame),
+            *(payload[k].eq(answer.payload[k]) for k in range(self.params.lanes)),
+            self.axis.tdata.eq(
+                frame_bits(
+                    destination=self.destination,
+                    source=self.source,
+                    acked=answer.acked,
+                    bm=answer.bm,
+                    payload=payload,
+                    **header,
+                )
+            ),
             self.axis.tkeep.eq(FRAME_KEEP),
             self.axis.tlast.eq(1),
             self.axis.tvalid.eq(fifo.o.valid),

@@ -42,17 +42,18 @@ class SlotRule(Component):
         m = Module()
         request, before, after = self.request, self.before, self.after
         use, is_agg = request.header.use, request.header.is_agg
-        same = Signal()  # the packet's use, or its neighbour, is the slot's
-        near = Signal()
-        added = Signal()  # earlier
-        acknowledged = Signal()
+        same = Signal()  # the packet's use is the slot's
+        near = Signal()  # its neighbour is
+        added = Signal()  # by an earlier packet
+        acknowledged = Signal()  # likewise
         m.d.comb += [
             same.eq(use == before.use),
             near.eq(request.neighbour == before.use),
             added.eq((before.agg_bm & request.sender).any()),
             acknowledged.eq((before.ack_bm & request.sender).any()),
         ]
-        add = Signal()  # what is done
+        # What is done.
+        add = Signal()
         take = Signal()
         acknowledge = Signal()
         m.d.comb += [
