@@ -1,11 +1,12 @@
 """``ingather train``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
+from gen import train_options as option
 from gen.catalogue import find_design
 from gen.errors import UserError
 from gen.folder import check_target, written_whole
@@ -13,94 +14,38 @@ from gen.settings import make_params, parse_settings
 from gen.training_console import execute
 from sim.golden.p4sgd import Loss, Schedule
 
-MOST_WORKERS = 16
 DESIGN = "p4sgd-worker"
 
 
 def train(
-    data: Annotated[
-        str, typer.Option(help="digits, breast-cancer, or a LIBSVM (.gz too) or .npz file.")
-    ] = "digits",
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for results, picture and weights.")
-    ] = Path("build/train"),
-    preset: Annotated[str, typer.Option(help="Hardware: tiny, small or u280.")] = "small",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the hardware."),
-    ] = None,
-    engines: Annotated[int | None, typer.Option(help="Engines of the hardware.")] = None,
-    loss: Annotated[Loss, typer.Option(help="What to minimise.")] = Loss.LOGISTIC,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="CLASS", help="Class against the rest, or a threshold such as >=5."),
-    ] = None,
-    bias: Annotated[bool, typer.Option("--bias", help="Add a constant feature.")] = False,
-    bits: Annotated[int, typer.Option(help="Precision of a feature.")] = 4,
-    stored_bits: Annotated[
-        int | None, typer.Option(help="Precision in memory, if more than is read.")
-    ] = None,
-    global_scale: Annotated[
-        bool, typer.Option("--global-scale", help="One scale for all features.")
-    ] = False,
-    batch: Annotated[int, typer.Option(help="Samples of a mini-batch.")] = 64,
-    eta: Annotated[float, typer.Option(help="Learning rate.")] = 1.0,
-    l2_shift: Annotated[
-        int, typer.Option(help="Weights lose 2^-N of themselves per mini-batch; needs l2=true.")
-    ] = 0,
-    epochs: Annotated[int, typer.Option(help="Times through the data.")] = 30,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=MOST_WORKERS,
-            help="Workers that share the features; with 2 or more, and a switch.",
-        ),
-    ] = 1,
-    schedule: Annotated[
-        Schedule, typer.Option(help="Order of forward, communication and backward.")
-    ] = Schedule.PIPELINED,
-    link_latency: Annotated[
-        int,
-        typer.Option(min=0, max=4095, help="Cycles of a link between worker and switch, one way."),
-    ] = 100,
-    drop: Annotated[
-        float, typer.Option(min=0, max=1, help="Chance that a link drops a packet.")
-    ] = 0.0,
-    duplicate: Annotated[
-        float, typer.Option(min=0, max=1, help="Chance that it doubles one.")
-    ] = 0.0,
-    reorder: Annotated[
-        float, typer.Option(min=0, max=1, help="Chance that it delays one out of turn.")
-    ] = 0.0,
-    corrupt: Annotated[
-        float, typer.Option(min=0, max=1, help="Chance that it flips a bit of one.")
-    ] = 0.0,
-    displacement: Annotated[
-        int,
-        typer.Option(min=0, max=4095, help="Most cycles by which a packet out of turn is late."),
-    ] = 64,
-    timeout: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=8388607,
-            help="Cycles until a packet is sent again; 0 takes what suits the links.",
-        ),
-    ] = 0,
-    retries: Annotated[
-        int, typer.Option(min=0, max=255, help="Repetitions before a worker gives up; 0 for ever.")
-    ] = 100,
-    memory_latency: Annotated[
-        int, typer.Option(min=0, max=1023, help="Cycles of the simulated memory.")
-    ] = 128,
-    memory_stall: Annotated[
-        int, typer.Option(min=0, max=250, help="Chance in 256 that the memory pauses, every cycle.")
-    ] = 0,
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=2147483647, help="Of the memory's pauses and the links' faults."),
-    ] = 1,
+    data: option.Data = "digits",
+    output: option.Output = Path("build/train"),
+    preset: option.Preset = "small",
+    settings: option.Settings = None,
+    engines: option.Engines = None,
+    loss: option.Loss = Loss.LOGISTIC,
+    positive: option.Positive = None,
+    bias: option.Bias = False,
+    bits: option.Bits = 4,
+    stored_bits: option.StoredBits = None,
+    global_scale: option.GlobalScale = False,
+    batch: option.Batch = 64,
+    eta: option.Eta = 1.0,
+    l2_shift: option.L2Shift = 0,
+    epochs: option.Epochs = 30,
+    workers: option.Workers = 1,
+    schedule: option.Schedule = Schedule.PIPELINED,
+    link_latency: option.LinkLatency = 100,
+    drop: option.Drop = 0.0,
+    duplicate: option.Duplicate = 0.0,
+    reorder: option.Reorder = 0.0,
+    corrupt: option.Corrupt = 0.0,
+    displacement: option.Displacement = 64,
+    timeout: option.Timeout = 0,
+    retries: option.Retries = 100,
+    memory_latency: option.MemoryLatency = 128,
+    memory_stall: option.MemoryStall = 0,
+    seed: option.Seed = 1,
 ) -> None:
     """Train on the RTL under Verilator, beside the golden model and float64 SGD."""
     design = find_design(DESIGN)
