@@ -62,6 +62,23 @@ def read_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, 
     )
 
 
+def write_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
+    """AW, W and B."""
+    identifier = {"bid": In(id_bits)} if id_bits else {}
+    return (
+        address_channel("aw", address_bits, id_bits)
+        | {
+            "wdata": Out(data_bits),
+            "wstrb": Out(data_bits // 8),
+            "wlast": Out(1),
+            "wvalid": Out(1),
+            "wready": In(1),
+        }
+        | identifier
+        | {"bresp": In(Response), "bvalid": In(1), "bready": Out(1)}
+    )
+
+
 class BusSignature(wiring.Signature):
     """A bus: those of one kind with equal members are equal."""
 
@@ -78,24 +95,23 @@ class AxiReadSignature(BusSignature):
         super().__init__(read_channels(address_bits, data_bits, id_bits))
 
 
+class AxiWriteSignature(BusSignature):
+    """AW, W and B of AXI4: a master that only writes. Without ``id_bits`` all stay in order."""
+
+    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
+        check_bus(address_bits, data_bits, id_bits)
+        self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
+        super().__init__(write_channels(address_bits, data_bits, id_bits))
+
+
 class Axi4Signature(BusSignature):
     """All five channels of AXI4; locks, caches, protection, QoS and regions left out."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
-        identifier = {"bid": In(id_bits)} if id_bits else {}
         super().__init__(
-            address_channel("aw", address_bits, id_bits)
-            | {
-                "wdata": Out(data_bits),
-                "wstrb": Out(data_bits // 8),
-                "wlast": Out(1),
-                "wvalid": Out(1),
-                "wready": In(1),
-            }
-            | identifier
-            | {"bresp": In(Response), "bvalid": In(1), "bready": Out(1)}
+            write_channels(address_bits, data_bits, id_bits)
             | read_channels(address_bits, data_bits, id_bits)
         )
 

@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.switch.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
 

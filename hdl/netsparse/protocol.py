@@ -1,0 +1,123 @@
+"""NetSparse's packets and property requests: every header, defined once."""
+
+# The fields of a struct are annotated with shapes, which are no types.
+# pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
+
+from collections.abc import Mapping
+
+from amaranth.hdl import Cat, Value
+from amaranth.lib import data, enum
+
+from hdl.common.axi import AxiStreamSignature
+
+BEAT_BYTES = 64  #: of every path that carries properties
+AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: towards a 100G MAC, 250 MHz
+
+
+class Kind(enum.Enum, shape=2):
+    """What a property request (PR) is; the type field of its packet."""
+
+    READ = 1
+    RESPONSE = 2
+    ERROR = 3  #: a response without a property
+
+
+def wire_layout(fields: Mapping[str, int]) -> data.StructLayout:
+    """Big-endian ``fields`` (bits by name, in the order of the wire) as one number.
+
+    The first byte on the wire is the number's most significant, so the fields are laid out from
+    the last one up.
+    """
+    return data.StructLayout(dict(reversed(fields.items())))
+
+
+#: Ethernet 14, IPv4 20, UDP 8 and 8 reserved bytes.
+UPPER_LAYERS = wire_layout(
+    {
+        "destination_mac": 48,
+        "source_mac": 48,
+        "ethertype": 16,
+        "version_ihl": 8,
+        "dscp_ecn": 8,
+        "total_length": 16,  # from version_ihl to the end of the packet
+        "identification": 16,
+        "flags_fragment": 16,
+        "ttl": 8,
+        "protocol": 8,
+        "ip_checksum": 16,
+        "source_ip": 32,
+        "destination_ip": 32,
+        "source_port": 16,
+        "destination_port": 16,
+        "udp_length": 16,  # from source_port to the end of the packet
+        "udp_checksum": 16,  # zero: none
+        "reserved": 64,
+    }
+)
+
+#: What all PRs of a packet share (NetSparse, figure 6).
+CONCATENATION_LAYER = wire_layout(
+    {
+        "type": 16,  # a Kind
+        "dest": 32,  # node
+        "len": 32,  # bytes of a property, of reads too
+        "prs": 32,  # how many follow
+    }
+)
+
+#: A PR (figure 6); a response's property follows it.
+PR_LAYER = wire_layout(
+    {
+        "src": 32,  # node: who asks; in responses, who owns the idx
+        "tid": 16,  # the asking node's RIG unit
+        "idx": 64,
+        "id": 32,  # the asking unit's; copied to the response
+    }
+)
+
+UPPER_BYTES = UPPER_LAYERS.size // 8
+PR_BYTES = PR_LAYER.size // 8
+PACKET_HEADER_BYTES = UPPER_BYTES + CONCATENATION_LAYER.size // 8
+assert (UPPER_BYTES, PR_BYTES, PACKET_HEADER_BYTES) == (50, 18, BEAT_BYTES)
+
+#: The first beat of every packet.
+PACKET_HEADER = data.StructLayout({"concatenation": CONCATENATION_LAYER, "upper": UPPER_LAYERS})
+
+#: What tells a packet of ours from others, and what is the same in all of them.
+PACKET_CONSTANTS = {
+    "ethertype": 0x0800,
+    "version_ihl": 0x45,
+    "ttl": 64,
+    "protocol": 17,
+    "source_port": 0x4E53,
+    "destination_port": 0x4E53,
+}
+IP_OFFSET = 14  #: bytes before version_ihl
+UDP_OFFSET = 34  #: bytes before source_port
+
+LENGTH_BITS = 13  #: of a property's bytes, up to 4,096
+MOST_PROPERTY_BYTES = 4096
+
+
+def in_lanes(number: Value) -> Value:
+    """A header as the bytes of a stream: the first on the wire is in the lowest bits."""
+    number = Value.cast(number)
+    return Cat(reversed([number[k : k + 8] for k in range(0, len(number), 8)]))
+
+
+def pr_beat(*, payload: bool) -> data.StructLayout:
+    """A PR inside the hardware, on its way to a packet or from one.
+
+    ``dest`` is the packet's destination, ``length`` its ``len``. Without ``payload`` it is a read,
+    in one beat. With it, a response in beats of 64 bytes, byte 0 of the property in the lowest
+    bits of the first, or an error in one beat; all other fields are the same in every beat.
+    What is behind the end of a property in its last beat is undefined.
+    """
+    fields = {"dest": 32, "length": LENGTH_BITS, "pr": PR_LAYER}
+    if payload:
+        fields |= {"error": 1, "last": 1, "data": 8 * BEAT_BYTES}
+    return data.StructLayout(fields)
+
+
+READ_PR = pr_beat(payload=False)
+RESPONSE_BEAT = pr_beat(payload=True)
