@@ -28,7 +28,7 @@ def wire_layout(fields: Mapping[str, int]) -> data.StructLayout:
     The first byte on the wire is the number's most significant, so the fields are laid out from
     the last one up.
     """
-    return data.StructLayout(dict(reversed(fields.items())))
+    return data.StructLayout(dict(reversed(list(fields.items()))))
 
 
 #: Ethernet 14, IPv4 20, UDP 8 and 8 reserved bytes.

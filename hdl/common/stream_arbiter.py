@@ -1,0 +1,115 @@
+"""Several streams into one, in turn."""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamArbiterParams:
+    """Size of an arbiter."""
+
+    width: int  #: bits of a beat, at least 1
+    count: int  #: inputs, 1..64
+    last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if not 1 <= self.count <= 64:
+            raise ValueError(f"count must be from 1 to 64 inputs: {self.count}")
+        if self.last_bit is not None and not 0 <= self.last_bit < self.width:
+            raise ValueError(
+                f"last_bit must be None or from 0 to {self.width - 1}: {self.last_bit}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """Width, inputs, and the last bit where there is one."""
+        last = "" if self.last_bit is None else f"_last_{self.last_bit}"
+        return f"{self.width}_of_{self.count}{last}"
+
+    @property
+    def output(self) -> data.StructLayout:
+        """A beat and the input it came from."""
+        return data.StructLayout({"index": max(1, ceil_log2(self.count)), "payload": self.width})
+
+
+class StreamArbiter(Component):
+    """Every beat of each ``i[k]`` leaves ``o``, with ``index`` k, in the order of its input.
+
+    Inputs take turns by packet: the beats of one are never between those of another's packet, and
+    a packet that waits is next after at most one of every other input. A packet whose next beat
+    is late holds up all others. The choice is made a cycle ahead: without others that wait it
+    stays where it is, so an input that comes when all are idle is taken a cycle later.
+
+    Throughput: one beat a cycle. Latency: ``latency`` from a beat taken. Stalls: holds; ``o`` and
+    ``i[k].ready`` are registers or gates behind them, and depend on no input of this cycle.
+    """
+
+    latency = StreamRegister.latency
+
+    def __init__(self, params: StreamArbiterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)).array(params.count),
+                "o": Out(stream.Signature(params.output)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.out = out = StreamRegister(StreamRegisterParams(width=params.output.size))
+        beat = Signal(params.output)
+        m.d.comb += [
+            out.i.payload.eq(beat),
+            self.o.payload.eq(out.o.payload),
+            self.o.valid.eq(out.o.valid),
+            out.o.ready.eq(self.o.ready),
+        ]
+        if params.count == 1:
+            m.d.comb += [
+                beat.payload.eq(self.i[0].payload),
+                out.i.valid.eq(self.i[0].valid),
+                self.i[0].ready.eq(out.i.ready),
+            ]
+            return m
+        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.count))
+        asking = Signal(params.count)
+        chosen = Signal(params.count, init=1 << params.count - 1)
+        index = Signal.like(turns.index, init=params.count - 1)  # of the chosen one
+        inside = Signal()  # its packet has begun
+        comes = Signal()
+        ends = Signal()
+        m.d.comb += [
+            asking.eq(Cat(i.valid for i in self.i)),
+            comes.eq((asking & chosen).any()),
+            ends.eq(1 if params.last_bit is None else beat.payload[params.last_bit]),
+            # Another one's turn: its beat waits, so that it is there when it is chosen.
+            turns.asking.eq(asking & ~chosen),
+            turns.take.eq(Mux(comes, out.i.ready & ends, ~inside)),
+            beat.index.eq(index),
+            beat.payload.eq(
+                reduce(or_, (Mux(chosen[k], i.payload, 0) for k, i in enumerate(self.i)))
+            ),
+            out.i.valid.eq(comes),
+        ]
+        for k, i in enumerate(self.i):
+            m.d.comb += i.ready.eq(chosen[k] & out.i.ready)
+        with m.If(turns.take & turns.asking.any()):
+            m.d.sync += [chosen.eq(turns.grant), index.eq(turns.index)]
+        if params.last_bit is not None:
+            with m.If(comes & out.i.ready):
+                m.d.sync += inside.eq(~ends)
+        return m

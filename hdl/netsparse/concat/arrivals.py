@@ -1,0 +1,101 @@
+"""The input of a concatenator: what each beat of a PR adds to which packet."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, PR_BYTES
+
+
+class Arrivals(Component):
+    """Beats of PRs with their queue and the bytes that they add to its packet.
+
+    The first beat of a PR adds the PR layer and up to 64 bytes of its property, each later one up
+    to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``found`` is low, a
+    first beat waits. ``valid`` and ``arrival`` move on when ``advance`` is high. Latency: one
+    cycle. Throughput: one beat a cycle.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        super().__init__(
+            params,
+            {
+                "prs": In(stream.Signature(params.pr)),
+                "concatenate": In(1),
+                "dest": Out(params.node_bits),
+                "error": Out(1),
+                "takes": Out(1),  # the answer is used
+                "chosen": In(params.queue_bits),
+                "found": In(1),
+                "valid": Out(1),
+                "arrival": Out(params.arrival),
+                "advance": In(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        pr = self.prs.payload
+        first = Signal(init=1)
+        last = Signal()
+        added = Signal(len(self.arrival.bytes))
+        moves = Signal()
+        same = Signal(self.params.queue_bits, reset_less=True)  # the queue of the PR under way
+        queue = Signal(self.params.queue_bits)
+        m.d.comb += [
+            self.dest.eq(pr.dest),
+            self.prs.ready.eq(self.advance & (self.found | ~first)),
+            moves.eq(self.prs.valid & self.prs.ready),
+            self.takes.eq(moves & first),
+            queue.eq(Mux(first, self.chosen, same)),
+        ]
+        if self.params.payload:
+            m.d.comb += [self.error.eq(pr.error), last.eq(pr.last)]
+            self.count(m, first, moves, added)
+        else:
+            m.d.comb += [last.eq(1), added.eq(PR_BYTES)]
+        with m.If(moves):
+            m.d.sync += [first.eq(last), same.eq(queue)]
+        valid = Signal()
+        arrival = Signal(self.params.arrival, reset_less=True)
+        m.d.comb += [self.valid.eq(valid), self.arrival.eq(arrival)]
+        with m.If(self.advance):
+            m.d.sync += [
+                valid.eq(moves),
+                arrival.first.eq(first),
+                arrival.last.eq(last),
+                arrival.alone.eq(self.error | ~self.concatenate),
+                arrival.error.eq(self.error),
+                arrival.queue.eq(queue),
+                arrival.dest.eq(pr.dest),
+                arrival.length.eq(pr.length),
+                arrival.bytes.eq(added),
+                arrival.pr.eq(pr.pr),
+            ]
+            if self.params.payload:
+                m.d.sync += arrival.data.eq(pr.data)
+        return m
+
+    def count(self, m: Module, first, moves, added) -> None:
+        """The bytes of a beat, from those of the property that are still to come."""
+        later = Signal(LENGTH_BITS, reset_less=True)
+        rest = Signal(LENGTH_BITS)
+        full = Signal()
+        m.d.comb += [
+            rest.eq(Mux(first, self.prs.payload.length, later)),
+            full.eq(rest[ceil_log2(BEAT_BYTES) :].any()),
+        ]
+        with m.If(moves):
+            m.d.sync += later.eq(rest - BEAT_BYTES)
+        data = Mux(full, BEAT_BYTES, rest[: ceil_log2(BEAT_BYTES)])
+        with m.If(self.error):
+            m.d.comb += added.eq(PR_BYTES)
+        with m.Elif(first):
+            m.d.comb += added.eq(data + PR_BYTES)
+        with m.Else():
+            m.d.comb += added.eq(data)

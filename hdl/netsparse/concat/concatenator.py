@@ -1,0 +1,205 @@
+"""Joins PRs with the same destination to packets."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.concat.arrivals import Arrivals
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.destination_cam import DestinationCam
+from hdl.netsparse.concat.exhaustion import Exhaustion
+from hdl.netsparse.concat.expiration_queue import ExpirationQueue
+from hdl.netsparse.concat.flush_engine import FlushEngine
+from hdl.netsparse.concat.line_memory import LineMemory
+from hdl.netsparse.concat.line_pool import LinePool
+from hdl.netsparse.concat.line_writer import LineWriter
+from hdl.netsparse.concat.mark_order import MarkOrder
+from hdl.netsparse.concat.packet_header import PacketHeader
+from hdl.netsparse.concat.queue_table import QueueTable
+from hdl.netsparse.protocol import AXIS
+
+
+class Concatenator(Component):
+    """PRs of one class in, packets out: NetSparse, sections 6.1 and 7.2 (with ``pool``).
+
+    PRs of a destination and length wait in its queue until their packet is marked: no other PR
+    fits the MTU, one of another length comes, or its first PR's time has come. An error leaves
+    alone, and so does every PR without ``concatenate``; neither waits. The beats of a PR follow
+    each other and have a destination below ``nodes``; a property has an even number of bytes.
+    Packets leave in the order of their marks, as a header beat and dense PRs.
+
+    Full form: a queue for every destination. Its lines come from one pool that holds an MTU for
+    each queue and one more, so a queue that is being emitted still accepts. Virtual form: ``pool``
+    lines and ``destinations`` queues, which memory does not outgrow with more nodes; with fewer
+    than a reserve of either left the oldest packet is marked.
+
+    Waiting: a packet is marked at most DelayCycles + :attr:`lateness` cycles after its first PR
+    ``entered`` its queue, and never within a PR: the last one's ``entered`` may be later.
+    ``entered`` is :attr:`entry_latency` after the PR's last beat moved at ``prs``, and later only
+    while the input stalls: for lines or packets that have not left yet, and a cycle for a packet
+    that is displaced or for two marks at once.
+
+    Throughput: one PR and 64 bytes of packets a cycle. Latency: :attr:`latency` from a PR that
+    stands alone, in one beat, to its packet's header. ``empty``: nothing is inside.
+    """
+
+    entry_latency = 1 + Arrivals.latency + QueueTable.latency
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        self.lateness = ExpirationQueue(params).lateness + 1  # behind another mark
+        marks = MarkOrder(params).latency
+        self.latency = self.entry_latency + marks + PacketHeader.latency + FlushEngine.latency
+        super().__init__(
+            params,
+            {
+                "prs": In(stream.Signature(params.pr)),
+                "settings": In(params.settings),
+                "axis": Out(AXIS),
+                "events": Out(params.events),
+                "empty": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        register = StreamRegister(StreamRegisterParams(width=params.pr.size))
+        m.submodules.input = register
+        m.submodules.arrivals = arrivals = Arrivals(params)
+        m.submodules.queues = queues = QueueTable(params)
+        m.submodules.pool = pool = LinePool(params)
+        m.submodules.marks = marks = MarkOrder(params)
+        m.submodules.header = header = PacketHeader(params)
+        m.submodules.flush = flush = FlushEngine(params)
+        self.input(m, register, arrivals, queues)
+        expiration = self.expiration(m, queues)
+        self.storage(m, queues, pool, flush)
+        if params.virtual:
+            self.exhaustion(m, queues, marks, expiration)
+        packets = Signal(bits_for(params.packets))
+        m.d.sync += packets.eq(packets + queues.opens - flush.packet)
+        m.d.comb += [
+            queues.admits.eq(packets != params.packets),
+            queues.waits.eq(marks.waits),
+            marks.expires.eq(queues.expires_now),
+            marks.expired.eq(queues.expired_now),
+            marks.arrives.eq(queues.closes),
+            marks.arrived.eq(queues.closed),
+            header.settings.eq(self.settings),
+            header.marks.payload.eq(marks.marks.payload),
+            header.marks.valid.eq(marks.marks.valid),
+            marks.marks.ready.eq(header.marks.ready),
+            flush.packets.payload.eq(header.packets.payload),
+            flush.packets.valid.eq(header.packets.valid),
+            header.packets.ready.eq(flush.packets.ready),
+            self.axis.tvalid.eq(flush.axis.tvalid),
+            self.axis.tdata.eq(flush.axis.tdata),
+            self.axis.tkeep.eq(flush.axis.tkeep),
+            self.axis.tlast.eq(flush.axis.tlast),
+            flush.axis.tready.eq(self.axis.tready),
+            self.events.packet.eq(flush.packet),
+            self.events.bytes.eq(flush.bytes),
+            self.events.prs.eq(flush.prs),
+            self.events.stall.eq(self.prs.valid & ~self.prs.ready),
+            self.events.entered.eq(queues.moves & queues.beat.last),
+            self.events.marked.eq(marks.enters),
+            self.empty.eq(
+                ~register.o.valid & ~arrivals.valid & ~queues.decided.any() & (packets == 0)
+            ),
+        ]
+        return m
+
+    def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
+        """From ``prs`` to the queues."""
+        m.d.comb += [
+            register.i.valid.eq(self.prs.valid),
+            register.i.payload.eq(self.prs.payload),
+            self.prs.ready.eq(register.i.ready),
+            arrivals.prs.valid.eq(register.o.valid),
+            arrivals.prs.payload.eq(data.View(self.params.pr, register.o.payload)),
+            register.o.ready.eq(arrivals.prs.ready),
+            arrivals.concatenate.eq(self.settings.concatenate),
+            queues.valid.eq(arrivals.valid),
+            queues.arrival.eq(arrivals.arrival),
+            arrivals.advance.eq(queues.advance),
+        ]
+        if not self.params.virtual:
+            queue = Mux(arrivals.error, self.params.nodes, arrivals.dest)
+            m.d.comb += [arrivals.chosen.eq(queue), arrivals.found.eq(1)]
+            return
+        m.submodules.cam = cam = DestinationCam(self.params)
+        m.d.comb += [
+            cam.dest.eq(arrivals.dest),
+            cam.error.eq(arrivals.error),
+            cam.takes.eq(arrivals.takes),
+            cam.open.eq(queues.open),
+            cam.read.eq(queues.read),
+            cam.decided.eq(queues.decided),
+            arrivals.chosen.eq(cam.chosen),
+            arrivals.found.eq(cam.found),
+        ]
+
+    def expiration(self, m: Module, queues: QueueTable) -> ExpirationQueue:
+        """Queues enter the EQ and expire."""
+        m.submodules.expiration = expiration = ExpirationQueue(self.params)
+        m.d.comb += [
+            expiration.delay.eq(self.settings.delay),
+            expiration.opens.eq(queues.opens),
+            expiration.entering.eq(queues.beat.queue),
+            expiration.open.eq(queues.oldest_open),
+            expiration.entered.eq(queues.oldest_entry),
+            expiration.closes.eq(queues.closes),
+            expiration.closed.eq(queues.beat.queue),
+            queues.entry.eq(expiration.entry),
+            queues.ready.eq(expiration.ready),
+            queues.oldest.eq(expiration.oldest),
+            queues.expires.eq(expiration.expires),
+            queues.expired.eq(expiration.expired),
+        ]
+        return expiration
+
+    def storage(self, m: Module, queues: QueueTable, pool: LinePool, flush: FlushEngine) -> None:
+        """Lines are taken and written by the queues, read and returned by the flush engine."""
+        m.submodules.writer = writer = LineWriter(self.params)
+        m.submodules.lines = lines = LineMemory(self.params)
+        m.d.comb += [
+            queues.free.eq(pool.free),
+            queues.free_line.eq(pool.line),
+            pool.takes.eq(queues.takes),
+            pool.links.eq(queues.links),
+            pool.behind.eq(queues.line),
+            pool.returns.eq(flush.returns),
+            pool.returned.eq(flush.line),
+            pool.step.eq(flush.step),
+            pool.leader.eq(flush.leader),
+            flush.follower.eq(pool.follower),
+            writer.valid.eq(queues.moves),
+            writer.arrival.eq(queues.beat),
+            writer.offset.eq(queues.offset),
+            writer.line.eq(queues.line),
+            writer.behind.eq(pool.line),
+            lines.write.eq(writer.write),
+            lines.lines.eq(writer.lines),
+            lines.pieces.eq(writer.pieces),
+            lines.step.eq(flush.step),
+            lines.line.eq(flush.line),
+            flush.low.eq(lines.low),
+            flush.high.eq(lines.high),
+        ]
+
+    def exhaustion(self, m: Module, queues: QueueTable, marks: MarkOrder, expiration) -> None:
+        """The virtual form marks its oldest packet when too little is left."""
+        m.submodules.exhaustion = watch = Exhaustion(self.params)
+        m.d.comb += [
+            watch.opens.eq(queues.opens),
+            watch.closes.eq(queues.closes),
+            watch.expires_now.eq(queues.expires_now),
+            watch.takes.eq(queues.takes),
+            watch.enters.eq(marks.enters),
+            watch.entering.eq(marks.entering),
+            expiration.force.eq(watch.force),
+            watch.forced.eq(expiration.expires),
+        ]

@@ -1,0 +1,267 @@
+"""Sizes of a concatenator, and the layouts of what moves inside it."""
+
+# The fields of a struct are annotated with shapes, which are no types.
+# pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
+
+from dataclasses import dataclass
+
+from amaranth.hdl import signed
+from amaranth.lib import data
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.memory import STYLES
+from hdl.netsparse.protocol import (
+    BEAT_BYTES,
+    LENGTH_BITS,
+    MOST_PROPERTY_BYTES,
+    PACKET_HEADER_BYTES,
+    PR_BYTES,
+    PR_LAYER,
+    READ_PR,
+    RESPONSE_BEAT,
+)
+
+LINE_BYTES = 128  #: of storage; a physical queue of section 7.2
+LEAST_MTU, MOST_MTU = 128, 9216
+SPARE_QUEUES = 4  #: of the virtual form: with fewer left, the oldest packet is marked
+PIPELINE_LINES = 8  #: what a packet holds between its mark and its first line's return
+WAITING_PACKETS = 64  #: marked, beside one open in every queue
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcatenatorParams:
+    """Sizes of a concatenator of one class: reads, or responses and errors."""
+
+    payload: bool  #: PRs bring a property: responses and errors, else reads
+    nodes: int  #: destinations are 0..nodes-1
+    mtu: int = 1500  #: most bytes of a packet, all headers included, 128..9216
+    most_property_bytes: int = 512  #: of a PR, even, 4..4096
+    most_delay: int = 500  #: largest DelayCycles
+    pool: int = 0  #: lines of the virtual form; 0: the full form, an MTU for every destination
+    destinations: int = 32  #: that packets of the virtual form are open for, at least 8
+    style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.nodes <= 1 << 16:
+            raise ValueError(f"nodes must be from 1 to 65536: {self.nodes}")
+        if not LEAST_MTU <= self.mtu <= MOST_MTU:
+            raise ValueError(f"mtu must be from {LEAST_MTU} to {MOST_MTU} bytes: {self.mtu}")
+        if self.most_property_bytes % 2 or not 4 <= self.most_property_bytes <= MOST_PROPERTY_BYTES:
+            raise ValueError(
+                f"most_property_bytes must be even, from 4 to {MOST_PROPERTY_BYTES}:"
+                f" {self.most_property_bytes}"
+            )
+        least = PACKET_HEADER_BYTES + PR_BYTES + self.most_property_bytes
+        if self.mtu < least:
+            raise ValueError(
+                f"mtu must hold a PR of the largest property, {least} bytes: {self.mtu}"
+            )
+        if not 1 <= self.most_delay <= 1 << 15:
+            raise ValueError(f"most_delay must be from 1 to 32768 cycles: {self.most_delay}")
+        if self.style not in STYLES:
+            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+        if self.virtual and not 2 * SPARE_QUEUES <= self.destinations <= 256:
+            raise ValueError(
+                f"destinations must be from {2 * SPARE_QUEUES} to 256: {self.destinations}"
+            )
+        if self.virtual and not 2 * self.reserve <= self.pool <= 1 << 15:
+            raise ValueError(
+                f"pool must be 0 or from {2 * self.reserve} to 32768 lines: {self.pool}"
+            )
+        if self.lines > 1 << 16:
+            raise ValueError(f"{self.lines} lines are too many: at most 65536, nodes x MTU")
+
+    @property
+    def suffix(self) -> str:
+        """All sizes."""
+        form = f"v{self.pool}x{self.destinations}" if self.virtual else "full"
+        kind = "responses" if self.payload else "reads"
+        style = "" if self.style == "auto" else f"_{self.style}"
+        return (
+            f"{kind}_{self.nodes}_m{self.mtu}_p{self.most_property_bytes}"
+            f"_d{self.most_delay}_{form}{style}"
+        )
+
+    @property
+    def virtual(self) -> bool:
+        """Section 7.2: memory does not grow with the nodes."""
+        return self.pool > 0
+
+    @property
+    def room(self) -> int:
+        """Most bytes of a packet behind its header."""
+        return self.mtu - PACKET_HEADER_BYTES
+
+    @property
+    def most_prs(self) -> int:
+        """Of a packet."""
+        return self.room // PR_BYTES
+
+    @property
+    def packet_lines(self) -> int:
+        """That a packet of an MTU takes."""
+        return -(-self.room // LINE_BYTES)
+
+    @property
+    def pr_lines(self) -> int:
+        """That a PR of the largest property may take."""
+        return -(-(PR_BYTES + self.payload * self.most_property_bytes) // LINE_BYTES)
+
+    @property
+    def reserve(self) -> int:
+        """Lines of the virtual form that open packets leave; with fewer, the oldest is marked."""
+        return 2 * self.pr_lines + PIPELINE_LINES
+
+    @property
+    def queues(self) -> int:
+        """Packets that are open at a time: of every destination, and one of errors."""
+        return self.destinations if self.virtual else self.nodes + self.payload
+
+    @property
+    def lines(self) -> int:
+        """Of storage. The full form has an MTU for each queue, and one that is being emitted."""
+        return self.pool or (self.queues + 1) * self.packet_lines + PIPELINE_LINES
+
+    @property
+    def memory_bits(self) -> int:
+        """Of the lines, of the links between them and of the list of free ones."""
+        return self.lines * (8 * LINE_BYTES + 2 * self.line_bits)
+
+    @property
+    def packets(self) -> int:
+        """Open or marked at a time; a PR that would open one more waits."""
+        return self.queues + WAITING_PACKETS
+
+    @property
+    def expirations(self) -> int:
+        """Entries of the EQ: queues that were filled early leave theirs behind."""
+        return self.most_delay + self.queues + 2
+
+    @property
+    def node_bits(self) -> int:
+        """Of a destination."""
+        return bits_for(max(self.nodes - 1, 1))
+
+    @property
+    def queue_bits(self) -> int:
+        """Of a queue's index."""
+        return max(ceil_log2(self.queues), 1)
+
+    @property
+    def line_bits(self) -> int:
+        """Of a line's index."""
+        return ceil_log2(self.lines)
+
+    @property
+    def used_bits(self) -> int:
+        """Of the bytes of a packet behind its header."""
+        return bits_for(self.room)
+
+    @property
+    def delay_bits(self) -> int:
+        """Of DelayCycles."""
+        return bits_for(self.most_delay)
+
+    @property
+    def time_bits(self) -> int:
+        """Of a time, modulo: entries of the EQ are due or will be within these cycles."""
+        return ceil_log2(2 * (1 << self.delay_bits) + 2 * self.queues) + 1
+
+    @property
+    def entry_bits(self) -> int:
+        """Of an EQ entry's index, modulo: no two inside have the same."""
+        return bits_for(self.expirations + 4)
+
+    @property
+    def expiration(self) -> data.StructLayout:
+        """An entry of the EQ."""
+        return data.StructLayout({"queue": self.queue_bits, "time": self.time_bits})
+
+    @property
+    def pr(self) -> data.StructLayout:
+        """A beat of the stream of PRs."""
+        return RESPONSE_BEAT if self.payload else READ_PR
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """What software sets while nothing is inside; ``concatenate`` 0: one PR a packet."""
+        return data.StructLayout(
+            {
+                "delay": self.delay_bits,  # DelayCycles
+                "concatenate": 1,
+                "node": 32,  # our own
+                "mac_base": 48,  # of node n: mac_base + n
+                "ip_base": 32,  # likewise
+            }
+        )
+
+    @property
+    def events(self) -> data.StructLayout:
+        """What happens in a cycle. ``bytes`` and ``prs`` go with ``packet``."""
+        return data.StructLayout(
+            {
+                "packet": 1,  # the last beat of one leaves
+                "bytes": bits_for(self.mtu),
+                "prs": bits_for(self.most_prs),
+                "stall": 1,  # a PR waits at the input
+                "entered": 1,  # the last beat of a PR enters its queue
+                "marked": 1,  # a packet is marked; they leave in this order
+            }
+        )
+
+    @property
+    def arrival(self) -> data.StructLayout:
+        """A beat of a PR on its way to its queue."""
+        fields = {
+            "first": 1,
+            "last": 1,
+            "alone": 1,  # nothing joins its packet
+            "error": 1,
+            "queue": self.queue_bits,
+            "dest": self.node_bits,
+            "length": LENGTH_BITS,
+            "bytes": bits_for(BEAT_BYTES + PR_BYTES),  # of the packet that the beat makes
+            "pr": PR_LAYER.size,
+        }
+        if self.payload:
+            fields["data"] = 8 * BEAT_BYTES
+        return data.StructLayout(fields)
+
+    @property
+    def demand(self) -> data.StructLayout:
+        """What a PR asks of its packet: lines, at most, and bytes to leave for one more PR."""
+        # With more bytes than ``most`` in front of its last beat no other PR fits behind it.
+        return data.StructLayout(
+            {"lines": bits_for(self.pr_lines), "most": signed(self.used_bits + 2)}
+        )
+
+    @property
+    def mark(self) -> data.StructLayout:
+        """A packet that is to leave."""
+        return data.StructLayout(
+            {
+                "dest": self.node_bits,
+                "error": 1,
+                "length": LENGTH_BITS,
+                "prs": bits_for(self.most_prs),
+                "used": self.used_bits,  # bytes behind the packet's header
+                "first": self.line_bits,  # its first line
+            }
+        )
+
+    @property
+    def state(self) -> data.StructLayout:
+        """An open packet: the same, and the line that is being filled."""
+        return data.StructLayout({"mark": self.mark, "line": self.line_bits})
+
+    @property
+    def outgoing(self) -> data.StructLayout:
+        """A packet with its header, on its way out."""
+        return data.StructLayout(
+            {
+                "header": 8 * BEAT_BYTES,  # in lanes
+                "prs": bits_for(self.most_prs),
+                "used": self.used_bits,
+                "first": self.line_bits,
+            }
+        )

@@ -1,0 +1,70 @@
+"""Which queue a destination has: its own index, or what a CAM over active destinations says."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.round_robin import lowest
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+
+
+class DestinationCam(Component):
+    """The queue of ``dest`` and ``error`` in the virtual form: NetSparse, section 7.2.
+
+    A queue is held while its packet is ``open`` or a PR is on its way to it: ``read`` and
+    ``decided`` are the queues of those beats, one bit each. The queue that is held for the
+    destination is found, or else a free one, which ``takes`` gives to it. ``found`` is low while
+    there is neither. Latency: none; a queue that becomes free is given away two cycles later.
+    """
+
+    latency = 0
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        super().__init__(
+            params,
+            {
+                "dest": In(params.node_bits),
+                "error": In(1),
+                "takes": In(1),
+                "chosen": Out(params.queue_bits),
+                "found": Out(1),
+                "open": In(params.queues),
+                "read": In(params.queues),
+                "decided": In(params.queues),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        held = Signal(params.queues)
+        hits = Signal(params.queues)
+        wanted = Cat(self.dest, self.error)
+        spare = Signal(params.queues)  # a free queue, one bit or none
+        spare_queue = Signal(params.queue_bits, reset_less=True)  # its index
+        given = Signal(params.queues)
+        next_spare = Signal(params.queues)
+        m.d.comb += [
+            held.eq(self.open | self.read | self.decided),
+            self.found.eq((hits | spare).any()),
+            given.eq(Mux(self.takes & ~hits.any(), spare, 0)),
+            self.chosen.eq(Mux(hits.any(), encoded(hits), spare_queue)),
+        ]
+        for k in range(params.queues):
+            tag = Signal(len(wanted), name=f"tag_{k}", reset_less=True)
+            m.d.comb += hits[k].eq(held[k] & (tag == wanted))
+            with m.If(given[k]):
+                m.d.sync += tag.eq(wanted)
+        stays = (spare & ~given).any()
+        m.d.comb += next_spare.eq(Mux(stays, spare, lowest(~held & ~given)))
+        m.d.sync += [spare.eq(next_spare), spare_queue.eq(encoded(next_spare))]
+        return m
+
+
+def encoded(bits):
+    """The index of the one bit that is set, 0 for none."""
+    count = len(bits)
+    return Cat(
+        Cat(bits[k] for k in range(count) if k >> bit & 1).any()
+        for bit in range(max((count - 1).bit_length(), 1))
+    )

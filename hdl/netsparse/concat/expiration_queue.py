@@ -1,0 +1,93 @@
+"""The EQ: when the packet of a queue expires."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+
+
+class ExpirationQueue(Component):
+    """Queues with expiration times, in the order of opening: NetSparse, section 6.1.2.
+
+    ``opens`` enters ``entering`` with the time ``delay`` cycles from now; its packet remembers
+    ``entry``. Of the oldest entry, ``oldest``, the surroundings answer in the same cycle whether
+    its queue is ``open`` and which ``entered`` its packet remembers: another one, or a ``closed``
+    queue, and the entry is stale, which takes a cycle and does nothing. ``expires`` says that the
+    packet of ``expired`` is to be marked in this very cycle: its time has come, or ``force``.
+
+    Throughput: one entry in and one out every cycle. ``ready`` depends on registers only; it is
+    never low while times are at most ``most_delay``. An entry's ``expires`` comes
+    :attr:`lateness` cycles after its time at the latest, if none before it is late.
+    """
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        self.sizes = FifoParams(width=params.expiration.size, depth=params.expirations)
+        self.lateness = self.sizes.latency + 1
+        super().__init__(
+            params,
+            {
+                "delay": In(params.delay_bits),
+                "opens": In(1),
+                "entering": In(params.queue_bits),
+                "entry": Out(params.entry_bits),
+                "ready": Out(1),
+                "oldest": Out(params.queue_bits),
+                "open": In(1),
+                "entered": In(params.entry_bits),
+                "closes": In(1),
+                "closed": In(params.queue_bits),
+                "force": In(1),
+                "expires": Out(1),
+                "expired": Out(params.queue_bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.fifo = fifo = Fifo(self.sizes)
+        now = Signal(params.time_bits)
+        pushed = Signal(params.entry_bits)
+        popped = Signal(params.entry_bits)  # the index of the entry at the fifo's output
+        m.d.sync += now.eq(now + 1)
+        with m.If(self.opens):
+            m.d.sync += pushed.eq(pushed + 1)
+        newest, oldest = (data.View(params.expiration, f.payload) for f in (fifo.i, fifo.o))
+        m.d.comb += [
+            self.entry.eq(pushed),
+            self.ready.eq(fifo.i.ready),
+            fifo.i.valid.eq(self.opens),
+            newest.queue.eq(self.entering),
+            newest.time.eq(now + self.delay),
+            self.oldest.eq(oldest.queue),
+        ]
+        valid = Signal()
+        queue = Signal(params.queue_bits, reset_less=True)
+        time = Signal(params.time_bits, reset_less=True)
+        fresh = Signal()
+        due = Signal()
+        m.d.comb += [
+            self.expires.eq(valid & fresh & (due | self.force)),
+            self.expired.eq(queue),
+            fifo.o.ready.eq(~valid | ~fresh | self.expires),
+        ]
+        gone = Signal()  # what is closed in this cycle shows only in the next one
+        m.d.comb += gone.eq(self.closes & (self.closed == Mux(fifo.o.ready, oldest.queue, queue)))
+        past = Signal(params.time_bits)  # cycles since the time; from half the range on: until
+        m.d.comb += past.eq(now - Mux(fifo.o.ready, oldest.time, time))
+        m.d.sync += due.eq(~past[-1])
+        with m.If(fifo.o.ready):
+            m.d.sync += [
+                valid.eq(fifo.o.valid),
+                queue.eq(oldest.queue),
+                time.eq(oldest.time),
+                fresh.eq(self.open & (self.entered == popped) & ~gone),
+            ]
+            with m.If(fifo.o.valid):
+                m.d.sync += popped.eq(popped + 1)
+        with m.Elif(gone):
+            m.d.sync += fresh.eq(0)
+        return m

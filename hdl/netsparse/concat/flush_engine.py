@@ -1,0 +1,128 @@
+"""Emits marked packets: the header, then the lines of PRs, which it gives back."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.line_memory import LineMemory
+from hdl.netsparse.protocol import AXIS, BEAT_BYTES
+
+OFFSET_BITS = ceil_log2(BEAT_BYTES)
+
+
+class FlushEngine(Component):
+    """One packet after the other, in the order of ``packets``: NetSparse, section 6.1.2.
+
+    A packet of n bytes behind its header takes 1 + ceil(n / 64) beats and as many cycles; the next
+    one follows without a pause. ``line`` is read while ``step`` is high, and ``low``, ``high`` are
+    its halves as a ``LineMemory`` gives them; ``leader`` and ``follower`` go to the pool of lines.
+    A line is returned in the cycle that reads its last half. ``packet`` comes with ``bytes`` and
+    ``prs`` when a last beat leaves. Latency: :attr:`latency` from a packet's header. Stalls: with
+    ``axis``; all stages stand still.
+    """
+
+    latency = 3
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        self.about = data.StructLayout(
+            {"prs": bits_for(params.most_prs), "used": bits_for(params.room)}
+        )
+        #: of a cycle: header, low or high half, whether last, and of what packet.
+        self.turn = data.StructLayout({"header": 1, "high": 1, "last": 1, "about": self.about})
+        self.beat = data.StructLayout({"data": 8 * BEAT_BYTES, "last": 1, "about": self.about})
+        super().__init__(
+            params,
+            {
+                "packets": In(stream.Signature(params.outgoing)),
+                "step": Out(1),
+                "line": Out(params.line_bits),
+                "low": In(8 * BEAT_BYTES),
+                "high": In(8 * BEAT_BYTES),
+                "leader": Out(params.line_bits),
+                "follower": In(params.line_bits),
+                "returns": Out(1),
+                "busy": Out(1),
+                "axis": Out(AXIS),
+                "packet": Out(1),
+                "bytes": Out(bits_for(params.mtu)),
+                "prs": Out(bits_for(params.most_prs)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, packet = self.params, self.packets.payload
+        reading = Signal()  # a packet's beats behind the header
+        line = Signal(params.line_bits, reset_less=True)
+        high = Signal(reset_less=True)
+        left = Signal(params.used_bits, reset_less=True)  # beats
+        about = Signal(self.about, reset_less=True)
+        header = Signal(8 * BEAT_BYTES, reset_less=True)
+        last = Signal()
+        m.submodules.output = output = StreamRegister(StreamRegisterParams(width=self.beat.size))
+        m.d.comb += [
+            self.step.eq(output.i.ready),
+            self.packets.ready.eq(self.step & ~reading),
+            last.eq(left == 1),
+            self.line.eq(line),
+            self.leader.eq(Mux(reading, Mux(high, self.follower, line), packet.first)),
+            self.returns.eq(self.step & reading & (high | last)),
+        ]
+        turn = Signal(self.turn)
+        m.d.comb += [turn.header.eq(~reading), turn.high.eq(high), turn.about.eq(about)]
+        m.d.comb += turn.last.eq(reading & last)
+        with m.If(self.step & reading):
+            m.d.sync += [high.eq(~high), left.eq(left - 1), reading.eq(~last)]
+            with m.If(high):
+                m.d.sync += line.eq(self.follower)
+        with m.Elif(self.step):
+            m.d.sync += [
+                reading.eq(self.packets.valid),
+                line.eq(packet.first),
+                high.eq(0),
+                left.eq((packet.used + BEAT_BYTES - 1) >> OFFSET_BITS),
+                about.prs.eq(packet.prs),
+                about.used.eq(packet.used),
+                # It leaves two steps later, and the next header comes two steps later or more.
+                header.eq(packet.header),
+            ]
+        valid = reading | self.packets.valid
+        busy = [self.packets.valid, reading, output.o.valid]
+        for stage in range(LineMemory.latency):
+            now_valid = Signal(name=f"valid_{stage}")
+            now = Signal(self.turn, name=f"turn_{stage}", reset_less=True)
+            with m.If(self.step):
+                m.d.sync += [now_valid.eq(valid), now.eq(turn)]
+            valid, turn = now_valid, now
+            busy.append(valid)
+        beat = data.View(self.beat, output.i.payload)
+        halves = Mux(turn.high, self.high, self.low)
+        m.d.comb += [
+            output.i.valid.eq(valid),
+            beat.data.eq(Mux(turn.header, header, halves)),
+            beat.last.eq(turn.last),
+            beat.about.eq(turn.about),
+            self.busy.eq(Cat(busy).any()),
+        ]
+        self.connect(m, output.o)
+        return m
+
+    def connect(self, m: Module, o) -> None:
+        """The AXI4-Stream, from the registered beats."""
+        beat = data.View(self.beat, o.payload)
+        end = beat.about.used[:OFFSET_BITS]  # bytes of the last beat, 0 for all
+        keep = Cat((end > k) | (end == 0) | ~beat.last for k in range(BEAT_BYTES))
+        m.d.comb += [
+            self.axis.tvalid.eq(o.valid),
+            self.axis.tdata.eq(beat.data),
+            self.axis.tkeep.eq(keep),
+            self.axis.tlast.eq(beat.last),
+            o.ready.eq(self.axis.tready),
+            self.packet.eq(o.valid & self.axis.tready & beat.last),
+            self.bytes.eq(beat.about.used + BEAT_BYTES),
+            self.prs.eq(beat.about.prs),
+        ]

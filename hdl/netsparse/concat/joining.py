@@ -1,0 +1,62 @@
+"""The rule of concatenation: what a beat makes of its queue's packet."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
+
+
+class Joining(Component):
+    """``after``: the packet ``before`` with the beat ``arrival``, or with ``opens`` a new one.
+
+    ``closes``, with the last beat of a PR, when nothing may follow: it stands alone, no other PR of
+    its length fits behind it, or the packet has expired meanwhile (``late``). ``grows``: the
+    bytes go on in ``free``, a new line, which comes behind the packet's line unless it is the
+    first. ``offset`` is where in a line they begin. Latency: none.
+    """
+
+    latency = 0
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        super().__init__(
+            params,
+            {
+                "arrival": In(params.arrival),
+                "demand": In(params.demand),
+                "before": In(params.state),
+                "opens": In(1),
+                "late": In(1),
+                "free": In(params.line_bits),
+                "after": Out(params.state),
+                "closes": Out(1),
+                "grows": Out(1),
+                "offset": Out(ceil_log2(LINE_BYTES)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        arrival, before, after = self.arrival, self.before, self.after
+        offset_bits = ceil_log2(LINE_BYTES)
+        used = Signal(self.params.used_bits)  # in front of the beat
+        end = Signal(offset_bits + 1)
+        exceeds = Signal()
+        m.d.comb += [
+            used.eq(Mux(self.opens, 0, before.mark.used)),
+            self.offset.eq(used),
+            end.eq(self.offset + arrival.bytes),
+            self.grows.eq((self.offset == 0) | (end > LINE_BYTES)),
+            # Both sums are compared at once, as it is late when the choice is known.
+            exceeds.eq(Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)),
+            self.closes.eq(arrival.last & (arrival.alone | exceeds | self.late)),
+            after.mark.dest.eq(arrival.dest),
+            after.mark.error.eq(arrival.error),
+            after.mark.length.eq(arrival.length),
+            after.mark.prs.eq(Mux(self.opens, 1, before.mark.prs + arrival.first)),
+            after.mark.used.eq(used + arrival.bytes),
+            after.mark.first.eq(Mux(self.opens, self.free, before.mark.first)),
+            after.line.eq(Mux(self.grows, self.free, before.line)),
+        ]
+        return m

@@ -1,0 +1,78 @@
+"""The lines that packets are stored in: which are free, and how those of a packet are linked."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+
+
+class LinePool(Component):
+    """A list of free lines, and for every line the one behind it in its packet.
+
+    ``line`` is a free line while ``free`` is not 0; ``takes`` takes it, and with ``links`` it
+    comes behind the line ``behind``. ``returns`` gives the line ``returned`` back. ``free`` counts
+    the lines that can be taken, each in a cycle of its own without a pause. ``follower`` is the
+    line behind the ``leader`` of the cycle before, if ``step`` was high then, else unchanged.
+
+    After reset the lines are entered in the list one a cycle, others' returns first.
+    """
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        super().__init__(
+            params,
+            {
+                "line": Out(params.line_bits),
+                "free": Out(bits_for(params.lines)),
+                "takes": In(1),
+                "links": In(1),
+                "behind": In(params.line_bits),
+                "returns": In(1),
+                "returned": In(params.line_bits),
+                "step": In(1),
+                "leader": In(params.line_bits),
+                "follower": Out(params.line_bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        sizes = FifoParams(width=params.line_bits, depth=params.lines)
+        m.submodules.fifo = fifo = Fifo(sizes)
+        entered = Signal(bits_for(params.lines))  # lines that have been in the list
+        enters = Signal()
+        m.d.comb += [
+            enters.eq(~self.returns & (entered != params.lines)),
+            fifo.i.valid.eq(self.returns | enters),
+            fifo.i.payload.eq(entered),
+            self.line.eq(fifo.o.payload),
+            fifo.o.ready.eq(self.takes),
+        ]
+        with m.If(self.returns):
+            m.d.comb += fifo.i.payload.eq(self.returned)
+        with m.If(enters):
+            m.d.sync += entered.eq(entered + 1)
+        # A line counts from when it can be at the list's output.
+        counts = fifo.i.valid
+        for step in range(1, sizes.latency):
+            later = Signal(name=f"counts_{step}")
+            m.d.sync += later.eq(counts)
+            counts = later
+        m.d.sync += self.free.eq(self.free + counts - self.takes)
+        m.submodules.followers = followers = Memory(
+            shape=params.line_bits, depth=params.lines, init=[]
+        )
+        write, read = followers.write_port(), followers.read_port()
+        m.d.comb += [
+            write.addr.eq(self.behind),
+            write.data.eq(self.line),
+            write.en.eq(self.takes & self.links),
+            read.addr.eq(self.leader),
+            read.en.eq(self.step),
+            self.follower.eq(read.data),
+        ]
+        return m

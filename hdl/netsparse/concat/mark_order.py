@@ -1,0 +1,67 @@
+"""The one order of marked packets, out of two that may be marked in a cycle."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+
+
+class MarkOrder(Component):
+    """Queues the packets that are marked; that of ``expires`` comes before that of ``arrives``.
+
+    While ``waits`` is high the second of two is still on its way to the queue and only one of them
+    may come. There is room for as many packets as may be open or marked, so none is refused.
+    Latency: of the queue, and a cycle for the second. Throughput: a packet a cycle.
+    """
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        self.sizes = FifoParams(width=params.mark.size, depth=params.packets)
+        self.latency = self.sizes.latency
+        super().__init__(
+            params,
+            {
+                "expires": In(1),
+                "expired": In(params.mark),
+                "arrives": In(1),
+                "arrived": In(params.mark),
+                "waits": Out(1),
+                "enters": Out(1),  # the queue
+                "entering": Out(params.mark),
+                "marks": Out(stream.Signature(params.mark)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        mark = self.params.mark
+        m.submodules.fifo = fifo = Fifo(self.sizes)
+        second = Signal(mark, reset_less=True)
+        waits = Signal()
+        both = Signal()
+        m.d.comb += [
+            both.eq(self.expires & self.arrives),
+            self.waits.eq(waits),
+            self.enters.eq(waits | self.expires | self.arrives),
+        ]
+        with m.If(waits):
+            m.d.comb += self.entering.eq(second)
+        with m.Elif(self.expires):
+            m.d.comb += self.entering.eq(self.expired)
+        with m.Else():
+            m.d.comb += self.entering.eq(self.arrived)
+        with m.If(self.arrives):
+            m.d.sync += second.eq(self.arrived)
+        with m.Elif(self.expires):
+            m.d.sync += second.eq(self.expired)
+        m.d.sync += waits.eq((waits & (self.expires | self.arrives)) | both)
+        m.d.comb += [
+            fifo.i.valid.eq(self.enters),
+            fifo.i.payload.eq(self.entering),
+            self.marks.valid.eq(fifo.o.valid),
+            self.marks.payload.eq(data.View(mark, fifo.o.payload)),
+            fifo.o.ready.eq(self.marks.ready),
+        ]
+        return m

@@ -1,0 +1,123 @@
+"""A ring of words in which packets appear as a whole, or not at all."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import memory, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacketBufferParams:
+    """Size of a packet buffer."""
+
+    width: int  #: bits of a word, at least 1
+    words: int  #: that it holds, a power of two, 16..65536
+    behind: int  #: cycles from a look at ``room`` to the write that relies on it, 1..8
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if self.words not in (1 << k for k in range(4, 17)):
+            raise ValueError(f"words must be a power of two from 16 to 65536: {self.words}")
+        if not 1 <= self.behind <= 8:
+            raise ValueError(f"behind must be from 1 to 8 cycles: {self.behind}")
+
+    @property
+    def most_packet_words(self) -> int:
+        """The longest packet, which must find room when nothing else is inside."""
+        return self.words - self.behind - 2
+
+    @property
+    def suffix(self) -> str:
+        """Width, words and delay."""
+        return f"{self.width}x{self.words}_{self.behind}"
+
+
+class PacketBuffer(Component):
+    """Words that are written become visible at ``o`` when their packet is kept, in order.
+
+    In a cycle with ``write``, ``word`` is added to the packet that is being written. ``ends``, in
+    the cycle of its last word or later, decides about it: with ``keep`` it is to be read,
+    without, it has never been there. ``write`` cannot be refused: who writes has seen ``room``,
+    a register, high ``params.behind`` cycles ago, for each word anew.
+
+    Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to
+    the packet's first word. Full: ``room`` goes low; it comes back, if ``o`` is taken, unless a
+    packet has more than ``params.most_packet_words``.
+    """
+
+    latency = 3
+
+    def __init__(self, params: PacketBufferParams) -> None:
+        super().__init__(
+            params,
+            {
+                "room": Out(1),
+                "write": In(1),
+                "word": In(params.width),
+                "ends": In(1),
+                "keep": In(1),
+                "o": Out(stream.Signature(params.width)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.words = words = memory.Memory(
+            shape=params.width, depth=params.words, init=[], attrs={"ram_style": "block"}
+        )
+        write = words.write_port()
+        # Addresses have a bit more than the memory needs, which tells full from empty.
+        address_bits = exact_log2(params.words) + 1
+        write_at = Signal(address_bits)
+        written = Signal(address_bits)  # with the word of this cycle
+        kept = Signal(address_bits)  # where the packet that is being written begins
+        read_at = Signal(address_bits)
+        used = Signal(address_bits)
+        m.d.comb += [
+            write.en.eq(self.write),
+            write.addr.eq(write_at),
+            write.data.eq(self.word),
+            written.eq(write_at + self.write),
+            used.eq(write_at - read_at),
+        ]
+        # Words under way: those of the cycles since ``used`` was known.
+        m.d.sync += [
+            self.room.eq(used <= params.words - params.behind - 2),
+            write_at.eq(written),
+        ]
+        with m.If(self.ends):
+            with m.If(self.keep):
+                m.d.sync += kept.eq(written)
+            with m.Else():
+                m.d.sync += write_at.eq(kept)
+        self.read_words(m, words, read_at, read_at != kept)
+        return m
+
+    def read_words(self, m: Module, words: memory.Memory, read_at: Signal, filled) -> None:
+        """The memory's own read register and one behind it, as stages that may wait."""
+        read = words.read_port()
+        holds = Signal()  # the memory's register
+        valid = Signal()  # of the one behind
+        data = Signal(self.params.width, reset_less=True)
+        leaves = Signal()
+        advance = Signal()
+        m.d.comb += [
+            read.addr.eq(read_at),
+            leaves.eq(~valid | self.o.ready),
+            advance.eq(~holds | leaves),
+            read.en.eq(filled & advance),
+            self.o.valid.eq(valid),
+            self.o.payload.eq(data),
+        ]
+        with m.If(leaves):
+            m.d.sync += [data.eq(read.data), valid.eq(holds)]
+        with m.If(advance):
+            m.d.sync += holds.eq(filled)
+        with m.If(read.en):
+            m.d.sync += read_at.eq(read_at + 1)

@@ -1,0 +1,153 @@
+"""The 64 bytes in front of a packet's PRs, from what is known of the packet."""
+
+from collections.abc import Mapping
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.protocol import (
+    CONCATENATION_LAYER,
+    IP_OFFSET,
+    PACKET_CONSTANTS,
+    PACKET_HEADER,
+    PACKET_HEADER_BYTES,
+    UDP_OFFSET,
+    UPPER_LAYERS,
+    Kind,
+    in_lanes,
+)
+
+IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: of total_length, beside the PRs
+UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: of udp_length
+DO_NOT_FRAGMENT = 0x4000
+
+#: The words of the IPv4 header that are the same in all packets, summed.
+CONSTANT_SUM = (
+    (PACKET_CONSTANTS["version_ihl"] << 8)
+    + DO_NOT_FRAGMENT
+    + (PACKET_CONSTANTS["ttl"] << 8)
+    + PACKET_CONSTANTS["protocol"]
+)
+
+
+class PacketHeader(Component):
+    """Puts the header in front of every packet of ``marks``.
+
+    Node n has the MAC ``mac_base + n`` and the IP ``ip_base + n``. The IPv4 checksum is right;
+    there is none for UDP; identification and reserved bytes are zero. Latency: :attr:`latency`.
+    Throughput: a packet a cycle. Stalls: every stage holds a packet and moves up when it can.
+    """
+
+    latency = 5
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(params.settings),
+                "marks": In(stream.Signature(params.mark)),
+                "packets": Out(stream.Signature(params.outgoing)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        settings, mark = self.settings, self.marks.payload
+        ready = self.packets.ready
+        valids = [Signal(name=f"valid_{k}") for k in range(self.latency)]
+        steps = []  # of each stage: it takes what is behind it
+        for valid in reversed(valids):
+            step = Signal(name=f"step_{len(valids) - 1 - len(steps)}")
+            m.d.comb += step.eq(~valid | ready)
+            steps.insert(0, step)
+            ready = step
+        m.d.comb += self.marks.ready.eq(steps[0])
+        for before, valid, step in zip([self.marks.valid, *valids], valids, steps, strict=False):
+            with m.If(step):
+                m.d.sync += valid.eq(before)
+
+        fields = {
+            "mark": mark,
+            "own_mac": settings.mac_base + settings.node,
+            "mac": settings.mac_base + mark.dest,
+            "own_ip": settings.ip_base + settings.node,
+            "ip": settings.ip_base + mark.dest,
+            "total": mark.used + IP_BYTES,
+        }
+        shapes = {"mark": mark.shape(), "own_mac": 48, "mac": 48, "own_ip": 32, "ip": 32}
+        named = data.StructLayout(shapes | {"total": 16})
+        stages = []
+        for k, step in enumerate(steps):
+            stages.append(Signal(named, name=f"fields_{k}", reset_less=True))
+            with m.If(step):
+                if k == 0:
+                    m.d.sync += [stages[0][name].eq(value) for name, value in fields.items()]
+                else:
+                    m.d.sync += stages[k].eq(stages[k - 1])
+        checksum = self.checksum(m, stages[0], steps)
+        self.header(m, stages[-1], checksum)
+        m.d.comb += self.packets.valid.eq(valids[-1])
+        return m
+
+    def checksum(self, m: Module, fields, steps):
+        """One's complement of the one's complement sum of the IPv4 header's words."""
+        own = Signal(17, reset_less=True)
+        other = Signal(17, reset_less=True)
+        length = Signal(18, reset_less=True)
+        whole = Signal(20, reset_less=True)
+        folded = Signal(17, reset_less=True)
+        result = Signal(16, reset_less=True)
+        with m.If(steps[1]):
+            m.d.sync += [
+                own.eq(fields.own_ip[:16] + fields.own_ip[16:]),
+                other.eq(fields.ip[:16] + fields.ip[16:]),
+                length.eq(fields.total + CONSTANT_SUM),
+            ]
+        with m.If(steps[2]):
+            m.d.sync += whole.eq(own + other + length)
+        with m.If(steps[3]):
+            m.d.sync += folded.eq(whole[:16] + whole[16:])
+        with m.If(steps[4]):
+            m.d.sync += result.eq(~(folded[:16] + folded[16]))
+        return result
+
+    def header(self, m: Module, fields, checksum) -> None:
+        """Every field of the header, in lanes."""
+        mark = fields.mark
+        kind = Kind.RESPONSE if self.params.payload else Kind.READ
+        upper = PACKET_CONSTANTS | {
+            "destination_mac": fields.mac,
+            "source_mac": fields.own_mac,
+            "total_length": fields.total,
+            "flags_fragment": DO_NOT_FRAGMENT,
+            "ip_checksum": checksum,
+            "source_ip": fields.own_ip,
+            "destination_ip": fields.ip,
+            "udp_length": fields.total - (IP_BYTES - UDP_BYTES),
+        }
+        layer = {
+            "type": Mux(mark.error, Kind.ERROR.value, kind.value),
+            "dest": mark.dest,
+            "len": mark.length,
+            "prs": mark.prs,
+        }
+        header = Cat(filled(CONCATENATION_LAYER, layer), filled(UPPER_LAYERS, upper))
+        assert [name for name, _ in PACKET_HEADER] == ["concatenation", "upper"]
+        m.d.comb += [
+            self.packets.payload.header.eq(in_lanes(header)),
+            self.packets.payload.prs.eq(mark.prs),
+            self.packets.payload.used.eq(mark.used),
+            self.packets.payload.first.eq(mark.first),
+        ]
+
+
+def filled(layout: data.StructLayout, values: Mapping) -> Value:
+    """A struct with ``values``; fields that are left out are 0."""
+    fields = []
+    for name, field in layout:
+        wide = Value.cast(values.get(name, 0))
+        fields.append(Cat(wide, C(0, field.width))[: field.width])
+    return Cat(fields)

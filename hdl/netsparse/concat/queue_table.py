@@ -1,0 +1,198 @@
+"""The queues: which packets are open, and which beat joins, opens or marks one."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
+from hdl.netsparse.concat.joining import Joining
+from hdl.netsparse.protocol import PR_BYTES
+
+
+class QueueTable(Component):
+    """Every queue's packet: NetSparse, section 6.1.2. A beat is read, then decided.
+
+    A PR joins the open packet of its queue if that has the same length and the PR does not stand
+    alone. Else that packet is marked, which takes a cycle, and a new one is opened. A packet that
+    holds no other PR of its length is marked with its last, so there is always room for a PR that
+    joins. ``expires`` marks the packet of ``expired`` at once, but never splits a PR: if one is on
+    its way, the packet is marked with the PR's last beat.
+
+    ``moves``: a beat is decided, and ``takes`` a line if it needs one. ``opens``: its packet is a
+    new one, of which the EQ's ``entry`` is kept. Two packets may be marked at once, ``closes`` and
+    ``expires_now``; the latter comes first. Stalls: a first beat waits while ``free`` lines, the
+    EQ (``ready``) or the room for packets (``admits``) do not suffice; no later beat waits for
+    them. ``read``, ``decided`` are the queues of the beats inside, one bit each.
+    Throughput: one beat a cycle, of the same queue or others. Latency: :attr:`latency`.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ConcatenatorParams) -> None:
+        queue = params.queue_bits
+        super().__init__(
+            params,
+            {
+                "valid": In(1),
+                "arrival": In(params.arrival),
+                "advance": Out(1),
+                "open": Out(params.queues),
+                "read": Out(params.queues),
+                "decided": Out(params.queues),
+                # the decision
+                "moves": Out(1),
+                "beat": Out(params.arrival),
+                "opens": Out(1),
+                "offset": Out(7),
+                "line": Out(params.line_bits),  # that is being filled
+                "entry": In(params.entry_bits),
+                "ready": In(1),
+                "admits": In(1),
+                # lines
+                "free": In(bits_for(params.lines)),
+                "free_line": In(params.line_bits),
+                "takes": Out(1),
+                "links": Out(1),
+                # expiration
+                "oldest": In(queue),
+                "oldest_open": Out(1),
+                "oldest_entry": Out(params.entry_bits),
+                "expires": In(1),
+                "expired": In(queue),
+                # marks
+                "waits": In(1),
+                "closes": Out(1),
+                "closed": Out(params.mark),
+                "expires_now": Out(1),
+                "expired_now": Out(params.mark),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.joining = joining = Joining(params)
+        valid = Signal()
+        beat = Signal(params.arrival, reset_less=True)
+        demand = Signal(params.demand, reset_less=True)
+        state = Signal(params.state, reset_less=True)
+        was_open = Signal()
+        fits = Signal(reset_less=True)  # the same length, and not alone
+        opened = Signal(params.queues)
+        inside = Signal()  # between the first and the last beat of a PR
+        inside_queue = Signal(params.queue_bits, reset_less=True)
+        late = Signal()  # expired meanwhile
+        within = Signal()
+        expires_here = Signal()
+        full = Signal()
+        displaces = Signal()
+        m.d.comb += [
+            within.eq(inside & (inside_queue == self.expired)),
+            self.expires_now.eq(self.expires & ~within),
+            expires_here.eq(self.expires_now & (self.expired == beat.queue)),
+            joining.arrival.eq(beat),
+            joining.demand.eq(demand),
+            joining.before.eq(state),
+            joining.opens.eq(beat.first & ~(was_open & fits & ~expires_here)),
+            joining.late.eq(late | (self.expires & within)),
+            joining.free.eq(self.free_line),
+            # What is marked here may have to wait, what expires may not.
+            full.eq(self.waits & self.expires),
+            displaces.eq(valid & beat.first & was_open & ~fits & ~expires_here & ~full),
+        ]
+        lacks = (was_open & ~fits) | ~self.ready | ~self.admits | (self.free < demand.lines)
+        m.d.comb += [
+            self.advance.eq(~valid | ~(full | (beat.first & lacks))),
+            self.moves.eq(valid & self.advance),
+            self.beat.eq(beat),
+            self.opens.eq(self.moves & joining.opens),
+            self.offset.eq(joining.offset),
+            self.line.eq(state.line),
+            self.takes.eq(self.moves & joining.grows),
+            self.links.eq(~joining.opens),
+            self.closes.eq((self.moves & joining.closes) | displaces),
+            self.closed.eq(Mux(beat.first & was_open & ~fits, state.mark, joining.after.mark)),
+            self.open.eq(opened),
+        ]
+        with m.If(self.moves):
+            m.d.sync += [inside.eq(~beat.last), inside_queue.eq(beat.queue)]
+        with m.If(self.moves & beat.last):
+            m.d.sync += late.eq(0)
+        with m.Elif(self.expires & within):
+            m.d.sync += late.eq(1)
+        for k in range(params.queues):
+            with m.If(self.expires_now & (self.expired == k)):
+                m.d.sync += opened[k].eq(0)
+            with m.If(valid & (beat.queue == k)):
+                m.d.comb += self.decided[k].eq(1)
+                with m.If(self.moves):
+                    m.d.sync += opened[k].eq(~joining.closes)
+                with m.Elif(displaces):
+                    m.d.sync += opened[k].eq(0)
+            m.d.comb += self.read[k].eq(self.valid & (self.arrival.queue == k))
+        self.entries(m, beat.queue)
+        with m.If(self.advance):
+            m.d.sync += valid.eq(self.valid)
+        with m.Elif(expires_here | displaces):
+            m.d.sync += was_open.eq(0)
+        self.follow(m, beat, state, was_open, fits, demand, opened, joining)
+        return m
+
+    def follow(self, m: Module, beat, state, was_open, fits, demand, opened, joining) -> None:
+        """The next beat is decided with its queue's state, as this cycle leaves it."""
+        params, arrival = self.params, self.arrival
+        m.submodules.states = states = Memory(
+            shape=params.state, depth=params.queues, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, own = states.write_port(), states.read_port(domain="comb")
+        other = states.read_port(domain="comb")
+        same = Signal()
+        found = Signal(params.state)
+        m.d.comb += [
+            write.addr.eq(beat.queue),
+            write.data.eq(joining.after),
+            write.en.eq(self.moves),
+            own.addr.eq(arrival.queue),
+            other.addr.eq(self.expired),
+            self.expired_now.eq(other.data.mark),
+            same.eq(self.moves & (beat.queue == arrival.queue)),
+            found.eq(Mux(same, joining.after, own.data)),
+        ]
+        left = Array(opened)[arrival.queue]
+        left &= ~(self.expires_now & (self.expired == arrival.queue))
+        # The length is known before the rest is: it is that of the beat in front.
+        length = Mux(same, beat.length, own.data.mark.length)
+        size = PR_BYTES
+        lines = 1
+        if params.payload:
+            size = Mux(arrival.error, PR_BYTES, arrival.length + PR_BYTES)
+            lines = (size + LINE_BYTES - 1) >> 7
+        with m.If(self.advance):
+            m.d.sync += [
+                beat.eq(arrival),
+                state.eq(found),
+                was_open.eq(Mux(same, ~joining.closes, left)),
+                fits.eq((length == arrival.length) & ~arrival.alone),
+                demand.lines.eq(lines),
+                demand.most.eq(params.room - size - arrival.bytes),
+            ]
+
+    def entries(self, m: Module, queue) -> None:
+        """Which entry of the EQ every packet has."""
+        m.submodules.entries = entries = Memory(
+            shape=self.params.entry_bits,
+            depth=self.params.queues,
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        write, read = entries.write_port(), entries.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(queue),
+            write.data.eq(self.entry),
+            write.en.eq(self.opens),
+            read.addr.eq(self.oldest),
+            self.oldest_entry.eq(read.data),
+            self.oldest_open.eq(Array(self.open)[self.oldest]),
+        ]

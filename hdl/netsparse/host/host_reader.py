@@ -1,0 +1,144 @@
+"""Reads properties from host memory, for all units."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.axi import Burst, Response
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.host.packer import Packer
+from hdl.netsparse.host.params import BEAT_WORDS, EVENTS, LINE_OFFSET_BITS, HostParams
+from hdl.netsparse.host.request_beats import RequestBeats
+from hdl.netsparse.host.request_splitter import RequestSplitter
+from hdl.netsparse.host.unit_arbiter import UnitArbiter, UnitArbiterParams
+from hdl.netsparse.protocol import BEAT_BYTES
+
+
+class HostReader(Component):
+    """Properties that units ask for at ``requests`` come back as ``beats``, in the order taken.
+
+    A request on the bus is a burst of one or two beats inside an aligned line of 128 bytes; how a
+    property is cut into them, ``aligned`` says (see :class:`RequestSplitter`). A property of n
+    bytes comes as ceil(n / 64) beats from its first byte on, in lane 0; what is behind its end in
+    the last beat is undefined. ``failed``, with the last beat, says that not all of it answered
+    OKAY. Nobody can hold up ``beats``: a unit asks when it has room. Units take turns.
+
+    Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``; nothing checks it.
+    ``aligned`` may change while nothing is under way.
+
+    Throughput: one property a cycle if each is one request of one beat, one request a cycle, one
+    beat of the bus a cycle, while ``outstanding`` requests cover the memory's latency. Latency:
+    ``request_latency`` cycles from a property to ``arvalid`` (one more if another unit was last),
+    ``beat_latency`` from R to ``beats``, one more for a beat behind one that was late. Stalls: AR
+    may wait; R never does. Full: at ``outstanding`` requests AR ceases, one earlier while a request
+    of two beats is the oldest.
+    """
+
+    request_latency = UnitArbiter.latency + RequestSplitter.latency + 1
+    beat_latency = 1 + Packer.latency
+
+    def __init__(self, params: HostParams) -> None:
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.read_request)).array(params.units),
+                "beats": Out(params.read_beat),
+                "axi": Out(params.read_axi),
+                "aligned": In(1),
+                "events": Out(EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        layout = self.params.read_request
+        m.submodules.arbiter = arbiter = UnitArbiter(
+            UnitArbiterParams(units=self.params.units, width=layout.size)
+        )
+        m.submodules.splitter = splitter = RequestSplitter(self.params)
+        for asked, turn in zip(self.requests, arbiter.i, strict=True):
+            m.d.comb += [
+                turn.payload.body.eq(asked.payload),
+                turn.payload.last.eq(1),
+                turn.valid.eq(asked.valid),
+                asked.ready.eq(turn.ready),
+            ]
+        chosen, given = arbiter.o.payload, Signal(layout)
+        m.d.comb += [
+            given.eq(chosen.body),
+            splitter.properties.payload.address.eq(given.address),
+            splitter.properties.payload.bytes.eq(given.bytes),
+            splitter.properties.payload.unit.eq(chosen.unit),
+            splitter.properties.valid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(splitter.properties.ready),
+            splitter.aligned.eq(self.aligned),
+        ]
+        m.d.sync += [
+            self.events.property.eq(arbiter.o.valid & arbiter.o.ready),
+            self.events.request.eq(self.axi.arvalid & self.axi.arready),
+        ]
+        lanes = self.issue(m, splitter)
+        self.receive(m, lanes)
+        return m
+
+    def issue(self, m: Module, splitter: RequestSplitter) -> RequestBeats:
+        """Requests to AR, and their lanes to where R will arrive."""
+        axi, request = self.axi, splitter.requests.payload
+        m.submodules.lanes = lanes = RequestBeats(self.params)
+        # A request whose last beat is next has left the queue already.
+        m.submodules.spans = spans = Fifo(
+            FifoParams(
+                width=self.params.span.size,
+                depth=self.params.outstanding - 1,
+                style="distributed",
+            )
+        )
+        line = Signal(self.params.line_bits, reset_less=True)
+        half = Signal(reset_less=True)
+        two = Signal(reset_less=True)
+        go = Signal()
+        m.d.comb += [
+            go.eq(splitter.requests.valid & splitter.requests.ready),
+            splitter.requests.ready.eq(spans.i.ready & (~axi.arvalid | axi.arready)),
+            spans.i.payload.eq(request.span),
+            spans.i.valid.eq(go),
+            lanes.requests.payload.eq(spans.o.payload),
+            lanes.requests.valid.eq(spans.o.valid),
+            spans.o.ready.eq(lanes.requests.ready),
+            axi.araddr.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, line)),
+            axi.arlen.eq(two),
+            axi.arsize.eq(BEAT_BYTES.bit_length() - 1),
+            axi.arburst.eq(Burst.INCR),
+        ]
+        with m.If(axi.arready):
+            m.d.sync += axi.arvalid.eq(0)
+        with m.If(go):
+            m.d.sync += [
+                axi.arvalid.eq(1),
+                line.eq(request.line),
+                half.eq(request.span.first >= BEAT_WORDS),
+                two.eq((request.span.first < BEAT_WORDS) & (request.span.last >= BEAT_WORDS)),
+            ]
+        return lanes
+
+    def receive(self, m: Module, lanes: RequestBeats) -> None:
+        """R meets its lanes, which are there: two cycles from the request, R takes three."""
+        m.submodules.packer = packer = Packer(self.params)
+        valid = Signal()
+        failed = Signal(reset_less=True)
+        data = Signal(8 * BEAT_BYTES, reset_less=True)
+        m.d.sync += [
+            valid.eq(self.axi.rvalid),
+            failed.eq(self.axi.rresp != Response.OKAY),
+            data.eq(self.axi.rdata),
+        ]
+        m.d.comb += [
+            self.axi.rready.eq(1),
+            packer.i.valid.eq(valid),
+            packer.i.failed.eq(failed),
+            packer.i.data.eq(data),
+            packer.i.lanes.eq(lanes.beats.payload),
+            lanes.beats.ready.eq(valid),
+            self.beats.eq(packer.beats),
+        ]

@@ -1,0 +1,107 @@
+"""From beats as they lie in memory to beats of a property."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.host.params import BEAT_WORDS, WORD_BYTES, HostParams
+from hdl.netsparse.host.rotator import Rotator, words_below
+from hdl.netsparse.protocol import BEAT_BYTES
+
+
+class Packer(Component):
+    """The words of ``i`` that its lanes name, one behind the other from word 0: ``beats``.
+
+    ``i`` are all beats of all requests of a property, then those of the next. Every beat of a
+    property but its last has 64 bytes; what is behind the end in the last is undefined.
+    ``failed`` goes with the last and is high if any ``i`` of the property came with it.
+
+    A turned beat of the bus holds the end of one beat of the property and the beginning of the
+    next, so it completes one or none, and the property's last may complete two. The second of
+    these waits for a cycle, and so does what follows it, but no more than one ever waits: such a
+    property began with a beat that completed none.
+
+    Throughput: one beat a cycle. Latency: ``latency``, or one more. No stalls.
+    """
+
+    latency = 2
+
+    def __init__(self, params: HostParams) -> None:
+        self.input_layout = data.StructLayout(
+            {"valid": 1, "failed": 1, "lanes": params.lanes, "data": 8 * BEAT_BYTES}
+        )
+        super().__init__(params, {"i": In(self.input_layout), "beats": Out(params.read_beat)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        lanes = self.i.lanes
+        m.submodules.rotator = rotator = Rotator(self.params)
+        m.d.comb += [rotator.i.eq(self.i.data), rotator.up.eq(-lanes.rotation)]
+
+        valid = Signal()
+        turned = Signal(8 * BEAT_BYTES, reset_less=True)
+        low = Signal(reset_less=True)
+        high = Signal(reset_less=True)
+        flush = Signal(reset_less=True)  # the beginning of a beat is all of it
+        closing = Signal(reset_less=True)
+        failed = Signal(reset_less=True)
+        unit = Signal(self.params.unit_bits, reset_less=True)
+        kept = Signal(BEAT_WORDS, reset_less=True)  # words that were there before
+        doubtful = Signal()  # failed is for the whole property
+        m.d.sync += [
+            valid.eq(self.i.valid),
+            turned.eq(rotator.o),
+            low.eq(lanes.low),
+            high.eq(lanes.high),
+            flush.eq(lanes.high & (lanes.final | (lanes.rotation == 0))),
+            closing.eq(lanes.final),
+            failed.eq(self.i.failed | doubtful),
+            unit.eq(lanes.unit),
+            kept.eq(Mux(lanes.low, ~words_below(lanes.rotation)[::-1], 0)),
+        ]
+        with m.If(self.i.valid):
+            m.d.sync += doubtful.eq((self.i.failed | doubtful) & ~lanes.final)
+
+        begun = Signal(8 * BEAT_BYTES, reset_less=True)
+        with m.If(valid & high):
+            m.d.sync += begun.eq(turned)
+        whole = Signal(self.params.read_beat)  # the first beat that is complete
+        rest = Signal(self.params.read_beat)  # the second
+        for beat, is_there, words in (
+            (whole, low | flush, self.merge(kept, begun, turned)),
+            (rest, low & flush, turned),
+        ):
+            m.d.comb += [
+                beat.valid.eq(valid & is_there),
+                beat.unit.eq(unit),
+                beat.failed.eq(failed & closing),
+                beat.last.eq(closing),
+                beat.data.eq(words),
+            ]
+        with m.If(rest.valid):
+            m.d.comb += [whole.last.eq(0), whole.failed.eq(0)]
+        self.deliver(m, whole, rest)
+        return m
+
+    def merge(self, kept: Signal, begun: Signal, turned: Signal):
+        """Words that were there before, and all others from this beat."""
+        word = 8 * WORD_BYTES
+        return Cat(
+            Mux(kept[k], begun.word_select(k, word), turned.word_select(k, word))
+            for k in range(BEAT_WORDS)
+        )
+
+    def deliver(self, m: Module, whole: Signal, rest: Signal) -> None:
+        """One beat a cycle, in order; another may wait."""
+        late = Signal(self.params.read_beat, reset_less=True)
+        late_valid = Signal()
+        beat = Signal(self.params.read_beat, reset_less=True)
+        beat_valid = Signal()
+        m.d.comb += [self.beats.eq(beat), self.beats.valid.eq(beat_valid)]
+        m.d.sync += [
+            beat.eq(Mux(late_valid, late, whole)),
+            beat_valid.eq(late_valid | whole.valid),
+            late.eq(Mux(late_valid, whole, rest)),
+            late_valid.eq(Mux(late_valid, whole.valid, rest.valid)),
+        ]

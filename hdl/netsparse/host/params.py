@@ -1,0 +1,150 @@
+"""Sizes of the way to host memory, and the layout of every bundle on it."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+from amaranth.utils import bits_for
+
+from hdl.common.axi import AxiReadSignature, AxiWriteSignature
+from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, MOST_PROPERTY_BYTES
+
+LINE_BYTES = 128  #: no request leaves an aligned line of so many bytes
+WORD_BYTES = 4  #: addresses and sizes are multiples of it
+BEAT_WORDS = BEAT_BYTES // WORD_BYTES
+LINE_WORDS = LINE_BYTES // WORD_BYTES
+LANE_BITS = bits_for(BEAT_WORDS - 1)  #: of a word in a beat
+PLACE_BITS = bits_for(LINE_WORDS - 1)  #: of a word in a line
+LINE_OFFSET_BITS = bits_for(LINE_BYTES - 1)
+WORD_OFFSET_BITS = bits_for(WORD_BYTES - 1)
+
+#: What a unit sees of the bus, each for one cycle: a request has gone to AR or AW; a property has
+#: been taken from a unit, a written one with its last beat.
+EVENTS = data.StructLayout({"request": 1, "property": 1})
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostParams:
+    """Sizes of a reader or a writer of host memory."""
+
+    units: int  #: who share it, 1..64
+    address_bits: int = 64  #: byte address of host memory, 13..64
+    most_bytes: int = MOST_PROPERTY_BYTES  #: of a property, a multiple of 4, 4..4096
+    outstanding: int = 64  #: requests in flight, 4..1024
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.units <= 64:
+            raise ValueError(f"units must be from 1 to 64: {self.units}")
+        if not 13 <= self.address_bits <= 64:
+            raise ValueError(f"address_bits must be from 13 to 64: {self.address_bits}")
+        if self.most_bytes % WORD_BYTES or not 4 <= self.most_bytes <= MOST_PROPERTY_BYTES:
+            raise ValueError(
+                f"most_bytes must be a multiple of {WORD_BYTES} from 4 to"
+                f" {MOST_PROPERTY_BYTES}: {self.most_bytes}"
+            )
+        if not 4 <= self.outstanding <= 1024:
+            raise ValueError(f"outstanding must be from 4 to 1024 requests: {self.outstanding}")
+
+    @property
+    def suffix(self) -> str:
+        """All sizes."""
+        return f"u{self.units}_a{self.address_bits}_m{self.most_bytes}_o{self.outstanding}"
+
+    @property
+    def unit_bits(self) -> int:
+        """Number of a unit."""
+        return bits_for(self.units - 1)
+
+    @property
+    def line_bits(self) -> int:
+        """Number of a line in host memory."""
+        return self.address_bits - LINE_OFFSET_BITS
+
+    @property
+    def read_axi(self) -> AxiReadSignature:
+        """The bus of a reader."""
+        return AxiReadSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
+
+    @property
+    def write_axi(self) -> AxiWriteSignature:
+        """The bus of a writer."""
+        return AxiWriteSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
+
+    @property
+    def read_request(self) -> data.StructLayout:
+        """A property that a unit wants; both are multiples of 4."""
+        return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
+
+    @property
+    def property_beat(self) -> data.StructLayout:
+        """64 bytes of a property that a unit has, from its beginning; all else as in every beat."""
+        return data.StructLayout(
+            {
+                "address": self.address_bits,
+                "bytes": LENGTH_BITS,
+                "last": 1,
+                "data": 8 * BEAT_BYTES,
+            }
+        )
+
+    @property
+    def read_beat(self) -> data.StructLayout:
+        """64 bytes of a property that was read, which nobody can hold up."""
+        return data.StructLayout(
+            {
+                "valid": 1,
+                "unit": self.unit_bits,
+                "last": 1,
+                "failed": 1,  # with last: some of the property did not answer OKAY
+                "data": 8 * BEAT_BYTES,
+            }
+        )
+
+    @property
+    def done(self) -> data.StructLayout:
+        """A property has been written, or not."""
+        return data.StructLayout({"valid": 1, "unit": self.unit_bits, "failed": 1})
+
+    @property
+    def whole(self) -> data.StructLayout:
+        """A property before it is split."""
+        return data.StructLayout(
+            {"address": self.address_bits, "bytes": LENGTH_BITS, "unit": self.unit_bits}
+        )
+
+    @property
+    def span(self) -> data.StructLayout:
+        """Which words of a line a request is for."""
+        return data.StructLayout(
+            {
+                "first": PLACE_BITS,
+                "last": PLACE_BITS,
+                "rotation": LANE_BITS,  # lane of the property's first word, the same in all
+                "final": 1,  # the property's last request
+                "unit": self.unit_bits,
+            }
+        )
+
+    @property
+    def line_request(self) -> data.StructLayout:
+        """A request: an AXI burst of one or two beats."""
+        return data.StructLayout({"line": self.line_bits, "span": self.span})
+
+    @property
+    def lanes(self) -> data.StructLayout:
+        """Which words of a beat a request is for.
+
+        The property's own beats of 64 bytes, turned by ``rotation``, have their beginning at that
+        lane: a beat of the bus holds the end of one of them and the beginning of the next.
+        """
+        return data.StructLayout(
+            {
+                "first": LANE_BITS,
+                "last": LANE_BITS,
+                "rotation": LANE_BITS,
+                "low": 1,  # some are below rotation: the end of a property's beat
+                "high": 1,  # some are not: the beginning of the next
+                "end": 1,  # the request's last beat
+                "final": 1,  # and the property's
+                "unit": self.unit_bits,
+            }
+        )

@@ -1,0 +1,138 @@
+"""From a property to the requests that fetch or write it."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.host.params import (
+    LANE_BITS,
+    LINE_OFFSET_BITS,
+    LINE_WORDS,
+    PLACE_BITS,
+    WORD_BYTES,
+    WORD_OFFSET_BITS,
+    HostParams,
+)
+
+
+class RequestSplitter(Component):
+    """Cuts ``properties`` into ``requests`` that stay inside a line, in the order of the addresses.
+
+    With ``aligned`` a property is cut at the ends of lines only: one request for each line that
+    it touches (GPU-oriented data communication, section 3.2.1). Without, it is also cut every
+    128 bytes from its own beginning: every line but the first then begins with a request that
+    ends where the property began in its line, and a second one takes the rest of the line.
+    ``aligned`` counts for the properties that begin while it stands.
+
+    Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``; nothing checks it.
+
+    Throughput: one request a cycle, so one property a cycle if each is one request. Latency:
+    ``latency`` cycles from a property to its first request. Stalls: holds; ``properties.ready``
+    is a register.
+    """
+
+    latency = StreamRegister.latency + 2
+
+    def __init__(self, params: HostParams) -> None:
+        super().__init__(
+            params,
+            {
+                "properties": In(stream.Signature(params.whole)),
+                "requests": Out(stream.Signature(params.line_request)),
+                "aligned": In(1),
+            },
+        )
+
+    @property
+    def extent_bits(self) -> int:
+        """Words of a property but one."""
+        return bits_for(self.params.most_bytes // WORD_BYTES - 1)
+
+    @property
+    def left_bits(self) -> int:
+        """Lines of a property but one."""
+        return bits_for((LINE_WORDS + self.params.most_bytes // WORD_BYTES - 2) // LINE_WORDS)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        layout = data.StructLayout(
+            {
+                "first": PLACE_BITS,
+                "line": self.params.line_bits,
+                "extent": self.extent_bits,
+                "unit": self.params.unit_bits,
+            }
+        )
+        m.submodules.register = register = StreamRegister(StreamRegisterParams(width=layout.size))
+        given = self.properties.payload
+        prepared = Signal(layout)
+        waiting = Signal(layout)
+        m.d.comb += [
+            prepared.line.eq(given.address[LINE_OFFSET_BITS:]),
+            prepared.first.eq(given.address[WORD_OFFSET_BITS:LINE_OFFSET_BITS]),
+            prepared.extent.eq(given.bytes[WORD_OFFSET_BITS:] - 1),
+            prepared.unit.eq(given.unit),
+            register.i.payload.eq(prepared),
+            register.i.valid.eq(self.properties.valid),
+            self.properties.ready.eq(register.i.ready),
+            waiting.eq(register.o.payload),
+        ]
+        self.walk(m, waiting, register.o)
+        return m
+
+    def walk(self, m: Module, waiting, source) -> None:
+        """A request a cycle of the property in work, then the next property."""
+        line = Signal(self.params.line_bits, reset_less=True)
+        at = Signal(PLACE_BITS, reset_less=True)
+        left = Signal(self.left_bits, reset_less=True)
+        tail = Signal(PLACE_BITS, reset_less=True)  # last word of the property in its last line
+        cut = Signal(PLACE_BITS, reset_less=True)  # where it begins in its first
+        naive = Signal(reset_less=True)
+        below = Signal(reset_less=True)  # naive, and this request ends at the cut
+        unit = Signal(self.params.unit_bits, reset_less=True)
+        busy = Signal()
+        step = Signal()
+        closing = Signal()
+        request = Signal(self.params.line_request, reset_less=True)
+        m.d.comb += [
+            step.eq(~self.requests.valid | self.requests.ready),
+            closing.eq((left == 0) & (~below | (tail < cut))),
+            source.ready.eq(~busy | (step & closing)),
+            self.requests.payload.eq(request),
+        ]
+        with m.If(step):
+            m.d.sync += [
+                self.requests.valid.eq(busy),
+                request.line.eq(line),
+                request.span.first.eq(at),
+                request.span.last.eq(Mux(left == 0, tail, LINE_WORDS - 1)),
+                request.span.rotation.eq(cut[:LANE_BITS]),
+                request.span.final.eq(closing),
+                request.span.unit.eq(unit),
+                line.eq(line + 1),
+                left.eq(left - 1),
+                at.eq(0),
+                below.eq(naive),
+            ]
+            with m.If(below & ~closing):
+                m.d.sync += [
+                    request.span.last.eq(cut - 1),
+                    line.eq(line),
+                    left.eq(left),
+                    at.eq(cut),
+                    below.eq(0),
+                ]
+        with m.If(source.ready):
+            m.d.sync += [
+                busy.eq(source.valid),
+                line.eq(waiting.line),
+                at.eq(waiting.first),
+                cut.eq(waiting.first),
+                Cat(tail, left).eq(waiting.first + waiting.extent),
+                naive.eq(~self.aligned & waiting.first.any()),
+                below.eq(0),
+                unit.eq(waiting.unit),
+            ]

@@ -1,0 +1,45 @@
+"""Words of a beat: turned, and told apart."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, WORD_BYTES, HostParams
+from hdl.netsparse.protocol import BEAT_BYTES
+
+
+def words_below(lane: Value) -> Value:
+    """Bit k: word k of a beat is below ``lane``."""
+    return Cat(lane > k for k in range(BEAT_WORDS))
+
+
+class Rotator(Component):
+    """Word k of ``i`` is word k + ``up`` of ``o``, modulo 16.
+
+    Two choices of four, one behind the other; latency: none.
+    """
+
+    latency = 0
+
+    def __init__(self, params: HostParams) -> None:
+        super().__init__(
+            params, {"i": In(8 * BEAT_BYTES), "up": In(LANE_BITS), "o": Out(8 * BEAT_BYTES)}
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        word = 8 * WORD_BYTES
+        coarse = Signal(8 * BEAT_BYTES)
+        for by, chosen, given, taken in (
+            (BEAT_WORDS // 4, self.up[2:], self.i, coarse),
+            (1, self.up[:2], coarse, self.o),
+        ):
+            turned = [given.rotate_left(k * by * word) for k in range(4)]
+            m.d.comb += taken.eq(
+                Mux(
+                    chosen[1],
+                    Mux(chosen[0], turned[3], turned[2]),
+                    Mux(chosen[0], turned[1], turned[0]),
+                )
+            )
+        return m

@@ -1,0 +1,76 @@
+"""From beats of a property to beats as they lie in memory."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.host.params import BEAT_WORDS, WORD_BYTES, HostParams
+from hdl.netsparse.host.rotator import words_below
+from hdl.netsparse.protocol import BEAT_BYTES
+
+
+class Spreader(Component):
+    """Beats of W: the words of ``properties`` where ``lanes`` say, with their byte enables.
+
+    ``properties`` are the beats of a property, each turned up by the lane of the property's first
+    word; ``lanes`` are all beats of all its requests. A beat of the bus takes the words below
+    that lane from the property's beat before, the others from this one, which it also is the last
+    to need, because requests end at that lane, at the end of a beat, or with the property.
+
+    Throughput: one beat a cycle. Latency: ``latency``. Stalls: holds, and waits for a beat of the
+    property only if it needs it.
+    """
+
+    latency = 1
+
+    def __init__(self, params: HostParams) -> None:
+        self.beat_layout = data.StructLayout(
+            {"data": 8 * BEAT_BYTES, "strobes": BEAT_BYTES, "last": 1}
+        )
+        super().__init__(
+            params,
+            {
+                "properties": In(stream.Signature(8 * BEAT_BYTES)),
+                "lanes": In(stream.Signature(params.lanes)),
+                "beats": Out(stream.Signature(self.beat_layout)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        lanes, word = self.lanes.payload, 8 * WORD_BYTES
+        former = Signal(8 * BEAT_BYTES, reset_less=True)
+        beat = Signal(self.beat_layout, reset_less=True)
+        free = Signal()
+        step = Signal()
+        written = Signal(BEAT_WORDS)
+        earlier = Signal(BEAT_WORDS)  # words that come from the property's beat before
+        m.d.comb += [
+            written.eq(Cat(1, words_below(lanes.last)) & ~words_below(lanes.first)),
+            earlier.eq(words_below(lanes.rotation)),
+            free.eq(~self.beats.valid | self.beats.ready),
+            step.eq(self.lanes.valid & (self.properties.valid | ~lanes.high) & free),
+            self.lanes.ready.eq(step),
+            self.properties.ready.eq(step & lanes.high),
+            self.beats.payload.eq(beat),
+        ]
+        with m.If(free):
+            m.d.sync += [
+                self.beats.valid.eq(step),
+                beat.last.eq(lanes.end),
+                beat.data.eq(
+                    Cat(
+                        Mux(
+                            earlier[k],
+                            former.word_select(k, word),
+                            self.properties.payload.word_select(k, word),
+                        )
+                        for k in range(BEAT_WORDS)
+                    )
+                ),
+                beat.strobes.eq(Cat(written[k].replicate(WORD_BYTES) for k in range(BEAT_WORDS))),
+            ]
+        with m.If(self.properties.ready):
+            m.d.sync += former.eq(self.properties.payload)
+        return m

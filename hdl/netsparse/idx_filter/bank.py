@@ -1,0 +1,220 @@
+"""A bank of the Idx Filter's cache: one lookup or set a cycle, one miss at a time."""
+
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.netsparse.idx_filter.line_exchange import LineExchange
+from hdl.netsparse.idx_filter.params import (
+    LINE_IDX_BITS,
+    LINE_IDXS,
+    WORD_BITS,
+    WORD_INDEX_BITS,
+    FilterCacheParams,
+)
+from hdl.netsparse.idx_filter.tags import FilterTags
+
+ANSWERS = 16  #: answers that may wait for their unit
+
+
+class FilterBank(Component):
+    """Holds the lines whose number ends in the bank's: NetSparse, section 5.2.
+
+    Requests are looked up in their order, so an answered set is seen by all that come later. A
+    request whose line is missing waits in front until :class:`LineExchange` has brought it, and
+    all behind it wait too; if the memory answers with an error it is answered as failed and the
+    line is missing still. Throughput: one request a cycle while lines are present, for any mix of
+    lookups and sets. Latency: :attr:`latency` from a request that is let go to its answer. While
+    answers cannot leave, requests wait.
+
+    ``filled`` comes with ``fill_data`` and ``fill_error`` of the line that ``fills`` asked for,
+    ``written`` when what left with ``write_backs`` is in the memory. ``clear``, only while
+    ``idle``, empties all ways of set ``clear_at`` without writing them back. ``hit``, ``miss``,
+    ``write_back`` and ``failed`` are high for a cycle; ``miss`` once for a request.
+    """
+
+    latency = 3 + DualPortMemory.latency
+
+    def __init__(self, params: FilterCacheParams) -> None:
+        self.step = data.StructLayout(
+            {
+                "hits": params.ways,
+                "failed": 1,
+                "request": params.bank_request,
+            }
+        )
+        super().__init__(
+            params,
+            {
+                "base": In(params.address_bits),
+                "requests": In(stream.Signature(params.bank_request)),
+                "answers": Out(stream.Signature(params.bank_answer)),
+                "fills": Out(stream.Signature(params.address_bits)),
+                "filled": In(1),
+                "fill_error": In(1),
+                "fill_data": In(LINE_IDXS),
+                "write_backs": Out(stream.Signature(params.eviction)),
+                "written": In(1),
+                "clear": In(1),
+                "clear_at": In(params.set_bits),
+                "idle": Out(1),
+                "hit": Out(1),
+                "miss": Out(1),
+                "write_back": Out(1),
+                "failed": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.tags = tags = FilterTags(params)
+        m.submodules.exchange = exchange = LineExchange(params)
+        m.submodules.answered = answered = Fifo(
+            FifoParams(width=params.bank_answer.size, depth=ANSWERS)
+        )
+        front = self.requests.payload.request
+        line = front.idx[LINE_IDX_BITS:]
+        bank, place, tag = self.split(line)
+        go = Signal()
+        missed = Signal()  # the request in front has been counted
+        failed = Signal()  # its line did not come
+        room = Signal()
+        steps, in_flight = self.add_steps(m, go, failed, tags, exchange, answered)
+        m.d.sync += room.eq(answered.level < ANSWERS - len(steps) - 2)
+        m.d.comb += [
+            tags.set.eq(place),
+            tags.tag.eq(tag),
+            go.eq(self.requests.valid & room & (tags.hits.any() | failed)),
+            self.requests.ready.eq(go),
+            tags.use.eq(go & ~failed),
+            tags.change.eq(front.set),
+            tags.install.eq(exchange.install),
+            tags.drop.eq(exchange.drop),
+            tags.clear.eq(self.clear),
+            tags.clear_at.eq(self.clear_at),
+            exchange.base.eq(self.base),
+            exchange.start.eq(self.requests.valid & ~tags.hits.any() & ~failed & ~exchange.busy),
+            exchange.line.eq(line),
+            exchange.victim_line.eq(Cat(bank, place, tags.victim_tag)),
+            exchange.victim_dirty.eq(tags.victim_dirty),
+            exchange.filled.eq(self.filled),
+            exchange.error.eq(self.fill_error),
+            exchange.data.eq(self.fill_data),
+            exchange.written.eq(self.written),
+            self.hit.eq(go & ~missed),
+            self.miss.eq(exchange.start),
+            self.write_back.eq(exchange.start & tags.victim_dirty),
+            self.failed.eq(exchange.drop),
+            self.idle.eq(~(self.requests.valid | in_flight | answered.o.valid | exchange.busy)),
+        ]
+        for ours, theirs in (
+            (self.fills, exchange.fills),
+            (self.write_backs, exchange.write_backs),
+            (self.answers, answered.o),
+        ):
+            m.d.comb += [
+                ours.valid.eq(theirs.valid),
+                ours.payload.eq(theirs.payload),
+                theirs.ready.eq(ours.ready),
+            ]
+        with m.If(exchange.start):
+            m.d.sync += missed.eq(1)
+        with m.If(exchange.drop):
+            m.d.sync += failed.eq(1)
+        with m.If(go):
+            m.d.sync += [missed.eq(0), failed.eq(0)]
+        return m
+
+    def split(self, line):
+        """The number of a line as bank, set and tag."""
+        low = self.params.bank_bits
+        high = low + self.params.set_bits
+        return line[:low], line[low:high], line[high:]
+
+    def row(self, request, ways, word):
+        """The address in the bank's memory of a ``word`` of the line of ``request``."""
+        _, place, _ = self.split(request.idx[LINE_IDX_BITS:])
+        way = Cat(
+            Cat(ways[k] for k in range(self.params.ways) if k >> bit & 1).any()
+            for bit in range(self.params.way_bits)
+        )
+        return Cat(word, place, way)
+
+    def add_steps(self, m: Module, go, failed, tags, exchange, answered):
+        """The way of a request that was let go, through the memory of words to its answer.
+
+        Step 0 reads, the last one has the word, and a set writes it. Later requests for the same
+        word that have read already, or in the same cycle, are handed its new value.
+        """
+        params = self.params
+        m.submodules.words = words = DualPortMemory(
+            MemoryParams(bits=WORD_BITS, depth=params.words)
+        )
+        steps = [Signal(self.step, name=f"step_{k}", reset_less=True) for k in range(3)]
+        rows = [Signal(params.row.size, name=f"row_{k}", reset_less=True) for k in range(3)]
+        kept = Signal()  # the last step's request has a word
+        past = Signal(params.row.size, reset_less=True)
+        past_kept = Signal()
+        valids = Signal(len(steps) + 1)  # of the steps and the answer
+        m.d.sync += [steps[0].request.eq(self.requests.payload), valids.eq(Cat(go, valids))]
+        m.d.sync += [steps[0].hits.eq(tags.hits), steps[0].failed.eq(failed)]
+        for k, (step, later) in enumerate(pairwise(steps)):
+            m.d.sync += [later.eq(step), rows[k + 1].eq(rows[k])]
+        word_at = steps[0].request.request.idx[WORD_INDEX_BITS:LINE_IDX_BITS]
+        m.d.comb += rows[0].eq(self.row(steps[0].request.request, steps[0].hits, word_at))
+        m.d.comb += kept.eq(valids[2] & ~steps[2].failed)
+        m.d.sync += [past.eq(rows[2]), past_kept.eq(kept)]
+        # What the last step does in the next cycle: its word may be newer than the memory's.
+        one_ahead = Signal()
+        two_ahead = Signal()
+        new = Signal(WORD_BITS)
+        newest = Signal(WORD_BITS, reset_less=True)
+        newer = Signal(WORD_BITS, reset_less=True)
+        word = Signal(WORD_BITS)
+        last = steps[2].request.request
+        m.d.sync += [
+            one_ahead.eq(kept & (rows[1] == rows[2])),
+            two_ahead.eq(past_kept & (rows[1] == past)),
+            newest.eq(new),
+            newer.eq(newest),
+        ]
+        m.d.comb += word.eq(Mux(one_ahead, newest, Mux(two_ahead, newer, words.read_data)))
+        mask = Signal(WORD_BITS, reset_less=True)
+        m.d.sync += mask.eq(1 << steps[1].request.request.idx[:WORD_INDEX_BITS])
+        m.d.comb += new.eq(word | (last.set.replicate(WORD_BITS) & mask))
+        answer = Signal(params.bank_answer, reset_less=True)
+        m.d.sync += [
+            answer.unit.eq(steps[2].request.unit),
+            answer.answer.slot.eq(last.slot),
+            answer.answer.failed.eq(steps[2].failed),
+            answer.answer.bit.eq((word & mask).any()),
+        ]
+        victim = Signal(params.ways, reset_less=True)  # tags.victim moves on with the installation
+        with m.If(exchange.start):
+            m.d.sync += victim.eq(tags.victim)
+        exchanged = Signal(params.row.size)
+        m.d.comb += exchanged.eq(self.row(self.requests.payload.request, victim, exchange.word))
+        m.d.comb += [
+            words.read_address.eq(rows[0]),
+            words.write.eq(kept & last.set),
+            words.write_address.eq(rows[2]),
+            words.write_data.eq(new),
+            exchange.read_data.eq(words.read_data),
+            answered.i.valid.eq(valids[3]),
+            answered.i.payload.eq(answer),
+        ]
+        with m.If(exchange.reading):
+            m.d.comb += words.read_address.eq(exchanged)
+        with m.If(exchange.write):
+            m.d.comb += [
+                words.write.eq(1),
+                words.write_address.eq(exchanged),
+                words.write_data.eq(exchange.write_data),
+            ]
+        return steps, valids.any()

@@ -1,0 +1,147 @@
+"""The Idx Filter: a bit a column in the SNIC's memory, behind a cache that all units share."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.idx_filter.bank import FilterBank
+from hdl.netsparse.idx_filter.clearing import FilterClearing
+from hdl.netsparse.idx_filter.crossbar import Crossbar, CrossbarParams
+from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
+from hdl.netsparse.idx_filter.params import LINE_IDX_BITS, FilterCacheParams, answer_signature
+
+
+class FilterCache(Component):
+    """Answers lookups of the units, and sets bits for good: NetSparse, section 5.2.
+
+    Bit idx % 512 of the 64 bytes (little-endian) at base + 64 * (idx // 512) belongs to idx. Lines
+    of 64 bytes are cached, written back when they are replaced, in the bank that the low bits of
+    their number name. A unit's requests are answered in any order, its requests to one bank in
+    theirs. ``bit`` is the value before. A set is answered when every lookup by any unit that is
+    taken later sees it: a bit only rises. ``slot`` is the unit's own.
+
+    Throughput: one request a cycle for each unit and each bank while lines are present; units
+    that want the same bank take turns, and a request that waits holds up its unit's later ones.
+    Latency: :attr:`latency` when the line is present and nobody else wants the bank. A miss costs
+    the memory's latency and :attr:`fill_cycles`, or :attr:`write_back_cycles` if that is longer,
+    for a dirty victim; a bank serves one at a time, its next one not before its write-back is
+    acknowledged; other banks go on. Answers cannot be held up.
+
+    ``control.clear`` makes all bits zero (:class:`FilterClearing`): no requests are taken while
+    ``busy``, which ends after max(sets, lines) + the memory's latency + 8 cycles if the memory
+    takes a line a cycle, counted from when all requests ahead of it are answered. It must come
+    first after a reset. A fill that fails fails the request that wanted it, which may be tried
+    again. A write that fails sets ``broken``, and every answer says ``failed`` until a clearing
+    without errors; so one without ``broken`` behind it has succeeded. ``idle``, a cycle late, when
+    no request is inside.
+    """
+
+    latency = StreamRegister.latency + 2 * Crossbar.latency + FilterBank.latency
+    fill_cycles = 11
+    write_back_cycles = 18
+
+    def __init__(self, params: FilterCacheParams) -> None:
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.request)).array(params.units),
+                "answers": Out(answer_signature(params.answer)).array(params.units),
+                "control": In(params.control),
+                "busy": Out(1),
+                "broken": Out(1),
+                "idle": Out(1),
+                "events": Out(params.events),
+                "axi": Out(FilterMemoryPort(params).axi.signature),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.clearing = clearing = FilterClearing(params)
+        m.submodules.memory = memory = FilterMemoryPort(params)
+        asked_width, answered_width = params.bank_request.size, params.bank_answer.size
+        m.submodules.to_banks = to_banks = Crossbar(
+            CrossbarParams(inputs=params.units, outputs=params.banks, width=asked_width)
+        )
+        m.submodules.to_units = to_units = Crossbar(
+            CrossbarParams(inputs=params.banks, outputs=params.units, width=answered_width)
+        )
+        connect(m, flipped(self.axi), memory.axi)
+        connect(m, clearing.zeros, memory.zeros)
+        banks = [self.add_bank(m, k, to_banks, to_units) for k in range(params.banks)]
+        units = [self.add_unit(m, k, to_banks, to_units) for k in range(params.units)]
+        for name in ("hit", "miss", "write_back", "fill_error"):
+            source = "failed" if name == "fill_error" else name
+            m.d.sync += self.events[name].eq(sum(getattr(bank, source) for bank in banks))
+        m.d.sync += self.events.write_error.eq(memory.write_error)
+        m.d.comb += [
+            clearing.control.eq(self.control),
+            clearing.idle.eq(self.idle),
+            clearing.written.eq(memory.written.any()),
+            clearing.write_error.eq(memory.write_error),
+            self.busy.eq(clearing.busy),
+            self.broken.eq(clearing.broken),
+        ]
+        m.d.sync += self.idle.eq(
+            Cat(
+                *(bank.idle for bank in banks),
+                *(~unit.o.valid for unit in units),
+                to_units.empty,
+            ).all()
+        )
+        return m
+
+    def add_unit(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar):
+        """Unit ``k``: a register in front of the banks, and its answers."""
+        m.submodules[f"unit_{k}"] = unit = StreamRegister(
+            StreamRegisterParams(width=self.params.request.size)
+        )
+        requests, answers = self.requests[k], self.answers[k]
+        request = Signal(self.params.bank_request, name=f"request_{k}")
+        request_bank = request.request.idx[LINE_IDX_BITS:][: self.params.bank_bits]
+        answer = self.params.bank_answer(to_units.o[k].payload).answer
+        busy = self.busy
+        m.d.comb += [
+            unit.i.valid.eq(requests.valid & ~busy),
+            unit.i.payload.eq(requests.payload),
+            requests.ready.eq(unit.i.ready & ~busy),
+            request.unit.eq(k),
+            request.request.eq(unit.o.payload),
+            to_banks.i[k].valid.eq(unit.o.valid),
+            to_banks.i[k].payload.to.eq(request_bank),
+            to_banks.i[k].payload.beat.eq(request),
+            unit.o.ready.eq(to_banks.i[k].ready),
+            answers.valid.eq(to_units.o[k].valid),
+            answers.payload.slot.eq(answer.slot),
+            answers.payload.bit.eq(answer.bit),
+            answers.payload.failed.eq(answer.failed | self.broken),
+            to_units.o[k].ready.eq(1),
+        ]
+        return unit
+
+    def add_bank(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar) -> FilterBank:
+        """Bank ``k`` between the crossbars and the memory."""
+        clearing, memory = m.submodules.clearing, m.submodules.memory
+        m.submodules[f"bank_{k}"] = bank = FilterBank(self.params)
+        connect(m, bank.fills, memory.fills[k])
+        connect(m, bank.write_backs, memory.write_backs[k])
+        m.d.comb += [
+            bank.requests.valid.eq(to_banks.o[k].valid),
+            bank.requests.payload.eq(to_banks.o[k].payload),
+            to_banks.o[k].ready.eq(bank.requests.ready),
+            to_units.i[k].valid.eq(bank.answers.valid),
+            to_units.i[k].payload.to.eq(bank.answers.payload.unit),
+            to_units.i[k].payload.beat.eq(bank.answers.payload),
+            bank.answers.ready.eq(to_units.i[k].ready),
+            bank.base.eq(self.control.base),
+            bank.filled.eq(memory.filled[k]),
+            bank.fill_error.eq(memory.fill_error),
+            bank.fill_data.eq(memory.fill_data),
+            bank.written.eq(memory.written[k]),
+            bank.clear.eq(clearing.invalidate),
+            bank.clear_at.eq(clearing.row),
+        ]
+        return bank

@@ -1,0 +1,173 @@
+"""Sizes of the Idx Filter and the layouts of what moves in it."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+from amaranth.utils import bits_for, ceil_log2
+
+LINE_BYTES = 64  #: a line of the cache, one beat of the memory
+LINE_IDXS = 8 * LINE_BYTES
+LINE_IDX_BITS = ceil_log2(LINE_IDXS)
+WORD_BITS = 64  #: a word of a bank
+WORD_INDEX_BITS = ceil_log2(WORD_BITS)
+LINE_WORDS = LINE_IDXS // WORD_BITS
+WAYS = (1, 2, 4)
+OPEN_ZEROS = 256  #: lines that clearing may have on their way to the memory
+
+
+def answer_signature(layout: data.StructLayout) -> wiring.Signature:
+    """Answers: ``payload`` is taken in every cycle with ``valid``, nobody can hold it up."""
+    return wiring.Signature({"valid": Out(1), "payload": Out(layout)})
+
+
+def request_layout(idx_bits: int, slots: int) -> data.StructLayout:
+    """A lookup of ``idx``, or with ``set`` its setting; ``slot`` comes back with the answer."""
+    return data.StructLayout({"set": 1, "idx": idx_bits, "slot": ceil_log2(slots)})
+
+
+def answer_layout(slots: int) -> data.StructLayout:
+    """``bit`` was in the filter, unless the request has ``failed``."""
+    return data.StructLayout({"slot": ceil_log2(slots), "bit": 1, "failed": 1})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterCacheParams:
+    """Sizes of the cache of the Idx Filter."""
+
+    units: int  #: client RIG units, 1..64
+    banks: int  #: a power of two, up to 64
+    cache_bytes: int  #: of bits, over all banks
+    ways: int  #: 1, 2 or 4
+    idx_bits: int = 40  #: of a column
+    address_bits: int  #: of the memory, in bytes
+    slots: int  #: of a unit's LSQ, 2..1024
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.units <= 64:
+            raise ValueError(f"units must be from 1 to 64: {self.units}")
+        if not 1 <= self.banks <= 64 or self.banks.bit_count() != 1:
+            raise ValueError(f"banks must be a power of two, up to 64: {self.banks}")
+        if self.ways not in WAYS:
+            raise ValueError(f"ways must be 1, 2 or 4: {self.ways}")
+        if not 2 <= self.slots <= 1024:
+            raise ValueError(f"slots must be from 2 to 1024: {self.slots}")
+        lines = self.cache_bytes / (LINE_BYTES * self.banks * self.ways)
+        if lines not in {1 << k for k in range(1, 13)}:
+            raise ValueError(
+                f"cache_bytes must give each way of a bank 2, 4, 8, ... or 4096 lines of"
+                f" {LINE_BYTES} bytes: {self.cache_bytes} are {lines:g}"
+            )
+        if not LINE_IDX_BITS + self.bank_bits + self.set_bits < self.idx_bits <= 64:
+            raise ValueError(
+                f"idx_bits must be from {LINE_IDX_BITS + self.bank_bits + self.set_bits + 1},"
+                f" more columns than the cache holds, to 64: {self.idx_bits}"
+            )
+        if not self.idx_bits - 3 <= self.address_bits <= 64:
+            raise ValueError(
+                f"address_bits must be from {self.idx_bits - 3}, a bit for each idx, to 64:"
+                f" {self.address_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """Units, banks, lines by ways, widths."""
+        return (
+            f"{self.units}x{self.banks}_{self.sets}x{self.ways}"
+            f"_{self.idx_bits}_{self.address_bits}_{self.slots}"
+        )
+
+    @property
+    def bank_bits(self) -> int:
+        """Low bits of a line's number that choose its bank."""
+        return ceil_log2(self.banks)
+
+    @property
+    def sets(self) -> int:
+        """Of a bank; each holds ``ways`` lines."""
+        return self.cache_bytes // (LINE_BYTES * self.banks * self.ways)
+
+    @property
+    def set_bits(self) -> int:
+        """Bits of a line's number above the bank's that choose its set."""
+        return ceil_log2(self.sets)
+
+    @property
+    def way_bits(self) -> int:
+        """Number of a way."""
+        return ceil_log2(self.ways)
+
+    @property
+    def line_bits(self) -> int:
+        """Number of a line: idx / 512."""
+        return self.idx_bits - LINE_IDX_BITS
+
+    @property
+    def tag_bits(self) -> int:
+        """What is left of a line's number."""
+        return self.line_bits - self.bank_bits - self.set_bits
+
+    @property
+    def words(self) -> int:
+        """Of a bank."""
+        return self.sets * self.ways * LINE_WORDS
+
+    @property
+    def id_bits(self) -> int:
+        """AXI identifiers: a bank each."""
+        return max(1, self.bank_bits)
+
+    @property
+    def request(self) -> data.StructLayout:
+        """From a unit (:func:`request_layout`)."""
+        return request_layout(self.idx_bits, self.slots)
+
+    @property
+    def answer(self) -> data.StructLayout:
+        """To a unit (:func:`answer_layout`)."""
+        return answer_layout(self.slots)
+
+    @property
+    def bank_request(self) -> data.StructLayout:
+        """A request, and whose it is."""
+        return data.StructLayout({"unit": max(1, ceil_log2(self.units)), "request": self.request})
+
+    @property
+    def bank_answer(self) -> data.StructLayout:
+        """An answer, and whose it is."""
+        return data.StructLayout({"unit": max(1, ceil_log2(self.units)), "answer": self.answer})
+
+    @property
+    def row(self) -> data.StructLayout:
+        """A word of a bank's memory."""
+        return data.StructLayout({"word": 3, "set": self.set_bits, "way": self.way_bits})
+
+    @property
+    def eviction(self) -> data.StructLayout:
+        """A line on its way to the memory."""
+        return data.StructLayout({"address": self.address_bits, "data": LINE_IDXS})
+
+    @property
+    def control(self) -> data.StructLayout:
+        """From the registers: ``columns`` (up to 2 ** idx_bits) are in use, idxs below it.
+
+        ``base`` is the address of line 0, whole lines. Both hold still except that they may
+        change with ``clear``, which is high for a cycle.
+        """
+        return data.StructLayout(
+            {"base": self.address_bits, "columns": self.idx_bits + 1, "clear": 1}
+        )
+
+    @property
+    def events(self) -> data.StructLayout:
+        """How often each happened in this cycle; a request is a hit or a miss, once."""
+        count = bits_for(self.banks)
+        return data.StructLayout(
+            {
+                "hit": count,
+                "miss": count,
+                "write_back": count,
+                "fill_error": count,
+                "write_error": 1,  # of clearing too
+            }
+        )

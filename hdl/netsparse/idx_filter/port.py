@@ -1,0 +1,177 @@
+"""A RIG unit's way to the Idx Filter: its LSQ."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
+from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterPortParams:
+    """Sizes of a unit's LSQ."""
+
+    lsq_entries: int = 64  #: slots in all, up to 1024
+    reserved: int = 8  #: slots that only sets use, at least 2, as are the others
+    idx_bits: int = 40  #: of a column
+    entry_bits: int  #: number of a pending PR, which goes with an idx
+
+    def __post_init__(self) -> None:
+        if not 4 <= self.lsq_entries <= 1024:
+            raise ValueError(f"lsq_entries must be from 4 to 1024: {self.lsq_entries}")
+        if not 2 <= self.reserved <= self.lsq_entries - 2:
+            raise ValueError(
+                f"reserved must be from 2 to {self.lsq_entries - 2},"
+                f" 2 less than the LSQ has: {self.reserved}"
+            )
+        if not 1 <= self.idx_bits <= 64:
+            raise ValueError(f"idx_bits must be from 1 to 64: {self.idx_bits}")
+        if self.entry_bits < 1:
+            raise ValueError(f"entry_bits must be at least 1: {self.entry_bits}")
+
+    @property
+    def suffix(self) -> str:
+        """Slots, reserved ones, widths."""
+        return f"{self.lsq_entries}_{self.reserved}_{self.idx_bits}_{self.entry_bits}"
+
+    @property
+    def lookup_slots(self) -> int:
+        """Slots of lookups: 0 and up."""
+        return self.lsq_entries - self.reserved
+
+    @property
+    def lookup(self) -> data.StructLayout:
+        """Is the bit of ``idx`` set?"""
+        return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
+
+    @property
+    def result(self) -> data.StructLayout:
+        """The lookup and its answer; ``bit`` means nothing if it has ``failed``."""
+        return data.StructLayout(
+            {"idx": self.idx_bits, "entry": self.entry_bits, "bit": 1, "failed": 1}
+        )
+
+    @property
+    def setting(self) -> data.StructLayout:
+        """Set the bit of ``idx``."""
+        return data.StructLayout({"entry": self.entry_bits, "idx": self.idx_bits})
+
+    @property
+    def set_result(self) -> data.StructLayout:
+        """The bit is seen by every later lookup of any unit, unless its set has ``failed``."""
+        return data.StructLayout({"entry": self.entry_bits, "failed": 1})
+
+    @property
+    def lookup_ring(self) -> SlotRingParams:
+        """Slots of lookups."""
+        return SlotRingParams(
+            first=0,
+            count=self.lookup_slots,
+            lsq_entries=self.lsq_entries,
+            width=self.lookup.size,
+        )
+
+    @property
+    def set_ring(self) -> SlotRingParams:
+        """Slots of sets."""
+        return SlotRingParams(
+            first=self.lookup_slots,
+            count=self.reserved,
+            lsq_entries=self.lsq_entries,
+            width=self.entry_bits,
+        )
+
+
+class FilterPort(Component):
+    """Lookups and sets of a unit, each in a slot of the LSQ: NetSparse, section 5.3.
+
+    ``results`` come in the order of ``lookups``, ``set_done`` in the order of ``sets``; between
+    the two there is no order. Sets have slots of their own and go before a lookup that waits, so
+    nothing that a lookup waits for can keep a set from going: a unit whose ``results`` stand
+    still still sets bits. (Sets cannot starve lookups, without which they would not be.)
+
+    Throughput: one request a cycle, if a slot is free: lookups of :attr:`cycles` each in flight.
+    Latency: :attr:`request_latency` to ``requests``, :attr:`answer_latency` from an answer to its
+    result. Full: ``lookups`` or ``sets`` wait for the first of their slots.
+
+    Without ``enable`` there is no filter: a request taken then is answered with 0, in its turn,
+    :attr:`answer_latency` cycles later, and the cache hears nothing of it. ``idle`` when no request
+    or result is inside.
+    """
+
+    request_latency = StreamRegister.latency
+    answer_latency = SlotRing.latency
+
+    def __init__(self, params: FilterPortParams) -> None:
+        super().__init__(
+            params,
+            {
+                "enable": In(1),
+                "lookups": In(stream.Signature(params.lookup)),
+                "results": Out(stream.Signature(params.result)),
+                "sets": In(stream.Signature(params.setting)),
+                "set_done": Out(stream.Signature(params.set_result)),
+                "requests": Out(
+                    stream.Signature(request_layout(params.idx_bits, params.lsq_entries))
+                ),
+                "answers": In(answer_signature(answer_layout(params.lsq_entries))),
+                "idle": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.lookup_slots = lookup_slots = SlotRing(params.lookup_ring)
+        m.submodules.set_slots = set_slots = SlotRing(params.set_ring)
+        layout = self.requests.payload.shape()
+        m.submodules.output = output = StreamRegister(StreamRegisterParams(width=layout.size))
+        request = layout(output.i.payload)
+        setting = Signal()  # a set has a slot, and goes first
+        looking = Signal()
+        passes = Signal()
+        m.d.comb += [
+            passes.eq(output.i.ready | ~self.enable),
+            setting.eq(self.sets.valid & set_slots.i.ready),
+            looking.eq(self.lookups.valid & lookup_slots.i.ready & ~(setting & self.enable)),
+            self.sets.ready.eq(set_slots.i.ready & passes),
+            self.lookups.ready.eq(lookup_slots.i.ready & passes & ~(setting & self.enable)),
+            set_slots.i.valid.eq(self.sets.valid & passes),
+            set_slots.i.payload.kept.eq(self.sets.payload.entry),
+            set_slots.i.payload.done.eq(~self.enable),
+            lookup_slots.i.valid.eq(looking & passes),
+            lookup_slots.i.payload.kept.eq(self.lookups.payload),
+            lookup_slots.i.payload.done.eq(~self.enable),
+            output.i.valid.eq((setting | looking) & self.enable),
+            request.set.eq(setting),
+            request.idx.eq(self.lookups.payload.idx),
+            request.slot.eq(lookup_slots.slot),
+        ]
+        with m.If(setting):
+            m.d.comb += [request.idx.eq(self.sets.payload.idx), request.slot.eq(set_slots.slot)]
+        looked = lookup_slots.o.payload
+        done = set_slots.o.payload
+        m.d.comb += [
+            self.requests.valid.eq(output.o.valid),
+            self.requests.payload.eq(output.o.payload),
+            output.o.ready.eq(self.requests.ready),
+            self.results.valid.eq(lookup_slots.o.valid),
+            self.results.payload.eq(looked),
+            lookup_slots.o.ready.eq(self.results.ready),
+            self.set_done.valid.eq(set_slots.o.valid),
+            self.set_done.payload.entry.eq(done.kept),
+            self.set_done.payload.failed.eq(done.failed),
+            set_slots.o.ready.eq(self.set_done.ready),
+            self.idle.eq(lookup_slots.empty & set_slots.empty),
+        ]
+        for ring in (lookup_slots, set_slots):
+            m.d.comb += [
+                ring.answers.valid.eq(self.answers.valid),
+                ring.answers.payload.eq(self.answers.payload),
+            ]
+        return m

@@ -1,0 +1,148 @@
+"""Slots of an LSQ that are taken and given back in one order."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.netsparse.idx_filter.params import answer_layout, answer_signature
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlotRingParams:
+    """Size of a ring of slots."""
+
+    first: int  #: number of the first slot
+    count: int  #: slots, at least 2
+    lsq_entries: int  #: of the whole LSQ, at least first + count
+    width: int  #: bits that are kept with a slot, at least 1
+
+    def __post_init__(self) -> None:
+        if self.count < 2:
+            raise ValueError(f"count must be at least 2 slots: {self.count}")
+        if not 0 <= self.first <= self.lsq_entries - self.count:
+            raise ValueError(f"slots from first on must be in the LSQ: {self}")
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+
+    @property
+    def suffix(self) -> str:
+        """Where, of how many, width."""
+        return f"{self.first}_{self.count}_of_{self.lsq_entries}_{self.width}"
+
+    @property
+    def slot_bits(self) -> int:
+        """Number of a slot of the LSQ."""
+        return ceil_log2(self.lsq_entries)
+
+    @property
+    def request(self) -> data.StructLayout:
+        """What is kept; with ``done`` no answer is waited for."""
+        return data.StructLayout({"kept": self.width, "done": 1})
+
+    @property
+    def result(self) -> data.StructLayout:
+        """What was kept, and the answer; without one ``bit`` and ``failed`` are 0."""
+        return data.StructLayout({"kept": self.width, "bit": 1, "failed": 1})
+
+
+class SlotRing(Component):
+    """A beat of ``i`` takes ``slot``; beats leave ``o`` in the same order, each with its answer.
+
+    Answers come in any order, and those for slots of others are left alone. Throughput: one beat
+    in and one out a cycle. Latency: :attr:`latency` from an answer to its result, or from ``i``
+    for what is ``done``. Full: ``i.ready``, a register, is low.
+    """
+
+    latency = 1 + StreamRegister.latency
+
+    def __init__(self, params: SlotRingParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.request)),
+                "slot": Out(params.slot_bits),
+                "answers": In(answer_signature(answer_layout(params.lsq_entries))),
+                "o": Out(stream.Signature(params.result)),
+                "empty": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        index_bits = ceil_log2(params.count)
+        first, next_in = (Signal(index_bits, name=name) for name in ("first", "next_in"))
+        level = Signal(bits_for(params.count))
+        full = Signal()
+        filled = Signal()
+        done = Signal(params.count)
+        take = Signal()
+        leave = Signal()
+        m.submodules.output = output = StreamRegister(
+            StreamRegisterParams(width=params.result.size)
+        )
+        result = params.result(output.i.payload)
+        kept, keep = self.add_memory(m, "kept", params.request, first)
+        said, say = self.add_memory(m, "said", data.StructLayout({"bit": 1, "failed": 1}), first)
+        answer = self.answers.payload
+        answered = Signal(params.count)
+        m.d.comb += [
+            take.eq(self.i.valid & ~full),
+            self.i.ready.eq(~full),
+            self.slot.eq(params.first + next_in),
+            keep.en.eq(take),
+            keep.addr.eq(next_in),
+            keep.data.eq(self.i.payload),
+            answered.eq(
+                Cat(
+                    self.answers.valid & (answer.slot == params.first + k)
+                    for k in range(params.count)
+                )
+            ),
+            say.en.eq(answered.any()),
+            say.addr.eq(answer.slot - params.first),
+            say.data.bit.eq(answer.bit),
+            say.data.failed.eq(answer.failed),
+            output.i.valid.eq(
+                filled & Cat(done[k] & (first == k) for k in range(params.count)).any()
+            ),
+            leave.eq(output.i.valid & output.i.ready),
+            result.kept.eq(kept.kept),
+            result.bit.eq(said.bit & ~kept.done),
+            result.failed.eq(said.failed & ~kept.done),
+            self.o.valid.eq(output.o.valid),
+            self.o.payload.eq(output.o.payload),
+            output.o.ready.eq(self.o.ready),
+            self.empty.eq(~filled & ~output.o.valid),
+        ]
+        for k in range(params.count):
+            with m.If(answered[k]):
+                m.d.sync += done[k].eq(1)
+            with m.If(take & (next_in == k)):
+                m.d.sync += done[k].eq(self.i.payload.done)
+        for step, at in ((take, next_in), (leave, first)):
+            with m.If(step):
+                m.d.sync += at.eq(at + 1)
+                if params.count != 1 << index_bits:
+                    with m.If(at == params.count - 1):
+                        m.d.sync += at.eq(0)
+        with m.If(take & ~leave):
+            m.d.sync += [level.eq(level + 1), filled.eq(1), full.eq(level == params.count - 1)]
+        with m.If(leave & ~take):
+            m.d.sync += [level.eq(level - 1), full.eq(0), filled.eq(level != 1)]
+        return m
+
+    def add_memory(self, m: Module, name: str, shape: data.StructLayout, read_at: Signal):
+        """An entry a slot: what is at ``read_at``, and the write port."""
+        m.submodules[name] = memory = Memory(
+            shape=shape, depth=self.params.count, init=[], attrs={"ram_style": "distributed"}
+        )
+        read = memory.read_port(domain="comb")
+        m.d.comb += read.addr.eq(read_at)
+        return read.data, memory.write_port()

@@ -1,0 +1,120 @@
+"""Which lines a bank of the Idx Filter's cache holds, and which goes next."""
+
+from itertools import combinations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.round_robin import lowest
+from hdl.netsparse.idx_filter.params import FilterCacheParams
+
+DISTRIBUTED = {"ram_style": "distributed"}
+
+
+class FilterTags(Component):
+    """The tags of a bank, read without a clock; ways are bits of a mask.
+
+    ``hits`` is the way that holds ``tag`` in ``set``, if any. ``victim`` is the lowest way that
+    holds nothing, else the least recently used one; ``victim_tag`` and ``victim_dirty`` are its.
+    At the end of the cycle, ``use`` makes way ``hits`` the most recent one and with ``change``
+    dirty; ``install`` has way ``victim`` hold ``tag``, clean, and ``drop`` nothing. At most one of
+    these three. ``clear`` empties all ways of set ``clear_at`` instead.
+    Latency: none. Contents survive a reset.
+    """
+
+    latency = 0
+
+    def __init__(self, params: FilterCacheParams) -> None:
+        ways = params.ways
+        self.pairs = list(combinations(range(ways), 2))
+        self.entry = data.StructLayout({"tag": params.tag_bits, "holds": 1})
+        self.state = data.StructLayout(
+            {"dirty": ways, "newer": max(1, len(self.pairs))}  # of each pair the first
+        )
+        super().__init__(
+            params,
+            {
+                "set": In(params.set_bits),
+                "tag": In(params.tag_bits),
+                "hits": Out(ways),
+                "victim": Out(ways),
+                "victim_tag": Out(params.tag_bits),
+                "victim_dirty": Out(1),
+                "use": In(1),
+                "change": In(1),
+                "install": In(1),
+                "drop": In(1),
+                "clear": In(1),
+                "clear_at": In(params.set_bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        ways = self.params.ways
+        write_at = Signal(self.params.set_bits)
+        m.d.comb += write_at.eq(self.set)
+        with m.If(self.clear):
+            m.d.comb += write_at.eq(self.clear_at)
+        states, state_write = self.add_memory(m, "states", self.state, write_at)
+        entries = []
+        for way in range(ways):
+            entry, write = self.add_memory(m, f"tags_{way}", self.entry, write_at)
+            entries.append(entry)
+            replaced = self.victim[way] & (self.install | self.drop)
+            m.d.comb += [
+                write.en.eq(replaced | self.clear),
+                write.data.tag.eq(self.tag),
+                write.data.holds.eq(self.install & ~self.clear),
+                self.hits[way].eq(entry.holds & (entry.tag == self.tag)),
+            ]
+        holds = Cat(entry.holds for entry in entries)
+        oldest = Cat(self.is_oldest(way, states.newer) for way in range(ways))
+        m.d.comb += self.victim.eq(oldest)
+        with m.If(~holds.all()):
+            m.d.comb += self.victim.eq(lowest(~holds))
+        victims = [self.victim[way].replicate(len(e.tag)) & e.tag for way, e in enumerate(entries)]
+        for tag in victims[1:]:
+            victims[0] |= tag
+        m.d.comb += [
+            self.victim_tag.eq(victims[0]),
+            self.victim_dirty.eq((self.victim & holds & states.dirty).any()),
+            state_write.en.eq(self.use | self.install | self.drop | self.clear),
+            state_write.data.newer.eq(states.newer),
+            state_write.data.dirty.eq(states.dirty & ~self.victim),
+        ]
+        with m.If(self.use):
+            m.d.comb += state_write.data.dirty.eq(
+                states.dirty | self.hits & self.change.replicate(ways)
+            )
+            for number, (one, other) in enumerate(self.pairs):
+                with m.If(self.hits[one]):
+                    m.d.comb += state_write.data.newer[number].eq(1)
+                with m.If(self.hits[other]):
+                    m.d.comb += state_write.data.newer[number].eq(0)
+        with m.If(self.clear):
+            m.d.comb += [state_write.data.newer.eq(0), state_write.data.dirty.eq(0)]
+        return m
+
+    def add_memory(self, m: Module, name: str, shape: data.StructLayout, write_at: Signal):
+        """An entry a set: what is at ``set``, and the write port."""
+        assert ceil_log2(self.params.sets) == len(write_at)
+        m.submodules[name] = memory = Memory(
+            shape=shape, depth=self.params.sets, init=[], attrs=DISTRIBUTED
+        )
+        read, write = memory.read_port(domain="comb"), memory.write_port()
+        m.d.comb += [read.addr.eq(self.set), write.addr.eq(write_at)]
+        return read.data, write
+
+    def is_oldest(self, way: int, newer):
+        """Whether all other ways have been used since ``way`` was."""
+        younger = [
+            ~newer[number] if one == way else newer[number]
+            for number, (one, other) in enumerate(self.pairs)
+            if way in (one, other)
+        ]
+        return Cat(younger).all() if younger else 1

@@ -1,0 +1,97 @@
+"""Sizes of a SNIC and of its parts."""
+
+from dataclasses import dataclass, field
+
+from amaranth.lib import data
+
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.deconcatenator import DeconcatenatorParams
+from hdl.netsparse.host.params import HostParams
+from hdl.netsparse.idx_filter.params import FilterCacheParams
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.rig.params import COMPLETION, RigParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnicParams:
+    """Sizes of a SNIC with NetSparse (figure 4, table 5)."""
+
+    units: int = 32  #: RIG units, 1..32; clients and servers are chosen at run time
+    rig: RigParams = field(default_factory=RigParams)
+    mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
+    most_delay: int = 1023  #: largest DelayCycles, 1..32768
+    pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
+    destinations: int = 32  #: that virtual queues serve at a time, 8..256
+    receive_packets: int = 8  #: of MTU size that wait at the receiver, of each class, 2..64
+    filter_banks: int = 16  #: of the idx filter's cache, a power of two, 1..64
+    filter_cache_bytes: int = 131072  #: over all banks; a bit for each idx
+    filter_ways: int = 2  #: 1, 2 or 4
+    dram_address_bits: int = 37  #: of SNIC memory
+    host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.units <= 32:
+            raise ValueError(f"units must be from 1 to 32: {self.units}")
+        for _ in (
+            self.host,
+            self.filter,
+            *(self.concatenator(payload) for payload in (False, True)),
+            *(self.deconcatenator(payload) for payload in (False, True)),
+        ):
+            pass  # each judges its own
+
+    @property
+    def suffix(self) -> str:
+        """Units, and the sizes that presets differ in."""
+        form = f"v{self.pool}" if self.pool else "full"
+        return f"{self.units}x{self.rig.suffix}_{form}"
+
+    @property
+    def host(self) -> HostParams:
+        """Reader and writer of host memory."""
+        return HostParams(
+            units=self.units,
+            address_bits=self.rig.address_bits,
+            most_bytes=MOST_PROPERTY_BYTES,
+            outstanding=self.host_requests,
+        )
+
+    @property
+    def filter(self) -> FilterCacheParams:
+        """The idx filter."""
+        return FilterCacheParams(
+            units=self.units,
+            banks=self.filter_banks,
+            cache_bytes=self.filter_cache_bytes,
+            ways=self.filter_ways,
+            idx_bits=self.rig.idx_bits,
+            address_bits=self.dram_address_bits,
+            slots=self.rig.lsq_entries,
+        )
+
+    def concatenator(self, payload: bool) -> ConcatenatorParams:
+        """That of responses and errors, or of reads."""
+        return ConcatenatorParams(
+            payload=payload,
+            nodes=self.rig.nodes,
+            mtu=self.mtu,
+            most_property_bytes=self.rig.most_property_bytes,
+            most_delay=self.most_delay,
+            pool=self.pool,
+            destinations=self.destinations,
+        )
+
+    def deconcatenator(self, payload: bool) -> DeconcatenatorParams:
+        """That of responses and errors, or of reads."""
+        return DeconcatenatorParams(
+            payload=payload,
+            nodes=self.rig.nodes,
+            mtu=self.mtu,
+            most_property_bytes=self.rig.most_property_bytes,
+            buffer_packets=self.receive_packets,
+        )
+
+    @property
+    def completed(self) -> data.StructLayout:
+        """The end of a command, and the unit that carried it out."""
+        return data.StructLayout({"unit": 5, "completion": COMPLETION})

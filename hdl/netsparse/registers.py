@@ -1,0 +1,203 @@
+"""A SNIC's registers, declared once for the hardware, the driver and the documentation.
+
+The host's side follows the idea of verbs (NetSparse, section 5.4): a work request, IBV_WR_RIG,
+is written field by field and submitted to a client unit; its completion is read later.
+"""
+
+from enum import IntEnum
+from typing import cast
+
+from hdl.common.counter_bank import CounterBankParams
+from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
+from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+
+IDENTITY = 0x4E53504E  #: "NSPN"
+VERSION = 1
+
+IDENTITY_REGISTERS = (
+    Register("identity", "What this is.", (ro("identity", 32, "0x4E53504E"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
+    Register(
+        "sizes",
+        "Parameters that the hardware was built with.",
+        (
+            ro("units", 6, "RIG units"),
+            ro("idx_bits", 7, "of an idx"),
+            ro("most_property_bytes", 13, "of a property"),
+        ),
+    ),
+    Register(
+        "network_sizes",
+        "More of them.",
+        (ro("nodes", 17, "of the cluster, at most"), ro("mtu", 14, "bytes of a packet")),
+    ),
+)
+
+
+def wide(name: str, doc: str) -> tuple[Register, ...]:
+    """A number of 64 bits in two registers; what the hardware has no use for is ignored."""
+    return (
+        Register(f"{name}_low", doc, (rw(f"{name}_low", 32, f"{doc} Bits 0..31."),)),
+        Register(f"{name}_high", doc, (rw(f"{name}_high", 32, f"{doc} Bits 32..63."),)),
+    )
+
+
+CONTROL_REGISTERS = (
+    Register(
+        "commands",
+        "A field acts when it is written as one.",
+        (
+            pulse("submit", "give the work request to its unit"),
+            pulse("next_completion", "drop the completion that was read"),
+            pulse("write_boundary", "enter boundary_node and boundary into every unit's table"),
+            pulse("clear_filter", "clear the idx filter, columns of it"),
+            pulse("clear_counters", "set all counters to zero"),
+        ),
+    ),
+    Register(
+        "state",
+        "What the SNIC does.",
+        (
+            ro("refused", 1, "the last work request was not taken: queue full, or no client unit"),
+            ro("completion_valid", 1, "there is a completion"),
+            ro("filter_busy", 1, "the idx filter is being cleared"),
+            ro("filter_broken", 1, "a write to SNIC memory failed: clear the filter"),
+            ro("concatenating", 1, "PRs wait to be sent"),
+        ),
+    ),
+    Register("busy_units", "Units at work.", (ro("busy_units", 32, "a bit a unit"),)),
+    Register(
+        "mechanisms",
+        "What is in use; change it only while the SNIC is at rest.",
+        (
+            rw("coalesce", 1, "drop idxs with a PR under way", init=1),
+            rw("filter", 1, "drop idxs whose property has come", init=1),
+            rw("concatenate", 1, "join PRs to packets", init=1),
+            rw("aligned", 1, "whole lines of host memory, else spans of 128 bytes", init=1),
+        ),
+    ),
+    Register(
+        "server_units",
+        "Which units are servers; change it only while the SNIC is at rest.",
+        (rw("server_units", 32, "a bit a unit, the others are clients"),),
+    ),
+    Register(
+        "delays",
+        "DelayCycles of the concatenators.",
+        (
+            rw("read_delay", 16, "cycles that a read may wait for others", init=500),
+            rw("response_delay", 16, "cycles that a response may wait for others", init=500),
+        ),
+    ),
+)
+
+ADDRESS_REGISTERS = (
+    Register("node", "This node.", (rw("node", 32, "its number"),)),
+    Register("mac_base_low", "Node 0.", (rw("mac_base_low", 32, "MAC address, low bits"),)),
+    Register("mac_base_high", "Node 0.", (rw("mac_base_high", 16, "MAC address, high bits"),)),
+    Register("ip_base", "Node 0.", (rw("ip_base", 32, "IPv4 address"),)),
+    *wide("first", "The first idx of this node."),
+    *wide("end", "The idx behind the last one of this node."),
+    *wide("columns", "How many idxs there are."),
+    Register("boundary_node", "Partition.", (rw("boundary_node", 16, "whose first idx it is"),)),
+    *wide("boundary", "The first idx of boundary_node."),
+    *wide("filter_address", "Where in SNIC memory the idx filter begins; a multiple of 64."),
+    *wide("served_address", "Where the property of idx 0 would lie, for servers."),
+    Register(
+        "served_bytes",
+        "What servers give.",
+        (rw("served_bytes", 13, "of a property; others are refused"),),
+    ),
+)
+
+REQUEST_REGISTERS = (
+    Register(
+        "request",
+        "The work request that submit gives to a unit.",
+        (
+            rw("request_unit", 5, "a client unit"),
+            rw("request_tag", TAG_BITS, "the host's name for it"),
+            rw("idx_wide", 1, "idxs of 8 bytes, else of 4"),
+        ),
+    ),
+    *wide("idx_address", "Of the array of idxs, aligned to its elements."),
+    Register("idx_count", "Idxs.", (rw("idx_count", COUNT_BITS, "in the array"),)),
+    *wide("property_address", "Where the property of idx 0 would be written."),
+    Register(
+        "property_bytes",
+        "Properties.",
+        (rw("property_bytes", 13, "of each, a multiple of 4"),),
+    ),
+    Register(
+        "watchdog",
+        "When a request is given up.",
+        (rw("watchdog", WATCHDOG_BITS, "cycles without progress; 0: never", init=1_000_000),),
+    ),
+    Register(
+        "completion",
+        "The oldest completion, if completion_valid.",
+        (
+            ro("completion_unit", 5, "who carried the request out"),
+            ro("completion_tag", TAG_BITS, "of the request"),
+            ro("completion_cause", 4, "how it ended", enum=as_int_enum(Cause)),
+        ),
+    ),
+)
+
+
+def numbered(counters: CounterBankParams, name: str) -> type[IntEnum]:
+    """The counters of a bank by their numbers."""
+    members = {counter.upper(): k for k, (counter, _) in enumerate(counters.counters)}
+    return cast(type[IntEnum], IntEnum(name, members))
+
+
+COUNTER_REGISTERS = (
+    Register(
+        "counter_select",
+        "Which counters are shown.",
+        (
+            rw("counter_unit", 5, "unit"),
+            rw(
+                "unit_counter",
+                UNIT_COUNTERS.index_bits,
+                "counter of that unit",
+                enum=numbered(UNIT_COUNTERS, "UnitCounter"),
+            ),
+            rw(
+                "snic_counter",
+                SNIC_COUNTERS.index_bits,
+                "counter of the SNIC",
+                enum=numbered(SNIC_COUNTERS, "SnicCounter"),
+            ),
+        ),
+    ),
+    Register("unit_count", "Of the unit.", (ro("unit_count", UNIT_COUNTERS.bits, "value"),)),
+    Register("snic_count", "Of the SNIC.", (ro("snic_count", SNIC_COUNTERS.bits, "value"),)),
+)
+
+
+def snic_registers(params: SnicParams) -> RegisterMap:
+    """The register map of a SNIC; the same for all sizes, so that one driver fits all."""
+    return RegisterMap(
+        "netsparse_snic",
+        IDENTITY_REGISTERS
+        + CONTROL_REGISTERS
+        + ADDRESS_REGISTERS
+        + REQUEST_REGISTERS
+        + COUNTER_REGISTERS,
+    )
+
+
+def constants(params: SnicParams) -> dict[str, int]:
+    """The fields that never change."""
+    return {
+        "identity": IDENTITY,
+        "version": VERSION,
+        "units": params.units,
+        "idx_bits": params.rig.idx_bits,
+        "most_property_bytes": params.rig.most_property_bytes,
+        "nodes": params.rig.nodes,
+        "mtu": params.mtu,
+    }

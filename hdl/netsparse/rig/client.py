@@ -1,0 +1,212 @@
+"""Client mode of a RIG unit: from idxs to the PRs that are left of them."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import count_ones
+from hdl.common.component import Component
+from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
+from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
+from hdl.netsparse.protocol import LENGTH_BITS, READ_PR
+from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
+from hdl.netsparse.rig.idx_check import IdxCheck
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
+from hdl.netsparse.rig.pr_generator import PrGenerator
+
+#: What becomes of idxs in a cycle, and what holds them up.
+CLIENT_EVENTS = data.StructLayout(
+    {
+        "consumed": 1,
+        "local": 1,
+        "coalesced": 1,
+        "filtered": 1,
+        "rejected": 2,  # so many
+        "prs": 1,
+        "table_stall": 1,
+        "filter_stall": 1,
+        "transmit_stall": 1,
+    }
+)
+
+
+class Client(Component):
+    """Drops redundant idxs and makes PRs of the others (NetSparse, sections 5.2 and 5.3).
+
+    ``idxs`` go through the check of range and partition, the Pending PR Table, the idx filter and
+    the destination solver to the PR generator. A miss in the table allocates the entry before the
+    filter is asked; a bit that is set there releases it. ``sets`` raises the bits of idxs whose
+    properties are in host memory, after which their entries are free.
+
+    Every idx that is ``consumed`` is counted as exactly one of local, coalesced, filtered,
+    rejected and prs. With ``abort`` those inside are rejected; ``forget`` empties the table.
+    ``beyond`` and ``filter_failed`` say that the command has failed. ``in_flight`` while idxs are
+    between consumption and that count; ``pending`` while entries are in use.
+
+    Throughput: an idx a cycle. Stalls: full table, full LSQ, full Tx queue.
+    """
+
+    def __init__(self, params: RigParams) -> None:
+        self.table_params = PendingTableParams(
+            entries=params.pending_entries, idx_bits=params.idx_bits
+        )
+        self.port_params = FilterPortParams(
+            lsq_entries=params.lsq_entries,
+            reserved=params.lsq_reserved,
+            idx_bits=params.idx_bits,
+            entry_bits=params.entry_bits,
+        )
+        self.solver_params = DestinationParams(
+            nodes=params.nodes, idx_bits=params.idx_bits, tag_bits=params.entry_bits
+        )
+        requests = request_layout(params.idx_bits, params.lsq_entries)
+        super().__init__(
+            params,
+            {
+                "idxs": In(stream.Signature(64)),
+                "partition": In(params.partition),
+                "boundary": In(self.solver_params.write),
+                "coalesce": In(1),
+                "filter": In(1),
+                "abort": In(1),
+                "forget": In(1),
+                "unit": In(16),
+                "generation": In(params.generation_bits),
+                "bytes": In(LENGTH_BITS),
+                "prs": Out(stream.Signature(READ_PR)),
+                "filter_requests": Out(stream.Signature(requests)),
+                "filter_answers": In(answer_signature(answer_layout(params.lsq_entries))),
+                "sets": In(stream.Signature(params.pending)),
+                "issued": Out(1),
+                "issued_entry": Out(params.entry_bits),
+                "entry": In(params.entry_bits),
+                "known": Out(self.table_params.contents),
+                "beyond": Out(1),
+                "filter_failed": Out(1),
+                "progress": Out(1),
+                "events": Out(CLIENT_EVENTS),
+                "in_flight": Out(1),
+                "pending": Out(1),
+                "filter_idle": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.check = check = IdxCheck(self.params)
+        m.submodules.table = table = PendingTable(self.table_params)
+        m.submodules.filter = port = FilterPort(self.port_params)
+        m.submodules.solver = solver = DestinationSolver(self.solver_params)
+        m.submodules.generator = generator = PrGenerator(self.params)
+        connect(m, flipped(self.idxs), check.i)
+        connect(m, check.o, table.lookups)
+        connect(m, solver.o, generator.i)
+        connect(m, generator.prs, flipped(self.prs))
+        connect(m, port.requests, flipped(self.filter_requests))
+        connect(m, flipped(self.filter_answers), port.answers)
+        m.d.comb += [
+            port.sets.valid.eq(self.sets.valid),
+            port.sets.payload.idx.eq(self.sets.payload.idx),
+            port.sets.payload.entry.eq(self.sets.payload.entry),
+            self.sets.ready.eq(port.sets.ready),
+            check.partition.eq(self.partition),
+            check.reject.eq(self.abort),
+            table.coalesce.eq(self.coalesce),
+            table.clear.eq(self.forget),
+            table.read_entry.eq(self.entry),
+            self.known.eq(table.read),
+            port.enable.eq(self.filter),
+            solver.write.eq(self.boundary),
+            generator.node.eq(self.partition.node),
+            generator.unit.eq(self.unit),
+            generator.generation.eq(self.generation),
+            generator.bytes.eq(self.bytes),
+            generator.reject.eq(self.abort),
+            self.issued.eq(generator.issued),
+            self.issued_entry.eq(generator.issued_entry),
+            self.beyond.eq(check.events.beyond),
+            self.pending.eq(~table.empty),
+            self.filter_idle.eq(port.idle),
+        ]
+        self.ask_filter(m, table, port)
+        self.heed_filter(m, table, port, solver)
+        self.count(m, check, table, port, generator)
+        return m
+
+    def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
+        """New entries are looked up in the filter; the others have been coalesced."""
+        result = table.results.payload
+        m.d.comb += [
+            port.lookups.payload.idx.eq(result.idx),
+            port.lookups.payload.entry.eq(result.entry),
+            port.lookups.valid.eq(table.results.valid & ~result.coalesced),
+            table.results.ready.eq(port.lookups.ready | result.coalesced),
+            self.events.coalesced.eq(table.results.valid & result.coalesced),
+            self.events.filter_stall.eq(port.lookups.valid & ~port.lookups.ready),
+            self.events.table_stall.eq(table.full),
+        ]
+
+    def heed_filter(
+        self, m: Module, table: PendingTable, port: FilterPort, solver: DestinationSolver
+    ) -> None:
+        """Bits that are set free their entries at once, others go on; so do entries once set."""
+        result = port.results.payload
+        reject = Signal()
+        keep = Signal()
+        set_bit = Signal()
+        m.d.comb += [
+            reject.eq(port.results.valid & (self.abort | result.failed)),
+            set_bit.eq(port.results.valid & ~reject & result.bit),
+            keep.eq(port.results.valid & ~reject & ~result.bit),
+            solver.idxs.valid.eq(keep),
+            solver.idxs.payload.idx.eq(result.idx),
+            solver.idxs.payload.tag.eq(result.entry),
+            port.results.ready.eq(~keep | solver.idxs.ready),
+            table.release[0].valid.eq(set_bit),
+            table.release[0].entry.eq(result.entry),
+            port.set_done.ready.eq(1),
+            table.release[1].valid.eq(
+                port.set_done.valid & ~port.set_done.payload.failed & ~self.abort
+            ),
+            table.release[1].entry.eq(port.set_done.payload.entry),
+            self.filter_failed.eq(
+                (port.results.valid & result.failed)
+                | (port.set_done.valid & port.set_done.payload.failed)
+            ),
+            self.events.filtered.eq(set_bit),
+        ]
+
+    def count(
+        self,
+        m: Module,
+        check: IdxCheck,
+        table: PendingTable,
+        port: FilterPort,
+        generator: PrGenerator,
+    ) -> None:
+        """What became of each idx, and how many have yet to become something."""
+        events = self.events
+        inside = Signal(10)  # more than all stages and the LSQ hold
+        rejected_late = port.results.valid & (self.abort | port.results.payload.failed)
+        settled = (
+            count_ones([events.local, events.coalesced, events.filtered, events.prs])
+            + events.rejected
+        )
+        m.d.comb += [
+            events.consumed.eq(check.events.consumed),
+            events.local.eq(check.events.local),
+            events.rejected.eq(
+                count_ones([check.events.rejected, rejected_late, generator.rejected])
+            ),
+            events.prs.eq(generator.issued),
+            events.transmit_stall.eq(generator.stall),
+            self.in_flight.eq(inside != 0),
+            self.progress.eq(
+                events.consumed
+                | generator.issued
+                | port.set_done.valid
+                | table.results.ready & table.results.valid
+            ),
+        ]
+        m.d.sync += inside.eq(inside + events.consumed - settled)

@@ -1,0 +1,156 @@
+"""Which node owns an idx."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, memory, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.fifo import DISTRIBUTED_WORDS
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class DestinationParams:
+    """Sizes of the partition."""
+
+    nodes: int = 128  #: among which the columns are divided, 2..65536
+    idx_bits: int = 40  #: of an idx, 8..64
+    tag_bits: int = 1  #: what goes with an idx, at least 1
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.nodes <= 65536:
+            raise ValueError(f"nodes must be from 2 to 65536: {self.nodes}")
+        if not 8 <= self.idx_bits <= 64:
+            raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")
+        if self.tag_bits < 1:
+            raise ValueError(f"tag_bits must be at least 1: {self.tag_bits}")
+
+    @property
+    def suffix(self) -> str:
+        """Nodes, and the widths of idx and tag."""
+        return f"{self.nodes}_i{self.idx_bits}_t{self.tag_bits}"
+
+    @property
+    def levels(self) -> int:
+        """Comparisons until a node is known."""
+        return ceil_log2(self.nodes)
+
+    @property
+    def boundary_bits(self) -> int:
+        """The first column of a block; one behind the last column if the block is empty."""
+        return self.idx_bits + 1
+
+    @property
+    def question(self) -> data.StructLayout:
+        """An idx whose owner is asked for."""
+        return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
+
+    @property
+    def answer(self) -> data.StructLayout:
+        """The same with its owner."""
+        return data.StructLayout({"idx": self.idx_bits, "node": self.levels, "tag": self.tag_bits})
+
+    @property
+    def write(self) -> data.StructLayout:
+        """An entry of the boundary table."""
+        return data.StructLayout({"valid": 1, "node": self.levels, "boundary": self.boundary_bits})
+
+
+class DestinationSolver(Component):
+    """``node`` is the last k with ``boundary[k] <= idx``: NetSparse, sections 5.2 and 5.3.
+
+    Node k owns the columns from ``boundary[k]`` to before ``boundary[k + 1]``, of which there may
+    be none: 0 = boundary[0] <= boundary[1] <= ... <= the number of columns. ``write`` enters a
+    boundary; that of node 0 is 0 whatever is written, and the one behind the last node is not
+    kept: the idx is one of the matrix. The table survives a reset. It is written while no idx is
+    inside, and for every node before the first idx.
+
+    A pipelined binary search: level l finds the l-th highest bit of the node. It keeps only those
+    boundaries that it can ask for, which are every other one of the 2, 4, 8, ... that divide the
+    nodes evenly.
+
+    Throughput: one idx a cycle. Latency: ``latency``. Stalls: all of it holds; ``idxs.ready`` is
+    a register.
+    """
+
+    stages = 2  #: of a level: reading, comparing
+
+    def __init__(self, params: DestinationParams) -> None:
+        self.latency = self.stages * params.levels
+        super().__init__(
+            params,
+            {
+                "idxs": In(stream.Signature(params.question)),
+                "o": Out(stream.Signature(params.answer)),
+                "write": In(params.write),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.out = out = StreamRegister(StreamRegisterParams(width=params.answer.size))
+        advance = out.i.ready
+        question, valid, node = self.idxs.payload, self.idxs.valid, []
+        for level in range(params.levels):
+            if level:
+                question = held(m, advance, question, f"compared_{level}")
+                valid = held(m, advance, valid, f"compared_valid_{level}")
+                node = [held(m, advance, Cat(node), f"compared_node_{level}")]
+            boundary = self.boundary(m, level, Cat(node), advance)
+            question = held(m, advance, question, f"read_{level}")
+            valid = held(m, advance, valid, f"read_valid_{level}")
+            node = [held(m, advance, Cat(node), f"read_node_{level}")] if node else []
+            upper = Signal(name=f"upper_{level}")  # the owner is in the upper half
+            m.d.comb += upper.eq(question.idx >= boundary)
+            node = [upper, *node]
+        answer = Signal(params.answer)
+        m.d.comb += [
+            answer.idx.eq(question.idx),
+            answer.tag.eq(question.tag),
+            answer.node.eq(Cat(node)),
+            self.idxs.ready.eq(advance),
+            out.i.payload.eq(answer),
+            out.i.valid.eq(valid),
+            self.o.payload.eq(out.o.payload),
+            self.o.valid.eq(out.o.valid),
+            out.o.ready.eq(self.o.ready),
+        ]
+        return m
+
+    def boundary(self, m: Module, level: int, node, advance):
+        """The boundary in the middle of what is left when the upper bits are ``node``."""
+        params = self.params
+        below = params.levels - 1 - level  # bits of a node that are not known yet
+        words = max(2, 1 << level)
+        # Nodes that do not exist have a boundary that is never reached.
+        never = (1 << params.boundary_bits) - 1
+        style = "distributed" if words <= DISTRIBUTED_WORDS else "block"
+        m.submodules[f"level_{level}"] = table = memory.Memory(
+            shape=params.boundary_bits,
+            depth=words,
+            init=[never] * words,
+            attrs={"ram_style": style},
+        )
+        write, read = table.write_port(), table.read_port()
+        entered = self.write.node
+        m.d.comb += [
+            write.addr.eq(entered[below + 1 :]),
+            write.data.eq(self.write.boundary),
+            # Of every node but 0 the lowest bit that is set tells the level.
+            write.en.eq(self.write.valid & entered[below] & ~entered[:below].any()),
+            read.addr.eq(node),
+            read.en.eq(advance),
+        ]
+        return read.data
+
+
+def held(m: Module, advance, value, name: str):
+    """``value``, a step of the pipeline later."""
+    register = Signal(value.shape(), name=name, reset_less="valid" not in name)
+    with m.If(advance):
+        m.d.sync += register.eq(value)
+    return register

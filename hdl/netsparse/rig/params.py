@@ -1,0 +1,170 @@
+"""Sizes of a RIG unit, and the layouts of what it is told and what it tells."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, enum
+from amaranth.utils import ceil_log2
+
+from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, MOST_PROPERTY_BYTES
+
+ID_BITS = 32  #: of a PR: the pending entry in the low bits, the generation above it
+TAG_BITS = 16  #: the host's name for a work request
+COUNT_BITS = 32  #: idxs of a work request
+WATCHDOG_BITS = 32  #: cycles
+
+
+class Cause(enum.Enum, shape=4):
+    """How a RIG command ended: the first failure counts."""
+
+    DONE = 0  #: every remote property is in host memory
+    COMMAND = 1  #: an illegal size or address; nothing was done
+    RANGE = 2  #: an idx was not below the number of columns
+    IDX_READ = 3  #: host memory answered a read of idxs with an error
+    PROPERTY_WRITE = 4  #: host memory answered a write of a property with an error
+    FILTER = 5  #: SNIC memory answered an access to the idx filter with an error
+    REMOTE = 6  #: the owner answered with an error, or with another length
+    WATCHDOG = 7  #: nothing moved for the limit
+
+
+#: What can fail while a command runs: one bit each.
+FAILURES = data.StructLayout(
+    {
+        cause.name.lower(): 1
+        for cause in Cause
+        if cause not in (Cause.DONE, Cause.COMMAND, Cause.WATCHDOG)
+    }
+)
+
+COMPLETION = data.StructLayout({"tag": TAG_BITS, "cause": Cause})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RigParams:
+    """Sizes of a RIG unit (NetSparse, section 5.3, table 5)."""
+
+    nodes: int = 128  #: of the cluster, 2..65536
+    idx_bits: int = 40  #: of an idx, 8..64
+    address_bits: int = 64  #: of host memory, 20..64
+    most_property_bytes: int = 512  #: of a property, a multiple of 4, 4..4096
+    pending_entries: int = 256  #: PRs under way: the Pending PR Table, 4..256
+    lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
+    lsq_reserved: int = 8  #: of these, only for bits to be set
+    idx_buffer_bytes: int = 4096  #: a power of two, 512..65536
+    property_buffer_bytes: int = 4096  #: a power of two, 512..65536
+    transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
+    commands: int = 4  #: work requests that wait, 2..64
+
+    def __post_init__(self) -> None:
+        limits = {
+            "nodes": (2, 65536),
+            "idx_bits": (8, 64),
+            "address_bits": (20, 64),
+            "most_property_bytes": (4, MOST_PROPERTY_BYTES),
+            "pending_entries": (4, 256),
+            "lsq_entries": (8, 256),
+            "lsq_reserved": (1, self.lsq_entries - 1),
+            "idx_buffer_bytes": (512, 65536),
+            "property_buffer_bytes": (512, 65536),
+            "transmit_prs": (2, 1024),
+            "commands": (2, 64),
+        }
+        for name, (least, most) in limits.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ValueError(f"{name} must be from {least} to {most}: {value}")
+        if self.most_property_bytes % 4:
+            raise ValueError(
+                f"most_property_bytes must be a multiple of 4: {self.most_property_bytes}"
+            )
+        for name in ("idx_buffer_bytes", "property_buffer_bytes"):
+            if getattr(self, name).bit_count() != 1:
+                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        if self.property_buffer_bytes < self.most_property_bytes:
+            raise ValueError(
+                f"property_buffer_bytes must hold a property of {self.most_property_bytes} bytes:"
+                f" {self.property_buffer_bytes}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """What tells the units of one design apart from others."""
+        return f"{self.pending_entries}_i{self.idx_bits}_n{self.nodes}_p{self.most_property_bytes}"
+
+    @property
+    def entry_bits(self) -> int:
+        """Index of a pending entry."""
+        return ceil_log2(self.pending_entries)
+
+    @property
+    def generation_bits(self) -> int:
+        """What tells a command's PRs from those of earlier ones."""
+        return ID_BITS - self.entry_bits
+
+    @property
+    def property_beats(self) -> int:
+        """Beats of the property buffer."""
+        return self.property_buffer_bytes // BEAT_BYTES
+
+    @property
+    def most_beats(self) -> int:
+        """Of a property."""
+        return -(-self.most_property_bytes // BEAT_BYTES)
+
+    @property
+    def command(self) -> data.StructLayout:
+        """A RIG command (section 5.1)."""
+        return data.StructLayout(
+            {
+                "tag": TAG_BITS,
+                "idx_address": self.address_bits,  # of an array, aligned to its elements
+                "count": COUNT_BITS,  # of idxs
+                "wide": 1,  # idxs of 8 bytes, else of 4
+                "property_address": self.address_bits,  # where idx 0 has its slot
+                "property_bytes": LENGTH_BITS,  # a multiple of 4
+                "watchdog": WATCHDOG_BITS,  # cycles without progress that end it; 0: never
+            }
+        )
+
+    @property
+    def partition(self) -> data.StructLayout:
+        """Which idxs there are and which are local: ``first <= idx < end``, of ``columns``."""
+        bound = self.idx_bits + 1
+        return data.StructLayout({"node": 32, "first": bound, "end": bound, "columns": bound})
+
+    @property
+    def pending(self) -> data.StructLayout:
+        """An idx and its entry in the Pending PR Table."""
+        return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
+
+    @property
+    def owned(self) -> data.StructLayout:
+        """A pending idx and its owner; the tag is the entry."""
+        return data.StructLayout(
+            {"idx": self.idx_bits, "node": ceil_log2(self.nodes), "tag": self.entry_bits}
+        )
+
+    @property
+    def served(self) -> data.StructLayout:
+        """What server units give: the property of idx 0 would lie at ``address``."""
+        return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
+
+    @property
+    def host_read(self) -> data.StructLayout:
+        """A read of consecutive bytes of host memory."""
+        return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
+
+    @property
+    def host_write(self) -> data.StructLayout:
+        """A beat of a property on its way to host memory; address and bytes are the whole's."""
+        return data.StructLayout(
+            {
+                "address": self.address_bits,
+                "bytes": LENGTH_BITS,
+                "last": 1,
+                "data": 8 * BEAT_BYTES,
+            }
+        )
+
+
+#: A beat that was read, dense from the first byte asked for; ``failed`` counts with ``last``.
+READ_BEAT = data.StructLayout({"last": 1, "failed": 1, "data": 8 * BEAT_BYTES})

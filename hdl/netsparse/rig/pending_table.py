@@ -1,0 +1,298 @@
+"""Which idxs have a property request under way: the Pending PR Table."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, memory, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+
+RELEASES = 2  #: entries that can be given back in a cycle
+GROUP = 8  #: entries whose comparisons are brought together before the first register
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingTableParams:
+    """Size of the table (NetSparse, table 5)."""
+
+    entries: int = 256  #: requests under way, 4..256
+    idx_bits: int = 40  #: of an idx, 8..64
+
+    def __post_init__(self) -> None:
+        if not 4 <= self.entries <= 256:
+            raise ValueError(f"entries must be from 4 to 256: {self.entries}")
+        if not 8 <= self.idx_bits <= 64:
+            raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")
+
+    @property
+    def suffix(self) -> str:
+        """Entries by width."""
+        return f"{self.entries}x{self.idx_bits}"
+
+    @property
+    def entry_bits(self) -> int:
+        """Index of an entry."""
+        return ceil_log2(self.entries)
+
+    @property
+    def result(self) -> data.StructLayout:
+        """What became of a lookup."""
+        return data.StructLayout({"idx": self.idx_bits, "coalesced": 1, "entry": self.entry_bits})
+
+    @property
+    def release(self) -> data.StructLayout:
+        """An entry that is given back."""
+        return data.StructLayout({"valid": 1, "entry": self.entry_bits})
+
+    @property
+    def placed(self) -> data.StructLayout:
+        """An idx that goes into the table."""
+        return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
+
+    @property
+    def contents(self) -> data.StructLayout:
+        """What an entry holds."""
+        return data.StructLayout({"valid": 1, "idx": self.idx_bits})
+
+
+class FreeEntries(Component):
+    """The entries that are free: ``o`` offers one, ``released`` ones come back.
+
+    First come those that were never in use since ``clear``, in order, then the released ones.
+    A released entry is offered ``latency`` cycles later if no other waits. ``o.valid`` and
+    ``o.payload`` are registers, and ``o.ready`` goes no further than these. Throughput: one out
+    and both back in every cycle. Only entries that are in use may be released, each once.
+    """
+
+    latency = 2
+
+    def __init__(self, params: PendingTableParams) -> None:
+        super().__init__(
+            params,
+            {
+                "released": In(params.release).array(RELEASES),
+                "clear": In(1),
+                "o": Out(stream.Signature(params.entry_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        entries, bits = self.params.entries, self.params.entry_bits
+        front = Signal(bits, reset_less=True)
+        spare = Signal(bits, reset_less=True)
+        valid = Signal()  # of front
+        waiting = Signal()  # of spare
+        unused = Signal(range(entries + 1))  # from here on, none was ever in use
+        fresh = Signal()
+        m.d.comb += [
+            fresh.eq(unused != entries),
+            self.o.payload.eq(front),
+            self.o.valid.eq(valid),
+        ]
+        with m.If(~waiting & fresh):
+            m.d.sync += unused.eq(unused + 1)
+        next_entry, found = unused[:bits], fresh
+        # A list for each port; the memory is as large as all entries, so neither overflows.
+        for k, released in enumerate(self.released):
+            head, filled = self.add_list(m, k, released, ~waiting & ~found)
+            next_entry, found = Mux(found, next_entry, head), found | filled
+        with m.If(~waiting):
+            m.d.sync += spare.eq(next_entry)
+        with m.If(self.o.ready | ~valid):
+            m.d.sync += [
+                front.eq(Mux(waiting, spare, next_entry)),
+                valid.eq(waiting | found),
+                waiting.eq(0),
+            ]
+        with m.Elif(found):
+            m.d.sync += waiting.eq(1)
+        with m.If(self.clear):
+            m.d.sync += [unused.eq(0), valid.eq(0), waiting.eq(0)]
+        return m
+
+    def add_list(self, m: Module, k: int, released, pop) -> tuple[Value, Value]:
+        """A queue of the entries of one port: the first one, and whether there is one."""
+        bits = self.params.entry_bits
+        m.submodules[f"list_{k}"] = words = memory.Memory(
+            shape=bits, depth=1 << bits, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = words.write_port(), words.read_port(domain="comb")
+        pushed = Signal(bits + 1, name=f"pushed_{k}")
+        popped = Signal(bits + 1, name=f"popped_{k}")
+        filled = Signal(name=f"filled_{k}")
+        m.d.comb += [
+            filled.eq(pushed != popped),
+            write.addr.eq(pushed),
+            write.data.eq(released.entry),
+            write.en.eq(released.valid),
+            read.addr.eq(popped),
+        ]
+        m.d.sync += [pushed.eq(pushed + released.valid), popped.eq(popped + (filled & pop))]
+        with m.If(self.clear):
+            m.d.sync += [pushed.eq(0), popped.eq(0)]
+        return read.data, filled
+
+
+class PendingTable(Component):
+    """Looks up idxs and enters those that are new, in one step: NetSparse, sections 5.2 and 5.3.
+
+    The result of a lookup says whether its idx was in the table, ``coalesced``, or is now, in a
+    free ``entry``. Lookups take effect in their order: of equal idxs, however close, only the
+    first is entered. The entry of a coalesced one is where its idx was found. Without
+    ``coalesce`` every lookup takes an entry; it holds still while there are entries or lookups.
+
+    ``release`` gives entries back, from the cycle on in which their results move, two different
+    ones in a cycle. A lookup that is taken in the cycle of the release or later does not find
+    the entry any more; one that was taken earlier and has no result yet may: then it is
+    coalesced, else it gets an entry of its own. So a release must wait until whatever made the
+    entry needless is visible to later lookups. The earliest new result with the entry comes three
+    cycles after the release.
+
+    ``read`` is what is in the entry ``read_entry``, at once; an entry is valid from the cycle
+    behind the first of its result until its release. ``count`` of them are valid. ``empty`` says
+    that there is none, and no result of this or an earlier cycle that will become one.
+    ``clear`` forgets all entries; there must be no lookup without a result taken.
+
+    Throughput: a lookup a cycle, beside any releases. Latency: ``latency``. ``lookups.ready``
+    depends on registers only. Full: a lookup that needs an entry waits, as ``full`` says, and all
+    behind it; one that needs none goes on, in two cycles.
+    """
+
+    latency = 3
+
+    def __init__(self, params: PendingTableParams) -> None:
+        super().__init__(
+            params,
+            {
+                "lookups": In(stream.Signature(params.idx_bits)),
+                "results": Out(stream.Signature(params.result)),
+                "coalesce": In(1),
+                "release": In(params.release).array(RELEASES),
+                "clear": In(1),
+                "read_entry": In(params.entry_bits),
+                "read": Out(params.contents),
+                "full": Out(1),
+                "count": Out(range(params.entries + 1)),
+                "empty": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.free = free = FreeEntries(params)
+        m.submodules.out = out = StreamRegister(StreamRegisterParams(width=params.result.size))
+        asked = Signal(params.idx_bits, reset_less=True)  # is compared in this cycle
+        asked_valid = Signal()
+        judged = Signal(params.idx_bits, reset_less=True)  # was compared
+        judged_valid = Signal()
+        near = Signal(reset_less=True)  # it equals the one before it
+        found = Signal(params.entries, reset_less=True)
+        groups = Signal(-(-params.entries // GROUP), reset_less=True)  # found in any of these
+        missed = Signal()  # the one before it took the entry of placed
+        placed = Signal(params.placed, reset_less=True)
+        place = Signal()  # in this cycle
+        again = Signal()
+        hit = Signal()
+        known = Signal()  # that it was a hit, a cycle ago
+        advance = Signal()
+        result = Signal(params.result)
+        m.d.comb += [
+            again.eq(near & missed),
+            hit.eq(self.coalesce & (groups.any() | again)),
+            # What may go is known early: a hit that finds the table full looks twice.
+            out.i.valid.eq(judged_valid & (free.o.valid | known)),
+            advance.eq(~judged_valid | (out.i.ready & (free.o.valid | known))),
+            free.o.ready.eq(judged_valid & out.i.ready & ~hit),
+            self.lookups.ready.eq(~asked_valid | advance),
+            self.full.eq(judged_valid & ~free.o.valid & ~hit),
+            result.idx.eq(judged),
+            result.coalesced.eq(hit),
+            result.entry.eq(
+                Mux(hit, position(found) | Mux(again, placed.entry, 0), free.o.payload)
+            ),
+            out.i.payload.eq(result),
+            self.results.payload.eq(out.o.payload),
+            self.results.valid.eq(out.o.valid),
+            out.o.ready.eq(self.results.ready),
+            free.clear.eq(self.clear),
+        ]
+        m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0)]
+        with m.If(self.lookups.ready):
+            m.d.sync += [asked.eq(self.lookups.payload), asked_valid.eq(self.lookups.valid)]
+        with m.If(advance):
+            m.d.sync += [
+                judged.eq(asked),
+                judged_valid.eq(asked_valid),
+                near.eq(judged_valid & (asked == judged)),
+                placed.idx.eq(judged),
+                placed.entry.eq(free.o.payload),
+                missed.eq(~hit),
+                place.eq(judged_valid & ~hit),
+            ]
+        with m.If(self.clear):
+            m.d.sync += [known.eq(0), place.eq(0), asked_valid.eq(0), judged_valid.eq(0)]
+        matches = self.add_entries(m, asked, place, placed)
+        with m.If(advance):
+            m.d.sync += [
+                found.eq(matches),
+                groups.eq(Cat(matches[k : k + GROUP].any() for k in range(0, len(found), GROUP))),
+            ]
+        self.add_count(m, place)
+        return m
+
+    def add_entries(self, m: Module, asked, place, placed) -> Value:
+        """What is in the table, twice: registers to be compared and a memory to be read.
+
+        Returned is which entries are the one that is asked for.
+        """
+        params = self.params
+        m.submodules.contents = contents = memory.Memory(
+            shape=params.idx_bits,
+            depth=params.entries,
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        write, read = contents.write_port(), contents.read_port(domain="comb")
+        valid = Signal(params.entries)
+        matches = Signal(params.entries)
+        same = Signal()  # as what is placed in this cycle
+        m.d.comb += [
+            same.eq(asked == placed.idx),
+            write.addr.eq(placed.entry),
+            write.data.eq(placed.idx),
+            write.en.eq(place),
+            read.addr.eq(self.read_entry),
+            self.read.idx.eq(read.data),
+            self.read.valid.eq(Array(valid)[self.read_entry]),
+        ]
+        for k, port in enumerate(self.release):
+            m.d.comb += m.submodules.free.released[k].eq(port)
+        for k in range(params.entries):
+            idx = Signal(params.idx_bits, name=f"idx_{k}", reset_less=True)
+            enter = place & (placed.entry == k)
+            leave = Cat(port.valid & (port.entry == k) for port in self.release).any()
+            with m.If(enter):
+                m.d.sync += idx.eq(placed.idx)
+            m.d.comb += matches[k].eq(Mux(enter, same, valid[k] & (asked == idx)))
+            m.d.sync += valid[k].eq((valid[k] | enter) & ~leave & ~self.clear)
+        return matches
+
+    def add_count(self, m: Module, place) -> None:
+        """How many entries are valid."""
+        m.d.sync += self.count.eq(self.count + place - sum(port.valid for port in self.release))
+        with m.If(self.clear):
+            m.d.sync += self.count.eq(0)
+        m.d.comb += self.empty.eq((self.count == 0) & ~place)
+
+
+def position(bits: Value) -> Value:
+    """The index of the only bit that is set; 0 if none is."""
+    return Cat(
+        Cat(bits[k] for k in range(len(bits)) if k >> bit & 1).any()
+        for bit in range(ceil_log2(len(bits)))
+    )

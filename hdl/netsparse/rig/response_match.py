@@ -1,0 +1,106 @@
+"""Finds the pending entry that a response is for."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, RESPONSE_BEAT
+from hdl.netsparse.rig.params import RigParams
+
+MATCH_EVENTS = data.StructLayout({"response": 1, "stale": 1, "remote": 1})
+
+#: A beat of a property.
+PROPERTY_BEAT = data.StructLayout({"last": 1, "data": 8 * BEAT_BYTES})
+
+
+class ResponseMatch(Component):
+    """Passes on the properties that pending entries wait for; all else is dropped.
+
+    An entry waits from ``issued`` until a response or an error with its number, ``generation``
+    and idx has come. ``entry`` is looked up outside: ``known`` says that it is in use, for
+    ``known_idx``. A response of ``bytes`` gives its ``heads`` with the first beat and its
+    ``beats``. An error, or a response of another length, ends the entry's wait all the same, and
+    raises the event ``remote``. What no entry waits for is ``stale``: one event a response.
+    ``clear`` ends all waiting; a response that has begun to pass goes through to its end.
+
+    Throughput: a beat a cycle. Latency: ``latency`` to ``beats``. Stalls: holds.
+    """
+
+    latency = 2
+
+    def __init__(self, params: RigParams) -> None:
+        super().__init__(
+            params,
+            {
+                "responses": In(stream.Signature(RESPONSE_BEAT)),
+                "generation": In(params.generation_bits),
+                "bytes": In(LENGTH_BITS),
+                "issued": In(1),
+                "issued_entry": In(params.entry_bits),
+                "clear": In(1),
+                "entry": Out(params.entry_bits),
+                "known": In(1),
+                "known_idx": In(params.idx_bits),
+                "heads": Out(stream.Signature(params.pending)),
+                "beats": Out(stream.Signature(PROPERTY_BEAT)),
+                "events": Out(MATCH_EVENTS),
+                "busy": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        beat = Signal(RESPONSE_BEAT, reset_less=True)
+        waiting = Signal()
+        judged = Signal(RESPONSE_BEAT, reset_less=True)
+        judged_valid = Signal()
+        matches = Signal(reset_less=True)
+        fits = Signal(reset_less=True)
+        first = Signal(init=1)  # the judged beat begins a response
+        passing = Signal()  # of the response that it goes on with
+        awaited = Signal(params.pending_entries)
+        entry = judged.pr.id[: params.entry_bits]
+        found = Signal()
+        good = Signal()
+        move = Signal()
+        m.d.comb += [
+            self.entry.eq(beat.pr.id[: params.entry_bits]),
+            found.eq(matches & Array(awaited)[entry]),
+            good.eq(Mux(first, found & fits & ~judged.error & ~self.clear, passing)),
+            self.heads.payload.idx.eq(judged.pr.idx),
+            self.heads.payload.entry.eq(entry),
+            self.heads.valid.eq(judged_valid & first & good & self.beats.ready),
+            self.beats.payload.last.eq(judged.last),
+            self.beats.payload.data.eq(judged.data),
+            self.beats.valid.eq(judged_valid & good & (~first | self.heads.ready)),
+            move.eq(~judged_valid | ~good | (self.beats.ready & (~first | self.heads.ready))),
+            self.responses.ready.eq(~waiting | move),
+            self.events.response.eq(judged_valid & move & first & found),
+            self.events.stale.eq(judged_valid & move & first & ~found),
+            self.events.remote.eq(judged_valid & move & first & found & (judged.error | ~fits)),
+            self.busy.eq(passing | self.beats.valid),
+        ]
+        with m.If(self.responses.ready):
+            m.d.sync += [waiting.eq(self.responses.valid), beat.eq(self.responses.payload)]
+        with m.If(move):
+            m.d.sync += [
+                judged_valid.eq(waiting),
+                judged.eq(beat),
+                matches.eq(
+                    self.known
+                    & (beat.pr.id[params.entry_bits :] == self.generation)
+                    & (beat.pr.idx == self.known_idx)
+                ),
+                fits.eq(beat.length == self.bytes),
+            ]
+        with m.If(self.issued):
+            m.d.sync += awaited.bit_select(self.issued_entry, 1).eq(1)
+        with m.If(judged_valid & move):
+            m.d.sync += [first.eq(judged.last), passing.eq(good & ~judged.last)]
+            with m.If(first & found):
+                m.d.sync += awaited.bit_select(entry, 1).eq(0)
+        with m.If(self.clear):
+            m.d.sync += awaited.eq(0)
+        return m

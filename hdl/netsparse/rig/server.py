@@ -1,0 +1,143 @@
+"""Server mode of a RIG unit: properties of this node for whoever asks."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, PR_LAYER, READ_PR, RESPONSE_BEAT
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.response_match import PROPERTY_BEAT
+
+READS = 64  #: reads under way in a unit
+SERVER_EVENTS = data.StructLayout({"served": 1, "out_of_bounds": 1, "read_error": 1})
+HEAD = data.StructLayout({"error": 1, "length": LENGTH_BITS, "pr": PR_LAYER})
+
+
+class Server(Component):
+    """Answers read PRs with properties from host memory (NetSparse, section 5.3).
+
+    A read is good if its idx is of this node (``first <= idx < end``) and its length the
+    registered ``bytes``. It then leaves by ``asks`` for its address to be found and read, once
+    the property buffer has room for it; ``beats`` are what was read, in order, and ``outcome``
+    comes with each property's last one. ``responses`` copy tid, idx and id of the read and come
+    in its order; ``src`` is ``node``. A read that is not good, or that host memory refuses,
+    becomes an error instead; the former without an access to memory.
+
+    A property leaves when it is all there, since an error has to come instead of it, not after
+    it. Throughput: one a cycle, or a beat a cycle. Latency: :attr:`ask_latency` from a read to
+    ``asks``. Stalls: up to 64 reads are under way, then ``reads`` wait.
+    """
+
+    ask_latency = 2
+
+    def __init__(self, params: RigParams) -> None:
+        super().__init__(
+            params,
+            {
+                "reads": In(stream.Signature(READ_PR)),
+                "partition": In(params.partition),
+                "bytes": In(LENGTH_BITS),
+                "asks": Out(stream.Signature(params.idx_bits)),
+                "beats": In(stream.Signature(PROPERTY_BEAT)),
+                "outcome": In(1),
+                "outcome_failed": In(1),
+                "responses": Out(stream.Signature(RESPONSE_BEAT)),
+                "events": Out(SERVER_EVENTS),
+                "busy": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.heads = heads = Fifo(FifoParams(width=HEAD.size, depth=READS))
+        m.submodules.outcomes = outcomes = Fifo(FifoParams(width=1, depth=READS))
+        waiting = self.judge(m, heads)
+        self.respond(m, heads, outcomes)
+        m.d.comb += [
+            outcomes.i.payload.eq(self.outcome_failed),
+            outcomes.i.valid.eq(self.outcome),  # no more than there are heads
+            self.busy.eq(waiting | heads.o.valid | self.asks.valid),
+        ]
+        return m
+
+    def judge(self, m: Module, heads: Fifo) -> Value:
+        """Reads into heads; the good ones into ``asks``, while their beats have room."""
+        params = self.params
+        read = Signal(READ_PR, reset_less=True)
+        waiting = Signal()
+        judged = Signal(HEAD, reset_less=True)
+        judged_valid = Signal()
+        room = Signal(range(params.property_beats + 1), init=params.property_beats)
+        beats = Signal(range(params.most_beats + 1), reset_less=True)  # of a property
+        enough = Signal()
+        move = Signal()
+        go = Signal()
+        returned = Signal()
+        idx, partition = read.pr.idx, self.partition
+        m.d.comb += [
+            move.eq(~judged_valid | (heads.i.ready & (judged.error | (self.asks.ready & enough)))),
+            self.reads.ready.eq(~waiting | move),
+            heads.i.payload.eq(judged),
+            heads.i.valid.eq(judged_valid & (judged.error | (self.asks.ready & enough))),
+            self.asks.payload.eq(judged.pr.idx),
+            self.asks.valid.eq(judged_valid & ~judged.error & enough & heads.i.ready),
+            go.eq(self.asks.valid & self.asks.ready),
+            returned.eq(self.beats.valid & self.beats.ready),
+        ]
+        m.d.sync += [
+            beats.eq((self.bytes + BEAT_BYTES - 1) >> ceil_log2(BEAT_BYTES)),
+            room.eq(room + returned - Mux(go, beats, 0)),
+        ]
+        m.d.comb += enough.eq(room >= params.most_beats)
+        with m.If(self.reads.ready):
+            m.d.sync += [waiting.eq(self.reads.valid), read.eq(self.reads.payload)]
+        with m.If(move):
+            m.d.sync += [
+                judged_valid.eq(waiting),
+                judged.pr.eq(read.pr),
+                judged.length.eq(read.length),
+                judged.error.eq(
+                    (idx < partition.first) | (idx >= partition.end) | (read.length != self.bytes)
+                ),
+            ]
+        m.d.comb += self.events.out_of_bounds.eq(heads.i.valid & heads.i.ready & judged.error)
+        return waiting | judged_valid
+
+    def respond(self, m: Module, heads: Fifo, outcomes: Fifo) -> None:
+        """Heads and beats into responses; a failed read's beats are thrown away."""
+        head = data.View(HEAD, heads.o.payload)
+        response = self.responses.payload
+        error = Signal()
+        discards = Signal()  # a beat that is not to be sent
+        ends = Signal()
+        m.d.comb += [
+            error.eq(head.error | outcomes.o.payload),
+            discards.eq(
+                heads.o.valid
+                & ~head.error
+                & outcomes.o.valid
+                & outcomes.o.payload
+                & ~self.beats.payload.last
+            ),
+            self.responses.valid.eq(
+                heads.o.valid & (head.error | (outcomes.o.valid & self.beats.valid & ~discards))
+            ),
+            response.dest.eq(head.pr.src),
+            response.length.eq(head.length),
+            response.pr.eq(head.pr),
+            response.pr.src.eq(self.partition.node),
+            response.error.eq(error),
+            response.last.eq(error | self.beats.payload.last),
+            response.data.eq(self.beats.payload.data),
+            ends.eq(self.responses.valid & self.responses.ready & response.last),
+            self.beats.ready.eq(
+                discards | (self.responses.valid & self.responses.ready & ~head.error)
+            ),
+            heads.o.ready.eq(ends),
+            outcomes.o.ready.eq(ends & ~head.error),
+            self.events.served.eq(ends & ~error),
+            self.events.read_error.eq(ends & ~head.error & outcomes.o.payload),
+        ]

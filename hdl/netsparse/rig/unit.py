@@ -1,0 +1,262 @@
+"""RIG unit: a client that gathers remote properties, or a server that gives local ones."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
+from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
+from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
+from hdl.netsparse.rig.control import RigControl
+from hdl.netsparse.rig.idx_fetch import IdxFetch
+from hdl.netsparse.rig.params import COMPLETION, READ_BEAT, Cause, RigParams
+from hdl.netsparse.rig.property_address import PropertyAddress, PropertyAddressParams
+from hdl.netsparse.rig.response_match import MATCH_EVENTS, PROPERTY_BEAT, ResponseMatch
+from hdl.netsparse.rig.server import SERVER_EVENTS, Server
+from hdl.netsparse.rig.write_back import WriteBack
+
+FAILED = tuple(cause for cause in Cause if cause is not Cause.DONE)
+
+#: Everything that a unit counts: its client's, its server's, and how its commands ended.
+UNIT_EVENTS = data.StructLayout(
+    {
+        **{name: field.width for name, field in CLIENT_EVENTS},
+        "idx_stall": 1,
+        **{f"{name}s" if name == "response" else name: 1 for name, _ in MATCH_EVENTS},
+        **{name: 1 for name, _ in SERVER_EVENTS},
+        "commands": 1,
+        **{f"failed_{cause.name.lower()}": 1 for cause in FAILED},
+    }
+)
+
+
+class RigUnit(Component):
+    """A RIG unit (NetSparse, section 5.3): a client, or with ``serve`` a server.
+
+    As a client it carries out ``commands``: idxs come from host memory, PRs leave by ``prs``,
+    ``responses`` go to host memory by ``writes``, ``completions`` tell the end of each command.
+    As a server it answers ``reads`` by ``answers``. Both use one property buffer, one address
+    calculation, and the same way to host memory: ``asks`` and ``beat``. ``serve`` changes while
+    the unit is not ``busy``.
+
+    Throughput: an idx, a PR or a beat of a property a cycle.
+    """
+
+    def __init__(self, params: RigParams) -> None:
+        self.buffer = FifoParams(width=PROPERTY_BEAT.size, depth=params.property_beats)
+        self.address = PropertyAddressParams(
+            idx_bits=params.idx_bits, address_bits=params.address_bits, tag_bits=params.pending.size
+        )
+        requests = request_layout(params.idx_bits, params.lsq_entries)
+        super().__init__(
+            params,
+            {
+                "unit": In(16),
+                "serve": In(1),
+                "partition": In(params.partition),
+                "boundary": In(Client(params).solver_params.write),
+                "served": In(params.served),
+                "coalesce": In(1),
+                "filter": In(1),
+                "commands": In(stream.Signature(params.command)),
+                "completions": Out(stream.Signature(COMPLETION)),
+                "asks": Out(stream.Signature(params.host_read)),
+                "beat_valid": In(1),
+                "beat": In(READ_BEAT),
+                "writes": Out(stream.Signature(params.host_write)),
+                "done": In(1),
+                "write_failed": In(1),
+                "filter_requests": Out(stream.Signature(requests)),
+                "filter_answers": In(answer_signature(answer_layout(params.lsq_entries))),
+                "prs": Out(stream.Signature(READ_PR)),
+                "responses": In(stream.Signature(RESPONSE_BEAT)),
+                "reads": In(stream.Signature(READ_PR)),
+                "answers": Out(stream.Signature(RESPONSE_BEAT)),
+                "events": Out(UNIT_EVENTS),
+                "busy": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.control = control = RigControl(params)
+        m.submodules.fetch = fetch = IdxFetch(params)
+        m.submodules.client = client = Client(params)
+        m.submodules.match = match = ResponseMatch(params)
+        m.submodules.server = server = Server(params)
+        m.submodules.address = address = PropertyAddress(self.address)
+        m.submodules.buffer = buffer = Fifo(self.buffer)
+        m.submodules.write_back = write_back = WriteBack(params)
+        connect(m, flipped(self.commands), control.commands)
+        connect(m, control.completions, flipped(self.completions))
+        connect(m, fetch.idxs, client.idxs)
+        connect(m, client.prs, flipped(self.prs))
+        connect(m, client.filter_requests, flipped(self.filter_requests))
+        connect(m, flipped(self.filter_answers), client.filter_answers)
+        connect(m, flipped(self.responses), match.responses)
+        connect(m, write_back.sets, client.sets)
+        connect(m, write_back.writes, flipped(self.writes))
+        connect(m, flipped(self.reads), server.reads)
+        connect(m, server.responses, flipped(self.answers))
+        self.run_commands(m, control, fetch, client, match, write_back, buffer, address)
+        self.find_addresses(m, control, fetch, match, server, address, write_back)
+        self.buffer_properties(m, fetch, match, server, buffer, write_back)
+        self.report(m, control, fetch, client, match, server, address)
+        return m
+
+    def run_commands(
+        self,
+        m: Module,
+        control: RigControl,
+        fetch: IdxFetch,
+        client: Client,
+        match: ResponseMatch,
+        write_back: WriteBack,
+        buffer: Fifo,
+        address: PropertyAddress,
+    ) -> None:
+        """The command to the client's parts, and what ends it."""
+        command = control.command
+        m.d.comb += [
+            fetch.start.eq(control.start),
+            fetch.address.eq(command.idx_address),
+            fetch.count.eq(command.count),
+            fetch.wide.eq(command.wide),
+            fetch.stop.eq(control.abort),
+            client.partition.eq(self.partition),
+            client.boundary.eq(self.boundary),
+            client.coalesce.eq(self.coalesce),
+            client.filter.eq(self.filter),
+            client.abort.eq(control.abort),
+            client.forget.eq(control.forget),
+            client.unit.eq(self.unit),
+            client.generation.eq(control.generation),
+            client.bytes.eq(command.property_bytes),
+            client.entry.eq(match.entry),
+            match.generation.eq(control.generation),
+            match.bytes.eq(command.property_bytes),
+            match.issued.eq(client.issued),
+            match.issued_entry.eq(client.issued_entry),
+            match.clear.eq(control.abort),
+            match.known.eq(client.known.valid),
+            match.known_idx.eq(client.known.idx),
+            write_back.bytes.eq(command.property_bytes),
+            write_back.done.eq(self.done),
+            write_back.write_failed.eq(self.write_failed),
+            write_back.discard.eq(control.abort),
+        ]
+        # A cycle later, when those that it ends have seen them too.
+        m.d.sync += [
+            control.failures.range.eq(client.beyond),
+            control.failures.idx_read.eq(fetch.failed),
+            control.failures.property_write.eq(write_back.failed),
+            control.failures.filter.eq(client.filter_failed),
+            control.failures.remote.eq(match.events.remote),
+        ]
+        properties_left = match.busy | buffer.o.valid | address.busy | write_back.busy
+        m.d.comb += [
+            control.progress.eq(client.progress | match.events.response | self.done),
+            control.finished.eq(~fetch.busy & ~client.in_flight & ~client.pending),
+            control.drained.eq(
+                ~fetch.busy & ~client.in_flight & client.filter_idle & ~properties_left
+            ),
+        ]
+
+    def find_addresses(
+        self,
+        m: Module,
+        control: RigControl,
+        fetch: IdxFetch,
+        match: ResponseMatch,
+        server: Server,
+        address: PropertyAddress,
+        write_back: WriteBack,
+    ) -> None:
+        """Of properties to be written, or to be read; idxs are asked for with their own."""
+        serve, found = self.serve, address.o
+        head = match.heads.payload
+        m.d.comb += [
+            address.base.eq(Mux(serve, self.served.address, control.command.property_address)),
+            address.bytes.eq(Mux(serve, self.served.bytes, control.command.property_bytes)),
+            address.i.payload.idx.eq(Mux(serve, server.asks.payload, head.idx)),
+            address.i.payload.tag.eq(head),
+            address.i.valid.eq(Mux(serve, server.asks.valid, match.heads.valid)),
+            server.asks.ready.eq(address.i.ready & serve),
+            match.heads.ready.eq(address.i.ready & ~serve),
+            write_back.found.payload.eq(found.payload),
+            write_back.found.valid.eq(found.valid & ~serve),
+            found.ready.eq(Mux(serve, self.asks.ready, write_back.found.ready)),
+            self.asks.valid.eq(Mux(serve, found.valid, fetch.requests.valid)),
+            self.asks.payload.address.eq(
+                Mux(serve, found.payload.address, fetch.requests.payload.address)
+            ),
+            self.asks.payload.bytes.eq(Mux(serve, self.served.bytes, fetch.requests.payload.bytes)),
+            fetch.requests.ready.eq(self.asks.ready & ~serve),
+        ]
+
+    def buffer_properties(
+        self,
+        m: Module,
+        fetch: IdxFetch,
+        match: ResponseMatch,
+        server: Server,
+        buffer: Fifo,
+        write_back: WriteBack,
+    ) -> None:
+        """Properties on their way to host memory, or from it; idxs have a buffer of their own."""
+        serve = self.serve
+        read = Signal(PROPERTY_BEAT)
+        m.d.comb += [
+            read.last.eq(self.beat.last),
+            read.data.eq(self.beat.data),
+            fetch.beat.eq(self.beat),
+            fetch.beat_valid.eq(self.beat_valid & ~serve),
+            server.outcome.eq(self.beat_valid & serve & self.beat.last),
+            server.outcome_failed.eq(self.beat.failed),
+            buffer.i.payload.eq(Mux(serve, read, match.beats.payload)),
+            buffer.i.valid.eq(Mux(serve, self.beat_valid, match.beats.valid)),
+            match.beats.ready.eq(buffer.i.ready & ~serve),
+            server.beats.payload.eq(buffer.o.payload),
+            server.beats.valid.eq(buffer.o.valid & serve),
+            write_back.beats.payload.eq(buffer.o.payload),
+            write_back.beats.valid.eq(buffer.o.valid & ~serve),
+            buffer.o.ready.eq(Mux(serve, server.beats.ready, write_back.beats.ready)),
+            server.partition.eq(self.partition),
+            server.bytes.eq(self.served.bytes),
+        ]
+
+    def report(
+        self,
+        m: Module,
+        control: RigControl,
+        fetch: IdxFetch,
+        client: Client,
+        match: ResponseMatch,
+        server: Server,
+        address: PropertyAddress,
+    ) -> None:
+        """Events, and whether anything is under way."""
+        events = self.events
+        completion = self.completions
+        completed = completion.valid & completion.ready
+        m.d.comb += [
+            *(events[name].eq(client.events[name]) for name, _ in CLIENT_EVENTS),
+            *(events[name].eq(server.events[name]) for name, _ in SERVER_EVENTS),
+            events.idx_stall.eq(control.running & fetch.busy & ~fetch.idxs.valid),
+            events.responses.eq(match.events.response),
+            events.stale.eq(match.events.stale),
+            events.remote.eq(match.events.remote),
+            events.commands.eq(completed),
+            *(
+                events[f"failed_{cause.name.lower()}"].eq(
+                    completed & (completion.payload.cause == cause)
+                )
+                for cause in FAILED
+            ),
+        ]
+        m.d.sync += self.busy.eq(
+            Cat(control.busy, server.busy, address.busy, match.busy, self.reads.valid).any()
+        )

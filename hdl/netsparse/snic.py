@@ -1,0 +1,266 @@
+"""SNIC: RIG units, the idx filter, concatenation, and the ways to memories, network and host."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import Axi4Signature, AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.register_block import RegisterBlock
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.deconcatenator import Deconcatenator
+from hdl.netsparse.host.host_reader import HostReader
+from hdl.netsparse.host.host_writer import HostWriter
+from hdl.netsparse.idx_filter.cache import FilterCache
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.protocol import AXIS, BEAT_BYTES, READ_PR, RESPONSE_BEAT
+from hdl.netsparse.registers import constants, snic_registers
+from hdl.netsparse.rig.unit import RigUnit
+from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
+from hdl.netsparse.snic_counters import SnicCounters
+from hdl.netsparse.unit_counters import UnitCounters
+from hdl.netsparse.work_queue import WorkQueue
+
+
+class Snic(Component):
+    """A NIC that gathers: NetSparse, section 5 and 6.1, figure 4.
+
+    The host submits work requests and reads completions, settings and counters through
+    ``s_axil`` (:mod:`hdl.netsparse.registers`); ``irq`` is high while there is a
+    completion. Units that are clients read idxs from host memory, ask other nodes for their
+    properties and write these to host memory; units that are servers answer other nodes.
+
+    ``m_axi_host`` is host memory, in requests inside lines of 128 bytes; ``m_axi_dram`` the
+    SNIC's own, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of
+    responses have a pair of streams each, so that neither waits for the other; ``s_axis`` of
+    responses is always taken in the end, that of reads as far as responses can leave.
+
+    Throughput: a PR and 64 bytes of packets a cycle, each way; an idx a cycle and unit.
+    """
+
+    register_map = staticmethod(snic_registers)
+
+    def __init__(self, params: SnicParams) -> None:
+        self.registers = snic_registers(params)
+        receiver = Deconcatenator(params.deconcatenator(True))
+        self.latencies = {
+            "PR that stands alone to its packet's header": Concatenator(
+                params.concatenator(True)
+            ).latency,
+            "packet's last beat to its first PR": receiver.latency,
+        }
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                "m_axi_host": Out(
+                    Axi4Signature(address_bits=params.rig.address_bits, data_bits=8 * BEAT_BYTES)
+                ),
+                "m_axi_dram": Out(FilterCache(params.filter).axi.signature),
+                "m_axis_reads": Out(AXIS),
+                "m_axis_responses": Out(AXIS),
+                "s_axis_reads": In(AXIS),
+                "s_axis_responses": In(AXIS),
+                "irq": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.work = work = WorkQueue(params)
+        m.submodules.filter = filter_ = FilterCache(params.filter)
+        connect(m, flipped(self.s_axil), registers.axil)
+        connect(m, filter_.axi, flipped(self.m_axi_dram))
+        units = [RigUnit(params.rig) for _ in range(params.units)]
+        for k, unit in enumerate(units):
+            m.submodules[f"unit_{k}"] = unit
+            connect(m, work.commands[k], unit.commands)
+            connect(m, unit.completions, work.completions[k])
+            connect(m, unit.filter_requests, filter_.requests[k])
+            connect(m, filter_.answers[k], unit.filter_answers)
+        events = SnicCounters(params)
+        m.submodules.counters = events
+        self.send(m, registers, units, events)
+        self.receive(m, registers, units, events)
+        self.reach_host(m, registers, units, events)
+        self.settle(m, registers, units, work, filter_)
+        self.report(m, registers, units, work, filter_, events)
+        return m
+
+    def send(
+        self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
+    ) -> None:
+        """PRs and answers of all units into packets."""
+        params, settings = self.params, registers.control
+        kinds = (
+            ("reads", READ_PR, None, settings.read_delay),
+            ("responses", RESPONSE_BEAT, RESPONSE_BEAT["last"].offset, settings.response_delay),
+        )
+        waiting = []
+        for k, (name, layout, last_bit, delay) in enumerate(kinds):
+            m.submodules[f"{name}_arbiter"] = arbiter = StreamArbiter(
+                StreamArbiterParams(width=layout.size, count=params.units, last_bit=last_bit)
+            )
+            m.submodules[f"{name}_concatenator"] = concatenator = Concatenator(
+                params.concatenator(bool(k))
+            )
+            for source, turn in zip(units, arbiter.i, strict=True):
+                given = source.answers if k else source.prs
+                m.d.comb += [
+                    turn.payload.eq(given.payload),
+                    turn.valid.eq(given.valid),
+                    given.ready.eq(turn.ready),
+                ]
+            m.d.comb += [
+                concatenator.prs.payload.eq(arbiter.o.payload.payload),
+                concatenator.prs.valid.eq(arbiter.o.valid),
+                arbiter.o.ready.eq(concatenator.prs.ready),
+                concatenator.settings.delay.eq(delay),
+                concatenator.settings.concatenate.eq(settings.concatenate),
+                concatenator.settings.node.eq(settings.node),
+                concatenator.settings.mac_base.eq(
+                    Cat(settings.mac_base_low, settings.mac_base_high)
+                ),
+                concatenator.settings.ip_base.eq(settings.ip_base),
+                *(
+                    events.sent[k][field].eq(concatenator.events[field])
+                    for field in ("packet", "bytes", "prs", "stall")
+                ),
+            ]
+            connect(m, concatenator.axis, flipped(getattr(self, f"m_axis_{name}")))
+            waiting.append(~concatenator.empty)
+        m.d.comb += registers.status.concatenating.eq(Cat(waiting).any())
+
+    def receive(
+        self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
+    ) -> None:
+        """Packets into reads for the servers and responses for the clients."""
+        settings = registers.control
+        count = UnitsParams(units=self.params.units)
+        m.submodules.dispatch = dispatch = ReadDispatch(count)
+        m.submodules.route = route = ResponseRoute(count)
+        kinds = (("reads", dispatch.reads), ("responses", route.responses))
+        for k, (name, sink) in enumerate(kinds):
+            m.submodules[f"{name}_deconcatenator"] = deconcatenator = Deconcatenator(
+                self.params.deconcatenator(bool(k))
+            )
+            connect(m, flipped(getattr(self, f"s_axis_{name}")), deconcatenator.axis)
+            connect(m, deconcatenator.prs, sink)
+            m.d.comb += [
+                deconcatenator.node.eq(settings.node),
+                events.received[k].eq(deconcatenator.events),
+            ]
+        m.d.comb += [dispatch.servers.eq(settings.server_units), events.lost.eq(route.lost)]
+        for k, unit in enumerate(units):
+            connect(m, dispatch.o[k], unit.reads)
+            connect(m, route.o[k], unit.responses)
+
+    def reach_host(
+        self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
+    ) -> None:
+        """One reader and one writer of host memory, for all units."""
+        m.submodules.reader = reader = HostReader(self.params.host)
+        m.submodules.writer = writer = HostWriter(self.params.host)
+        for part in (reader, writer):
+            for name, member in part.axi.signature.members.items():
+                inside, outside = getattr(part.axi, name), getattr(self.m_axi_host, name)
+                m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
+            m.d.comb += part.aligned.eq(registers.control.aligned)
+        m.d.comb += [events.read.eq(reader.events), events.write.eq(writer.events)]
+        for k, unit in enumerate(units):
+            connect(m, unit.asks, reader.requests[k])
+            connect(m, unit.writes, writer.properties[k])
+            m.d.comb += [
+                unit.beat_valid.eq(reader.beats.valid & (reader.beats.unit == k)),
+                *(unit.beat[field].eq(reader.beats[field]) for field in ("last", "failed", "data")),
+                unit.done.eq(writer.done.valid & (writer.done.unit == k)),
+                unit.write_failed.eq(writer.done.failed),
+            ]
+
+    def settle(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        units: list[RigUnit],
+        work: WorkQueue,
+        filter_: FilterCache,
+    ) -> None:
+        """What the host has set, to whom it concerns."""
+        settings = registers.control
+
+        def whole(name: str) -> Cat:
+            return Cat(settings[f"{name}_low"], settings[f"{name}_high"])
+
+        m.d.comb += [
+            filter_.control.base.eq(whole("filter_address")),
+            filter_.control.columns.eq(whole("columns")),
+            filter_.control.clear.eq(settings.clear_filter),
+            work.submit.eq(settings.submit),
+            work.unit.eq(settings.request_unit),
+            work.clients.eq(~settings.server_units),
+            work.next.eq(settings.next_completion),
+            work.request.tag.eq(settings.request_tag),
+            work.request.idx_address.eq(whole("idx_address")),
+            work.request.count.eq(settings.idx_count),
+            work.request.wide.eq(settings.idx_wide),
+            work.request.property_address.eq(whole("property_address")),
+            work.request.property_bytes.eq(settings.property_bytes),
+            work.request.watchdog.eq(settings.watchdog),
+        ]
+        for k, unit in enumerate(units):
+            m.d.comb += [
+                unit.unit.eq(k),
+                unit.serve.eq(settings.server_units[k]),
+                unit.partition.node.eq(settings.node),
+                unit.partition.first.eq(whole("first")),
+                unit.partition.end.eq(whole("end")),
+                unit.partition.columns.eq(whole("columns")),
+                unit.boundary.valid.eq(settings.write_boundary),
+                unit.boundary.node.eq(settings.boundary_node),
+                unit.boundary.boundary.eq(whole("boundary")),
+                unit.served.address.eq(whole("served_address")),
+                unit.served.bytes.eq(settings.served_bytes),
+                unit.coalesce.eq(settings.coalesce),
+                unit.filter.eq(settings.filter),
+            ]
+
+    def report(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        units: list[RigUnit],
+        work: WorkQueue,
+        filter_: FilterCache,
+        counters: SnicCounters,
+    ) -> None:
+        """What the host reads."""
+        settings, status = registers.control, registers.status
+        m.submodules.unit_counters = unit_counters = UnitCounters(
+            UnitsParams(units=self.params.units)
+        )
+        busy = Signal(self.params.units)
+        m.d.sync += busy.eq(Cat(unit.busy for unit in units))
+        m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
+        m.d.comb += [
+            *(e.eq(unit.events) for e, unit in zip(unit_counters.events, units, strict=True)),
+            unit_counters.clear.eq(settings.clear_counters),
+            unit_counters.unit.eq(settings.counter_unit),
+            unit_counters.select.eq(settings.unit_counter),
+            counters.clear.eq(settings.clear_counters),
+            counters.select.eq(settings.snic_counter),
+            counters.busy.eq(busy.any()),
+            counters.filter.eq(filter_.events),
+            status.unit_count.eq(unit_counters.value),
+            status.snic_count.eq(counters.value),
+            status.busy_units.eq(busy),
+            status.refused.eq(work.refused),
+            status.filter_busy.eq(filter_.busy),
+            status.filter_broken.eq(filter_.broken),
+            status.completion_valid.eq(work.completion_valid),
+            status.completion_unit.eq(work.completion.unit),
+            status.completion_tag.eq(work.completion.completion.tag),
+            status.completion_cause.eq(work.completion.completion.cause),
+            self.irq.eq(work.completion_valid),
+        ]

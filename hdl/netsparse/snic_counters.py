@@ -1,0 +1,124 @@
+"""What a SNIC counts beside its units: packets, memory accesses, what was dropped."""
+
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.counter_bank import CounterBank, CounterBankParams
+from hdl.netsparse.concat.deconcatenator import EVENTS as RECEIVED
+from hdl.netsparse.concat.deconcatenator import Drop
+from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.unit import UNIT_EVENTS
+
+CLASSES = ("reads", "responses")  #: of packets
+BUCKETS = 8  #: of PRs per packet: 1, 2-3, 4-7, ... 64-127, 128 and more
+
+UNIT_COUNTERS = CounterBankParams(
+    name="rig", counters=tuple((name, field.width) for name, field in UNIT_EVENTS), bits=40
+)
+
+
+def class_counters(name: str) -> tuple[tuple[str, int], ...]:
+    """The counters of one class of packets, in both directions."""
+    return (
+        (f"{name}_sent_packets", 1),
+        (f"{name}_sent_bytes", 14),
+        (f"{name}_sent_prs", 9),
+        *((f"{name}_sent_prs_{1 << k}", 1) for k in range(BUCKETS)),
+        (f"{name}_stall", 1),
+        (f"{name}_received_packets", 1),
+        (f"{name}_received_bytes", 14),
+        (f"{name}_received_prs", 9),
+        *((f"{name}_dropped_{drop.name.lower()}", 1) for drop in Drop),
+    )
+
+
+SNIC_COUNTERS = CounterBankParams(
+    name="snic",
+    counters=(
+        ("cycles", 1),  # with any unit busy
+        *(counter for name in CLASSES for counter in class_counters(name)),
+        ("lost_responses", 1),  # for no unit of ours
+        ("filter_hits", 7),
+        ("filter_misses", 7),
+        ("filter_write_backs", 7),
+        ("filter_fill_errors", 7),
+        ("filter_write_errors", 1),
+        ("host_read_requests", 1),
+        ("host_read_properties", 1),
+        ("host_write_requests", 1),
+        ("host_write_properties", 1),
+    ),
+)
+
+
+def buckets(prs: Value) -> list[Value]:
+    """One bit for the bucket that ``prs`` falls into, at least 1."""
+    found = [
+        prs[k:].any() & ~prs[k + 1 :].any() if k + 1 < BUCKETS else prs[k:].any()
+        for k in range(BUCKETS)
+    ]
+    return [Value.cast(bit) for bit in found]
+
+
+class SnicCounters(Component):
+    """Counts what happens in a SNIC; ``value`` is the counter number ``select``.
+
+    See :class:`hdl.common.counter_bank.CounterBank`; :data:`SNIC_COUNTERS` has names and order.
+    """
+
+    def __init__(self, params: SnicParams) -> None:
+        super().__init__(
+            params,
+            {
+                "busy": In(1),
+                "sent": In(params.concatenator(True).events).array(len(CLASSES)),
+                "received": In(RECEIVED).array(len(CLASSES)),
+                "lost": In(1),
+                "filter": In(params.filter.events),
+                "read": In(HOST_EVENTS),
+                "write": In(HOST_EVENTS),
+                "clear": In(1),
+                "select": In(SNIC_COUNTERS.index_bits),
+                "value": Out(SNIC_COUNTERS.bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.bank = bank = CounterBank(SNIC_COUNTERS)
+        events = bank.events
+        m.d.comb += [
+            bank.clear.eq(self.clear),
+            bank.select.eq(self.select),
+            self.value.eq(bank.value),
+            events.cycles.eq(self.busy),
+            events.lost_responses.eq(self.lost),
+            events.filter_hits.eq(self.filter.hit),
+            events.filter_misses.eq(self.filter.miss),
+            events.filter_write_backs.eq(self.filter.write_back),
+            events.filter_fill_errors.eq(self.filter.fill_error),
+            events.filter_write_errors.eq(self.filter.write_error),
+            events.host_read_requests.eq(self.read.request),
+            events.host_read_properties.eq(self.read.property),
+            events.host_write_requests.eq(self.write.request),
+            events.host_write_properties.eq(self.write.property),
+        ]
+        for name, sent, received in zip(CLASSES, self.sent, self.received, strict=True):
+            m.d.comb += [
+                events[f"{name}_sent_packets"].eq(sent.packet),
+                events[f"{name}_sent_bytes"].eq(sent.bytes & sent.packet.replicate(14)),
+                events[f"{name}_sent_prs"].eq(sent.prs & sent.packet.replicate(9)),
+                events[f"{name}_stall"].eq(sent.stall),
+                Cat(events[f"{name}_sent_prs_{1 << k}"] for k in range(BUCKETS)).eq(
+                    Cat(buckets(sent.prs)) & sent.packet.replicate(BUCKETS)
+                ),
+                events[f"{name}_received_packets"].eq(received.packet),
+                events[f"{name}_received_bytes"].eq(received.bytes & received.packet.replicate(14)),
+                events[f"{name}_received_prs"].eq(received.prs & received.packet.replicate(9)),
+                Cat(events[f"{name}_dropped_{drop.name.lower()}"] for drop in Drop).eq(
+                    received.drops
+                ),
+            ]
+        return m

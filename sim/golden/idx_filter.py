@@ -1,0 +1,94 @@
+"""NetSparse's Idx Filter (section 5.2): the bits, and what its write-back cache does.
+
+One sequence of lookups and sets, as one unit sends them: each is complete before the next.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+LINE_BYTES = 64
+LINE_IDXS = 8 * LINE_BYTES
+
+
+def line_count(columns: int) -> int:
+    """Lines that hold a bit of each column."""
+    return -(-columns // LINE_IDXS)
+
+
+def line_address(idx: int, base: int = 0) -> int:
+    """Where the line of ``idx`` is."""
+    return base + idx // LINE_IDXS * LINE_BYTES
+
+
+def image(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """The memory from ``base`` on, in whole lines: idx 0 is the lowest bit of the first byte."""
+    padded = np.zeros(line_count(len(bits)) * LINE_IDXS, bool)
+    padded[: len(bits)] = bits
+    return np.packbits(padded, bitorder="little")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a lookup or a set did."""
+
+    bit: bool  #: before
+    hit: bool
+    write_back: int | None = None  #: the line whose new bits went to the memory
+
+
+@dataclass
+class Line:
+    """A line in the cache."""
+
+    dirty: bool = False
+
+
+@dataclass
+class IdxFilter:
+    """All bits, the lines that the cache holds, and what is in the memory.
+
+    A line may be in one set of one bank only, bank = line % banks, set = line // banks % sets; the
+    victim is the least recently used line of a full set.
+    """
+
+    columns: int
+    banks: int
+    sets: int
+    ways: int
+    bits: NDArray[np.bool_] = field(init=False)
+    memory: NDArray[np.bool_] = field(init=False)
+    places: dict[tuple[int, int], dict[int, Line]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """All bits zero, the cache empty."""
+        self.bits = np.zeros(self.columns, bool)
+        self.memory = np.zeros(self.columns, bool)
+        self.places = {}
+
+    def access(self, idx: int, *, set_bit: bool = False) -> Access:
+        """Look ``idx`` up, or set its bit."""
+        line = idx // LINE_IDXS
+        bank, rest = line % self.banks, line // self.banks
+        lines = self.places.setdefault((bank, rest % self.sets), {})  # least recent first
+        hit = line in lines
+        write_back = None
+        if not hit and len(lines) == self.ways:
+            victim = next(iter(lines))
+            if lines.pop(victim).dirty:
+                write_back = victim
+                self._write_back(victim)
+        entry = lines.pop(line, None) or Line()
+        lines[line] = entry
+        entry.dirty |= set_bit
+        before = bool(self.bits[idx])
+        self.bits[idx] |= set_bit
+        return Access(before, hit, write_back)
+
+    def _write_back(self, line: int) -> None:
+        place = slice(line * LINE_IDXS, (line + 1) * LINE_IDXS)
+        self.memory[place] = self.bits[place]

@@ -1,0 +1,149 @@
+"""A host's driver of a SNIC: partition, work requests, completions, counters."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.registers import snic_registers
+from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from sim.register_driver import RegisterDriver
+
+POLL_CYCLES = 32  #: between two looks at what takes longer
+COUNTER_CYCLES = 4  #: until a counter is shown that was chosen
+
+
+class RequestRefused(RuntimeError):
+    """A unit did not take a work request: its queue is full, or it is no client."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkRequest:
+    """A RIG command: gather the properties of ``count`` idxs (NetSparse, section 5.1)."""
+
+    tag: int
+    idx_address: int
+    count: int
+    idx_bytes: int = 4
+    property_address: int  #: of idx 0
+    property_bytes: int
+    watchdog: int = 0  #: cycles without progress; 0: never
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The end of a work request."""
+
+    unit: int
+    tag: int
+    cause: Cause
+
+
+class SnicDriver(RegisterDriver):
+    """Drives the register bus of a simulated SNIC."""
+
+    def __init__(self, dut: Any, params: SnicParams, bus: str = "s_axil") -> None:
+        super().__init__(dut, bus, snic_registers(params))
+        self.params = params
+
+    async def write_wide(self, **numbers: int) -> None:
+        """Set numbers of 64 bits by their names without _low and _high."""
+        for name, number in numbers.items():
+            await self.write(**{f"{name}_low": number & 0xFFFFFFFF, f"{name}_high": number >> 32})
+
+    async def set_partition(self, node: int, boundaries: Sequence[int]) -> None:
+        """This is ``node``; node k owns the idxs from boundaries[k] to below boundaries[k + 1]."""
+        nodes = len(boundaries) - 1
+        await self.write(node=node, mac_base_low=0, mac_base_high=0x0200, ip_base=0x0A000000)
+        await self.write_wide(
+            first=boundaries[node], end=boundaries[node + 1], columns=boundaries[-1]
+        )
+        for other in range(self.params.rig.nodes):
+            await self.write_wide(boundary=boundaries[min(other, nodes)])
+            await self.write(boundary_node=other, write_boundary=1)
+
+    async def clear_filter(self) -> None:
+        """Make all bits of the idx filter zero, and wait until they are."""
+        await self.write(clear_filter=1)
+        while await self.read("filter_busy"):
+            await ClockCycles(self.dut.clk, POLL_CYCLES)
+
+    async def submit(self, unit: int, request: WorkRequest) -> None:
+        """Give a work request to a client unit; :class:`RequestRefused` if it is not taken."""
+        await self.write(
+            request_unit=unit, request_tag=request.tag, idx_wide=request.idx_bytes == 8
+        )
+        await self.write_wide(
+            idx_address=request.idx_address, property_address=request.property_address
+        )
+        await self.write(
+            idx_count=request.count,
+            property_bytes=request.property_bytes,
+            watchdog=request.watchdog,
+        )
+        await self.write(submit=1)
+        if await self.read("refused"):
+            raise RequestRefused(f"unit {unit} did not take request {request.tag}")
+
+    async def completion(self) -> Completion:
+        """The oldest completion, if there is one (see the interrupt)."""
+        unit = await self.read("completion_unit")
+        tag = await self.read("completion_tag")
+        cause = Cause(await self.read("completion_cause"))
+        await self.write(next_completion=1)
+        return Completion(unit, tag, cause)
+
+    async def at_rest(self) -> None:
+        """Wait until no unit works and no PR waits to be sent."""
+        while await self.read("busy_units") or await self.read("concatenating"):
+            await ClockCycles(self.dut.clk, POLL_CYCLES)
+
+    async def unit_counters(self, unit: int) -> dict[str, int]:
+        """The counters of a unit by name."""
+        counts = {}
+        for index, (name, _) in enumerate(UNIT_COUNTERS.counters):
+            await self.write(counter_unit=unit, unit_counter=index)
+            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
+            counts[name] = await self.read("unit_count")
+        return counts
+
+    async def counters(self) -> dict[str, int]:
+        """The counters of the SNIC by name."""
+        counts = {}
+        for index, (name, _) in enumerate(SNIC_COUNTERS.counters):
+            await self.write(snic_counter=index)
+            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
+            counts[name] = await self.read("snic_count")
+        return counts
+
+    async def run(
+        self, requests: Sequence[Sequence[WorkRequest]], interrupt: Any
+    ) -> list[Completion]:
+        """Carry out each client's ``requests``, a queue by unit; the completions as they came.
+
+        ``interrupt`` tells when the SNIC's line is high. A unit has as many requests at a time as
+        its queue holds.
+        """
+        queues = {unit: deque(queue) for unit, queue in enumerate(requests)}
+        under_way = 0
+        completions: list[Completion] = []
+        for _ in range(self.params.rig.commands):
+            for unit, queue in queues.items():
+                if queue:
+                    await self.submit(unit, queue.popleft())
+                    under_way += 1
+        edge = RisingEdge(self.dut.clk)
+        while under_way:
+            while not interrupt():
+                await edge
+            done = await self.completion()
+            completions.append(done)
+            under_way -= 1
+            if queues[done.unit]:
+                await self.submit(done.unit, queues[done.unit].popleft())
+                under_way += 1
+        return completions

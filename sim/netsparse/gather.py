@@ -1,0 +1,274 @@
+"""Gathers on simulated clusters: from a matrix to the hosts' memories and back."""
+
+import pickle
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gen.emit import module_name
+from hdl.common.component import Component
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.unit import RigUnit
+from hdl.netsparse.snic import Snic
+from sim.golden.gather import Expected, Words, expected, host_memory_before
+from sim.golden.gather import gather as golden_gather
+from sim.netsparse.driver import WorkRequest
+from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
+from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
+from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
+from sim.surroundings.hub import HubParams
+from sim.verilator import Build, build, emission_of, run
+from sim.workloads.partition import Ints, Partition
+
+LINE = 128
+FILTER_ADDRESS = 64  #: of the idx filter in SNIC memory; what lies around it must not change
+GUARD = 0xA5  #: what it lies between
+
+
+class GatherError(AssertionError):
+    """The hardware's result is not the golden model's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gather:
+    """Every node's units read their idxs and bring the properties from their owners.
+
+    ``idxs`` are batches by node and unit: ``idxs[node][unit]`` is a list of arrays, a work
+    request each. Host memory holds the property array from ``property_address`` on, and the idxs
+    behind it.
+    """
+
+    partition: Partition
+    properties: Words  #: [idx, word]
+    idxs: Sequence[Sequence[Sequence[Ints]]]
+    servers: int  #: server units of every node, the highest ones
+    idx_bytes: int = 4
+    property_address: int = 0
+    watchdog: int = 0
+    mechanisms: Mapping[str, int] = field(default_factory=dict)
+    host: Mapping[str, Any] = field(default_factory=dict)
+    dram: Mapping[str, Any] = field(default_factory=dict)
+    hub: Mapping[str, Any] = field(default_factory=dict)
+    fail_index: int = 0
+    timeout_cycles: int = 20_000_000
+
+    @property
+    def property_bytes(self) -> int:
+        """Of a property."""
+        return 4 * self.properties.shape[1]
+
+    @property
+    def idx_address(self) -> int:
+        """Where the first node's first idxs lie: not at a line's beginning."""
+        end = self.property_address + self.properties.nbytes
+        return -(-end // LINE) * LINE + 2 * self.idx_bytes
+
+    def arrays(self, node: int) -> tuple[bytes, list[list[WorkRequest]]]:
+        """All idxs of a node as they lie in memory, and its requests by unit."""
+        kind = np.dtype(f"<u{self.idx_bytes}")
+        blocks: list[bytes] = []
+        requests: list[list[WorkRequest]] = []
+        address, tag = self.idx_address, 0
+        for batches in self.idxs[node]:
+            queue = []
+            for batch in batches:
+                queue.append(
+                    WorkRequest(
+                        tag=tag,
+                        idx_address=address,
+                        count=len(batch),
+                        idx_bytes=self.idx_bytes,
+                        property_address=self.property_address,
+                        property_bytes=self.property_bytes,
+                        watchdog=self.watchdog,
+                    )
+                )
+                blocks.append(np.asarray(batch).astype(kind).tobytes())
+                address += len(blocks[-1])
+                tag += 1
+            requests.append(queue)
+        return b"".join(blocks), requests
+
+    def image(self, node: int, memory: Words) -> bytes:
+        """Host memory of a node whose property array is ``memory``."""
+        idxs, _ = self.arrays(node)
+        image = bytearray([GUARD]) * (-(-(self.idx_address + len(idxs)) // LINE) * LINE)
+        address = self.property_address
+        image[address : address + memory.nbytes] = memory.tobytes()
+        image[self.idx_address : self.idx_address + len(idxs)] = idxs
+        return bytes(image)
+
+    def filter_image(self) -> bytes:
+        """SNIC memory before a gather: what was there, and a line on each side of the filter."""
+        lines = -(-self.partition.count // 512)
+        return bytes([GUARD]) * (64 * (lines + 2))
+
+    def job(self, params: SnicParams) -> GatherJob:
+        """What the simulator is told."""
+        servers = sum(1 << params.units - 1 - k for k in range(self.servers))
+        return GatherJob(
+            boundaries=self.partition.boundaries,
+            nodes=[
+                NodeJob(
+                    requests=self.arrays(node)[1],
+                    server_units=servers,
+                    served_address=self.property_address,
+                    served_bytes=self.property_bytes,
+                    filter_address=FILTER_ADDRESS,
+                )
+                for node in range(self.partition.nodes)
+            ],
+            mechanisms=self.mechanisms,
+            host=self.host,
+            dram=self.dram,
+            hub=self.hub,
+            fail_index=self.fail_index,
+            timeout_cycles=self.timeout_cycles,
+        )
+
+    def flat(self, node: int) -> Ints:
+        """All idxs of a node."""
+        nothing = np.empty(0, np.int64)
+        return np.concatenate(
+            [nothing, *(batch for batches in self.idxs[node] for batch in batches)]
+        )
+
+    def expected(self, node: int) -> Expected:
+        """What the counters of a node must say."""
+        nothing = np.empty(0, np.int64)
+        return expected(
+            self.partition,
+            node,
+            [np.concatenate([nothing, *batches]) for batches in self.idxs[node]],
+        )
+
+    def golden(self) -> list[bytes]:
+        """Every node's host memory after the gather."""
+        after = golden_gather(
+            self.properties,
+            self.partition,
+            [self.flat(node) for node in range(self.partition.nodes)],
+        )
+        return [self.image(node, memory) for node, memory in enumerate(after)]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A gather that has run."""
+
+    result: GatherResult
+    hosts: list[bytes]  #: memory of every node's host afterwards
+    drams: list[bytes]
+
+    def memory(self, gather: Gather, node: int) -> NDArray[np.uint32]:
+        """The property array in host memory of ``node``."""
+        start = gather.property_address
+        block = self.hosts[node][start : start + gather.properties.nbytes]
+        return np.frombuffer(block, "<u4").reshape(gather.properties.shape)
+
+
+def build_gather(snic: SnicParams, nodes: int, **options: Any) -> tuple[GatherParams, Build]:
+    """The simulator of ``nodes`` SNICs around a hub; units and SNICs are translated once each."""
+    params = GatherParams(snic=snic, hub=HubParams(nodes=nodes))
+    blocks: list[Component] = [Snic(snic)]
+    if snic.units > 1:
+        blocks.append(RigUnit(snic.rig))
+    made = build(
+        emission_of(GatherSystem(params)),
+        extra_sources=[RAM_ARRAY],
+        hier_blocks=[module_name(block) for block in blocks],
+        **options,
+    )
+    return params, made
+
+
+def simulate_gather(
+    gather: Gather,
+    params: GatherParams,
+    simulator: Build,
+    *,
+    folder: Path | None = None,
+    seed: int | None = None,
+    waves: bool = False,
+) -> Gathered:
+    """Run a gather on the RTL. Raises ``sim.verilator.SimulationError`` if it does not end well."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
+            return simulate_gather(
+                gather, params, simulator, folder=Path(scratch), seed=seed, waves=waves
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    plusargs = []
+    for node in range(params.nodes):
+        before = host_memory_before(gather.properties, gather.partition, node)
+        images = {HOST: gather.image(node, before), DRAM: gather.filter_image()}
+        for kind, image in images.items():
+            index = 2 * node + kind
+            path = folder / f"ram_{index}.bin"
+            path.write_bytes(image)
+            plusargs += [ram_file(index, path), dump_file(index, folder / f"dump_{index}.bin")]
+    (folder / JOB_FILE).write_bytes(pickle.dumps(gather.job(params.snic)))
+    run(
+        simulator,
+        "sim.netsparse.gather_in_simulator",
+        params=params,
+        component=GatherSystem,
+        seed=seed,
+        plusargs=plusargs,
+        env={JOB: str(folder)},
+        folder=folder,
+        waves=waves,
+    )
+    result: GatherResult = pickle.loads((folder / RESULT_FILE).read_bytes())
+    dumps = [
+        [(folder / f"dump_{2 * node + kind}.bin").read_bytes() for node in range(params.nodes)]
+        for kind in (HOST, DRAM)
+    ]
+    return Gathered(result, *dumps)
+
+
+def check(gather: Gather, gathered: Gathered) -> None:
+    """Raise :class:`GatherError` unless memories and counters are what they must be."""
+    for node, (wanted, found) in enumerate(zip(gather.golden(), gathered.hosts, strict=True)):
+        if wanted != found[: len(wanted)]:
+            first = next(k for k, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b)
+            raise GatherError(
+                f"host memory of node {node} differs from byte {first:#x} on"
+                f" (properties lie at {gather.property_address:#x}, idxs at"
+                f" {gather.idx_address:#x})"
+            )
+    names = ("consumed", "coalesced", "filtered", "local", "rejected", "prs")
+    for node, result in enumerate(gathered.result.nodes):
+        totals = result.totals
+        try:
+            gather.expected(node).check(
+                **{name: totals[name] for name in names},
+                filtering=bool(gather.mechanisms.get("filter", 1)),
+                coalescing=bool(gather.mechanisms.get("coalesce", 1)),
+            )
+        except AssertionError as error:
+            raise GatherError(f"node {node}: {error}") from None
+        check_bytes(node, result.snic, gather.property_bytes)
+        for unit in result.units:
+            parts = sum(unit[name] for name in names[1:])
+            if unit["consumed"] != parts:
+                raise GatherError(f"a unit of node {node} lost an idx: {unit}")
+    for dram in gathered.drams:
+        if dram[:FILTER_ADDRESS].strip(bytes([GUARD])) or dram[-64:].strip(bytes([GUARD])):
+            raise GatherError("SNIC memory beside the idx filter was written")
+
+
+def check_bytes(node: int, counts: Mapping[str, int], property_bytes: int) -> None:
+    """Headers cost 64 bytes a packet and 18 a PR: 64 / n + 18 for each of n in a packet."""
+    for name, payload in (("reads", 0), ("responses", property_bytes)):
+        for way in ("sent", "received"):
+            packets, octets, prs = (
+                counts[f"{name}_{way}_{what}"] for what in ("packets", "bytes", "prs")
+            )
+            if octets != 64 * packets + (18 + payload) * prs:
+                raise GatherError(f"node {node} {way} {octets} bytes of {prs} {name}: {counts}")

@@ -1,0 +1,120 @@
+"""The hosts' side of a gather, inside the simulator."""
+
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, SimTimeoutError, with_timeout
+
+from sim.netsparse.driver import SnicDriver
+from sim.netsparse.gather_job import (
+    JOB,
+    JOB_FILE,
+    PROGRESS_FILE,
+    RESULT_FILE,
+    GatherJob,
+    GatherResult,
+    NodeJob,
+    NodeResult,
+)
+from sim.payloads import pack, unpack
+from sim.streams import PERIOD_NS, cycle, start
+from sim.surroundings.gather_system import GatherParams
+from sim.verilator import params_in_simulator
+
+PROGRESS_CYCLES = 4096
+
+
+class GatherStuckError(RuntimeError):
+    """A gather did not end in time."""
+
+
+@cocotb.test()
+async def gather(dut: Any) -> None:
+    """Set all SNICs up, run all requests, read all counters, dump all memories."""
+    folder = Path(os.environ[JOB])
+    job: GatherJob = pickle.loads((folder / JOB_FILE).read_bytes())
+    params = params_in_simulator(GatherParams)
+    dut.host.value = pack(params.host.settings, job.host)
+    dut.dram.value = pack(params.dram.settings, job.dram)
+    dut.hub.value = pack(params.hub.settings, job.hub)
+    dut.fail_index.value = job.fail_index
+    dut.dump.value = 0
+    await start(dut)
+    drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(params.nodes)]
+    await together(
+        set_up(driver, k, job, node)
+        for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
+    )
+    watch = cocotb.start_soon(report(dut, folder))
+    begun, began = cycle(), time.monotonic()
+    try:
+        completions = await with_timeout(
+            cocotb.start_soon(
+                together(
+                    driver.run(node.requests, lambda k=k: int(dut.interrupts.value) >> k & 1)
+                    for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
+                )
+            ),
+            job.timeout_cycles * PERIOD_NS,
+            "ns",
+        )
+    except SimTimeoutError:
+        text = "; ".join([await describe(k, driver) for k, driver in enumerate(drivers)])
+        raise GatherStuckError(f"no end after {job.timeout_cycles:,} cycles: {text}") from None
+    cycles, seconds = cycle() - begun, time.monotonic() - began
+    watch.cancel()
+    for driver in drivers:
+        await driver.at_rest()
+    nodes = []
+    for driver, done in zip(drivers, completions, strict=True):
+        units = [await driver.unit_counters(k) for k in range(params.snic.units)]
+        nodes.append(NodeResult(completions=done, units=units, snic=await driver.counters()))
+    counts = params.hub.counts
+    result = GatherResult(
+        nodes=nodes,
+        cycles=cycles,
+        seconds=seconds,
+        reads=unpack(counts, int(dut.reads_counts.value)),
+        responses=unpack(counts, int(dut.responses_counts.value)),
+    )
+    dut.dump.value = 1
+    await ClockCycles(dut.clk, 4)
+    assert not int(dut.missing.value), "a memory was read beyond its end"
+    assert not int(dut.lost.value), "a memory was written beyond its end"
+    (folder / RESULT_FILE).write_bytes(pickle.dumps(result))
+
+
+async def together(coroutines: Any) -> list[Any]:
+    """Run all at once; their results."""
+    tasks = [cocotb.start_soon(coroutine) for coroutine in coroutines]
+    return [await task for task in tasks]
+
+
+async def set_up(driver: SnicDriver, index: int, job: GatherJob, node: NodeJob) -> None:
+    """Everything that a SNIC must know before its first request."""
+    await driver.set_partition(index, job.boundaries)
+    await driver.write(**job.mechanisms)
+    await driver.write(server_units=node.server_units, served_bytes=node.served_bytes)
+    await driver.write_wide(served_address=node.served_address, filter_address=node.filter_address)
+    await driver.clear_filter()
+    await driver.write(clear_counters=1)
+
+
+async def describe(index: int, driver: SnicDriver) -> str:
+    """What a SNIC that does not end has done."""
+    busy = await driver.read("busy_units")
+    units = [await driver.unit_counters(k) for k in range(driver.params.units) if busy >> k & 1]
+    counts = [*units, await driver.counters()]
+    shown = [{name: count for name, count in each.items() if count} for each in counts]
+    return f"node {index}, busy units {busy:#x}: {shown}"
+
+
+async def report(dut: Any, folder: Path) -> None:
+    """Write the cycle to a file now and then, for whoever shows progress."""
+    while True:
+        await ClockCycles(dut.clk, PROGRESS_CYCLES)
+        (folder / PROGRESS_FILE).write_text(str(cycle()))

@@ -1,0 +1,62 @@
+"""A gather on a simulated cluster, as it is handed to the simulator and what comes back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim.netsparse.driver import Completion, WorkRequest
+
+JOB = "INGATHER_JOB"  #: the variable that names the folder
+JOB_FILE = "job.pickle"
+RESULT_FILE = "result.pickle"
+PROGRESS_FILE = "progress"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeJob:
+    """What one node does."""
+
+    requests: Sequence[Sequence[WorkRequest]]  #: by client unit
+    server_units: int  #: a bit a unit
+    served_address: int
+    served_bytes: int
+    filter_address: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatherJob:
+    """What all nodes do, and in which surroundings."""
+
+    boundaries: Sequence[int]
+    nodes: Sequence[NodeJob]
+    mechanisms: Mapping[str, int] = field(default_factory=dict)  #: register fields of all SNICs
+    host: Mapping[str, Any] = field(default_factory=dict)  #: settings of host memories
+    dram: Mapping[str, Any] = field(default_factory=dict)  #: of SNICs' memories
+    hub: Mapping[str, Any] = field(default_factory=dict)
+    fail_index: int = 0
+    timeout_cycles: int = 20_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeResult:
+    """What one node's hardware says of a gather."""
+
+    completions: Sequence[Completion]
+    units: Sequence[Mapping[str, int]]  #: counters, by unit
+    snic: Mapping[str, int]  #: counters
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The units' counters, summed."""
+        return {name: sum(unit[name] for unit in self.units) for name in self.units[0]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatherResult:
+    """What came of a :class:`GatherJob`."""
+
+    nodes: Sequence[NodeResult]
+    cycles: int  #: from the first request to the last completion
+    seconds: float  #: of this computer, likewise
+    reads: Mapping[str, Any]  #: the hub's counts
+    responses: Mapping[str, Any]

@@ -1,0 +1,182 @@
+"""NetSparse's packets as bytes: packed and unpacked from the layouts of the hardware."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.lib import data
+
+from hdl.netsparse.protocol import (
+    BEAT_BYTES,
+    IP_OFFSET,
+    MOST_PROPERTY_BYTES,
+    PACKET_CONSTANTS,
+    PACKET_HEADER,
+    PACKET_HEADER_BYTES,
+    PR_BYTES,
+    PR_LAYER,
+    UDP_OFFSET,
+    Kind,
+)
+from sim.payloads import pack, unpack
+
+Beat = tuple[int, int, int, int]  #: tdata, tkeep, tlast, tuser
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pr:
+    """A property request on the wire."""
+
+    src: int  #: node: who asks; in responses, who owns the idx
+    tid: int  #: RIG unit of the node that asks
+    idx: int
+    id: int
+    payload: bytes = b""  #: the property, of responses only
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addresses:
+    """Where a packet comes from and goes to, below UDP."""
+
+    destination_mac: int = 0
+    source_mac: int = 0
+    source_ip: int = 0
+    destination_ip: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packet:
+    """A packet of property requests."""
+
+    kind: Kind
+    dest: int  #: node
+    length: int  #: bytes of a property, of reads too
+    prs: Sequence[Pr]
+    addresses: Addresses = field(default_factory=Addresses)
+
+    def __post_init__(self) -> None:
+        if not self.prs:
+            raise ValueError("a packet has at least one PR")
+        if self.kind is Kind.ERROR and len(self.prs) != 1:
+            raise ValueError(f"an error packet has one PR: {len(self.prs)}")
+        if self.length % 4 or not 4 <= self.length <= MOST_PROPERTY_BYTES:
+            raise ValueError(
+                f"length must be a multiple of 4 from 4 to {MOST_PROPERTY_BYTES} bytes:"
+                f" {self.length}"
+            )
+        for pr in self.prs:
+            if len(pr.payload) != payload_bytes(self.kind, self.length):
+                raise ValueError(
+                    f"each PR of this packet has {payload_bytes(self.kind, self.length)} bytes"
+                    f" of property: {len(pr.payload)}"
+                )
+
+    @property
+    def size(self) -> int:
+        """All bytes, which the MTU bounds."""
+        each = PR_BYTES + payload_bytes(self.kind, self.length)
+        return PACKET_HEADER_BYTES + len(self.prs) * each
+
+    def to_bytes(self) -> bytes:
+        """The packet on the wire, without the MAC's checksum; ValueError for what does not fit."""
+        upper: dict[str, Any] = PACKET_CONSTANTS | vars(self.addresses)
+        upper |= {"total_length": self.size - IP_OFFSET, "udp_length": self.size - UDP_OFFSET}
+        concatenation = {
+            "type": self.kind.value,
+            "dest": self.dest,
+            "len": self.length,
+            "prs": len(self.prs),
+        }
+        octets = to_octets(PACKET_HEADER, {"upper": upper, "concatenation": concatenation})
+        upper["ip_checksum"] = ip_checksum(octets[IP_OFFSET:UDP_OFFSET])
+        octets = to_octets(PACKET_HEADER, {"upper": upper, "concatenation": concatenation})
+        for pr in self.prs:
+            fields = {name: getattr(pr, name) for name in PR_LAYER.members}
+            octets += to_octets(PR_LAYER, fields) + pr.payload
+        return octets
+
+    @classmethod
+    def from_bytes(cls, octets: bytes) -> "Packet":
+        """The packet that ``octets`` are; ValueError unless they are one, to the last bit.
+
+        Addresses may be any; of the other upper layers nothing differs from what
+        :meth:`to_bytes` makes.
+        """
+        if len(octets) < PACKET_HEADER_BYTES:
+            raise ValueError(f"a packet has at least {PACKET_HEADER_BYTES} bytes: {len(octets)}")
+        header = from_octets(PACKET_HEADER, octets[:PACKET_HEADER_BYTES])
+        shared = header["concatenation"]
+        kind = Kind(shared["type"])
+        each = PR_BYTES + payload_bytes(kind, shared["len"])
+        if len(octets) != PACKET_HEADER_BYTES + shared["prs"] * each:
+            raise ValueError(f"{shared['prs']} PRs of {each} bytes do not make {len(octets)} bytes")
+        packet = cls(
+            kind=kind,
+            dest=shared["dest"],
+            length=shared["len"],
+            prs=tuple(
+                Pr(
+                    **from_octets(PR_LAYER, octets[at : at + PR_BYTES]),
+                    payload=octets[at + PR_BYTES : at + each],
+                )
+                for at in range(PACKET_HEADER_BYTES, len(octets), each)
+            ),
+            addresses=Addresses(**{name: header["upper"][name] for name in vars(Addresses())}),
+        )
+        if packet.to_bytes() != octets:
+            raise ValueError(f"upper layers that are not ours: {header['upper']}")
+        return packet
+
+
+def payload_bytes(kind: Kind, length: int) -> int:
+    """What follows each PR of such a packet."""
+    return length if kind is Kind.RESPONSE else 0
+
+
+def most_prs(kind: Kind, length: int, mtu: int = 1500) -> int:
+    """How many PRs a packet holds."""
+    if kind is Kind.ERROR:
+        return 1
+    return (mtu - PACKET_HEADER_BYTES) // (PR_BYTES + payload_bytes(kind, length))
+
+
+def to_octets(layout: data.StructLayout, value: Any) -> bytes:
+    """A big-endian header on the wire."""
+    return pack(layout, value).to_bytes(layout.size // 8, "big")
+
+
+def from_octets(layout: data.StructLayout, octets: bytes) -> dict[str, Any]:
+    """The fields of a header."""
+    return unpack(layout, int.from_bytes(octets, "big"))
+
+
+def ip_checksum(header: bytes) -> int:
+    """The Internet checksum (RFC 1071); 0 of a header that already has its own."""
+    total = sum(int.from_bytes(header[k : k + 2], "big") for k in range(0, len(header), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def to_beats(octets: bytes, *, broken: bool = False) -> list[Beat]:
+    """A packet as it goes over a 512-bit AXI4-Stream; ``broken`` raises the last tuser."""
+    if not octets:
+        raise ValueError("a packet has at least one byte")
+    beats = []
+    for at in range(0, len(octets), BEAT_BYTES):
+        part, last = octets[at : at + BEAT_BYTES], at + BEAT_BYTES >= len(octets)
+        keep = (1 << len(part)) - 1
+        beats.append((int.from_bytes(part, "little"), keep, int(last), int(last and broken)))
+    return beats
+
+
+def from_beats(beats: Sequence[Beat]) -> bytes:
+    """The bytes of one packet; ValueError for beats that no whole packet has."""
+    octets = b""
+    for number, (tdata, tkeep, tlast, _) in enumerate(beats, start=1):
+        ends = number == len(beats)
+        kept = tkeep.bit_count()
+        if tlast != ends or tkeep != (1 << kept) - 1 or not kept or kept < BEAT_BYTES * (not ends):
+            raise ValueError(f"beat {number} of {len(beats)}: tkeep {tkeep:#x}, tlast {tlast}")
+        octets += tdata.to_bytes(BEAT_BYTES, "little")[:kept]
+    return octets

@@ -1,0 +1,284 @@
+"""A RAM behind an AXI4 port, inside the simulated design: host memory or DRAM of a simulation."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.axi import Axi4Signature, Response
+from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+
+RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: a source of every such simulation
+OUTSTANDING = 256  #: bursts of each direction taken and not yet begun; bursts written, no B yet
+TIME_BITS = 32
+CHANCE_BITS = 8
+LATENCY_BITS = 10
+
+
+def ram_file(index: int, path: Path) -> str:
+    """The argument that fills RAM ``index`` with the bytes of ``path``, which gives its size."""
+    return f"+ram_{index}={path}"
+
+
+def dump_file(index: int, path: Path) -> str:
+    """The argument that names where RAM ``index`` is dumped: its size in whole beats."""
+    return f"+dump_{index}={path}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxiRamParams:
+    """Sizes of the port."""
+
+    address_bits: int = 28  #: byte address; at most 2**31 beats
+    data_bits: int = 512  #: of a beat, a power of two, 32..1024
+    id_bits: int = 0  #: identifiers, 0..32; 0 is none
+
+    def __post_init__(self) -> None:
+        if self.data_bits < 32:
+            raise ValueError(f"data_bits must be 32, 64, ... or 1024: {self.data_bits}")
+        if self.bus.index_bits > 31:
+            raise ValueError(
+                f"address_bits must be at most {31 + self.bus.offset_bits}: {self.address_bits}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """All sizes."""
+        return self.bus.suffix
+
+    @property
+    def axi(self) -> Axi4Signature:
+        """The port, from the master's side."""
+        return Axi4Signature(
+            address_bits=self.address_bits, data_bits=self.data_bits, id_bits=self.id_bits
+        )
+
+    @property
+    def bus(self) -> BurstBeatsParams:
+        """The port as its beats are counted."""
+        return BurstBeatsParams(
+            address_bits=self.address_bits, data_bits=self.data_bits, id_bits=self.id_bits
+        )
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """What a simulation can change without being built again."""
+        return data.StructLayout(
+            {
+                "read_latency": LATENCY_BITS,  # cycles from AR to the first beat; 0..3 are all 3
+                "write_latency": LATENCY_BITS,  # cycles from the last W to B; 0..2 are all 2
+                "ar_stall": CHANCE_BITS,  # chance in 256, every cycle, that AR is not taken
+                "r_stall": CHANCE_BITS,  # chance in 256, every cycle, that no beat is fetched
+                "aw_stall": CHANCE_BITS,  # as AR
+                "w_stall": CHANCE_BITS,  # chance in 256, every cycle, that W is not taken
+                "b_stall": CHANCE_BITS,  # chance in 256, every cycle, that no answer becomes B
+                "seed": 32,  # of these chances; read after reset, mixed with index
+                "fail_read": 1,  # answer fail_response for
+                "fail_read_beat": self.bus.index_bits,  # reads of this beat of memory
+                "fail_write": 1,  # answer fail_response for
+                "fail_write_beat": self.bus.index_bits,  # bursts that write this beat of memory
+                "fail_response": Response,
+            }
+        )
+
+
+class AxiRam(Component):
+    """Reads and writes what the file that ``ram_file(index, ...)`` names held at first.
+
+    ``index`` must be constant. Reads and writes are each answered in order, with their
+    identifiers where the port has them. A read sees every write that was answered before it was
+    asked. Beats beyond the file's end read as zero and are not written; ``missing`` and ``lost``
+    count them. Full-width INCR bursts of any length are legal: others are not written and answer
+    SLVERR, as do bursts whose WLAST is wrong. A beat that fails by ``settings`` is read and
+    written all the same. When ``dump`` rises, the contents go to the file that
+    ``dump_file(index, ...)`` names; it is complete a cycle later.
+
+    Latency: ``settings.read_latency`` cycles from AR to the burst's first beat, at least
+    ``least_read_latency``; ``settings.write_latency`` from a burst's last W to its B, at least
+    ``least_write_latency``; more while earlier beats or stalls hold it up. W is taken from
+    two cycles after its AW on. Throughput: without stalls one beat a cycle in each direction at
+    once, while at most 256 bursts cover the latency. Full: AR, AW or W waits.
+    """
+
+    least_read_latency = 3
+    least_write_latency = 2
+
+    def __init__(self, params: AxiRamParams) -> None:
+        super().__init__(
+            params,
+            {
+                "axi": In(params.axi),
+                "index": In(8),
+                "settings": In(params.settings),
+                "dump": In(1),
+                "missing": Out(32),
+                "lost": Out(32),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        now = Signal(TIME_BITS)
+        m.d.sync += now.eq(now + 1)
+        m.submodules.reads = reads = BurstBeats(self.params.bus)
+        m.submodules.writes = writes = BurstBeats(self.params.bus)
+        m.submodules.answers = answers = Fifo(
+            FifoParams(width=self.answer_layout.size, depth=OUTSTANDING, style="distributed")
+        )
+        ar, r, aw, w, b = self.chances(m)
+        self.take_bursts(m, "ar", reads, now, ar >= self.settings.ar_stall)
+        self.take_bursts(m, "aw", writes, now, aw >= self.settings.aw_stall)
+        fetch = self.answer_reads(m, reads, r >= self.settings.r_stall)
+        store = self.take_writes(m, writes, answers, now, w >= self.settings.w_stall)
+        self.answer_writes(m, answers, now, b >= self.settings.b_stall)
+        self.add_array(m, reads, fetch, writes, store)
+        return m
+
+    def chances(self, m: Module) -> list[Value]:
+        """Random bytes every cycle (xorshift of Marsaglia, 2003)."""
+        state = Signal(64)
+        start = (self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))) | (1 << 40)
+        step: Value = state
+        for shift in (13, -7, 17):
+            moved = step << shift if shift > 0 else step >> -shift
+            step = (step ^ moved)[:64]
+        m.d.sync += state.eq(Mux(state == 0, start, step))
+        return [state[k : k + CHANCE_BITS] for k in range(0, 5 * CHANCE_BITS, CHANCE_BITS)]
+
+    def take_bursts(
+        self, m: Module, prefix: str, walker: BurstBeats, now: Signal, go: Value
+    ) -> None:
+        """AR or AW into a queue, from there to the walker; AR when the time has come."""
+        layout = data.StructLayout({"burst": self.params.bus.burst, "since": TIME_BITS})
+        m.submodules[f"{prefix}_queue"] = queue = Fifo(
+            FifoParams(width=layout.size, depth=OUTSTANDING, style="distributed")
+        )
+        port = {
+            name: getattr(self.axi, prefix + name)
+            for name in (*self.params.bus.identifier, "addr", "len", "size", "burst")
+        }
+        valid, ready = getattr(self.axi, f"{prefix}valid"), getattr(self.axi, f"{prefix}ready")
+        taken = Signal(layout, name=f"{prefix}_taken")
+        waiting = Signal(layout, name=f"{prefix}_waiting")
+        ripe = Signal(name=f"{prefix}_ripe")
+        age = (now - waiting.since)[:TIME_BITS]
+        early = self.least_read_latency - 1
+        m.d.comb += [
+            taken.since.eq(now),
+            *(taken.burst[name].eq(signal) for name, signal in port.items()),
+            queue.i.payload.eq(taken),
+            queue.i.valid.eq(valid & ready),
+            ready.eq(queue.i.ready & go),
+            waiting.eq(queue.o.payload),
+            ripe.eq(age + early >= self.settings.read_latency if prefix == "ar" else 1),
+            walker.bursts.payload.eq(waiting.burst),
+            walker.bursts.valid.eq(queue.o.valid & ripe),
+            queue.o.ready.eq(walker.bursts.ready & ripe),
+        ]
+
+    def answer_reads(self, m: Module, walker: BurstBeats, go: Value) -> Signal:
+        """Fetch a beat, in the cycle that is returned, and hold it on R until it is taken."""
+        axi, beat, settings = self.axi, walker.beats.payload, self.settings
+        fetch = Signal()
+        failing = settings.fail_read & (beat.index == settings.fail_read_beat)
+        m.d.comb += [
+            walker.beats.ready.eq((~axi.rvalid | axi.rready) & go),
+            fetch.eq(walker.beats.valid & walker.beats.ready),
+        ]
+        with m.If(axi.rready):
+            m.d.sync += axi.rvalid.eq(0)
+        with m.If(fetch):
+            m.d.sync += [
+                axi.rvalid.eq(1),
+                axi.rlast.eq(beat.last),
+                axi.rresp.eq(Mux(failing, settings.fail_response, Response.OKAY)),
+            ]
+            if self.params.id_bits:
+                m.d.sync += axi.rid.eq(beat.id)
+            with m.If(~beat.plain):
+                m.d.sync += axi.rresp.eq(Response.SLVERR)
+        return fetch
+
+    def take_writes(
+        self, m: Module, walker: BurstBeats, answers: Fifo, now: Signal, go: Value
+    ) -> Signal:
+        """W meets its burst; stored in the cycle that is returned; the last beat owes a B."""
+        axi, beat, settings = self.axi, walker.beats.payload, self.settings
+        moved = Signal()
+        store = Signal()
+        worst = Signal(Response)  # of the burst's beats so far
+        answer = Signal(self.answer_layout)
+        failing = settings.fail_write & (beat.index == settings.fail_write_beat)
+        m.d.comb += [
+            axi.wready.eq(walker.beats.valid & answers.i.ready & go),
+            moved.eq(axi.wvalid & axi.wready),
+            walker.beats.ready.eq(moved),
+            store.eq(moved & beat.plain),
+            answer.since.eq(now),
+            answer.response.eq(Mux(failing, settings.fail_response, worst)),
+            answers.i.payload.eq(answer),
+            answers.i.valid.eq(moved & beat.last),
+        ]
+        if self.params.id_bits:
+            m.d.comb += answer.id.eq(beat.id)
+        with m.If(~beat.plain | (axi.wlast != beat.last)):
+            m.d.comb += answer.response.eq(Response.SLVERR)
+        with m.If(moved):
+            m.d.sync += worst.eq(Mux(beat.last, Response.OKAY, answer.response))
+        return store
+
+    @property
+    def answer_layout(self) -> data.StructLayout:
+        """What waits to become B."""
+        return data.StructLayout(
+            self.params.bus.identifier | {"response": Response, "since": TIME_BITS}
+        )
+
+    def answer_writes(self, m: Module, answers: Fifo, now: Signal, go: Value) -> None:
+        """Hold an answer on B, when its time has come, until it is taken."""
+        axi = self.axi
+        waiting = Signal(self.answer_layout)
+        ripe = Signal()
+        age = (now - waiting.since)[:TIME_BITS]
+        m.d.comb += [
+            waiting.eq(answers.o.payload),
+            ripe.eq(age + 1 >= self.settings.write_latency),
+            answers.o.ready.eq((~axi.bvalid | axi.bready) & ripe & go),
+        ]
+        with m.If(axi.bready):
+            m.d.sync += axi.bvalid.eq(0)
+        with m.If(answers.o.valid & answers.o.ready):
+            m.d.sync += [axi.bvalid.eq(1), axi.bresp.eq(waiting.response)]
+            if self.params.id_bits:
+                m.d.sync += axi.bid.eq(waiting.id)
+
+    def add_array(self, m: Module, reads, fetch: Signal, writes, store: Signal) -> None:
+        """The words, and the counts of beats that are not among them."""
+        axi = self.axi
+        missing = Signal()
+        lost = Signal()
+        m.submodules.array = Instance(
+            "axi_ram_array",
+            p_WIDTH=self.params.data_bits,
+            p_ADDRESS_BITS=self.params.bus.index_bits,
+            i_clk=ClockSignal(),
+            i_index=self.index,
+            i_read=fetch,
+            i_read_address=reads.beats.payload.index,
+            o_read_data=axi.rdata,
+            o_missing=missing,
+            i_write=store,
+            i_write_address=writes.beats.payload.index,
+            i_write_data=axi.wdata,
+            i_write_enable=axi.wstrb,
+            o_lost=lost,
+            i_dump=self.dump,
+        )
+        with m.If(axi.rvalid & axi.rready & missing):
+            m.d.sync += self.missing.eq(self.missing + 1)
+        with m.If(lost):
+            m.d.sync += self.lost.eq(self.lost + 1)

@@ -1,0 +1,110 @@
+"""Sparse matrices by name: Matrix Market files, or families that are generated."""
+
+import difflib
+import gzip
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+from scipy.io import mminfo, mmread
+from scipy.sparse import csr_array
+
+from sim.workloads.matrix_families import FAMILIES
+from sim.workloads.matrix_families.pattern import MatrixError, with_integer_values
+
+__all__ = ["FAMILIES", "MatrixError", "load_matrix", "with_integer_values"]
+
+SUFFIXES = (".mtx", ".mtx.gz")
+HEADER = b"%%MatrixMarket"
+
+
+def load_matrix(
+    name_or_path: str | Path, *, square: bool = True, **options: int | float
+) -> csr_array:
+    """A matrix as CSR: columns ascend within a row, repeated entries are summed.
+
+    ``name_or_path`` is a Matrix Market file (.mtx, .mtx.gz), whose first index is the row and
+    whose symmetric halves are expanded, or a family of FAMILIES with its options, either in the
+    name ("queen:nodes=8,seed=3") or as keywords. Families have values 1 to 9; a file keeps its
+    own, ones for a pattern, and also zeros that it stores. Anything wrong raises MatrixError;
+    ``square`` says whether a file with more rows than columns, or fewer, is wrong.
+    """
+    text = str(name_or_path)
+    name, colon, settings = text.partition(":")
+    if name in FAMILIES:
+        return _generated(name, settings if colon else None, options)
+    path = Path(name_or_path)
+    is_path = "/" in text or "\\" in text or text.lower().endswith(SUFFIXES)
+    if not is_path and not path.is_file():
+        near = difflib.get_close_matches(name.lower(), FAMILIES, n=1, cutoff=0)[0]
+        raise MatrixError(
+            f"{name!r} is no family, did you mean {near!r}? "
+            f"Families: {', '.join(FAMILIES)}; or the path of a {' or '.join(SUFFIXES)} file"
+        )
+    if options:
+        raise MatrixError(f"{path}: a file has no options, found {', '.join(options)}")
+    return _read(path, square)
+
+
+def _generated(name: str, settings: str | None, options: dict[str, int | float]) -> csr_array:
+    family = FAMILIES[name]
+    if settings is not None:
+        for setting in settings.split(","):
+            option, equals, text = (part.strip() for part in setting.partition("="))
+            if not equals or not option or option in options:
+                reason = "is given twice" if equals and option else "is not key=value"
+                raise MatrixError(f"{name}: option {setting.strip()!r} {reason}")
+            options = options | {option: _number(name, option, text, family)}
+    known = _defaults(family)
+    for option in options:
+        if option not in known:
+            raise MatrixError(f"{name} has no option {option!r}, only {', '.join(known)}")
+    try:
+        return family(**options)
+    except ValueError as error:  # a MatrixError, or NumPy's of an extreme option
+        raise MatrixError(f"{name}: {error}") from None
+
+
+def _defaults(family: Callable[..., csr_array]) -> dict[str, int | float | None]:
+    parameters = inspect.signature(family).parameters
+    return {name: parameter.default for name, parameter in parameters.items()}
+
+
+def _number(name: str, option: str, text: str, family: Callable[..., csr_array]) -> int | float:
+    is_real = isinstance(_defaults(family).get(option), float)
+    try:
+        return float(text) if is_real else int(text)
+    except ValueError:
+        kind = "a number" if is_real else "an integer"
+        raise MatrixError(f"{name}: {option} must be {kind}, not {text!r}") from None
+
+
+def _read(path: Path, square: bool) -> csr_array:
+    try:
+        if not path.is_file():
+            raise MatrixError(f"{path}: no such file (families: {', '.join(FAMILIES)})")
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            if file.readline(len(HEADER) + 1)[: len(HEADER)].lower() != HEADER.lower():
+                raise MatrixError(f"{path}: not a Matrix Market file, its first line must say so")
+            file.seek(0)
+            _check_header(path, mminfo(file), square)
+            file.seek(0)
+            matrix = csr_array(mmread(file, spmatrix=False))
+    except MatrixError:
+        raise
+    except Exception as error:  # parsers of foreign files raise nearly anything
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise MatrixError(f"{path}: malformed Matrix Market file ({reason})") from None
+    return matrix
+
+
+def _check_header(path: Path, header: tuple[int, int, int, str, str, str], square: bool) -> None:
+    rows, columns, entries, kind, field, _ = header
+    if kind != "coordinate":
+        raise MatrixError(f"{path}: a dense matrix, expected coordinates")
+    if not entries:
+        raise MatrixError(f"{path}: empty, {rows} x {columns} without nonzeros")
+    if square and rows != columns:
+        raise MatrixError(f"{path}: must be square, not {rows} x {columns}")
+    if field == "complex":
+        raise MatrixError(f"{path}: complex values, expected real, integer or pattern")

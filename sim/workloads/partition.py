@@ -1,0 +1,94 @@
+"""One-dimensional partition of a matrix and of properties over nodes (NetSparse, section 2.1)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Node k owns rows and properties boundaries[k] <= idx < boundaries[k + 1]."""
+
+    boundaries: tuple[int, ...]  #: of N + 1 entries, from 0 to the number of rows
+
+    def __post_init__(self) -> None:
+        steps = np.diff(self.boundaries)
+        if len(self.boundaries) < 2 or self.boundaries[0] != 0 or (steps < 0).any():
+            raise ValueError("boundaries must be at least two numbers that rise from 0")
+
+    @classmethod
+    def blocks(cls, count: int, nodes: int) -> "Partition":
+        """Equal blocks of ceil(count / nodes); the last ones may be short or empty."""
+        if nodes < 1 or count < 1:
+            raise ValueError(f"nodes and rows must be at least 1, not {nodes} and {count}")
+        size = -(-count // nodes)
+        return cls(tuple(min(node * size, count) for node in range(nodes + 1)))
+
+    @property
+    def nodes(self) -> int:
+        """N."""
+        return len(self.boundaries) - 1
+
+    @property
+    def count(self) -> int:
+        """Rows, and properties."""
+        return self.boundaries[-1]
+
+    @cached_property
+    def _upper(self) -> Ints:
+        return np.array(self.boundaries[1:])
+
+    def block(self, node: int) -> slice:
+        """What ``node`` owns."""
+        return slice(self.boundaries[node], self.boundaries[node + 1])
+
+    def owner(self, idxs: ArrayLike) -> Ints:
+        """The node that owns each idx."""
+        idxs = np.asarray(idxs)
+        if idxs.size and (idxs.min() < 0 or idxs.max() >= self.count):
+            raise ValueError(f"idxs must be between 0 and {self.count - 1}")
+        return np.searchsorted(self._upper, idxs, side="right")
+
+    def is_local(self, idxs: ArrayLike, node: int) -> NDArray[np.bool_]:
+        """Which idxs ``node`` owns itself."""
+        own, idxs = self.block(node), np.asarray(idxs)
+        return (own.start <= idxs) & (idxs < own.stop)
+
+    def rows(self, matrix: csr_array, node: int) -> csr_array:
+        """The rows of ``node``, with the columns of the whole matrix."""
+        self._check(matrix)
+        return matrix[self.block(node)]
+
+    def idx_stream(self, matrix: csr_array, node: int) -> Ints:
+        """The columns of ``node``'s nonzeros, row by row: what its RIG commands read."""
+        self._check(matrix)
+        own = self.block(node)
+        return matrix.indices[matrix.indptr[own.start] : matrix.indptr[own.stop]].astype(np.int64)
+
+    def idx_streams(self, matrix: csr_array) -> list[Ints]:
+        """``idx_stream`` of every node."""
+        return [self.idx_stream(matrix, node) for node in range(self.nodes)]
+
+    def _check(self, matrix: csr_array) -> None:
+        if matrix.shape != (self.count, self.count):
+            raise ValueError(f"a partition of {self.count} rows does not fit {matrix.shape}")
+
+
+def batches(idxs: Ints, size: int) -> list[Ints]:
+    """A stream as RIG commands of ``size`` idxs, the last one shorter."""
+    if size < 1:
+        raise ValueError(f"a batch must hold at least 1 idx, not {size}")
+    return [idxs[start : start + size] for start in range(0, len(idxs), size)]
+
+
+def dealt(commands: list[Ints], units: int) -> list[Ints]:
+    """What each of ``units`` reads when commands are dealt to them in turn."""
+    if units < 1:
+        raise ValueError(f"there must be at least 1 unit, not {units}")
+    nothing = np.empty(0, np.int64)
+    return [np.concatenate([nothing, *commands[unit::units]]) for unit in range(units)]

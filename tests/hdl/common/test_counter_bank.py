@@ -1,0 +1,75 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.common.counter_bank import CounterBank, CounterBankParams
+from sim.payloads import pack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("count", [1, 8, 19])
+def test_counter_bank(count):
+    counters = tuple((f"event_{k}", 1 + k % 3) for k in range(count))
+    simulate(CounterBank(CounterBankParams(name="test", counters=counters, bits=8)), __name__)
+
+
+async def values(dut, params):
+    found = []
+    for k in range(len(params.counters)):
+        dut.select.value = k
+        await ClockCycles(dut.clk, CounterBank.latency + 1)
+        found.append(int(dut.value.value))
+    return found
+
+
+@cocotb.test()
+async def adds_up_and_wraps(dut):
+    params = params_in_simulator(CounterBankParams)
+    dut.clear.value = 0
+    dut.events.value = 0
+    await start(dut)
+    expected = [0] * len(params.counters)
+    for _ in range(400):
+        events = {name: random.getrandbits(bits) for name, bits in params.counters}
+        dut.events.value = pack(params.events, events)
+        await RisingEdge(dut.clk)
+        expected = [(old + new) % 256 for old, new in zip(expected, events.values(), strict=True)]
+    dut.events.value = 0
+    await ClockCycles(dut.clk, CounterBank.event_latency)
+    assert await values(dut, params) == expected
+    for behind in range(len(params.counters), 1 << params.index_bits):
+        dut.select.value = behind
+        await ClockCycles(dut.clk, CounterBank.latency + 1)
+        assert dut.value.value == 0
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    assert await values(dut, params) == [0] * len(params.counters)
+
+
+@cocotb.test()
+async def shows_an_event_after_its_latency(dut):
+    params = params_in_simulator(CounterBankParams)
+    dut.clear.value = 1
+    dut.events.value = 0
+    dut.select.value = 0
+    await start(dut)
+    dut.clear.value = 0
+    await ClockCycles(dut.clk, 4)
+    dut.events.value = pack(params.events, {"event_0": 1})
+    await RisingEdge(dut.clk)
+    dut.events.value = 0
+    await ClockCycles(dut.clk, CounterBank.event_latency + CounterBank.latency - 1)
+    assert dut.value.value == 0
+    await RisingEdge(dut.clk)
+    assert dut.value.value == 1
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="each its own: a, a"):
+        CounterBankParams(name="x", counters=(("a", 1), ("a", 1)))
+    with pytest.raises(ValueError, match="less than 8 bits"):
+        CounterBankParams(name="x", counters=(("a", 8),), bits=8)

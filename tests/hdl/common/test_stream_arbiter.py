@@ -1,0 +1,119 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from sim.streams import STALLS, Sink, Source, often, start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = [
+    StreamArbiterParams(width=9, count=1, last_bit=8),
+    StreamArbiterParams(width=8, count=2),
+    StreamArbiterParams(width=40, count=5, last_bit=0),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_stream_arbiter(params):
+    simulate(StreamArbiter(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"width": 0, "count": 2}, "width must be at least 1: 0"),
+        ({"width": 4, "count": 0}, "count must be from 1 to 64 inputs: 0"),
+        ({"width": 4, "count": 65}, "count must be from 1 to 64 inputs: 65"),
+        ({"width": 4, "count": 2, "last_bit": 4}, "last_bit must be None or from 0 to 3: 4"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        StreamArbiterParams(**sizes)
+
+
+def packets(params, count):
+    """``count`` packets of any length; without a last bit a beat each."""
+    made = []
+    for _ in range(count):
+        length = 1 if params.last_bit is None else random.choice((1, 1, 2, 5))
+        beats = [random.getrandbits(params.width) for _ in range(length)]
+        if params.last_bit is not None:
+            beats = [beat & ~(1 << params.last_bit) for beat in beats]
+            beats[-1] |= 1 << params.last_bit
+        made.append(beats)
+    return made
+
+
+def offer(source, packets):
+    for packet in packets:
+        for beat in packet:
+            source.append(beat)
+
+
+def split(params, beats):
+    """Packets again, with their inputs; none is mixed with another."""
+    found, at = [], 0
+    while at < len(beats):
+        index, packet = beats[at]["index"], []
+        while not packet or not ends(params, packet[-1]):
+            assert beats[at]["index"] == index, "packets are mixed"
+            packet.append(beats[at]["payload"])
+            at += 1
+        found.append((index, packet))
+    return found
+
+
+def ends(params, beat):
+    return params.last_bit is None or beat >> params.last_bit & 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_packet_whole_and_in_turn(dut, stalls):
+    params = params_in_simulator(StreamArbiterParams)
+    sent = [packets(params, 40) for _ in range(params.count)]
+    await start(dut)
+    sources = [Source(dut, f"i_{k}", stall=stalls.value[0]) for k in range(params.count)]
+    sink = Sink(dut, "o", stall=stalls.value[1])
+    for source, mine in zip(sources, sent, strict=True):
+        offer(source, mine)
+    total = sum(len(packet) for mine in sent for packet in mine)
+    await sink.wait_for(total)
+    for _ in range(5):
+        await RisingEdge(dut.clk)
+    assert len(sink.beats) == total
+    left = split(params, sink.beats)
+    assert [[packet for index, packet in left if index == k] for k in range(params.count)] == sent
+    assert sorted(at for source in sources for at in source.cycles) == sorted(
+        {at for source in sources for at in source.cycles}
+    )
+    if stalls.none:
+        # All wait all the time, so it is each one's turn, and a beat moves in every cycle.
+        order = [params.count - 1, *range(params.count - 1)]
+        assert [index for index, _ in left] == order * 40
+        assert sink.cycles == list(range(sink.cycles[0], sink.cycles[0] + total))
+        taken = sorted(at for source in sources for at in source.cycles)
+        assert sink.cycles == [at + StreamArbiter.latency for at in taken]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def inputs_do_not_see_the_output(dut):
+    """Whatever the output's reader does within a cycle, nothing else moves."""
+    params = params_in_simulator(StreamArbiterParams)
+    sources = [Source(dut, f"i_{k}", stall=often) for k in range(params.count)]
+    dut.o_ready.value = 0
+    await start(dut)
+    for source in sources:
+        offer(source, packets(params, 200))
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+        seen = set()
+        for ready in (0, 1, random.getrandbits(1)):
+            dut.o_ready.value = ready
+            await Timer(500, "ps")
+            outputs = [getattr(dut, f"i_{k}_ready") for k in range(params.count)]
+            seen.add(tuple(int(port.value) for port in [*outputs, dut.o_valid, dut.o_payload]))
+        assert len(seen) == 1

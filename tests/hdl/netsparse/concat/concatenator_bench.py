@@ -1,0 +1,221 @@
+"""Drives a concatenator, records all that happens, and has the golden model check it."""
+
+import random
+from dataclasses import dataclass, field
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.protocol import BEAT_BYTES
+from sim.golden.concatenation import (
+    HEADER_BYTES,
+    Addresses,
+    Arrival,
+    Departure,
+    Kind,
+    Ledger,
+    Request,
+    Rules,
+)
+from sim.payloads import pack, unpack
+from sim.streams import Source, cycle, never, start
+from sim.verilator import component_in_simulator, params_in_simulator
+
+FIRST_LINES = 10  #: cycles until there are free lines after reset
+
+
+def request(params, dest, length=4, *, error=False):
+    """A PR with random fields and, if it is a response, a random property."""
+    kind = Kind.READ if not params.payload else Kind.ERROR if error else Kind.RESPONSE
+    bits = random.getrandbits
+    return Request(
+        kind=kind,
+        dest=dest,
+        length=length,
+        src=bits(32),
+        tid=bits(16),
+        idx=bits(64),
+        id=bits(32),
+        data=random.randbytes(length) if kind == Kind.RESPONSE else b"",
+    )
+
+
+def beats_of(params, pr):
+    """The beats of a PR; what is behind the end of a property is garbage."""
+    fields = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
+    beat = {"dest": pr.dest, "length": pr.length, "pr": fields}
+    if not params.payload:
+        return [beat]
+    count = max(-(-len(pr.data) // BEAT_BYTES), 1)
+    data = pr.data + random.randbytes(count * BEAT_BYTES - len(pr.data))
+    return [
+        beat
+        | {
+            "error": pr.kind == Kind.ERROR,
+            "last": k == count - 1,
+            "data": int.from_bytes(data[BEAT_BYTES * k :][:BEAT_BYTES], "little"),
+        }
+        for k in range(count)
+    ]
+
+
+@dataclass
+class Packets:
+    """The packets that leave, and when their beats do; holds the stream to its rules."""
+
+    dut: object
+    stall: object = never
+    wires: list = field(default_factory=list)
+    ends: list = field(default_factory=list)  #: cycles of last beats
+    starts: list = field(default_factory=list)
+    beats: int = 0
+
+    async def watch(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        waiting, wire = None, b""
+        dut.axis_tready.value = not self.stall()
+        while True:
+            await edge
+            ready = int(dut.axis_tready.value)
+            if self.stall is not never or not ready:
+                dut.axis_tready.value = not self.stall()
+            if not dut.axis_tvalid.value:
+                assert waiting is None, "a waiting beat went away"
+                continue
+            keep, last = int(dut.axis_tkeep.value), int(dut.axis_tlast.value)
+            beat = (int(dut.axis_tdata.value), keep, last, int(dut.axis_tuser.value))
+            assert waiting in (None, beat), "a waiting beat changed"
+            waiting = beat
+            if not ready:
+                continue
+            waiting = None
+            count = keep.bit_length()
+            assert count
+            assert keep == (1 << count) - 1
+            assert last or count == BEAT_BYTES
+            assert not beat[3]
+            if not wire:
+                self.starts.append(cycle())
+            wire += beat[0].to_bytes(BEAT_BYTES, "little")[:count]
+            self.beats += 1
+            if last:
+                self.wires.append(wire)
+                self.ends.append(cycle())
+                wire = b""
+
+
+class Bench:
+    """A concatenator that is fed and watched; ``finish`` checks everything."""
+
+    def __init__(self, dut, *, stalls=(never, never), **settings):
+        self.dut = dut
+        self.params = params_in_simulator(ConcatenatorParams)
+        component = component_in_simulator()
+        assert isinstance(component, Concatenator)
+        self.component = component
+        bits = random.getrandbits
+        self.settings = {
+            "delay": self.params.most_delay,
+            "concatenate": 1,
+            "node": random.randrange(self.params.nodes),
+            "mac_base": bits(48),
+            "ip_base": bits(32),
+        } | settings
+        self.stalls = stalls
+        self.requests, self.firsts, self.lasts = [], [], []
+        self.entered, self.marked, self.counted = [], [], []
+        self.stall_cycles = 0
+        self.beats = 0
+
+    async def start(self):
+        """Reset, then watch."""
+        self.dut.settings.value = pack(self.params.settings, self.settings)
+        self.dut.axis_tready.value = 0
+        await start(self.dut)
+        self.source = Source(self.dut, "prs", stall=self.stalls[0])
+        self.packets = Packets(self.dut, self.stalls[1])
+        cocotb.start_soon(self.packets.watch())
+        cocotb.start_soon(self.watch_events())
+        await self.wait(FIRST_LINES)
+        return self
+
+    async def watch_events(self):
+        edge = RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            events = unpack(self.params.events, int(self.dut.events.value))
+            now = cycle()
+            if events["entered"]:
+                self.entered.append(now)
+            if events["marked"]:
+                self.marked.append(now)
+            if events["packet"]:
+                self.counted.append((events["bytes"], events["prs"]))
+            self.stall_cycles += events["stall"]
+
+    async def send(self, requests):
+        """Send PRs; returns when the last has moved."""
+        beats = []
+        for pr in requests:
+            self.requests.append(pr)
+            own = beats_of(self.params, pr)
+            self.firsts.append(self.beats)
+            self.beats += len(own)
+            self.lasts.append(self.beats - 1)
+            beats += own
+        await self.source.send_all(beats)
+
+    async def wait(self, cycles):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def empty(self):
+        """Wait until nothing is inside."""
+        await self.wait(4)
+        while not self.dut.empty.value:
+            await RisingEdge(self.dut.clk)
+        await self.wait(2)
+
+    def rules(self):
+        limits = {}
+        if self.params.virtual:
+            limits = {
+                "open_packets": self.params.queues - 4,
+                "open_lines": self.params.lines - self.params.reserve - self.params.pr_lines,
+            }
+        return Rules(
+            mtu=self.params.mtu,
+            delay=self.settings["delay"],
+            concatenate=bool(self.settings["concatenate"]),
+            lateness=self.component.lateness,
+            **limits,
+        )
+
+    async def finish(self):
+        """Wait for the end and check everything; the ledger."""
+        await self.empty()
+        moved = self.source.cycles
+        assert len(moved) == self.beats
+        assert len(self.entered) == len(self.requests)
+        assert len(self.marked) == len(self.packets.wires)
+        arrivals = [
+            Arrival(request=pr, moved=moved[first], entered=entered)
+            for pr, first, entered in zip(self.requests, self.firsts, self.entered, strict=True)
+        ]
+        departures = [
+            Departure(wire=wire, marked=marked)
+            for wire, marked in zip(self.packets.wires, self.marked, strict=True)
+        ]
+        for last, entered in zip(self.lasts, self.entered, strict=True):
+            assert entered >= moved[last] + self.component.entry_latency
+        settings = self.settings
+        addresses = Addresses(mac_base=settings["mac_base"], ip_base=settings["ip_base"])
+        ledger = Ledger(arrivals, departures, self.rules(), settings["node"], addresses)
+        prs = [len(packet.prs) for packet in ledger.packets]
+        assert self.counted == list(zip(map(len, self.packets.wires), prs, strict=True))
+        carried = sum(len(pr.data) + 18 for pr in self.requests)
+        assert sum(map(len, self.packets.wires)) == carried + HEADER_BYTES * len(prs)
+        self.prs = prs
+        return ledger

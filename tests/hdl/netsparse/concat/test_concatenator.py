@@ -1,0 +1,309 @@
+import random
+from collections import Counter
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from sim.golden.concatenation import Reason
+from sim.streams import STALLS, never, often, rarely
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
+
+FULL = ConcatenatorParams(payload=True, nodes=12)
+# Times of few bits, which wrap around often.
+READS = ConcatenatorParams(payload=False, nodes=128, most_delay=30)
+VIRTUAL = ConcatenatorParams(payload=True, nodes=40, most_delay=100, pool=64, destinations=12)
+VIRTUAL_READS = ConcatenatorParams(payload=False, nodes=128, pool=64, destinations=32)
+JUMBO = ConcatenatorParams(payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=90)
+
+EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order")
+FORMS = {
+    "full": (FULL, (*EVERY, "full", "responses")),
+    "reads": (READS, (*EVERY, "wrap", "reads")),
+    "virtual": (VIRTUAL, (*EVERY, "exhausted")),
+    "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual")),
+    "jumbo": (JUMBO, ("jumbo",)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_concatenator(form):
+    params, tests = FORMS[form]
+    simulate(Concatenator(params), __name__, test_filter=rf"\.({'|'.join(tests)})_\w+(/.*)?$")
+
+
+def some_lengths(params, count):
+    return random.sample(range(4, params.most_property_bytes + 1, 4), count)
+
+
+def mixed(params, count, *, lengths=(4,), nodes=None, errors=0.0):
+    """PRs for some destinations in random order."""
+    dests = random.sample(range(params.nodes), min(nodes or params.nodes, params.nodes))
+    return [
+        request(
+            params,
+            random.choice(dests),
+            random.choice(lengths),
+            error=params.payload and random.random() < errors,
+        )
+        for _ in range(count)
+    ]
+
+
+def ideal(bench, prs):
+    """Cycles that the PRs and the packets' beats need at least."""
+    sizes = [request.wire_bytes for request in bench.requests]
+    ends = [sum(prs[: k + 1]) for k in range(len(prs))]
+    packets = [sum(sizes[end - n : end]) for end, n in zip(ends, prs, strict=True)]
+    return max(bench.beats, sum(1 + -(-size // 64) for size in packets))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_pr_leaves_once(dut, stalls):
+    bench = await Bench(dut, stalls=stalls.value).start()
+    params = bench.params
+    lengths = some_lengths(params, 2)
+    await bench.send(mixed(params, 250, lengths=lengths, nodes=9, errors=0.05))
+    await bench.send(mixed(params, 150, lengths=lengths[:1]))
+    ledger = await bench.finish()
+    assert Reason.LENGTH in ledger.reasons
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def delay_of_any_length(dut, stalls):
+    for delay in (0, 1, 7, params_in_simulator(ConcatenatorParams).most_delay):
+        bench = await Bench(dut, stalls=stalls.value, delay=delay).start()
+        for _ in range(6):
+            await bench.send(mixed(bench.params, 20, lengths=(16,), nodes=6))
+            await bench.wait(random.choice([0, 3, delay, 2 * delay]))
+        await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(delay=[0, 3, 25])
+async def delay_of_one_pr(dut, delay):
+    bench = await Bench(dut, delay=delay).start()
+    for _ in range(12):
+        await bench.send(mixed(bench.params, 1))
+        await bench.wait(delay + 30)
+    ledger = await bench.finish()
+    assert set(ledger.reasons) == {Reason.EXPIRED}
+    waited = [mark - at for mark, at in zip(bench.marked, bench.entered, strict=True)]
+    assert waited == [max(delay + 1, bench.component.lateness - 1)] * 12
+    moved = [at + bench.component.entry_latency for at in bench.source.cycles]
+    assert bench.entered == moved
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def separate_packets(dut, stalls):
+    bench = await Bench(dut, stalls=stalls.value, concatenate=0).start()
+    await bench.send(mixed(bench.params, 200, lengths=(4, 8, 64)))
+    ledger = await bench.finish()
+    assert bench.prs == [1] * 200
+    assert set(ledger.reasons) == {Reason.ALONE}
+    if stalls.none:
+        assert bench.packets.starts[0] == bench.source.cycles[0] + bench.component.latency
+        taken = bench.packets.ends[-1] - bench.packets.starts[0] + 1
+        assert taken == bench.packets.beats  # no pause between packets
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def errors_wait_for_nobody(dut):
+    bench = await Bench(dut).start()
+    params = bench.params
+    if params.payload:
+        await bench.send([request(params, 1, 8) for _ in range(3)])
+        await bench.send([request(params, 1, 8, error=True) for _ in range(5)])
+        await bench.send([request(params, 1, 8) for _ in range(3)])
+        ledger = await bench.finish()
+        assert ledger.reasons == [Reason.ALONE] * 5 + [Reason.EXPIRED]
+        assert bench.prs == [1] * 5 + [6]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def stalled_output_delays_no_mark(dut):
+    """Packets are marked in time while none can leave."""
+    bench = await Bench(dut, stalls=(rarely, lambda: True)).start()
+    params = bench.params
+    nodes = min(params.nodes, params.queues - 4, 30)
+    await bench.send(mixed(params, 3 * nodes, lengths=(4,), nodes=nodes))
+    await bench.wait(4 * params.most_delay)
+    assert len(bench.marked) >= 1
+    assert not bench.counted
+    assert not bench.dut.empty.value
+    bench.packets.stall = never
+    await bench.finish()
+    assert bench.stall_cycles == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def backlog_stops_the_input(dut):
+    """The output stands until the input does; then everything leaves without a pause."""
+    bench = await Bench(dut, stalls=(never, lambda: True)).start()
+    params = bench.params
+    sending = cocotb.start_soon(bench.send(mixed(params, 2500, lengths=(64,), nodes=3)))
+    while bench.stall_cycles < 2 * params.most_delay + 100:
+        await RisingEdge(dut.clk)
+        assert not sending.done()
+    bench.packets.stall = often if random.random() < 0.5 else never
+    await sending
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def order_of_a_full_and_an_expired_packet(dut):
+    """A queue that fills when it expires, at every distance of the two."""
+    bench = await Bench(dut, delay=20).start()
+    params = bench.params
+    for distance in range(10, 30):
+        await bench.send([request(params, 0)])
+        await bench.wait(distance)
+        await bench.send([request(params, 0, random.choice([4, 8, 512])) for _ in range(8)])
+        await bench.wait(60)
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def full_range_of_lengths(dut, stalls):
+    bench = await Bench(dut, stalls=stalls.value).start()
+    params = bench.params
+    lengths = list(range(4, params.most_property_bytes + 1, 4))
+    random.shuffle(lengths)
+    for length in lengths:
+        count = random.randrange(1, 8)
+        await bench.send([request(params, random.randrange(2), length) for _ in range(count)])
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(length=[4, 16, 64, 512])
+@cocotb.parametrize(nodes=[1, 2])
+async def responses_in_full_packets(dut, length, nodes):
+    bench = await Bench(dut).start()
+    per_packet = {4: 65, 16: 42, 64: 17, 512: 2}[length]
+    packets = 8 * nodes
+    dests = [k % nodes for k in range(packets * per_packet)]
+    await bench.send([request(bench.params, dest, length) for dest in dests])
+    ledger = await bench.finish()
+    assert bench.prs == [per_packet] * packets
+    assert set(ledger.reasons) == {Reason.FULL}
+    least = ideal(bench, bench.prs)
+    taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
+    # The first packet's collection and the last one's emission are not beside each other.
+    beats = bench.packets.beats // packets
+    fill = bench.beats // packets * nodes
+    assert taken <= least + min(fill, beats * nodes) + bench.component.latency
+    if length == 4:
+        assert bench.stall_cycles == 0
+
+
+async def rotate(dut, count, nodes, length):
+    """Packets of ``count`` PRs: destinations in turn, so that each gathers so many."""
+    delay = count * nodes - 2  # the packet is marked a cycle before the next PR comes
+    bench = await Bench(dut, delay=delay).start()
+    rounds = count * max(600 // (count * nodes), 1)
+    dests = list(range(nodes)) * rounds
+    await bench.send([request(bench.params, dest, length) for dest in dests])
+    await bench.finish()
+    assert bench.prs == [count] * (len(dests) // count)
+    least = ideal(bench, bench.prs)
+    taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
+    assert taken <= least + delay + bench.packets.beats * nodes // len(bench.prs) + 20
+    if count > 1:
+        assert bench.stall_cycles == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(count=[1, 4, 16, 64])
+async def responses_in_packets_of(dut, count):
+    await rotate(dut, count, 6, 4)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(count=[1, 4, 8])
+async def reads_in_packets_of(dut, count):
+    await rotate(dut, count, 4, 512)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reads_in_full_packets(dut):
+    bench = await Bench(dut, delay=30).start()
+    await bench.send([request(bench.params, 5, 512) for _ in range(79 * 4)])
+    await bench.finish()
+    assert bench.stall_cycles == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def reads_for_random_destinations(dut, stalls):
+    """A PR a cycle for 128 nodes, and no cycle is lost."""
+    bench = await Bench(dut, stalls=stalls.value, delay=31).start()
+    await bench.send(mixed(bench.params, 1500, nodes=9))
+    if stalls.none:
+        assert bench.stall_cycles == 0
+    await bench.send(mixed(bench.params, 500))
+    await bench.send([request(bench.params, dest) for dest in range(128)])
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def wrap_around_of_time(dut):
+    bench = await Bench(dut).start()
+    for _ in range(40):
+        await bench.send(mixed(bench.params, random.randrange(1, 30), nodes=4))
+        await bench.wait(random.randrange(100))
+    await bench.wait(1000)
+    await bench.send(mixed(bench.params, 20))
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def exhausted_pool_marks_the_oldest(dut, stalls):
+    bench = await Bench(dut, stalls=stalls.value).start()
+    # Few destinations run out of lines, many run out of queues.
+    await bench.send(mixed(bench.params, 150, lengths=(512,), nodes=4))
+    await bench.send(mixed(bench.params, 300, lengths=(64,)))
+    ledger = await bench.finish()
+    assert ledger.reasons.count(Reason.EXHAUSTED) > 20
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def exhausted_lines_mark_the_oldest(dut):
+    bench = await Bench(dut).start()
+    params = bench.params
+    dests = [0, 1, 2, 3, 4, 5] * 20  # as many packets of an MTU are more than the pool
+    await bench.send([request(params, dest, 128) for dest in dests])
+    ledger = await bench.finish()
+    assert Reason.EXHAUSTED in ledger.reasons
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def virtual_queues_at_full_rate(dut):
+    """Two PRs a destination, then the next one: an old packet is marked for every new one."""
+    bench = await Bench(dut).start()
+    dests = [dest for dest in range(128) for _ in range(2)] * 4
+    await bench.send([request(bench.params, dest) for dest in dests])
+    ledger = await bench.finish()
+    assert Counter(bench.prs) == {2: 512}
+    assert ledger.reasons.count(Reason.EXHAUSTED) > 400
+    taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
+    assert taken <= ideal(bench, bench.prs) + bench.params.most_delay + 100
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def jumbo_packets(dut):
+    bench = await Bench(dut, stalls=(rarely, rarely)).start()
+    await bench.send(mixed(bench.params, 12, lengths=(4096,)))
+    await bench.send([request(bench.params, 0, 4) for _ in range(900)])
+    await bench.send(mixed(bench.params, 40, lengths=some_lengths(bench.params, 2)))
+    await bench.finish()
+    # 64 + 2 x 4,114, and 64 + 416 x 22 of 9,216 bytes
+    assert {2, 416} <= set(bench.prs)

@@ -1,0 +1,423 @@
+import random
+from collections import Counter
+from itertools import pairwise
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.deconcatenator import (
+    EVENTS,
+    Deconcatenator,
+    DeconcatenatorParams,
+    Drop,
+)
+from hdl.netsparse.protocol import Kind
+from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
+from sim.payloads import unpack
+from sim.streams import STALLS, Sink, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+
+FULL = (1 << 64) - 1
+NODE = 0xC0FFEE01
+READS = DeconcatenatorParams(payload=False, nodes=128, buffer_packets=2)
+RESPONSES = DeconcatenatorParams(payload=True, nodes=128, buffer_packets=2)
+ODD = DeconcatenatorParams(  # an MTU of whole beats; as few nodes, and as short properties
+    payload=True, nodes=2, mtu=640, most_property_bytes=8, buffer_packets=2
+)
+
+
+@pytest.mark.parametrize("params", [READS, RESPONSES, ODD], ids=lambda params: params.suffix)
+def test_deconcatenator(params):
+    simulate(Deconcatenator(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
+        ({"nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
+        ({"mtu": 593}, "mtu must be from 594 to 9216 bytes: 593"),
+        ({"mtu": 9217}, "mtu must be from 594 to 9216 bytes: 9217"),
+        ({"most_property_bytes": 6}, "must be a multiple of 4 from 4 to 1416: 6"),
+        ({"most_property_bytes": 0}, "must be a multiple of 4 from 4 to 1416: 0"),
+        ({"mtu": 600, "most_property_bytes": 520}, "must be a multiple of 4 from 4 to 516: 520"),
+        ({"mtu": 9216, "most_property_bytes": 4100}, "of 4 from 4 to 4096: 4100"),
+        ({"buffer_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
+        ({"buffer_packets": 65}, "buffer_packets must be from 2 to 64: 65"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        DeconcatenatorParams(**{"payload": True, "nodes": 4} | sizes)
+
+
+def number(octets, at, size):
+    return int.from_bytes(octets[at : at + size], "big")
+
+
+def verdict(beats, params):
+    """What the specification says of a packet: why it is dropped, or None; and its bytes."""
+    octets = b"".join(data.to_bytes(64, "little") for data, *_ in beats)
+    kept = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
+    size = sum(kept)
+    if beats[-1][3]:
+        return Drop.BROKEN, octets
+    ours = (octets[12:14], octets[14], octets[23], octets[36:38])
+    if not all(kept[:38]) or ours != (b"\x08\x00", 0x45, 17, b"NS"):
+        return Drop.FOREIGN, octets
+    if len(beats) > -(-params.mtu // 64) or any(kept[params.mtu :]):
+        return Drop.OVERSIZE, octets
+    if not all(kept[:64]):
+        return Drop.LENGTH, octets
+    kind, dest, length, prs = (
+        number(octets, at, size) for at, size in ((50, 2), (52, 4), (56, 4), (60, 4))
+    )
+    if kind not in ((2, 3) if params.payload else (1,)):
+        return Drop.KIND, octets
+    if dest != NODE:
+        return Drop.DEST, octets
+    each = 18 + (length if kind == 2 else 0)
+    if (
+        not all(kept[:size])
+        or size <= 64 * (len(beats) - 1)
+        or not (prs >= 1 and size == 64 + prs * each)
+        or (kind == 3 and prs != 1)
+        or length % 4
+        or not 4 <= length <= params.most_property_bytes
+        or number(octets, 16, 2) != size - 14
+        or number(octets, 38, 2) != size - 34
+    ):
+        return Drop.LENGTH, octets
+    if any(number(octets, at, 4) >= params.nodes for at in range(64, size, each)):
+        return Drop.SOURCE, octets
+    return None, octets[:size]
+
+
+def out_beats(packet):
+    """How many beats its PRs come out in."""
+    response = packet.kind is Kind.RESPONSE
+    return len(packet.prs) * (-(-packet.length // 64) if response else 1)
+
+
+class Bench:
+    """Packets go in; what comes out is compared with the verdict's."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(DeconcatenatorParams)
+        self.source, stall = stalls
+        self.prs, self.events = [], []  # expected
+        self.moved = []  # cycle of each beat at axis
+        self.seen = []
+        self.packets = []
+        dut.node.value = NODE
+        dut.axis_tvalid.value = 0
+        self.sink = Sink(dut, "prs", stall=stall)
+        cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        while True:
+            await self.edge
+            value = int(self.dut.events.value)
+            if value and not self.dut.rst.value:
+                event = unpack(EVENTS, value)
+                if event["packet"] or event["drops"]:
+                    self.seen.append(event)
+
+    async def send(self, beats):
+        """A packet, whatever it is."""
+        dut = self.dut
+        for beat in beats:
+            while self.source():
+                dut.axis_tvalid.value = 0
+                dut.axis_tdata.value = random.getrandbits(512)
+                dut.axis_tlast.value = random.getrandbits(1)
+                await self.edge
+            dut.axis_tvalid.value = 1
+            dut.axis_tdata.value, dut.axis_tkeep.value = beat[:2]
+            dut.axis_tlast.value, dut.axis_tuser.value = beat[2:]
+            await self.edge
+            while not dut.axis_tready.value:
+                await self.edge
+            self.moved.append(cycle())
+        dut.axis_tvalid.value = 0
+        self.packets.append(beats)
+        reason, octets = verdict(beats, self.params)
+        if reason is not None:
+            self.events.append((0, 0, 0, 1 << reason.value))
+            return reason
+        self.expect(octets)
+        return None
+
+    def expect(self, octets):
+        kind, length = number(octets, 50, 2), number(octets, 56, 4)
+        payload = length if kind == 2 else 0
+        at, prs = 64, 0
+        while at < len(octets):
+            shared = {
+                "dest": NODE,
+                "length": length,
+                "pr": {
+                    "src": number(octets, at, 4),
+                    "tid": number(octets, at + 4, 2),
+                    "idx": number(octets, at + 6, 8),
+                    "id": number(octets, at + 14, 4),
+                },
+            }
+            data = octets[at + 18 : at + 18 + payload]
+            at, prs = at + 18 + payload, prs + 1
+            if not self.params.payload:
+                self.prs.append((shared, b""))
+                continue
+            for start_ in range(0, max(payload, 1), 64):
+                last = start_ + 64 >= payload
+                fields = {"error": int(kind == 3), "last": int(last)}
+                self.prs.append((shared | fields, data[start_ : start_ + 64]))
+        self.events.append((1, len(octets), prs, 0))
+
+    async def drain(self):
+        """Everything has come out as expected, and nothing else."""
+        quiet = 0
+        while quiet < 60:
+            await self.edge
+            quiet = 0 if self.dut.prs_valid.value else quiet + 1
+        assert self.dut.axis_tready.value
+        assert not self.dut.prs_valid.value
+        seen = [
+            (e["packet"], e["bytes"], e["prs"], 0) if e["packet"] else (0, 0, 0, e["drops"])
+            for e in self.seen
+        ]
+        for one, other, beats in zip(seen, self.events, self.packets, strict=True):
+            assert one == other, beats
+        for beat, (fields, octets) in zip(self.sink.beats, self.prs, strict=True):
+            assert {name: beat[name] for name in beat if name != "data"} == fields
+            assert beat.get("data", 0).to_bytes(64, "little").startswith(octets)
+        return Counter(Drop(e[3].bit_length() - 1) if e[3] else None for e in seen)
+
+    def packet(self, length=None, count=None, kind=None):
+        """A good one."""
+        params = self.params
+        kinds = [Kind.RESPONSE] * 7 + [Kind.ERROR] if params.payload else [Kind.READ]
+        kind = kind or random.choice(kinds)
+        length = length or 4 * random.randint(1, params.most_property_bytes // 4)
+        most = most_prs(kind, length, params.mtu)
+        return Packet(
+            kind=kind,
+            dest=NODE,
+            length=length,
+            addresses=Addresses(
+                destination_mac=random.getrandbits(48),
+                source_mac=random.getrandbits(48),
+                source_ip=random.getrandbits(32),
+                destination_ip=random.getrandbits(32),
+            ),
+            prs=[
+                Pr(
+                    src=random.choice([0, params.nodes - 1, random.randrange(params.nodes)]),
+                    tid=random.getrandbits(16),
+                    idx=random.getrandbits(64),
+                    id=random.getrandbits(32),
+                    payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
+                )
+                for _ in range(count or random.choice([1, most, random.randint(1, most)]))
+            ],
+        )
+
+
+async def started(dut, stalls=(never, never)):
+    bench = Bench(dut, stalls)
+    await start(dut)
+    return bench
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def unpacks_every_size(dut, stalls):
+    bench = await started(dut, stalls)
+    lengths = list(range(4, bench.params.most_property_bytes + 1, 4))
+    packets = [bench.packet(length=length) for length in lengths * (200 // len(lengths) or 1)]
+    random.shuffle(packets)
+    for packet in packets:
+        await bench.send(to_beats(packet.to_bytes()))
+    assert await bench.drain() == {None: len(packets)}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def keeps_the_rate(dut):
+    """Packets back to back: a beat in a cycle, or a beat out, whichever there are more of."""
+    bench = await started(dut)
+    kind = Kind.RESPONSE if bench.params.payload else Kind.READ
+    lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 256)
+    for length in lengths:
+        for count in (1, most_prs(kind, length, bench.params.mtu)):
+            packets = [bench.packet(length, count, kind) for _ in range(5)]
+            done, sent = len(bench.prs), len(bench.moved)
+            for packet in packets:
+                await bench.send(to_beats(packet.to_bytes()))
+            await bench.sink.wait_for(len(bench.prs))
+            out = out_beats(packets[0])
+            beats = len(to_beats(packets[0].to_bytes()))
+            last = bench.sink.cycles[done + out - 1 :: out]
+            assert [b - a for a, b in pairwise(last)] == [max(beats, out)] * 4, (
+                length,
+                count,
+                beats,
+                out,
+            )
+            latency = Deconcatenator.latency
+            assert bench.sink.cycles[done] == bench.moved[sent + beats - 1] + latency
+            if beats >= out:  # the input never waited
+                assert bench.moved[-1] - bench.moved[sent] == 5 * beats - 1
+    await bench.drain()
+
+
+def set_number(octets, at, size, value):
+    octets[at : at + size] = (value % (1 << 8 * size)).to_bytes(size, "big")
+
+
+def resize(octets, size):
+    """Cut or fill up, with lengths of the upper layers that agree."""
+    octets[:] = (octets + random.randbytes(max(0, size - len(octets))))[:size]
+    if size >= 64:
+        set_number(octets, 16, 2, size - 14)
+        set_number(octets, 38, 2, size - 34)
+
+
+def wrong_source(octets, params):
+    each = 18 + (number(octets, 56, 4) if number(octets, 50, 2) == 2 else 0)
+    at = random.randrange(64, len(octets), each)
+    wrong = [params.nodes, 1 << 16, 1 << 31, (1 << 32) - 1, random.getrandbits(32)]
+    set_number(octets, at, 4, random.choice(wrong))
+
+
+def mutate(octets, params):
+    """Change bytes of a packet that was good."""
+
+    def flip(low, high):
+        octets[random.randrange(low, min(high, len(octets)))] ^= 1 << random.randrange(8)
+
+    def more_prs(difference):
+        set_number(octets, 60, 4, number(octets, 60, 4) + difference)
+
+    near = random.choice([1, -1, 2, 4, -4, 18, 22, 64, -64])
+    random.choice(
+        [
+            lambda: flip(12, 64),
+            lambda: flip(36, 64),
+            lambda: flip(50, 64),
+            lambda: flip(0, 2000),
+            lambda: more_prs(random.choice([1, -1, 128, 512, 1 << 16])),
+            lambda: set_number(octets, 60, 4, 0),
+            lambda: set_number(octets, 56, 4, number(octets, 56, 4) + near),
+            lambda: set_number(octets, 56, 4, random.choice([0, 516, 4096, 1 << 13, 1 << 31])),
+            lambda: set_number(octets, 50, 2, random.choice([0, 1, 2, 3, 4, 256, 258])),
+            lambda: set_number(octets, 52, 4, random.choice([0, NODE ^ 1 << 31, NODE + 1])),
+            lambda: set_number(octets, 16, 2, number(octets, 16, 2) + near),
+            lambda: set_number(octets, 38, 2, number(octets, 38, 2) + near),
+            lambda: resize(octets, max(1, len(octets) + near)),
+            lambda: resize(octets, random.randint(1, 130)),
+            lambda: resize(octets, random.choice([0, 1, 63, 64, 65]) + params.mtu),
+            lambda: wrong_source(octets, params),
+            lambda: wrong_source(octets, params),
+        ]
+    )()
+
+
+def oversize(bench):
+    """A packet that would be good, but for the MTU."""
+    kind = Kind.RESPONSE if bench.params.payload else Kind.READ
+    length = 4 * random.randint(1, bench.params.most_property_bytes // 4)
+    most = most_prs(kind, length, bench.params.mtu)
+    return bench.packet(length, most + random.choice([1, 1, 2, 30]), kind)
+
+
+def strange_beats(beats):
+    """Change what goes with the bytes."""
+    k = random.randrange(len(beats))
+    data, keep, last, user = beats[k]
+    what = random.randrange(4)
+    if what == 0:
+        beats[-1] = (*beats[-1][:3], 1)
+    elif what == 1:
+        beats[k] = (data, keep & ~(1 << random.randrange(64)), last, user)
+    elif what == 2:
+        beats[k] = (data, random.choice([0, FULL >> 1, FULL - 1, FULL, keep >> 1]), last, user)
+    else:
+        beats[k] = (data, keep, last, user or not last)  # of no meaning here
+
+
+def any_packet(bench):
+    """Good, a little wrong, or nothing at all."""
+    what = random.random()
+    if what < 0.02:
+        return to_beats(random.randbytes(random.randint(1, 400)))
+    if what < 0.04:
+        return to_beats(oversize(bench).to_bytes())
+    count = random.choice([1, 1, 2, 3, 4, None if random.random() < 0.1 else 5])
+    kind = Kind.RESPONSE if bench.params.payload else Kind.READ
+    length = random.choice([4, 8, 12, 64, 68, 4 * random.randint(1, 128)])
+    length = min(length, bench.params.most_property_bytes)
+    if count and count <= most_prs(kind, length, bench.params.mtu):
+        packet = bench.packet(length, count, kind)
+    else:
+        packet = bench.packet(length, 1)
+    octets = bytearray(packet.to_bytes())
+    if what < 0.6:
+        mutate(octets, bench.params)
+    if what < 0.1:
+        mutate(octets, bench.params) if len(octets) > 64 else None
+    beats = to_beats(bytes(octets))
+    if 0.55 < what < 0.7:
+        strange_beats(beats)
+    return beats
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def drops_what_is_malformed(dut, stalls):
+    bench = await started(dut, stalls)
+    for _ in range(1500 if bench.params == ODD else 2500):
+        await bench.send(any_packet(bench))
+    counts = await bench.drain()
+    assert all(counts[reason] > 10 for reason in [None, *Drop])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def bad_packets_take_no_time(dut):
+    """The input never waits for them, and the good one behind comes as if they had not been."""
+    bench = await started(dut)
+    for _ in range(10):
+        await bench.send([(random.getrandbits(512), FULL, k == 299, 0) for k in range(300)])
+        for _ in range(20):
+            await bench.send(to_beats(oversize(bench).to_bytes()))
+            await bench.send(to_beats(bench.packet(4, 1).to_bytes(), broken=True))
+        await bench.send(to_beats(bench.packet(4, 1).to_bytes()))
+        assert await bench.drain()
+        assert bench.sink.cycles[-1] == bench.moved[-1] + Deconcatenator.latency
+    beats = len(bench.moved) // 10
+    waits = [b - a for a, b in pairwise(bench.moved) if b - a > 1]
+    assert beats > 500
+    assert len(waits) == 9  # between the rounds
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def waits_for_the_sink(dut):
+    """At least two packets of MTU size wait inside, then axis does; none is lost."""
+    bench = await started(dut)
+    bench.sink.stop()
+    kind = Kind.RESPONSE if bench.params.payload else Kind.READ
+    packets = [bench.packet(4, most_prs(kind, 4, bench.params.mtu), kind) for _ in range(8)]
+
+    async def send_all():
+        for packet in packets:
+            await bench.send(to_beats(packet.to_bytes()))
+
+    sending = cocotb.start_soon(send_all())
+    for _ in range(300):
+        await bench.edge
+    assert not dut.axis_tready.value
+    assert len(bench.moved) >= 2 * bench.params.beats
+    bench.sink = Sink(dut, "prs")
+    await sending
+    assert await bench.drain() == {None: 8}

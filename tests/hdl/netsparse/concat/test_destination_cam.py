@@ -1,0 +1,76 @@
+import random
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.destination_cam import DestinationCam
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_destination_cam():
+    params = ConcatenatorParams(payload=True, nodes=100, pool=64, destinations=9)
+    simulate(DestinationCam(params), __name__)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_destination_has_one_queue(dut):
+    params = params_in_simulator(ConcatenatorParams)
+    for name in ("takes", "open", "read", "decided", "dest", "error"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    owners = {}  # of queues that are held
+    waited = taken = 0
+    for _ in range(3000):
+        await FallingEdge(dut.clk)
+        for queue in [queue for queue in owners if random.random() < 0.06]:
+            del owners[queue]
+        held = dict.fromkeys(("open", "read", "decided"), 0)
+        for queue in owners:
+            held[random.choice(list(held))] |= 1 << queue
+        for name, bits in held.items():
+            getattr(dut, name).value = bits
+        wanted = random.randrange(15), random.random() < 0.1
+        dut.dest.value, dut.error.value = wanted
+        dut.takes.value = 0
+        await RisingEdge(dut.clk)
+        # Looked at before the edge, as nothing else changes within this half of a cycle.
+        await FallingEdge(dut.clk)
+        found, queue = bool(dut.found.value), int(dut.chosen.value)
+        hits = [key for key, owner in owners.items() if owner == wanted]
+        if hits:
+            assert found
+            assert [queue] == hits
+        elif found:
+            assert queue not in owners
+            assert queue < params.queues
+        else:
+            waited += 1
+            assert len(owners) >= params.queues - 1
+        dut.takes.value = found
+        await RisingEdge(dut.clk)
+        if found:
+            owners[queue] = wanted
+            taken += 1
+    assert waited > 20
+    assert taken > 1000
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_free_queue_every_cycle(dut):
+    params = params_in_simulator(ConcatenatorParams)
+    for name in ("takes", "open", "read", "decided", "error"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    await RisingEdge(dut.clk)
+    given = []
+    for dest in range(params.queues):
+        await FallingEdge(dut.clk)
+        dut.dest.value = dest
+        dut.takes.value = 1
+        dut.open.value = sum(1 << queue for queue in given)
+        await RisingEdge(dut.clk)
+        assert dut.found.value
+        given.append(int(dut.chosen.value))
+    assert sorted(given) == list(range(params.queues))

@@ -1,0 +1,64 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
+from hdl.netsparse.concat.line_memory import GROUP_BYTES, PIECE_BYTES, PIECES
+from hdl.netsparse.concat.line_writer import LineWriter
+from sim.payloads import pack, unpack
+from sim.streams import start
+from sim.verilator import component_in_simulator, params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("payload", [False, True])
+def test_line_writer(payload):
+    simulate(LineWriter(ConcatenatorParams(payload=payload, nodes=2)), __name__)
+
+
+def written(dut):
+    """Bytes by line and place that the outputs write."""
+    layout = component_in_simulator().signature.members["lines"].shape
+    lines = unpack(layout, int(dut.lines.value))
+    write, pieces = int(dut.write.value), int(dut.pieces.value)
+    return {
+        (lines[k * PIECE_BYTES // GROUP_BYTES], k * PIECE_BYTES + byte): (
+            pieces >> 8 * (k * PIECE_BYTES + byte) & 0xFF
+        )
+        for k in range(PIECES)
+        if write >> k & 1
+        for byte in range(PIECE_BYTES)
+    }
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def bytes_go_where_the_packet_goes_on(dut):
+    params = params_in_simulator(ConcatenatorParams)
+    await start(dut)
+    expected = []
+    # Every offset, with beats of the most bytes first.
+    for turn in range(3 * LINE_BYTES // 2):
+        first = not params.payload or random.random() < 0.6
+        valid = turn < LINE_BYTES // 2 or random.random() < 0.7
+        offset = 2 * turn % LINE_BYTES
+        most = 64 if params.payload else 0
+        count = most if turn < LINE_BYTES // 2 else 2 * random.randrange(most // 2 + 1)
+        header, data = random.randbytes(18), random.randbytes(64)
+        line, new = random.sample(range(params.lines), 2)
+        arrival = {"first": first, "bytes": count + 18 * first}
+        arrival["pr"] = int.from_bytes(header, "big")
+        if params.payload:
+            arrival["data"] = int.from_bytes(data, "little")
+        dut.arrival.value = pack(params.arrival, arrival)
+        dut.valid.value, dut.offset.value = valid, offset
+        dut.line.value, dut.behind.value = line, new
+        wire = (header if first else b"") + data[:count]
+        places = [
+            (new if offset == 0 or offset + k >= LINE_BYTES else line, (offset + k) % LINE_BYTES)
+            for k in range(len(wire))
+        ]
+        expected.append(dict(zip(places, wire, strict=True)) if valid else {})
+        await RisingEdge(dut.clk)
+        if turn >= LineWriter.latency:
+            assert written(dut) == expected[turn - LineWriter.latency], turn

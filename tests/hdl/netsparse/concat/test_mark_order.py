@@ -1,0 +1,51 @@
+import random
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.mark_order import MarkOrder
+from sim.payloads import pack
+from sim.streams import Sink, often, start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_mark_order():
+    params = ConcatenatorParams(payload=False, nodes=4, mtu=600)
+    simulate(MarkOrder(params), __name__)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(busy=[0.2, 0.5, 1.0])
+async def all_leave_in_order(dut, busy):
+    params = params_in_simulator(ConcatenatorParams)
+    dut.expires.value = dut.arrives.value = 0
+    await start(dut)
+    sink = Sink(dut, "marks", stall=often)
+    sent, entered = [], 0
+    while len(sent) < 300:
+        await FallingEdge(dut.clk)
+        # As many as may be open or marked; while the second waits, one at a time.
+        room = len(sent) - len(sink.beats) < params.packets - 2
+        chosen = [random.random() < busy and room for _ in range(2)]
+        if dut.waits.value and all(chosen):
+            chosen[random.randrange(2)] = False
+        for name, payload, wanted in zip(
+            ("expires", "arrives"), ("expired", "arrived"), chosen, strict=True
+        ):
+            getattr(dut, name).value = wanted
+            mark = {name: random.getrandbits(field.width) for name, field in params.mark}
+            getattr(dut, payload).value = pack(params.mark, mark)
+            if wanted:
+                sent.append(mark)
+        await RisingEdge(dut.clk)
+        entered += int(dut.enters.value)
+    await FallingEdge(dut.clk)
+    dut.expires.value = dut.arrives.value = 0
+    await RisingEdge(dut.clk)
+    entered += int(dut.enters.value)
+    await sink.wait_for(len(sent))
+    await RisingEdge(dut.clk)
+    assert sink.beats == sent
+    assert entered == len(sent)
+    assert not dut.waits.value

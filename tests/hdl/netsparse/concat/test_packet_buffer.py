@@ -1,0 +1,131 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.packet_buffer import PacketBuffer, PacketBufferParams
+from sim.streams import STALLS, Sink, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+
+WIDTH = 20
+
+
+@pytest.mark.parametrize(("words", "behind"), [(16, 1), (32, 5)])
+def test_packet_buffer(words, behind):
+    params = PacketBufferParams(width=WIDTH, words=words, behind=behind)
+    simulate(PacketBuffer(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"width": 0}, "width must be at least 1: 0"),
+        ({"words": 24}, "words must be a power of two from 16 to 65536: 24"),
+        ({"words": 8}, "words must be a power of two from 16 to 65536: 8"),
+        ({"behind": 0}, "behind must be from 1 to 8 cycles: 0"),
+        ({"behind": 9}, "behind must be from 1 to 8 cycles: 9"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        PacketBufferParams(**{"width": 1, "words": 16, "behind": 1} | sizes)
+
+
+class Bench:
+    """Writes packets as ``room`` allows, and knows what comes out."""
+
+    def __init__(self, dut, stall=never):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(PacketBufferParams)
+        self.expected, self.kept_in = [], []  # words, and the cycle in which each packet was kept
+        self.written = 0
+        self.words, self.stall = [], stall  # to be written: word, last, keep
+        dut.write.value, dut.ends.value = 0, 0
+        cocotb.start_soon(self.write())
+
+    def add(self, count, keep=True, alone=False):
+        """A packet; ``alone``: its end comes behind its last word."""
+        words = [random.getrandbits(WIDTH) for _ in range(count)]
+        self.words += [(word, k == count - 1 and not alone, keep) for k, word in enumerate(words)]
+        if alone:
+            self.words.append((None, True, keep))
+        self.expected += words if keep else []
+
+    async def write(self):
+        """A word goes ahead when there is room, and arrives as late as is allowed."""
+        line = [None] * (self.params.behind - 1)
+        while True:
+            await self.edge
+            go = self.words and self.dut.room.value and not self.stall()
+            line.append(self.words.pop(0) if go and not self.dut.rst.value else None)
+            word, ends, keep = line.pop(0) or (None, False, False)
+            self.dut.write.value, self.dut.ends.value = word is not None, ends
+            self.dut.word.value = random.getrandbits(WIDTH) if word is None else word
+            self.dut.keep.value = keep if ends else random.getrandbits(1)
+            self.written += word is not None
+            if ends and keep:
+                self.kept_in.append(cycle() + 1)  # the edge that sees it
+
+    async def drain(self, sink):
+        """Everything that was kept has come out, and nothing else."""
+        await sink.wait_for(len(self.expected))
+        for _ in range(30):
+            await self.edge
+        assert not self.words
+        assert sink.beats == self.expected
+        assert self.dut.room.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def gives_what_was_kept(dut, stalls):
+    source, sink = stalls
+    bench = Bench(dut, source)
+    most = bench.params.most_packet_words
+    await start(dut)
+    sink = Sink(dut, "o", stall=sink)
+    for _ in range(300):
+        count = random.choice([1, 1, 2, 3, random.randint(1, most), most])
+        bench.add(count, random.random() < 0.6, random.random() < 0.2)
+    await bench.drain(sink)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_and_gives_a_word_a_cycle(dut):
+    bench = Bench(dut)
+    await start(dut)
+    sink = Sink(dut, "o")
+    for _ in range(50):
+        bench.add(4)
+    await bench.drain(sink)
+    assert sink.cycles == list(range(sink.cycles[0], sink.cycles[0] + 200))
+    assert sink.cycles[0] == bench.kept_in[0] + PacketBuffer.latency
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def fills_up_and_loses_nothing(dut):
+    bench = Bench(dut)
+    await start(dut)
+    dut.o_ready.value = 0
+    for _ in range(bench.params.words + 20):
+        bench.add(1)
+    for _ in range(bench.params.words + 50):
+        await bench.edge
+    assert bench.params.most_packet_words <= bench.written <= bench.params.words + 2
+    assert not dut.room.value
+    sink = Sink(dut, "o")
+    await bench.drain(sink)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def forgets_what_was_not_kept(dut):
+    """Also a packet as long as can be, again and again; the next is not any later for it."""
+    bench = Bench(dut)
+    await start(dut)
+    sink = Sink(dut, "o")
+    for _ in range(20):
+        bench.add(bench.params.most_packet_words, keep=False)
+    bench.add(3)
+    await bench.drain(sink)
+    assert sink.cycles[0] == bench.kept_in[0] + PacketBuffer.latency

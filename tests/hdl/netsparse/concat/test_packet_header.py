@@ -1,0 +1,78 @@
+import random
+
+import cocotb
+
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.packet_header import PacketHeader
+from sim.golden.concatenation import Addresses, Kind, Request, to_bytes
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, Source, start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_packet_header():
+    params = ConcatenatorParams(payload=True, nodes=1 << 16, pool=64, most_property_bytes=64)
+    simulate(PacketHeader(params), __name__)
+
+
+def some_mark(params):
+    """A mark and the packet that it stands for, extremes included."""
+    error = random.random() < 0.3
+    length = random.choice([4, 18, 64])
+    most = params.room // (18 + length)
+    count = 1 if error else random.choice([1, 2, most, random.randrange(1, most + 1)])
+    size = 18 + (0 if error else length)
+    mark = {
+        "dest": random.choice([0, params.nodes - 1, random.randrange(params.nodes)]),
+        "error": error,
+        "length": length,
+        "prs": count,
+        "used": count * size,
+        "first": random.randrange(params.lines),
+    }
+    kind = Kind.ERROR if error else Kind.RESPONSE
+    data = b"" if error else bytes(length)
+    pr = Request(kind=kind, dest=mark["dest"], length=length, data=data)
+    return mark, [pr] * count
+
+
+def folding_base(node, mark):
+    """Addresses with which the sum of the packet's header has a carry twice."""
+    while True:
+        base = random.getrandbits(32)
+        words = [0x4500, mark["used"] + 50, 0x4000, 0x4011]
+        for ip in (base + node, base + mark["dest"]):
+            words += [ip >> 16 & 0xFFFF, ip & 0xFFFF]
+        once = (sum(words) & 0xFFFF) + (sum(words) >> 16)
+        if once > 0xFFFF:
+            return base
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+@cocotb.parametrize(bases=["random", "zero", "ones", "fold"])
+async def headers_are_right(dut, stalls, bases):
+    params = params_in_simulator(ConcatenatorParams)
+    marks = [some_mark(params) for _ in range(200)]
+    node = random.randrange(params.nodes)
+    mac, ip = {
+        "random": (random.getrandbits(48), random.getrandbits(32)),
+        "zero": (0, 0),
+        "ones": ((1 << 48) - 1, (1 << 32) - 1),
+        "fold": (0, folding_base(node, marks[-1][0])),
+    }[bases]
+    dut.settings.value = pack(params.settings, {"node": node, "mac_base": mac, "ip_base": ip})
+    await start(dut)
+    source = Source(dut, "marks", stall=stalls.value[0])
+    sink = Sink(dut, "packets", stall=stalls.value[1])
+    await source.send_all([mark for mark, _ in marks])
+    await sink.wait_for(len(marks))
+    addresses = Addresses(mac_base=mac, ip_base=ip)
+    for (mark, prs), beat in zip(marks, sink.beats, strict=True):
+        assert beat["header"].to_bytes(64, "little") == to_bytes(prs, node, addresses)[:64]
+        assert {name: beat[name] for name in ("prs", "used", "first")} == {
+            name: mark[name] for name in ("prs", "used", "first")
+        }
+    if stalls.none:
+        assert source.cycles == list(range(source.cycles[0], source.cycles[0] + len(marks)))
+        assert sink.cycles == [at + PacketHeader.latency for at in source.cycles]

@@ -1,0 +1,302 @@
+"""Host memory behind a reader and a writer, and what must be seen on the buses between them."""
+
+import random
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import cocotb
+from amaranth.hdl import Module
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from cocotb.triggers import RisingEdge
+
+from hdl.common.axi import Burst, Response
+from hdl.common.component import Component
+from hdl.netsparse.host.host_reader import HostReader
+from hdl.netsparse.host.host_writer import HostWriter
+from hdl.netsparse.host.params import EVENTS, HostParams
+from sim.payloads import pack, unpack
+from sim.streams import Source, cycle, never
+from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_strobes, random_size
+
+RAM_BYTES = 1 << 20
+ADDRESS_BITS = 21
+CONTENT = bytearray()  # of the RAM, which keeps it from one cocotb test to the next
+
+REQUEST = data.StructLayout(
+    {"valid": 1, "ready": 1, "address": ADDRESS_BITS, "length": 8, "size": 3, "burst": Burst}
+)
+W_BEAT = data.StructLayout({"valid": 1, "ready": 1, "last": 1, "strobes": BEAT})
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostBenchParams:
+    """What is put together."""
+
+    host: HostParams
+
+    @property
+    def ram(self):
+        return AxiRamParams(address_bits=ADDRESS_BITS)
+
+
+class HostBench(Component):
+    """A reader and a writer at one RAM, with their buses to look at."""
+
+    def __init__(self, params):
+        host = params.host
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(host.read_request)).array(host.units),
+                "beats": Out(host.read_beat),
+                "properties": In(stream.Signature(host.property_beat)).array(host.units),
+                "done": Out(host.done),
+                "aligned": In(1),
+                "read_events": Out(EVENTS),
+                "write_events": Out(EVENTS),
+                "ar": Out(REQUEST),
+                "aw": Out(REQUEST),
+                "w": Out(W_BEAT),
+                "r_valid": Out(1),
+                "b_valid": Out(1),
+                "settings": In(params.ram.settings),
+                "index": In(8),
+                "dump": In(1),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.ram = ram = AxiRam(self.params.ram)
+        m.submodules.reader = reader = HostReader(self.params.host)
+        m.submodules.writer = writer = HostWriter(self.params.host)
+        m.d.comb += [
+            ram.index.eq(self.index),
+            ram.settings.eq(self.settings),
+            ram.dump.eq(self.dump),
+            reader.aligned.eq(self.aligned),
+            writer.aligned.eq(self.aligned),
+            self.beats.eq(reader.beats),
+            self.done.eq(writer.done),
+            self.read_events.eq(reader.events),
+            self.write_events.eq(writer.events),
+            self.w.valid.eq(ram.axi.wvalid),
+            self.w.ready.eq(ram.axi.wready),
+            self.w.last.eq(ram.axi.wlast),
+            self.w.strobes.eq(ram.axi.wstrb),
+            self.r_valid.eq(ram.axi.rvalid),
+            self.b_valid.eq(ram.axi.bvalid),
+        ]
+        for outer, inner in (
+            (self.requests, reader.requests),
+            (self.properties, writer.properties),
+        ):
+            for given, taken in zip(outer, inner, strict=True):
+                m.d.comb += [
+                    taken.payload.eq(given.payload),
+                    taken.valid.eq(given.valid),
+                    given.ready.eq(taken.ready),
+                ]
+        for part in (reader, writer):
+            for name, member in part.axi.signature.members.items():
+                here, there = getattr(ram.axi, name), getattr(part.axi, name)
+                m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
+        for prefix, seen in (("ar", self.ar), ("aw", self.aw)):
+            port = {
+                name: getattr(ram.axi, prefix + name)
+                for name in ("valid", "ready", "addr", "len", "size", "burst")
+            }
+            m.d.comb += [
+                seen.valid.eq(port["valid"]),
+                seen.ready.eq(port["ready"]),
+                seen.address.eq(port["addr"]),
+                seen.length.eq(port["len"]),
+                seen.size.eq(port["size"]),
+                seen.burst.eq(port["burst"]),
+            ]
+        return m
+
+
+def run_bench(test_module, folder, rng, *, units=5, **options):
+    """The cocotb tests of ``test_module``, on a RAM of random bytes."""
+    content, dump = folder / "content.bin", folder / "dump.bin"
+    content.write_bytes(rng.bytes(RAM_BYTES))
+    host = HostParams(units=units, address_bits=ADDRESS_BITS, outstanding=64)
+    return simulate(
+        HostBench(HostBenchParams(host=host)),
+        test_module,
+        extra_sources=[RAM_ARRAY],
+        plusargs=[ram_file(0, content), dump_file(0, dump)],
+        **options,
+    )
+
+
+def random_properties(count, units):
+    """Some of every unit, none overlapping another: lists of (address, bytes)."""
+    at, places = 4 * random.randrange(64), []
+    for number in range(count):
+        size = 4 * random.randint(900, 1024) if number % 100 == 0 else random_size()
+        if random.random() < 0.2:
+            at += -at % random.choice([64, 128])
+        places.append((at, size))
+        at += size + 4 * random.choice([0, 0, 1, random.randrange(40)])
+    assert at < RAM_BYTES
+    random.shuffle(places)
+    return [places[k::units] for k in range(units)]
+
+
+class Bench:
+    """Drives the units, and remembers what it sees."""
+
+    def __init__(self, dut, *, aligned=True, stall=never, **settings):
+        self.dut, self.params = dut, params_in_simulator(HostBenchParams)
+        self.host, self.aligned = self.params.host, aligned
+        if not CONTENT:
+            CONTENT.extend(Path(cocotb.plusargs["ram_0"]).read_bytes())
+        dut.index.value = 0
+        dut.dump.value = 0
+        dut.aligned.value = aligned
+        self.set(**settings)
+        units = range(self.host.units)
+        self.readers = [Source(dut, f"requests_{k}", stall=stall) for k in units]
+        self.writers = [Source(dut, f"properties_{k}", stall=stall) for k in units]
+        self.asked = [deque() for _ in units]  # of each unit, not yet answered
+        self.given = [deque() for _ in units]
+        self.order = []  # places as they were answered
+        self.failed = []  # which of them
+        self.seen = defaultdict(list)  # bursts and beats, by channel
+        self.cycles = defaultdict(list)
+        self.events = defaultdict(int)
+        cocotb.start_soon(self.watch())
+
+    def set(self, **settings):
+        self.dut.settings.value = pack(self.params.ram.settings, settings)
+
+    def read(self, unit, address, size):
+        self.asked[unit].append((address, size))
+        self.readers[unit].append({"address": address, "bytes": size})
+
+    def write(self, unit, address, size):
+        self.given[unit].append((address, size))
+        content = random.randbytes(size)
+        CONTENT[address : address + size] = content
+        for at in range(0, size, BEAT):
+            piece = content[at : at + BEAT]
+            piece += random.randbytes(BEAT - len(piece))  # which nobody may look at
+            self.writers[unit].append(
+                {
+                    "address": address,
+                    "bytes": size,
+                    "last": at + BEAT >= size,
+                    "data": int.from_bytes(piece, "little"),
+                }
+            )
+
+    async def watch(self):
+        dut, edge, held, bytes_read = self.dut, RisingEdge(self.dut.clk), {}, b""
+        while True:
+            await edge
+            if dut.rst.value:
+                continue
+            for name in ("ar", "aw", "w"):
+                held[name] = self.look(name, held.get(name))
+            for name in ("read_events", "write_events"):
+                for event, happened in unpack(EVENTS, int(getattr(dut, name).value)).items():
+                    self.events[f"{name}_{event}"] += happened
+            for name in ("r_valid", "b_valid"):
+                if getattr(dut, name).value:
+                    self.cycles[name].append(cycle())
+            bits = int(dut.beats.value)
+            if bits & 1:
+                beat = unpack(self.host.read_beat, bits)
+                bytes_read += beat["data"].to_bytes(BEAT, "little")
+                self.cycles["beats"].append(cycle())
+                bytes_read = self.judge(beat, bytes_read)
+            bits = int(dut.done.value)
+            if bits & 1:
+                done = unpack(self.host.done, bits)
+                self.order.append(self.given[done["unit"]].popleft())
+                self.failed.append(bool(done["failed"]))
+                self.cycles["done"].append(cycle())
+
+    def look(self, name, held):
+        """A channel with a handshake: what waits must stand still."""
+        shape = W_BEAT if name == "w" else REQUEST
+        now = unpack(shape, int(getattr(self.dut, name).value))
+        valid, ready = now.pop("valid"), now.pop("ready")
+        assert held in (None, now if valid else None), f"{name} changed while it waited"
+        if not valid:
+            return None
+        if not ready:
+            return now
+        self.cycles[name].append(cycle())
+        if name == "w":
+            self.seen[name].append((now["strobes"], bool(now["last"])))
+        else:
+            assert (now["size"], now["burst"]) == (6, Burst.INCR)
+            self.seen[name].append((now["address"], now["length"]))
+        return None
+
+    def judge(self, beat, content):
+        """A beat that was read; what there is of a property that has not ended."""
+        address, size = self.asked[beat["unit"]][0]
+        assert len(content) <= -(-size // BEAT) * BEAT
+        if not beat["last"]:
+            assert not beat["failed"]
+            return content
+        assert len(content) == -(-size // BEAT) * BEAT
+        assert content[:size] == CONTENT[address : address + size]
+        self.order.append(self.asked[beat["unit"]].popleft())
+        self.failed.append(bool(beat["failed"]))
+        return b""
+
+    async def until(self, count):
+        """``count`` properties have ended."""
+        edge = RisingEdge(self.dut.clk)
+        while len(self.order) < count:
+            await edge
+
+    async def idle(self, cycles=20):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def end(self):
+        """Nothing is left over, and what was asked of the bus is what the golden model says."""
+        await self.idle()
+        assert not any(self.asked)
+        assert not any(self.given)
+        write = bool(self.seen["aw"])
+        channel, side = ("aw", "write") if write else ("ar", "read")
+        bursts = expected_bursts(self.order, self.aligned)
+        assert self.seen[channel] == bursts
+        assert not self.seen["ar" if write else "aw"]
+        if write:
+            assert self.seen["w"] == expected_strobes(self.order, self.aligned)
+        assert self.events[f"{side}_events_request"] == len(bursts)
+        assert self.events[f"{side}_events_property"] == len(self.order)
+
+    async def check_memory(self):
+        """Every byte of host memory."""
+        self.dut.dump.value = 1
+        await self.idle(2)
+        self.dut.dump.value = 0
+        await self.idle(2)
+        assert Path(cocotb.plusargs["dump_0"]).read_bytes() == CONTENT
+
+
+def stalled(chance):
+    """Settings that stall every channel, with ``chance`` in 256."""
+    names = ("ar_stall", "r_stall", "aw_stall", "w_stall", "b_stall")
+    return dict.fromkeys(names, chance) | {"seed": random.getrandbits(32)}
+
+
+def latency(cycles):
+    """Settings that are late."""
+    return {"read_latency": cycles, "write_latency": cycles}
+
+
+FAILURES = [Response.SLVERR, Response.DECERR]

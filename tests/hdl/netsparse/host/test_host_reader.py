@@ -1,0 +1,172 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.host.host_reader import HostReader
+from sim.streams import STALLS, never, often, start
+from tests.hdl.netsparse.host.bench import (
+    FAILURES,
+    Bench,
+    latency,
+    random_properties,
+    run_bench,
+    stalled,
+)
+from tests.hdl.netsparse.host.places import expected_bursts, spread
+
+
+def test_host_reader(tmp_path, rng):
+    run_bench(__name__, tmp_path, rng)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(
+    aligned=[True, False],
+    stalls=STALLS,
+    late=[0, 100],
+)
+async def reads_random_properties(dut, aligned, stalls, late):
+    source, sink = stalls
+    settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
+    bench = Bench(dut, aligned=aligned, stall=source, **settings)
+    await start(dut)
+    properties = random_properties(400, bench.host.units)
+    for unit, places in enumerate(properties):
+        for place in places:
+            bench.read(unit, *place)
+    await bench.until(400)
+    await bench.end()
+    assert not any(bench.failed)
+    for unit, places in enumerate(properties):  # each unit's own in its order
+        assert [place for place in bench.order if place in set(places)] == places, unit
+    if stalls.none:
+        # All in turn, as every unit always asks.
+        assert bench.order[: 4 * bench.host.units] == [
+            properties[k % bench.host.units][k // bench.host.units]
+            for k in range(4 * bench.host.units)
+        ]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(aligned=[True, False])
+async def reads_the_papers_example(dut, aligned):
+    """480 bytes at 480: five requests against eight."""
+    bench = Bench(dut, aligned=aligned)
+    await start(dut)
+    bench.read(0, 480, 480)
+    await bench.until(1)
+    await bench.end()
+    assert len(bench.seen["ar"]) == (5 if aligned else 8)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(aligned=[True, False])
+async def reads_every_start_and_awkward_sizes(dut, aligned):
+    """From one unit without a pause, so that every beat follows every other."""
+    bench = Bench(dut, aligned=aligned)
+    await start(dut)
+    sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
+    places = [(4096 * k + 4 * word, size) for word in range(32) for k, size in enumerate(sizes)]
+    random.shuffle(places)
+    for place in places:
+        bench.read(0, *place)
+    await bench.until(len(places))
+    await bench.end()
+    assert bench.order == places
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
+async def short_properties_one_a_cycle(dut, units, size, aligned, late):
+    bench = Bench(dut, aligned=aligned, **latency(late))
+    await start(dut)
+    for number in range(300):
+        bench.read(number % units, 64 * random.randrange(1000), size)
+    await bench.until(300)
+    await bench.end()
+    for name in ("ar", "beats"):
+        assert spread(bench.cycles[name]) == 300
+    assert bench.cycles["ar"][0] - bench.readers[0].cycles[0] == HostReader.request_latency
+    assert bench.cycles["beats"][0] - bench.cycles["r_valid"][0] == HostReader.beat_latency
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(
+    case=[
+        # Address, bytes, order, beats of the bus for each
+        (0, 4096, True, 64),
+        (4, 4096, True, 65),
+        (4, 4096, False, 65 + 31),  # the first beat of a line but two is asked for twice
+        (64, 128, True, 2),
+        (60, 64, True, 2),
+        (124, 8, True, 2),
+    ]
+)
+async def the_bus_is_always_busy(dut, case):
+    """A beat of the bus every cycle, whatever it is for."""
+    address, size, aligned, beats = case
+    bench = Bench(dut, aligned=aligned)
+    await start(dut)
+    for number in range(40):
+        bench.read(number % bench.host.units, 8192 * (number % 100) + address, size)
+    await bench.until(40)
+    await bench.end()
+    assert spread(bench.cycles["r_valid"]) == len(bench.cycles["r_valid"]) == 40 * beats
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(size=[64, 128])
+async def no_more_in_flight_than_allowed(dut, size):
+    bench = Bench(dut, **latency(1000))
+    await start(dut)
+    for number in range(100):
+        bench.read(number % bench.host.units, 128 * number, size)
+    await bench.until(1)
+    before = [number for number in bench.cycles["ar"] if number < bench.cycles["r_valid"][0]]
+    assert len(before) == bench.host.outstanding - (size > 64)
+    await bench.until(100)
+    await bench.end()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(response=FAILURES, aligned=[True, False])
+async def only_properties_that_need_it_fail(dut, response, aligned):
+    bad = 9000
+    bench = Bench(
+        dut,
+        aligned=aligned,
+        stall=often,
+        fail_read=1,
+        fail_read_beat=bad,
+        fail_response=response,
+    )
+    await start(dut)
+    for number in range(200):
+        size = 4 * random.randint(1, 200)
+        start_at = 64 * bad + 4 * random.randint(-300, 100)
+        bench.read(number % bench.host.units, start_at, size)
+    await bench.until(200)
+    await bench.end()
+    needs = [
+        any(address <= 64 * bad <= address + 64 * length for address, length in bursts)
+        for bursts in (expected_bursts([place], aligned) for place in bench.order)
+    ]
+    assert bench.failed == needs
+    assert {True, False} == set(needs)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_unit_waits_for_the_others_once(dut):
+    """One that comes to a busy reader is next but one or two."""
+    bench = Bench(dut)
+    await start(dut)
+    for number in range(200):
+        bench.read(0, 128 * number, 128)
+    for _ in range(50):
+        await RisingEdge(dut.clk)
+    asked = len(bench.readers[0].cycles)
+    bench.read(3, 0, 4)
+    await bench.until(201)
+    await bench.end()
+    assert asked <= bench.order.index((0, 4)) <= asked + 3

@@ -1,0 +1,264 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.host.host_writer import AHEAD, HostWriter
+from hdl.netsparse.host.params import HostParams
+from sim.streams import STALLS, Source, never, often, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.host.bench import (
+    FAILURES,
+    Bench,
+    latency,
+    random_properties,
+    run_bench,
+    stalled,
+)
+from tests.hdl.netsparse.host.places import expected_bursts, expected_strobes, spread
+
+
+def test_host_writer(tmp_path, rng):
+    run_bench(__name__, tmp_path, rng, test_filter="bench_")
+
+
+@pytest.mark.parametrize("params", [HostParams(units=1, most_bytes=256, outstanding=24)])
+def test_channels_of_host_writer(params):
+    simulate(HostWriter(params), __name__, test_filter="alone_")
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(aligned=[True, False], stalls=STALLS, late=[0, 100])
+async def bench_writes_random_properties(dut, aligned, stalls, late):
+    source, sink = stalls
+    settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
+    bench = Bench(dut, aligned=aligned, stall=source, **settings)
+    await start(dut)
+    properties = random_properties(400, bench.host.units)
+    for unit, places in enumerate(properties):
+        for place in places:
+            bench.write(unit, *place)
+    await bench.until(400)
+    await bench.end()
+    await bench.check_memory()
+    assert not any(bench.failed)
+    for unit, places in enumerate(properties):  # each unit's own in its order
+        assert [place for place in bench.order if place in set(places)] == places, unit
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(aligned=[True, False])
+async def bench_writes_the_papers_example(dut, aligned):
+    """480 bytes at 480: five requests against eight."""
+    bench = Bench(dut, aligned=aligned)
+    await start(dut)
+    bench.write(0, 480, 480)
+    await bench.until(1)
+    await bench.end()
+    await bench.check_memory()
+    assert len(bench.seen["aw"]) == (5 if aligned else 8)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(aligned=[True, False])
+async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
+    """From one unit without a pause, so that every beat follows every other."""
+    bench = Bench(dut, aligned=aligned)
+    await start(dut)
+    sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
+    cases = [(4 * word, size) for word in range(32) for size in sizes]
+    random.shuffle(cases)
+    at, places = 0, []
+    for offset, size in cases:
+        at += (offset - at) % 128
+        places.append((at, size))
+        at += size
+    for place in places:
+        bench.write(0, *place)
+    await bench.until(len(places))
+    await bench.end()
+    await bench.check_memory()
+    assert bench.order == places
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
+async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
+    bench = Bench(dut, aligned=aligned, **latency(late))
+    await start(dut)
+    for number in range(300):
+        bench.write(number % units, 64 * number, size)
+    await bench.until(300)
+    await bench.end()
+    await bench.check_memory()
+    if late:  # 64 requests in flight just cover it
+        assert spread(bench.cycles["aw"]) < 320
+    for name in ("aw", "w", "done"):
+        assert late or spread(bench.cycles[name]) == 300
+    assert bench.cycles["aw"][0] - bench.writers[0].cycles[0] == HostWriter.request_latency
+    assert bench.cycles["w"][0] - bench.writers[0].cycles[0] == HostWriter.beat_latency
+    assert bench.cycles["done"][0] - bench.cycles["b_valid"][0] == HostWriter.done_latency
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(
+    case=[
+        # Address, bytes, order, beats of the bus for each
+        (0, 4096, True, 64),
+        (4, 4096, True, 65),
+        (4, 4096, False, 65 + 31),  # the first beat of a line but two is written in two parts
+        (64, 128, True, 2),
+        (60, 64, True, 2),
+        (124, 8, True, 2),
+    ]
+)
+async def bench_the_bus_is_always_busy(dut, case):
+    """A beat of the bus every cycle, whatever it is for."""
+    address, size, aligned, beats = case
+    bench = Bench(dut, aligned=aligned)
+    await start(dut)
+    for number in range(40):
+        bench.write(number % bench.host.units, 8192 * number + address, size)
+    await bench.until(40)
+    await bench.end()
+    await bench.check_memory()
+    assert spread(bench.cycles["w"]) == len(bench.cycles["w"]) == 40 * beats
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def bench_no_more_in_flight_than_allowed(dut):
+    bench = Bench(dut, **latency(1000))
+    await start(dut)
+    for number in range(100):
+        bench.write(number % bench.host.units, 128 * number, 128)
+    await bench.until(1)
+    before = [number for number in bench.cycles["aw"] if number < bench.cycles["b_valid"][0]]
+    assert len(before) == bench.host.outstanding
+    await bench.until(100)
+    await bench.end()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(response=FAILURES, aligned=[True, False])
+async def bench_only_properties_that_need_it_fail(dut, response, aligned):
+    """Those whose requests write the beat that fails, or the other half of its request."""
+    bad = 9000
+    bench = Bench(
+        dut, aligned=aligned, stall=often, fail_write=1, fail_write_beat=bad, fail_response=response
+    )
+    await start(dut)
+    places, at = [], 64 * bad - 3000
+    while at < 64 * bad + 3000:
+        size = 4 * random.choice([1, 2, random.randint(1, 60)])
+        places.append((at, size))
+        at += size
+    for number, place in enumerate(places):
+        bench.write(number % bench.host.units, *place)
+    await bench.until(len(places))
+    await bench.end()
+    needs = [
+        any(address <= 64 * bad <= address + 64 * length for address, length in bursts)
+        for bursts in (expected_bursts([place], aligned) for place in bench.order)
+    ]
+    assert bench.failed == needs
+    assert {True, False} == set(needs)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def bench_a_unit_that_pauses_holds_up_the_others(dut):
+    """And nothing of theirs comes between its beats."""
+    bench = Bench(dut)
+    await start(dut)
+    stops = iter([False, False, *[True] * 200])
+    bench.writers[1].stall = lambda: next(stops, False)
+    bench.write(1, 1000, 640)
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+    bench.write(0, 5000, 100)
+    bench.write(2, 7000, 100)
+    for _ in range(150):
+        await RisingEdge(dut.clk)
+    assert bench.order == []
+    await bench.until(3)
+    await bench.end()
+    await bench.check_memory()
+    assert bench.order[0] == (1000, 640)
+    assert not any(bench.failed)
+
+
+class Channels:
+    """A slave of which each channel is opened by hand, behind a writer alone."""
+
+    def __init__(self, dut):
+        self.dut, self.params = dut, params_in_simulator(HostParams)
+        self.bursts, self.beats, self.done = [], [], []
+        dut.aligned.value = 1
+        for name in ("awready", "wready", "bvalid", "bresp"):
+            getattr(dut, f"axi_{name}").value = 0
+        self.source = Source(dut, "properties_0")
+        cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.axi_awvalid.value and dut.axi_awready.value:
+                self.bursts.append((int(dut.axi_awaddr.value), int(dut.axi_awlen.value)))
+            if dut.axi_wvalid.value and dut.axi_wready.value:
+                self.beats.append((int(dut.axi_wstrb.value), bool(dut.axi_wlast.value)))
+            if int(dut.done.value) & 1:
+                self.done.append(int(dut.done.value))
+
+    def write(self, places):
+        for address, size in places:
+            for at in range(0, size, 64):
+                self.source.append(
+                    {"address": address, "bytes": size, "last": at + 64 >= size, "data": 0}
+                )
+
+    async def wait(self, cycles=200):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(first=["aw", "w"])
+async def alone_neither_channel_waits_for_the_other(dut, first):
+    """A slave may want all of one before any of the other; the top of the address space counts."""
+    channels = Channels(dut)
+    await start(dut)
+    top = (1 << 64) - 256
+    places = [(top + 4 * k, 256 - 8 * k) for k in range(20)]
+    bursts, beats = expected_bursts(places, True), expected_strobes(places, True)
+    channels.write(places)
+    second = {"aw": "w", "w": "aw"}[first]
+    getattr(dut, f"axi_{first}ready").value = 1
+    await channels.wait()
+    if first == "aw":
+        # Four properties of four beats wait, each of two requests, and what is on the way.
+        assert AHEAD // 2 <= len(channels.bursts) <= AHEAD + 2
+        assert channels.beats == []
+    else:
+        assert channels.bursts == []
+        lasts = [last for _, last in channels.beats]
+        assert sum(lasts) == 1  # that of the AW that waits
+        assert channels.beats == beats[: len(lasts)]
+    getattr(dut, f"axi_{first}ready").value = 0
+    getattr(dut, f"axi_{second}ready").value = 1
+    await channels.wait()
+    getattr(dut, f"axi_{first}ready").value = 1
+    answered = 0
+    while answered < len(bursts):
+        await RisingEdge(dut.clk)
+        dut.axi_bvalid.value = 0
+        if answered < min(len(channels.bursts), sum(last for _, last in channels.beats)):
+            dut.axi_bvalid.value = 1
+            answered += 1
+        assert len(channels.bursts) - answered <= channels.params.outstanding
+    await RisingEdge(dut.clk)
+    dut.axi_bvalid.value = 0
+    await channels.wait(20)
+    assert channels.bursts == bursts
+    assert channels.beats == beats
+    assert channels.done == [1] * len(places)

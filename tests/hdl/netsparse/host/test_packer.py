@@ -1,0 +1,78 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.host.packer import Packer
+from hdl.netsparse.host.params import HostParams
+from sim.payloads import pack, unpack
+from sim.streams import STALLS, cycle, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.host.places import BEAT, expected_lanes, random_size, words_of
+
+MEMORY = random.Random(0).randbytes(1 << 13)
+
+
+def test_packer():
+    simulate(Packer(HostParams(units=3)), __name__)
+
+
+def beats_of(place, aligned, unit, failing):
+    """What comes from the bus: words that nobody asked for are anything."""
+    lanes = expected_lanes(place, aligned, unit)
+    for beat, words in zip(lanes, words_of(place, lanes), strict=True):
+        data = bytearray(random.randbytes(BEAT))
+        for lane, at in enumerate(words, beat["first"]):
+            data[4 * lane : 4 * lane + 4] = MEMORY[at : at + 4]
+        failed = failing and random.random() < 0.3
+        content = int.from_bytes(data, "little")
+        yield {"valid": 1, "failed": failed, "lanes": beat, "data": content}
+
+
+async def watch(dut, beats, cycles):
+    shape = params_in_simulator(HostParams).read_beat
+    while True:
+        await RisingEdge(dut.clk)
+        beat = unpack(shape, int(dut.beats.value))
+        if beat["valid"]:
+            beats.append(beat)
+            cycles.append(cycle())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(aligned=[True, False], stalls=STALLS)
+async def packs_one_property_after_another(dut, aligned, stalls):
+    component = Packer(params_in_simulator(HostParams))
+    stall, _ = stalls
+    dut.i.value = 0
+    await start(dut)
+    beats, cycles, golden, due = [], [], [], []
+    cocotb.start_soon(watch(dut, beats, cycles))
+    for number in range(400):
+        size = random.choice([random_size(), 68, 124, 4, 4096])
+        place, unit = (4 * random.randrange(1000), size), number % 3
+        failed = False
+        for beat in beats_of(place, aligned, unit, number % 2):
+            while stall():
+                dut.i.value = pack(component.input_layout, beat | {"valid": 0, "failed": 1})
+                await RisingEdge(dut.clk)
+            dut.i.value = pack(component.input_layout, beat)
+            failed |= beat["failed"]
+            await RisingEdge(dut.clk)
+            entered = cycle()
+        dut.i.value = 0
+        golden.append((place, unit, failed))
+        due.append(entered + component.latency)
+    for _ in range(5):
+        await RisingEdge(dut.clk)
+    for ((address, size), unit, failed), last in zip(golden, due, strict=True):
+        count = -(-size // BEAT)
+        mine = beats[:count]
+        got = b"".join(beat["data"].to_bytes(BEAT, "little") for beat in mine)
+        assert got[:size] == MEMORY[address : address + size]
+        assert [beat["last"] for beat in mine] == [0] * (count - 1) + [1]
+        assert [beat["failed"] for beat in mine] == [0] * (count - 1) + [failed]
+        assert {beat["unit"] for beat in mine} == {unit}
+        assert cycles[count - 1] - last in (0, 1)  # at most one waits
+        del beats[:count], cycles[:count]
+    assert beats == []

@@ -1,0 +1,33 @@
+import random
+
+import cocotb
+
+from hdl.netsparse.host.params import HostParams
+from hdl.netsparse.host.request_beats import RequestBeats
+from sim.streams import STALLS, Sink, Source, start
+from sim.verilator import simulate
+from tests.hdl.netsparse.host.places import expected_lanes, expected_spans, random_size, spread
+
+
+def test_request_beats():
+    simulate(RequestBeats(HostParams(units=3)), __name__)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def one_or_two_beats_for_each_request(dut, stalls):
+    source, sink = stalls
+    await start(dut)
+    driver = Source(dut, "requests", stall=source)
+    out = Sink(dut, "beats", stall=sink)
+    beats = []
+    for number in range(300):
+        place, aligned = (4 * random.randrange(1000), random_size()), random.random() < 0.5
+        for span in expected_spans(place, aligned, number % 3):
+            driver.append(span)
+        beats += expected_lanes(place, aligned, number % 3)
+    await out.wait_for(len(beats))
+    assert out.beats == beats
+    if stalls.none:
+        assert out.cycles[0] - driver.cycles[0] == RequestBeats.latency
+        assert spread(out.cycles) == len(beats)

@@ -1,0 +1,60 @@
+import random
+
+import cocotb
+import pytest
+
+from hdl.netsparse.host.params import HostParams
+from hdl.netsparse.host.request_splitter import RequestSplitter
+from sim.streams import STALLS, Sink, Source, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spread
+
+
+@pytest.mark.parametrize(
+    "params",
+    [HostParams(units=32), HostParams(units=1, address_bits=13, most_bytes=128)],
+)
+def test_request_splitter(params):
+    simulate(RequestSplitter(params), __name__)
+
+
+def random_places(params, count):
+    """Any size and start, the ends of the address space among them."""
+    top, places = 1 << params.address_bits, []
+    for _ in range(count):
+        size = 4 * random.randint(1, params.most_bytes // 4)
+        size = random.choice([size, min(size, 4 * random.randint(1, 40)), params.most_bytes])
+        at = random.choice([4 * random.randrange((top - size) // 4 + 1), top - size, 0])
+        places.append((at, size))
+    return places
+
+
+def expected(places, aligned, units):
+    requests = []
+    for number, place in enumerate(places):
+        spans = expected_spans(place, aligned, number % units)
+        bursts = expected_bursts([place], aligned)
+        for span, (address, length) in zip(spans, bursts, strict=True):
+            assert (span["last"] >= 16) - (span["first"] >= 16) == length
+            requests.append({"line": address // 128, "span": span})
+    return requests
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(aligned=[True, False], stalls=STALLS)
+async def asks_for_what_the_golden_model_says(dut, aligned, stalls):
+    params = params_in_simulator(HostParams)
+    places = random_places(params, 400)
+    requests = expected(places, aligned, params.units)
+    source, sink = stalls
+    dut.aligned.value = aligned
+    await start(dut)
+    driver = Source(dut, "properties", stall=source)
+    out = Sink(dut, "requests", stall=sink)
+    for number, (address, size) in enumerate(places):
+        driver.append({"address": address, "bytes": size, "unit": number % params.units})
+    await out.wait_for(len(requests))
+    assert out.beats == requests
+    if stalls.none:
+        assert out.cycles[0] - driver.cycles[0] == RequestSplitter.latency
+        assert spread(out.cycles) == len(requests)  # a request every cycle

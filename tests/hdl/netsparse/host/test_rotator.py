@@ -1,0 +1,23 @@
+import random
+
+import cocotb
+from cocotb.triggers import Timer
+
+from hdl.netsparse.host.params import HostParams
+from hdl.netsparse.host.rotator import Rotator
+from sim.verilator import simulate
+
+
+def test_rotator():
+    simulate(Rotator(HostParams(units=1)), __name__)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="us")
+async def turns_words(dut):
+    for up in range(16):
+        content = random.randbytes(64)
+        dut.i.value = int.from_bytes(content, "little")
+        dut.up.value = up
+        await Timer(1, "ns")
+        turned = content[64 - 4 * up :] + content[: 64 - 4 * up]
+        assert int(dut.o.value) == int.from_bytes(turned, "little")

@@ -1,0 +1,414 @@
+import random
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
+from sim.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
+from sim.payloads import pack
+from sim.streams import STALLS, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import Dram, Events, Judge, Unit
+
+SIZES = {
+    "smallest": FilterCacheParams(
+        units=1, banks=1, cache_bytes=128, ways=1, idx_bits=16, address_bits=20, slots=16
+    ),
+    "two_ways": FilterCacheParams(
+        units=3, banks=2, cache_bytes=512, ways=2, idx_bits=16, address_bits=20, slots=16
+    ),
+    "four_ways": FilterCacheParams(
+        units=4, banks=4, cache_bytes=4096, ways=4, idx_bits=40, address_bits=40, slots=64
+    ),
+}
+BASE = 0x4C0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_cache(size):
+    simulate(FilterCache(SIZES[size]), __name__)
+
+
+def slow():
+    """A memory's latency that is short or long."""
+    return random.choice((1, random.randrange(2, 60)))
+
+
+class Bench:
+    """The cache, its memory, its units, cleared; lines 0 to 47 are in use unless told."""
+
+    async def begin(self, dut, *, stall=never, unit_stall=never, latency=None, columns=48 * 512):
+        self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
+        self.columns = columns
+        self.control(clear=0)
+        self.dram = Dram(dut, stall=stall)
+        self.units = [Unit(dut, k, self.params, stall=unit_stall) for k in range(self.params.units)]
+        self.events = Events(dut, self.params)
+        await start(dut)
+        await self.clear()
+        if latency:
+            self.dram.latency = latency
+        return self
+
+    def control(self, clear, base=BASE):
+        self.base = base
+        values = {"base": base, "columns": self.columns, "clear": clear}
+        self.dut.control.value = pack(self.params.control, values)
+
+    async def clock(self, cycles=1):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def clear(self, base=BASE):
+        """The cycles that it takes."""
+        while self.dut.busy.value:
+            await self.clock()
+        self.control(1, base)
+        await self.clock()
+        first = cycle()
+        self.control(0, base)
+        await self.clock()
+        while self.dut.busy.value:
+            await self.clock()
+        return cycle() - first
+
+    async def finish(self):
+        """Wait until nothing is left over."""
+        while not all(unit.idle for unit in self.units):
+            await self.clock()
+        await self.clock(3)
+        while not (self.dut.idle.value and self.dram.idle):
+            await self.clock()
+
+    async def ask(self, requests, unit=0):
+        """Have ``unit`` send ``requests``; what came back, in their order."""
+        first = len(self.units[unit].asked)
+        self.units[unit].queue.extend(requests)
+        await self.finish()
+        return self.units[unit].asked[first:]
+
+    async def evict(self):
+        """Read other lines until none of those in use is cached."""
+        params = self.params
+        lines = range(64, 64 + params.banks * params.sets * params.ways)
+        await self.ask([(False, line * LINE_IDXS) for line in lines])
+
+    def memory(self, columns):
+        """The bytes of the lines of ``columns``."""
+        lines = [self.dram.contents.get(self.base + 64 * k, 0) for k in range(line_count(columns))]
+        return b"".join(line.to_bytes(64, "little") for line in lines)
+
+    def model(self):
+        params = self.params
+        return IdxFilter(1 << 16, params.banks, params.sets, params.ways)
+
+
+def traffic(count, lines, places=LINE_IDXS, sets=0.4):
+    """Requests to some of ``lines`` lines and ``places`` idxs of each."""
+    where = random.sample(range(48), lines)
+    return [
+        (random.random() < sets, random.choice(where) * LINE_IDXS + random.randrange(places))
+        for _ in range(count)
+    ]
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(lines=[2, 12, 40], stalls=STALLS)
+async def one_unit_is_the_golden_sequence(dut, lines, stalls):
+    unit_stall, stall = stalls
+    bench = await Bench().begin(
+        dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
+    )
+    model = bench.model()
+    requests = traffic(500, lines, places=random.choice((4, 70, 512)))
+    accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
+    before = dict(bench.events.counts)
+    answers = await bench.ask(requests)
+    assert [(a.bit, a.failed) for a in answers] == [(access.bit, 0) for access in accesses]
+    await bench.clock(2)
+    after = bench.events.counts
+    assert {name: after[name] - before.get(name, 0) for name in after} == {
+        "hit": sum(access.hit for access in accesses),
+        "miss": sum(not access.hit for access in accesses),
+        "write_back": sum(access.write_back is not None for access in accesses),
+        "fill_error": 0,
+        "write_error": 0,
+    }
+    columns = bench.columns
+    assert bench.memory(columns) == image(model.memory[:columns]).tobytes()
+    await bench.evict()
+    assert bench.memory(columns) == image(model.bits[:columns]).tobytes()
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(lines=[1, 5, 40], stalls=STALLS)
+async def units_share_the_bits(dut, lines, stalls):
+    unit_stall, stall = stalls
+    bench = await Bench().begin(
+        dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
+    )
+    judge = Judge()
+    where = traffic(400 * len(bench.units), lines, places=random.choice((3, 20)), sets=0.15)
+    for number, unit in enumerate(bench.units):
+        unit.judge = judge
+        unit.queue.extend(where[number :: len(bench.units)])
+    await bench.finish()
+    assert judge.ones
+    assert judge.zeros
+    asked = sorted({idx for _, idx in where})
+    answers = await bench.ask([(False, idx) for idx in asked])
+    assert [a.bit for a in answers] == [idx in judge.sets for idx in asked]
+    await bench.evict()
+    bits = np.zeros(bench.columns, bool)
+    bits[sorted(judge.sets)] = True
+    assert bench.memory(bench.columns) == image(bits).tobytes()
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def sets_are_seen_at_every_distance(dut):
+    """Between a set and a lookup of its word stand up to seven other requests, of any kind."""
+    bench = await Bench().begin(dut)
+    model = bench.model()
+    lines = [0, bench.params.banks]  # of one bank, both cached
+    requests = [(False, line * LINE_IDXS) for line in lines]
+    fresh = iter(random.sample(range(512), 512))
+    for distance in range(8):
+        for _ in range(12):
+            idx = next(fresh)
+            # The same word, its neighbours, and the same word of the other line.
+            near = [idx ^ 1, idx ^ 64, idx, idx + lines[1] * LINE_IDXS]
+            between = [(random.random() < 0.5, random.choice(near)) for _ in range(distance)]
+            requests += [(True, idx), *between, (False, idx), (False, idx ^ 1)]
+    accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
+    answers = await bench.ask(requests)
+    assert [a.bit for a in answers] == [access.bit for access in accesses]
+    await bench.evict()
+    assert bench.memory(bench.columns) == image(model.bits[: bench.columns]).tobytes()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def lines_come_from_the_memory_and_go_back(dut):
+    """Each place of the cache is filled for the first time, with lines that have bits set."""
+    bench = await Bench().begin(dut)
+    params = bench.params
+    count = params.banks * params.sets * params.ways
+    bits = np.random.default_rng(random.getrandbits(32)).random(count * LINE_IDXS) < 0.5
+    lines = image(bits).reshape(-1, 64)
+    bench.dram.contents.update(
+        (BASE + 64 * k, int.from_bytes(line.tobytes(), "little")) for k, line in enumerate(lines)
+    )
+    idxs = [
+        k * LINE_IDXS + 64 * word + random.randrange(64) for k in range(count) for word in range(8)
+    ]
+    random.shuffle(idxs)
+    answers = await bench.ask([(random.random() < 0.5, idx) for idx in idxs])
+    assert [a.bit for a in answers] == bits[idxs].tolist()
+    await bench.evict()
+    bits[[a.idx for a in answers if a.set]] = True
+    assert bench.memory(len(bits)) == image(bits).tobytes()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(consecutive=[True, False])
+async def one_lookup_a_cycle(dut, consecutive):
+    bench = await Bench().begin(dut)
+    lines = bench.params.banks * 2
+    await bench.ask([(False, line * LINE_IDXS) for line in range(lines)])
+    idxs = range(lines * LINE_IDXS)
+    chosen = [k if consecutive else random.choice(idxs) for k in range(600)]
+    answers = await bench.ask([(random.random() < 0.5, idx) for idx in chosen])
+    first = answers[0].accepted
+    assert [a.accepted for a in answers] == list(range(first, first + len(answers)))
+    assert {a.answered - a.accepted for a in answers} == {FilterCache.latency}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def as_many_lookups_as_units(dut):
+    """Each unit in a bank of its own: nobody is in anybody's way."""
+    bench = await Bench().begin(dut)
+    params = bench.params
+    count = min(params.units, params.banks)
+    await bench.ask([(False, line * LINE_IDXS) for line in range(count)])
+    for k in range(count):
+        idxs = range(k * LINE_IDXS, (k + 1) * LINE_IDXS)
+        bench.units[k].queue.extend((True, random.choice(idxs)) for _ in range(300))
+    firsts = [len(unit.asked) for unit in bench.units]
+    await bench.finish()
+    for first, unit in zip(firsts, bench.units[:count], strict=False):
+        cycles = [a.accepted for a in unit.asked[first:]]
+        assert cycles == list(range(cycles[0], cycles[0] + 300))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def banks_are_fair(dut):
+    bench = await Bench().begin(dut)
+    for unit in bench.units:
+        unit.queue.extend((False, random.randrange(512)) for _ in range(200))
+    firsts = [len(unit.asked) for unit in bench.units]
+    await bench.finish()
+    count = len(bench.units)
+    ends = [unit.asked[-1].accepted for unit in bench.units]
+    begins = [unit.asked[first].accepted for first, unit in zip(firsts, bench.units, strict=True)]
+    assert max(ends) - min(ends) <= 3 * count
+    assert max(ends) - min(begins) <= 200 * count + 50
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(latency=[1, 5, 9, 30])
+async def what_a_miss_costs(dut, latency):
+    bench = await Bench().begin(dut, latency=lambda: latency)
+    params = bench.params
+    step = params.banks * params.sets  # lines of one set
+    for k in range(params.ways):
+        answers = await bench.ask([(True, k * step * LINE_IDXS)])
+        cost = answers[0].answered - answers[0].accepted - FilterCache.latency
+        assert cost - latency == FilterCache.fill_cycles <= 12
+    for k in range(params.ways, 12):
+        answers = await bench.ask([(True, k * step * LINE_IDXS)])
+        cost = answers[0].answered - answers[0].accepted - FilterCache.latency
+        assert cost == max(latency + FilterCache.fill_cycles, FilterCache.write_back_cycles)
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(columns=[0, 1, 512, 513, 4000, 1 << 16], stalls=STALLS)
+async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stalls):
+    stall = stalls.value[1]
+    bench = await Bench().begin(dut, stall=stall, latency=None if stalls.none else slow)
+    await bench.ask([(True, line * LINE_IDXS) for line in range(20)])  # dirty lines are left
+    contents = bench.dram.contents
+    for base in (0, 0x80, 0x7F40):
+        contents.update((at, random.getrandbits(512) | 1) for at in range(0, 0x20000, 64))
+        before = dict(contents)
+        bench.columns = columns
+        spent = await bench.clear(base)
+        lines = line_count(columns)
+        changed = {at: line for at, line in contents.items() if line != before[at]}
+        assert changed == {base + 64 * line: 0 for line in range(lines)}
+        if stalls.none:
+            assert spent <= max(lines, bench.params.sets) + bench.dram.latency() + 8
+        misses = bench.events.counts["miss"]
+        answers = await bench.ask([(False, 0), (True, columns // 2), (False, columns // 2)])
+        assert bench.events.counts["miss"] > misses
+        if columns:
+            assert [a.bit for a in answers] == [0, 0, 1]
+    assert not dut.broken.value
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
+    unit_stall, stall = stalls
+    bench = await Bench().begin(
+        dut, stall=stall, unit_stall=unit_stall, latency=None if stalls.none else slow
+    )
+    for unit in bench.units:
+        unit.queue.extend(traffic(500, 8, places=20))
+    for _ in range(4):
+        await bench.clock(random.randrange(20, 150))
+        begun = cycle()
+        bench.control(1)
+        await bench.clock()
+        bench.control(0)
+        await bench.clock(2)
+        bench.control(1)  # ignored
+        while dut.busy.value:
+            bench.control(0)
+            await bench.clock()
+        ended = cycle() - 1
+        judge = Judge()
+        for unit in bench.units:
+            assert unit.queue
+            assert not [a for a in unit.asked if begun + 1 < a.accepted < ended]
+            assert not [a for a in unit.busy.values() if 0 < a.accepted < ended]
+            for done in unit.asked:
+                if done.accepted >= ended:
+                    judge.accepted(done)
+            unit.judge = judge
+    await bench.finish()
+    await bench.evict()
+    bits = np.zeros(bench.columns, bool)
+    bits[sorted(judge.sets)] = True
+    assert bench.memory(bench.columns) == image(bits).tobytes()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(dirty=[False, True])
+async def a_failed_fill_fails_its_request(dut, dirty):
+    bench = await Bench().begin(dut)
+    params = bench.params
+    step = params.banks * params.sets * LINE_IDXS
+    idxs = [k * step + 3 for k in range(params.ways)]
+    await bench.ask([*((dirty, idx) for idx in idxs), (False, idxs[0])])
+    bad = params.ways * step + 3
+    bench.dram.bad_reads = {line_address(bad, BASE)}
+    # A set that failed leaves no trace in the same word of other ways, read right behind it.
+    first = idxs[0]
+    requests = [(True, bad), (False, first), (True, bad + 1), (False, first + 64)]
+    requests += [(False, first + 1), (False, bad), (False, first), *((False, idx) for idx in idxs)]
+    answers = await bench.ask(requests)
+    assert [a.failed for a in answers] == [1, 0, 1, 0, 0, 1, 0] + [0] * len(idxs)
+    bits = [a.bit for a in answers if not a.failed]
+    assert bits == [dirty, 0, 0, dirty] + [dirty] * len(idxs)
+    bench.dram.bad_reads = set()
+    answers = await bench.ask([(False, bad), (True, bad), (False, bad)])
+    assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
+    assert bench.events.counts["fill_error"] == 3
+    assert not dut.broken.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_failed_write_back_fails_everything(dut):
+    bench = await Bench().begin(dut, columns=1 << 16)
+    params = bench.params
+    step = params.banks * params.sets * LINE_IDXS
+    idxs = [k * step for k in range(params.ways + 1)]
+    bench.dram.bad_writes = {line_address(0, BASE)}
+    answers = await bench.ask([(True, idx) for idx in idxs])
+    assert [a.failed for a in answers][:-1] == [0] * params.ways
+    assert dut.broken.value
+    for unit in range(params.units):
+        assert all(a.failed for a in await bench.ask(traffic(20, 3), unit))
+    await bench.clear()  # its own write to this line fails as well
+    assert dut.broken.value
+    assert all(a.failed for a in await bench.ask(traffic(20, 3)))
+    assert bench.events.counts["write_error"] >= 2
+    bench.dram.bad_writes = set()
+    await bench.clear()
+    assert not dut.broken.value
+    answers = await bench.ask([(False, idx) for idx in idxs])
+    assert [(a.bit, a.failed) for a in answers] == [(0, 0)] * len(idxs)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_bank_that_waits_holds_up_no_other(dut):
+    bench = await Bench().begin(dut)
+    params = bench.params
+    if params.banks == 1:
+        return
+    await bench.ask([(False, LINE_IDXS)])
+    bench.dram.frozen = True
+    bench.units[0].queue.append((False, 0))
+    await bench.clock(10)
+    bench.units[1].queue.extend((True, LINE_IDXS + k) for k in range(100))
+    await bench.clock(130)
+    assert bench.units[1].idle
+    assert not bench.units[0].idle
+    bench.dram.frozen = False
+    await bench.finish()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_reset_forgets_the_cache(dut):
+    bench = await Bench().begin(dut)
+    await bench.ask([(True, 5)])
+    dut.rst.value = 1
+    await bench.clock(2)
+    dut.rst.value = 0
+    await bench.clock(1)
+    assert dut.busy.value
+    while dut.busy.value:
+        await bench.clock()
+    assert not bench.dram.writes[48:]
+    assert [a.bit for a in await bench.ask([(False, 5)])] == [0]

@@ -1,0 +1,197 @@
+"""Ports and cache together, as units use them."""
+
+import random
+from collections import deque
+from dataclasses import dataclass
+
+import cocotb
+import numpy as np
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from cocotb.triggers import RisingEdge
+
+from hdl.common.component import Component
+from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
+from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, Source, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import Dram
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterParams:
+    cache: FilterCacheParams
+    port: FilterPortParams
+
+    @property
+    def suffix(self):
+        return self.cache.suffix
+
+
+class Filter(Component):
+    """A port a unit in front of the cache."""
+
+    def __init__(self, params: FilterParams):
+        units = params.cache.units
+        super().__init__(
+            params,
+            {
+                "lookups": In(stream.Signature(params.port.lookup)).array(units),
+                "results": Out(stream.Signature(params.port.result)).array(units),
+                "sets": In(stream.Signature(params.port.setting)).array(units),
+                "set_done": Out(stream.Signature(params.port.set_result)).array(units),
+                "control": In(params.cache.control),
+                "busy": Out(1),
+                "idle": Out(1),
+                "axi": Out(FilterCache(params.cache).axi.signature),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.cache = cache = FilterCache(self.params.cache)
+        connect(m, flipped(self.axi), cache.axi)
+        m.d.comb += [
+            cache.control.eq(self.control),
+            self.busy.eq(cache.busy),
+            self.idle.eq(cache.idle),
+        ]
+        for k in range(self.params.cache.units):
+            m.submodules[f"port_{k}"] = port = FilterPort(self.params.port)
+            m.d.comb += port.enable.eq(1)
+            connect(m, port.requests, cache.requests[k])
+            connect(m, cache.answers[k], port.answers)
+            for name in ("lookups", "results", "sets", "set_done"):
+                connect(m, flipped(getattr(self, name)[k]), getattr(port, name))
+        return m
+
+
+PARAMS = FilterParams(
+    cache=FilterCacheParams(
+        units=2, banks=2, cache_bytes=1024, ways=2, idx_bits=20, address_bits=20, slots=24
+    ),
+    port=FilterPortParams(lsq_entries=24, reserved=3, idx_bits=20, entry_bits=10),
+)
+
+
+def test_filter():
+    simulate(Filter(PARAMS), __name__)
+
+
+class Bench:
+    async def begin(self, dut, stalls=(never, never)):
+        source, sink = stalls
+        self.dut = dut
+        params = params_in_simulator(FilterParams)
+        control = {"base": 0, "columns": 64 * 512, "clear": 0}
+        dut.control.value = pack(params.cache.control, control)
+        self.dram = Dram(dut, stall=sink, latency=lambda: random.randrange(1, 40))
+        await start(dut)
+        self.lookups, self.results, self.sets, self.set_done = (
+            [kind(dut, f"{name}_{k}", stall=stall) for k in range(params.cache.units)]
+            for name, kind, stall in (
+                ("lookups", Source, source),
+                ("results", Sink, sink),
+                ("sets", Source, source),
+                ("set_done", Sink, sink),
+            )
+        )
+        while dut.busy.value:
+            await RisingEdge(dut.clk)
+        return self
+
+    async def gather(self, k, order):
+        """Unit k looks ``order`` up; the idxs whose bit it has set, as soon as it found them 0."""
+        results, set_done = self.results[k], self.set_done[k]
+        first, seen = len(set_done.beats), len(results.beats)
+        waiting, in_flight, fetched = deque(order), deque(), []
+        while waiting or in_flight or len(set_done.beats) - first < len(fetched):
+            while waiting and len(in_flight) < 40:
+                self.lookups[k].append({"idx": waiting[0], "entry": len(in_flight)})
+                in_flight.append({"idx": waiting.popleft(), "entry": len(in_flight)})
+            await RisingEdge(self.dut.clk)
+            for beat in results.beats[seen:]:
+                seen += 1
+                bit = beat.pop("bit")
+                assert beat == in_flight.popleft() | {"failed": 0}
+                if not bit and beat["idx"] not in fetched:
+                    self.sets[k].append({"entry": len(fetched), "idx": beat["idx"]})
+                    fetched.append(beat["idx"])
+        numbers = [{"entry": number, "failed": 0} for number in range(len(fetched))]
+        assert set_done.beats[first:] == numbers
+        return fetched
+
+    async def clock(self, cycles=1):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, lines=[2, 30])
+async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
+    """As a RIG unit does: what a lookup finds at 0 is fetched, set, and found at 1 ever after."""
+    bench = await Bench().begin(dut, stalls)
+    idxs = [random.randrange(lines) * 512 + random.randrange(30) for _ in range(100)]
+    orders = [random.choices(idxs, k=600) for _ in bench.lookups]
+    tasks = [cocotb.start_soon(bench.gather(k, order)) for k, order in enumerate(orders)]
+    fetched = [await task for task in tasks]
+    for order, mine in zip(orders, fetched, strict=True):
+        assert len(mine) == len({*mine})
+        assert {*mine} <= {*order}
+    assert {*fetched[0]} | {*fetched[1]} == {*orders[0]} | {*orders[1]}
+    again = [await bench.gather(k, order) for k, order in enumerate(orders)]
+    assert again == [[], []]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def one_lookup_a_cycle(dut):
+    """Two units, each in lines of its own that are cached, random idxs."""
+    bench = await Bench().begin(dut)
+    for lookups in (2, 1000):
+        before = [len(results.beats) for results in bench.results]
+        for k, source in enumerate(bench.lookups):
+            for number in range(lookups):
+                line = k + 2 * (number % 2)
+                source.append({"idx": line * 512 + random.randrange(512), "entry": number})
+        for count, results in zip(before, bench.results, strict=True):
+            await results.wait_for(count + lookups)
+    extra = FilterPort.request_latency + FilterCache.latency + FilterPort.answer_latency
+    for source, results in zip(bench.lookups, bench.results, strict=True):
+        sent = source.cycles[2:]
+        assert sent == list(range(sent[0], sent[0] + 1000))
+        assert results.cycles[2:] == [at + extra for at in sent]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def sets_are_done_while_no_result_is_taken(dut):
+    bench = await Bench().begin(dut)
+    for results in bench.results:
+        results.stop()
+    begun = cycle()
+    for k, source in enumerate(bench.lookups):
+        for _ in range(40):
+            source.append({"idx": random.randrange(64 * 512), "entry": 0})
+        for number in range(60):
+            bench.sets[k].append({"entry": number, "idx": k * 512 + number * 5})
+    for done in bench.set_done:
+        await done.wait_for(60)
+    assert cycle() - begun < 10000
+    bits = np.zeros(1024, int)
+    for k in range(2):
+        bits[k * 512 + 5 * np.arange(60)] = 1
+    bench.results = [Sink(dut, f"results_{k}") for k in range(2)]
+    for results in bench.results:
+        await results.wait_for(40)
+    for k, source in enumerate(bench.lookups):
+        for idx in range(k * 512, (k + 1) * 512):
+            source.append({"idx": idx, "entry": 0})
+    for k, results in enumerate(bench.results):
+        await results.wait_for(40 + 512)
+        assert [beat["bit"] for beat in results.beats[40:]] == bits[
+            k * 512 : (k + 1) * 512
+        ].tolist()
+    await bench.clock(5)
+    assert dut.idle.value
+    assert bench.dram.idle

@@ -1,0 +1,53 @@
+import pytest
+
+from hdl.netsparse.idx_filter.crossbar import CrossbarParams
+from hdl.netsparse.idx_filter.params import FilterCacheParams
+from hdl.netsparse.idx_filter.slot_ring import SlotRingParams
+
+PAPER = {
+    "units": 16,
+    "banks": 16,
+    "cache_bytes": 128 * 1024,
+    "ways": 2,
+    "address_bits": 40,
+    "slots": 64,
+}
+RING = {"first": 0, "count": 4, "lsq_entries": 8, "width": 3}
+
+
+def test_paper():
+    params = FilterCacheParams(**PAPER)
+    assert (params.sets, params.words, params.id_bits) == (64, 1024, 4)
+    assert (params.line_bits, params.tag_bits) == (31, 21)
+    assert params.request.size == 1 + 40 + 6
+    assert params.control.size == 40 + 41 + 1
+
+
+def test_one_bank_has_identifiers():
+    params = FilterCacheParams(**{**PAPER, "banks": 1, "units": 1})
+    assert (params.bank_bits, params.id_bits) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "message"),
+    [
+        (FilterCacheParams, PAPER | {"units": 65}, "units must be from 1 to 64: 65"),
+        (FilterCacheParams, PAPER | {"banks": 3}, "banks must be a power of two, up to 64: 3"),
+        (FilterCacheParams, PAPER | {"banks": 0}, "banks must be a power of two, up to 64: 0"),
+        (FilterCacheParams, PAPER | {"ways": 8}, "ways must be 1, 2 or 4: 8"),
+        (FilterCacheParams, PAPER | {"slots": 1}, "slots must be from 2 to 1024: 1"),
+        (FilterCacheParams, PAPER | {"cache_bytes": 2048}, "2048 are 1$"),
+        (FilterCacheParams, PAPER | {"cache_bytes": 6144}, "6144 are 3$"),
+        (FilterCacheParams, PAPER | {"idx_bits": 19}, "idx_bits must be from 20, .* to 64: 19"),
+        (FilterCacheParams, PAPER | {"address_bits": 36}, "address_bits must be from 37, .*: 36"),
+        (CrossbarParams, {"inputs": 0, "outputs": 1, "width": 1}, "inputs must be from 1 to 64: 0"),
+        (CrossbarParams, {"inputs": 1, "outputs": 65, "width": 1}, "outputs must be from 1 to 64"),
+        (CrossbarParams, {"inputs": 1, "outputs": 1, "width": 0}, "width must be at least 1: 0"),
+        (SlotRingParams, RING | {"count": 1}, "count must be at least 2 slots: 1"),
+        (SlotRingParams, RING | {"first": 5}, "slots from first on must be in the LSQ"),
+        (SlotRingParams, RING | {"width": 0}, "width must be at least 1: 0"),
+    ],
+)
+def test_rejects(kind, sizes, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**sizes)

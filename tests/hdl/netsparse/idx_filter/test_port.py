@@ -1,0 +1,271 @@
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.params import answer_layout
+from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
+from sim.payloads import pack
+from sim.streams import STALLS, Monitor, Sink, Source, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = {
+    "small": FilterPortParams(lsq_entries=7, reserved=3, idx_bits=10, entry_bits=4),
+    "paper": FilterPortParams(entry_bits=8),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_port(size):
+    simulate(FilterPort(SIZES[size]), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"lsq_entries": 3}, "lsq_entries must be from 4 to 1024: 3"),
+        ({"reserved": 1}, "reserved must be from 2 to 62, 2 less than the LSQ has: 1"),
+        ({"lsq_entries": 8, "reserved": 7}, "reserved must be from 2 to 6"),
+        ({"idx_bits": 65}, "idx_bits must be from 1 to 64: 65"),
+        ({"entry_bits": 0}, "entry_bits must be at least 1: 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        FilterPortParams(**{"entry_bits": 8, **sizes})
+
+
+def answer_to(idx):
+    """The cache's in these tests: bit and failed."""
+    return idx & 1, idx >> 1 & 1
+
+
+class Cache:
+    """Takes requests and answers them in any order, or while ``hold(request)`` not at all."""
+
+    def __init__(self, dut, params, *, stall=never, latency=lambda: 8):
+        self.dut, self.params = dut, params
+        self.latency, self.hold = latency, lambda request: False
+        self.waiting = []
+        self.used = set()
+        self.most = 0
+        self.requests = Sink(dut, "requests", stall=stall, callback=self.take)
+        cocotb.start_soon(self.answer())
+
+    def take(self, request):
+        slot = request["slot"]
+        assert slot not in self.used, "a slot is used twice"
+        assert request["set"] == (slot >= self.params.lookup_slots)
+        assert slot < self.params.lsq_entries
+        self.used.add(slot)
+        self.most = max(self.most, len(self.used))
+        self.waiting.append((cycle() + self.latency(), request))
+
+    async def answer(self):
+        edge = RisingEdge(self.dut.clk)
+        layout = answer_layout(self.params.lsq_entries)
+        while True:
+            await edge
+            due = [one for one in self.waiting if one[0] <= cycle() + 1 and not self.hold(one[1])]
+            self.dut.answers_valid.value = bool(due)
+            self.dut.answers_payload.value = random.getrandbits(layout.size)
+            if due:
+                one = random.choice(due)
+                self.waiting.remove(one)
+                slot = one[1]["slot"]
+                self.used.remove(slot)
+                bit, failed = answer_to(one[1]["idx"])
+                values = {"slot": slot, "bit": bit, "failed": failed}
+                self.dut.answers_payload.value = pack(layout, values)
+
+
+def shaken():
+    return random.choice((1, 5, random.randrange(1, 80)))
+
+
+def beats(params, count):
+    return [
+        {
+            "idx": random.choice((0, (1 << params.idx_bits) - 1, random.getrandbits(10))),
+            "entry": random.getrandbits(params.entry_bits),
+        }
+        for _ in range(count)
+    ]
+
+
+def looked(lookups, enabled=True):
+    names = ("bit", "failed")
+    return [
+        one | dict(zip(names, answer_to(one["idx"]) if enabled else (0, 0), strict=True))
+        for one in lookups
+    ]
+
+
+def set_(sets, enabled=True):
+    return [
+        {"entry": one["entry"], "failed": answer_to(one["idx"])[1] if enabled else 0}
+        for one in sets
+    ]
+
+
+class Bench:
+    async def begin(self, dut, stalls=(never, never), latency=lambda: 8, enable=1):
+        source, sink = stalls
+        self.dut, self.params = dut, params_in_simulator(FilterPortParams)
+        dut.enable.value = enable
+        dut.answers_valid.value = 0
+        await start(dut)
+        self.cache = Cache(dut, self.params, stall=sink, latency=latency)
+        self.lookups = Source(dut, "lookups", stall=source)
+        self.sets = Source(dut, "sets", stall=source)
+        self.results = Sink(dut, "results", stall=sink)
+        self.set_done = Sink(dut, "set_done", stall=sink)
+        return self
+
+    async def clock(self, cycles):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    def send(self, lookups=(), sets=()):
+        for one in lookups:
+            self.lookups.append(one)
+        for one in sets:
+            self.sets.append(one)
+
+    async def finish(self, lookups, sets, enabled=True):
+        await self.results.wait_for(len(lookups))
+        await self.set_done.wait_for(len(sets))
+        await self.clock(10)
+        assert self.results.beats == looked(lookups, enabled)
+        assert self.set_done.beats == set_(sets, enabled)
+        assert self.dut.idle.value
+        assert not self.cache.used
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def answers_come_in_order(dut, stalls):
+    bench = await Bench().begin(dut, stalls, shaken)
+    lookups, sets = beats(bench.params, 800), beats(bench.params, 300)
+    bench.send(lookups, sets)
+    await bench.finish(lookups, sets)
+    requests = bench.cache.requests.beats
+    for kind, sent in ((0, lookups), (1, sets)):
+        assert [r["idx"] for r in requests if r["set"] == kind] == [one["idx"] for one in sent]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def one_lookup_a_cycle(dut):
+    """As long as the answers come before the slots run out, at the first cycle possible."""
+    params = params_in_simulator(FilterPortParams)
+    extra = FilterPort.request_latency + FilterPort.answer_latency
+    latency = params.lookup_slots - extra
+    if latency < 1:
+        latency = 1
+    bench = await Bench().begin(dut, latency=lambda: latency)
+    lookups = beats(params, 400)
+    bench.send(lookups)
+    await bench.finish(lookups, [])
+    first = bench.lookups.cycles[0]
+    if params.lookup_slots >= extra + latency:
+        assert bench.lookups.cycles == list(range(first, first + 400))
+    assert bench.cache.requests.cycles[0] == first + FilterPort.request_latency
+    assert bench.results.cycles[0] == first + latency + extra
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def every_slot_is_used(dut):
+    bench = await Bench().begin(dut)
+    params = bench.params
+    bench.cache.hold = lambda request: True
+    lookups, sets = beats(params, params.lsq_entries), beats(params, params.lsq_entries)
+    bench.send(lookups, sets)
+    await bench.clock(4 * params.lsq_entries)
+    assert len(bench.lookups.cycles) == params.lookup_slots
+    assert len(bench.sets.cycles) == params.reserved
+    assert bench.cache.most == params.lsq_entries
+    bench.cache.hold = lambda request: False
+    await bench.finish(lookups, sets)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def sets_go_while_lookups_stand(dut):
+    """No lookup is answered, no result is taken, and sets are done all the same."""
+    bench = await Bench().begin(dut)
+    params = bench.params
+    bench.cache.hold = lambda request: not request["set"]
+    bench.results.stop()
+    bench.results = None
+    lookups, sets = beats(params, 2 * params.lsq_entries), beats(params, 50)
+    bench.send(lookups)
+    await bench.clock(2 * params.lsq_entries)
+    bench.send(sets=sets)
+    await bench.set_done.wait_for(len(sets))
+    bench.cache.hold = lambda request: False
+    await bench.clock(100)
+    assert not dut.idle.value
+    bench.results = Sink(dut, "results")
+    await bench.finish(lookups, sets)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def sets_go_first(dut):
+    """While the way to the cache is shut both wait; the next request to leave is a set."""
+    bench = await Bench().begin(dut)
+    bench.cache.requests.stop()
+    lookups, sets = beats(bench.params, 6), beats(bench.params, 3)
+    bench.send(lookups)
+    await bench.clock(8)
+    ahead = len(bench.lookups.cycles)  # in the register on the way
+    bench.send(sets=sets)
+    await bench.clock(8)
+    assert len(bench.lookups.cycles) == ahead
+    assert not bench.sets.cycles
+    bench.cache.requests = Sink(dut, "requests", callback=bench.cache.take)
+    await bench.finish(lookups, sets)
+    assert [r["set"] for r in bench.cache.requests.beats] == (
+        [0] * ahead + [1] * 3 + [0] * (6 - ahead)
+    )
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def without_a_filter(dut, stalls):
+    bench = await Bench().begin(dut, stalls, enable=0)
+    asked = Monitor(dut, "requests")
+    lookups, sets = beats(bench.params, 300), beats(bench.params, 300)
+    bench.send(lookups, sets)
+    await bench.finish(lookups, sets, enabled=False)
+    assert not asked.beats
+    if stalls.none:
+        assert bench.lookups.cycles == bench.sets.cycles
+        sources, sinks = (bench.lookups, bench.sets), (bench.results, bench.set_done)
+        for source, sink in zip(sources, sinks, strict=True):
+            first = source.cycles[0]
+            assert source.cycles == list(range(first, first + 300))
+            assert sink.cycles == [c + FilterPort.answer_latency for c in source.cycles]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_filter_may_go_at_any_time(dut):
+    """Each request is answered as ``enable`` was when it was taken, all of them in order."""
+    bench = await Bench().begin(dut, STALLS[1], shaken)
+    enabled = {"lookups": deque(), "sets": deque()}
+    for name, seen in enabled.items():
+        Monitor(dut, name, callback=lambda _, seen=seen: seen.append(int(dut.enable.value)))
+    lookups, sets = beats(bench.params, 400), beats(bench.params, 400)
+    bench.send(lookups, sets)
+    while len(bench.results.beats) < 400 or len(bench.set_done.beats) < 400:
+        await bench.clock(random.randrange(1, 30))
+        dut.enable.value = random.getrandbits(1)
+    await bench.clock(10)
+    assert bench.results.beats == [
+        looked([one], on)[0] for one, on in zip(lookups, enabled["lookups"], strict=True)
+    ]
+    assert bench.set_done.beats == [
+        set_([one], on)[0] for one, on in zip(sets, enabled["sets"], strict=True)
+    ]
+    assert len({*enabled["lookups"]}) == 2
+    assert dut.idle.value

@@ -1,0 +1,117 @@
+import random
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, Source, start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = [
+    DestinationParams(nodes=2, idx_bits=8, tag_bits=1),
+    DestinationParams(nodes=3, idx_bits=12, tag_bits=9),
+    DestinationParams(nodes=16, idx_bits=20, tag_bits=4),
+    DestinationParams(nodes=128, idx_bits=40, tag_bits=40),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_destination_solver(params):
+    simulate(DestinationSolver(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
+        ({"nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
+        ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
+        ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
+        ({"tag_bits": 0}, "tag_bits must be at least 1: 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        DestinationParams(**sizes)
+
+
+def equal_blocks(nodes, columns):
+    return [min(k * -(-columns // nodes), columns) for k in range(nodes + 1)]
+
+
+def uneven_blocks(nodes, columns):
+    return [0, *sorted(random.randint(0, columns) for _ in range(nodes - 1)), columns]
+
+
+def empty_blocks(nodes, columns):
+    """Few boundaries, so that most are equal; the first and the last blocks may be empty."""
+    places = [0, columns, *(random.randint(0, columns) for _ in range(max(1, nodes // 4)))]
+    return [0, *sorted(random.choice(places) for _ in range(nodes - 1)), columns]
+
+
+def one_block(nodes, columns):
+    owner = random.randrange(nodes)
+    return [0 if k <= owner else columns for k in range(nodes + 1)]
+
+
+def owners(boundaries, idxs):
+    """NumPy's answer, on whole numbers of any size."""
+    return np.searchsorted(np.array(boundaries, object), np.array(idxs, object), "right") - 1
+
+
+def some_idxs(boundaries):
+    """Every boundary, its neighbours, and others."""
+    columns = boundaries[-1]
+    near = {bound + step for bound in boundaries for step in (-1, 0, 1)}
+    idxs = [idx for idx in near if 0 <= idx < columns]
+    idxs += [random.randrange(columns) for _ in range(100)]
+    random.shuffle(idxs)
+    return idxs
+
+
+async def load(dut, boundaries):
+    """Write the table in any order; that of node 0 counts for nothing."""
+    params = params_in_simulator(DestinationParams)
+    nodes = list(range(params.nodes))
+    random.shuffle(nodes)
+    for node in nodes:
+        boundary = boundaries[node] if node else random.getrandbits(params.idx_bits)
+        entry = {"valid": 1, "node": node, "boundary": boundary}
+        dut.write.value = pack(params.write, entry)
+        await RisingEdge(dut.clk)
+    dut.write.value = pack(params.write, {"valid": 0, "boundary": 1})
+    await RisingEdge(dut.clk)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, partition=[equal_blocks, uneven_blocks, empty_blocks, one_block])
+async def finds_the_owner(dut, stalls, partition):
+    params = params_in_simulator(DestinationParams)
+    dut.write.value = 0
+    await start(dut)
+    source = Source(dut, "idxs", stall=stalls.value[0])
+    sink = Sink(dut, "o", stall=stalls.value[1])
+    expected = []
+    # As many columns as there can be, and few.
+    for columns in (1 << params.idx_bits, random.randrange(params.nodes, 1 << params.idx_bits)):
+        boundaries = partition(params.nodes, columns)
+        await load(dut, boundaries)
+        idxs = some_idxs(boundaries)
+        beats = [{"idx": idx, "tag": random.getrandbits(params.tag_bits)} for idx in idxs]
+        nodes = owners(boundaries, idxs)
+        expected += [b | {"node": int(node)} for b, node in zip(beats, nodes, strict=True)]
+        await source.send_all(beats)
+        await sink.wait_for(len(expected))
+        first = source.cycles[-len(idxs)]
+        if stalls.none:
+            assert source.cycles[-len(idxs) :] == list(range(first, first + len(idxs)))
+    for _ in range(2 * params.levels + 5):
+        await RisingEdge(dut.clk)
+    assert sink.beats == expected
+    if stalls.none:
+        latency = DestinationSolver(params).latency
+        assert latency == 2 * params.levels
+        assert sink.cycles == [at + latency for at in source.cycles]

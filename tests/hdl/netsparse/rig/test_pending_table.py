@@ -1,0 +1,274 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.rig.pending_table import RELEASES, PendingTable, PendingTableParams
+from sim.payloads import pack, unpack
+from sim.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = [(4, 8), (13, 17), (256, 40)]
+
+
+@pytest.mark.parametrize(("entries", "idx_bits"), SIZES)
+def test_pending_table(entries, idx_bits):
+    params = PendingTableParams(entries=entries, idx_bits=idx_bits)
+    simulate(PendingTable(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"entries": 3}, "entries must be from 4 to 256: 3"),
+        ({"entries": 257}, "entries must be from 4 to 256: 257"),
+        ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
+        ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        PendingTableParams(**sizes)
+
+
+class Table:
+    """The table as a dictionary, which follows the order of lookups and of releases."""
+
+    def __init__(self, dut, stalls, coalesce=True):
+        self.dut, self.coalesce = dut, coalesce
+        self.params = params_in_simulator(PendingTableParams)
+        self.owner = {}  # entry -> its idx, from the result until the release
+        self.last = {}  # idx -> where it was entered last, and the cycle of the release
+        self.used = set()
+        self.hits = 0
+        dut.coalesce.value, dut.clear.value, dut.read_entry.value = coalesce, 0, 0
+        self.release()
+        self.source = Source(dut, "lookups", stall=stalls.value[0])
+        self.sink = Sink(dut, "results", stall=stalls.value[1], callback=self.judge)
+
+    def judge(self, result):
+        """Hold a result to what may become of its lookup."""
+        idx, entry = result["idx"], result["entry"]
+        taken = self.source.cycles[len(self.sink.beats) - 1]
+        where, released = self.last.get(idx, (None, 0))
+        if result["coalesced"]:
+            assert self.coalesce
+            assert where == entry
+            assert released is None or released > taken
+            self.hits += 1
+            return
+        assert not self.coalesce or released is not None, f"{idx} is there already"
+        assert entry < self.params.entries
+        assert entry not in self.owner, f"{entry} is in use"
+        self.owner[entry] = idx
+        self.used.add(entry)
+        self.last[idx] = entry, None
+
+    def release(self, *entries):
+        """Give back entries in the coming cycle."""
+        ports = [{"valid": 1, "entry": entry} for entry in entries]
+        for k in range(RELEASES):
+            port = ports.pop() if ports else {"valid": 0, "entry": random.randrange(4)}
+            getattr(self.dut, f"release_{k}").value = pack(self.params.release, port)
+        for entry in entries:
+            idx = self.owner.pop(entry)
+            if self.last[idx][0] == entry:
+                self.last[idx] = entry, cycle() + 1
+
+    async def release_some(self, pause, keep=0):
+        """Release one or two any entries, unless it pauses; watch one that stays."""
+        edge, watched = RisingEdge(self.dut.clk), None
+        while True:
+            await edge
+            if watched is not None:
+                read = unpack(self.params.contents, int(self.dut.read.value))
+                assert read == {"valid": 1, "idx": watched}
+            gone = []
+            if len(self.owner) > keep and not pause():
+                gone = random.sample(
+                    sorted(self.owner), min(len(self.owner), random.choice((1, 2)))
+                )
+            watched = None
+            if self.owner:
+                self.dut.read_entry.value = entry = random.choice(sorted(self.owner))
+                watched = self.owner[entry]  # in the cycle of its release it is still there
+            self.release(*gone)
+
+    async def stop(self, releasing):
+        """Release no more; the releases of the coming cycle still count."""
+        releasing.cancel()
+        await RisingEdge(self.dut.clk)
+        self.release()
+
+    async def finish(self, count):
+        """All ``count`` results have come and all entries go back."""
+        await self.sink.wait_for(count)
+        assert [beat["idx"] for beat in self.sink.beats] == self.sent[:count]
+        while self.owner:
+            self.release(*list(self.owner)[:RELEASES])
+            await RisingEdge(self.dut.clk)
+        self.release()
+        for _ in range(10):
+            await RisingEdge(self.dut.clk)
+        assert self.dut.empty.value
+        assert not self.dut.count.value
+        assert not self.dut.full.value
+        assert len(self.sink.beats) == count
+        for entry in range(self.params.entries):
+            self.dut.read_entry.value = entry
+            await RisingEdge(self.dut.clk)
+            assert not unpack(self.params.contents, int(self.dut.read.value))["valid"]
+
+    def ask(self, idxs):
+        """Look up ``idxs``."""
+        self.sent = list(idxs)
+        for idx in self.sent:
+            self.source.append(idx)
+
+
+def some_idxs(params, count, spread):
+    """Idxs from ``spread`` different ones, extremes and neighbours (in one bit) among them."""
+    top = (1 << params.idx_bits) - 1
+    pool = [0, top, 1, top >> 1, *(random.randint(0, top) for _ in range(spread))][:spread]
+    return [random.choice(pool) for _ in range(count)]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, coalesce=[1, 0])
+async def any_traffic(dut, stalls, coalesce):
+    params = params_in_simulator(PendingTableParams)
+    await start(dut)
+    table = Table(dut, stalls, coalesce)
+    idxs = []
+    for spread in (1, 3, params.entries, 3 * params.entries):
+        idxs += some_idxs(params, 150 + 2 * params.entries, spread)
+    table.ask(idxs)
+    # A table that is nearly full now and then, and emptied as fast as possible at other times.
+    for pause, keep in ((often, params.entries // 2), (never, 0), (often, 0)):
+        releasing = cocotb.start_soon(table.release_some(pause, keep))
+        await table.sink.wait_for(len(table.sink.beats) + len(idxs) // 4)
+        await table.stop(releasing)
+    releasing = cocotb.start_soon(table.release_some(often, 0))
+    await table.sink.wait_for(len(idxs))
+    await table.stop(releasing)
+    await table.finish(len(idxs))
+    assert (table.hits > 0) == bool(coalesce)
+    assert table.used == set(range(params.entries))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_lookup_a_cycle_beside_two_releases(dut):
+    params = params_in_simulator(PendingTableParams)
+    if params.entries < 13:
+        return
+    await start(dut)
+    table = Table(dut, STALLS[0])
+    count = 3 * params.entries
+    # Each idx comes again at once, so half of the lookups are coalesced; then none is.
+    idxs = [k // 2 for k in range(count)] + [count + k for k in range(count)]
+    table.ask([idx % (1 << params.idx_bits) for idx in idxs])
+    releasing = cocotb.start_soon(table.release_some(never, 2))
+    await table.sink.wait_for(2 * count)
+    await table.stop(releasing)
+    await table.finish(2 * count)
+    first = table.source.cycles[0]
+    assert table.source.cycles == list(range(first, first + 2 * count))
+    assert table.sink.cycles == [at + PendingTable.latency for at in table.source.cycles]
+    assert table.hits == count // 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def equal_idxs_at_every_distance(dut):
+    params = params_in_simulator(PendingTableParams)
+    await start(dut)
+    top = (1 << params.idx_bits) - 1
+    table = Table(dut, STALLS[0])
+    table.sent = []
+    for distance in range(1, 9):
+        # Released in each cycle after its result; 0: not at all.
+        for after in range(distance + 4):
+            # Those between are two others, so that the smallest table has room.
+            others = [top, top - 1]
+            idxs = [5, *(others[k % 2] for k in range(distance - 1)), 5]
+            before = len(table.sink.beats)
+            table.sent += idxs
+            for idx in idxs:
+                table.source.append(idx)
+            await table.sink.wait_for(before + 1)
+            if after:
+                for _ in range(after - 1):
+                    await RisingEdge(dut.clk)
+                table.release(table.sink.beats[before]["entry"])
+                await RisingEdge(dut.clk)
+                table.release()
+            await table.sink.wait_for(len(table.sent))
+            first, second = table.source.cycles[before], table.source.cycles[-1]
+            assert second - first == distance
+            if not after:
+                assert table.sink.beats[-1]["coalesced"]
+            while table.owner:
+                table.release(next(iter(table.owner)))
+                await RisingEdge(dut.clk)
+                table.release()
+    await table.finish(len(table.sent))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def full_only_for_those_who_need_an_entry(dut):
+    params = params_in_simulator(PendingTableParams)
+    await start(dut)
+    for _ in range(2):
+        table = Table(dut, STALLS[0])
+        entries = params.entries
+        hits = [random.randrange(entries) for _ in range(20)]
+        table.ask([*range(entries), *hits, *[300 % (1 << params.idx_bits) + entries] * 3])
+        await table.sink.wait_for(entries + len(hits))
+        for _ in range(20):
+            await RisingEdge(dut.clk)
+        assert dut.full.value
+        assert int(dut.count.value) == entries
+        assert len(table.sink.beats) == entries + len(hits)
+        assert table.hits == len(hits)
+        # In two cycles each: the first of them finds out.
+        cycles = table.sink.cycles[entries : entries + len(hits)]
+        assert cycles == list(range(cycles[0], cycles[0] + 2 * len(hits), 2))
+        entry = random.randrange(entries)
+        table.release(entry)
+        released = cycle() + 1
+        await RisingEdge(dut.clk)
+        table.release()
+        await table.sink.wait_for(len(table.sent))
+        assert table.sink.beats[-3]["entry"] == entry
+        assert table.sink.cycles[-3] == released + 3
+        await table.finish(len(table.sent))
+        table.sink.stop()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def clear_forgets_all(dut):
+    params = params_in_simulator(PendingTableParams)
+    await start(dut)
+    table = Table(dut, STALLS[0])
+    sent = []
+    for count in (3, params.entries, params.entries // 2, params.entries):
+        idxs = list(range(count))
+        sent += idxs
+        for idx in idxs:
+            table.source.append(idx)
+        await table.sink.wait_for(len(sent))
+        if count > 3:
+            table.release(*list(table.owner)[:2])
+            await RisingEdge(dut.clk)
+            table.release()
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        table.owner.clear()
+        table.last.clear()
+        await RisingEdge(dut.clk)
+        assert dut.empty.value
+        assert not dut.count.value
+    table.sent = sent
+    await table.finish(len(sent))
+    assert table.hits == 0

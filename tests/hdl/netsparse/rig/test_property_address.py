@@ -1,0 +1,38 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.rig.property_address import PropertyAddress, PropertyAddressParams
+from sim.streams import STALLS, Sink, Source, start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_property_address():
+    params = PropertyAddressParams(idx_bits=40, address_bits=64, tag_bits=7)
+    simulate(PropertyAddress(params), __name__)
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=STALLS, size=[4, 480, 4096])
+async def finds_addresses(dut, stalls, size):
+    params = params_in_simulator(PropertyAddressParams)
+    base = random.getrandbits(params.address_bits)
+    dut.base.value, dut.bytes.value = base, size
+    await start(dut)
+    source_stall, sink_stall = stalls
+    source, sink = Source(dut, "i", stall=source_stall), Sink(dut, "o", stall=sink_stall)
+    idxs = [0, 1, (1 << params.idx_bits) - 1]
+    idxs += [random.getrandbits(params.idx_bits) for _ in range(200)]
+    tags = [random.getrandbits(params.tag_bits) for _ in idxs]
+    await source.send_all({"idx": i, "tag": t} for i, t in zip(idxs, tags, strict=True))
+    await sink.wait_for(len(idxs))
+    mask = (1 << params.address_bits) - 1
+    assert sink.beats == [
+        {"address": base + i * size & mask, "tag": t} for i, t in zip(idxs, tags, strict=True)
+    ]
+    await RisingEdge(dut.clk)
+    assert not dut.busy.value
+    if stalls.none:
+        assert sink.cycles[0] - source.cycles[0] == PropertyAddress.latency
+        assert sink.cycles[-1] - sink.cycles[0] == len(idxs) - 1

@@ -1,0 +1,105 @@
+"""What the tests of gathers share: hardware, matrices, surroundings."""
+
+import numpy as np
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.params import RigParams
+from sim.netsparse.gather import Gather, build_gather, check, simulate_gather
+from sim.workloads.matrices import load_matrix
+from sim.workloads.partition import Partition, batches
+
+RIG = RigParams(
+    nodes=4,
+    idx_bits=24,
+    address_bits=32,
+    pending_entries=16,
+    lsq_entries=16,
+    lsq_reserved=4,
+)
+EIGHT = SnicParams(  # two nodes with eight units
+    units=8,
+    rig=RIG,
+    filter_banks=4,
+    filter_cache_bytes=4096,
+    dram_address_bits=28,
+    host_requests=32,
+)
+VIRTUAL = SnicParams(  # four nodes with four units, the smallest tables, virtual queues
+    units=4,
+    rig=RigParams(
+        nodes=4,
+        idx_bits=24,
+        address_bits=32,
+        pending_entries=4,
+        lsq_entries=8,
+        lsq_reserved=2,
+        idx_buffer_bytes=512,
+        property_buffer_bytes=512,
+        transmit_prs=2,
+        commands=2,
+    ),
+    pool=64,
+    destinations=8,
+    receive_packets=2,
+    filter_banks=1,
+    filter_cache_bytes=256,
+    filter_ways=1,
+    dram_address_bits=28,
+    host_requests=8,
+)
+FAMILIES = {  # a few thousand nonzeros each
+    "queen": "queen:nodes=4,rows=300",
+    "stokes": "stokes:nodes=4,rows=600",
+    "europe": "europe:nodes=4,rows=3000",
+    "uk": "uk:nodes=4,rows=1500",
+    "arabic": "arabic:nodes=4,rows=500",
+}
+
+
+def surroundings(rng):
+    """Random latencies and stalls of memories and network; seeds for them."""
+
+    def chance():
+        return int(rng.choice([0, 0, 30, 120]))
+
+    def ram():
+        return {
+            "read_latency": int(rng.integers(0, 120)),
+            "write_latency": int(rng.integers(0, 120)),
+            **{f"{name}_stall": chance() for name in ("ar", "r", "aw", "w", "b")},
+            "seed": int(rng.integers(1 << 31)),
+        }
+
+    hub = {
+        "latency": int(rng.integers(0, 100)),
+        "in_stall": chance(),
+        "out_stall": chance(),
+        "seed": int(rng.integers(1 << 31)),
+    }
+    return {"host": ram(), "dram": ram(), "hub": hub}
+
+
+def make_gather(rng, matrix, nodes, property_bytes, clients, servers, *, batch=None, **options):
+    """Every node gathers for its rows of ``matrix``, with random properties."""
+    partition = Partition.blocks(matrix.shape[0], nodes)
+    properties = rng.integers(0, 1 << 32, (matrix.shape[0], property_bytes // 4), dtype=np.uint32)
+    idxs = []
+    for stream in partition.idx_streams(matrix):
+        size = batch or max(1, -(-len(stream) // (2 * clients)))
+        parts = batches(stream, size)
+        idxs.append([parts[unit::clients] for unit in range(clients)])
+    return Gather(partition=partition, properties=properties, idxs=idxs, servers=servers, **options)
+
+
+def run_gather(gather, snic, tmp_path, rng):
+    """On the RTL, with everything checked."""
+    params, simulator = build_gather(snic, gather.partition.nodes)
+    gathered = simulate_gather(
+        gather, params, simulator, folder=tmp_path, seed=int(rng.integers(1 << 31))
+    )
+    check(gather, gathered)
+    return gathered
+
+
+def family(name):
+    return load_matrix(FAMILIES[name])

@@ -1,0 +1,123 @@
+"""Gathers on two and four SNICs in RTL: every byte of host memory, every count."""
+
+import numpy as np
+import pytest
+
+from sim.golden.line_requests import line_requests
+from sim.netsparse.gather import GatherError, build_gather, check, simulate_gather
+from tests.sim.netsparse.cases import (
+    EIGHT,
+    FAMILIES,
+    VIRTUAL,
+    family,
+    make_gather,
+    run_gather,
+    surroundings,
+)
+
+SIZES = [4, 16, 64, 512]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("property_bytes", SIZES)
+def test_two_nodes(tmp_path, rng, name, property_bytes):
+    """With one to seven client units, the others serve."""
+    clients = int(rng.integers(1, 8))
+    gather = make_gather(
+        rng,
+        family(name),
+        2,
+        property_bytes,
+        clients,
+        8 - clients,
+        idx_bytes=int(rng.choice([4, 8])),
+        property_address=4 * int(rng.integers(0, 64)),
+        **surroundings(rng),
+    )
+    run_gather(gather, EIGHT, tmp_path, rng)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("property_bytes", [4, 512])
+def test_four_nodes_with_the_smallest_tables(tmp_path, rng, name, property_bytes):
+    clients = int(rng.integers(1, 4))
+    gather = make_gather(
+        rng, family(name), 4, property_bytes, clients, 4 - clients, **surroundings(rng)
+    )
+    run_gather(gather, VIRTUAL, tmp_path, rng)
+
+
+MECHANISMS = {
+    "RIG": {"filter": 0, "coalesce": 0, "concatenate": 0},
+    "Filter": {"filter": 1, "coalesce": 0, "concatenate": 0},
+    "Coalesce": {"filter": 1, "coalesce": 1, "concatenate": 0},
+    "Conc": {"filter": 1, "coalesce": 1, "concatenate": 1},
+    "no filter": {"filter": 0, "coalesce": 1, "concatenate": 1},
+}
+
+
+@pytest.mark.parametrize("row", MECHANISMS)
+def test_ablation(tmp_path, rng, row):
+    """Table 8's rows in one build; each counts what it must, a PR a packet where PRs stay alone."""
+    gather = make_gather(
+        rng, family("arabic"), 2, 64, 1, 1, mechanisms=MECHANISMS[row], **surroundings(rng)
+    )
+    gathered = run_gather(gather, EIGHT, tmp_path, rng)
+    for node, result in enumerate(gathered.result.nodes):
+        totals, expected = result.totals, gather.expected(node)
+        if row == "RIG":
+            assert totals["prs"] == expected.remote
+        if row in ("Coalesce", "Conc"):
+            assert totals["prs"] == expected.distinct
+        if not MECHANISMS[row]["concatenate"]:
+            assert result.snic["reads_sent_packets"] == totals["prs"]
+            assert result.snic["responses_sent_prs_1"] == result.snic["responses_sent_packets"]
+
+
+@pytest.mark.parametrize("aligned", [1, 0])
+def test_line_requests(tmp_path, rng, aligned):
+    """Host memory is asked for exactly the lines of the formula: writes, reads and idxs."""
+    size, base = 480, 4 * int(rng.integers(0, 32))
+    gather = make_gather(
+        rng,
+        family("stokes"),
+        2,
+        size,
+        1,
+        2,
+        property_address=base,
+        mechanisms={"aligned": aligned},
+        batch=1 << 20,
+    )
+    gathered = run_gather(gather, EIGHT, tmp_path, rng)
+
+    def requests(idxs):
+        return sum(
+            len(line_requests(base + int(idx) * size, size, aligned=bool(aligned))) for idx in idxs
+        )
+
+    remote = []
+    for node in range(2):
+        idxs = np.unique(gather.flat(node))
+        remote.append(idxs[~gather.partition.is_local(idxs, node)])
+    for node, result in enumerate(gathered.result.nodes):
+        assert result.snic["host_write_properties"] == len(remote[node])
+        assert result.snic["host_write_requests"] == requests(remote[node])
+        served = requests(remote[1 - node])
+        idx_requests = result.snic["host_read_requests"] - served
+        octets = 4 * len(gather.flat(node))
+        assert octets / 128 <= idx_requests <= (octets / 128 + 2) * (1 if aligned else 2)
+
+
+def test_golden_memory_is_compared(tmp_path, rng):
+    """A byte that differs is found, also one that nobody asked for."""
+    gather = make_gather(rng, family("queen"), 2, 16, 2, 2)
+    params, simulator = build_gather(EIGHT, 2)
+    gathered = simulate_gather(gather, params, simulator, folder=tmp_path, seed=1)
+    check(gather, gathered)
+    for at in (0, len(gathered.hosts[1]) // 2, len(gathered.hosts[1]) - 1):
+        kept = gathered.hosts[1]
+        gathered.hosts[1] = kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :]
+        with pytest.raises(GatherError, match=f"node 1 differs from byte {at:#x}"):
+            check(gather, gathered)
+        gathered.hosts[1] = kept

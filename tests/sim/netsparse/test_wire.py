@@ -1,0 +1,131 @@
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from hdl.netsparse.protocol import Kind
+from sim.netsparse.wire import Addresses, Packet, Pr, from_beats, ip_checksum, most_prs, to_beats
+
+ADDRESSES = Addresses(
+    destination_mac=0x020000000001,
+    source_mac=0x020000000002,
+    source_ip=0x0A000002,
+    destination_ip=0x0A000001,
+)
+
+
+def random_packet(rng, kind=None, length=None, count=None):
+    kind = kind or rng.choice(list(Kind))
+    length = length or 4 * rng.randint(1, 128)
+    count = count or rng.randint(1, most_prs(kind, length))
+    return Packet(
+        kind=kind,
+        dest=rng.getrandbits(32),
+        length=length,
+        addresses=ADDRESSES,
+        prs=tuple(
+            Pr(
+                src=rng.getrandbits(32),
+                tid=rng.getrandbits(16),
+                idx=rng.getrandbits(64),
+                id=rng.getrandbits(32),
+                payload=rng.randbytes(length) if kind is Kind.RESPONSE else b"",
+            )
+            for _ in range(count)
+        ),
+    )
+
+
+def test_bytes_of_a_response():
+    """Byte for byte, written by hand."""
+    pr = Pr(src=0x01020304, tid=0x0506, idx=0x0708090A0B0C0D0E, id=0x0F101112, payload=b"abcd")
+    packet = Packet(kind=Kind.RESPONSE, dest=9, length=4, prs=(pr,), addresses=ADDRESSES)
+    assert packet.to_bytes().hex(" ", 2) == (
+        "0200 0000 0001 0200 0000 0002 0800 4500 0048 0000 0000 4011 66a3 0a00 0002 0a00 0001"
+        " 4e53 4e53 0034 0000 0000 0000 0000 0000"
+        " 0002 0000 0009 0000 0004 0000 0001"
+        " 0102 0304 0506 0708 090a 0b0c 0d0e 0f10 1112 6162 6364"
+    )
+
+
+def test_there_and_back():
+    rng = random.Random(1)
+    for _ in range(200):
+        packet = random_packet(rng)
+        octets = packet.to_bytes()
+        assert len(octets) == packet.size <= 1500
+        assert ip_checksum(octets[14:34]) == 0
+        assert Packet.from_bytes(octets) == packet
+        assert from_beats(to_beats(octets)) == octets
+
+
+def test_most_prs():
+    """The counts of the specification, and that one more is over the MTU."""
+    assert most_prs(Kind.READ, 512) == 79
+    assert [most_prs(Kind.RESPONSE, size) for size in (4, 16, 64, 512)] == [65, 42, 17, 2]
+    rng = random.Random(2)
+    for kind, length in ((Kind.READ, 4), (Kind.RESPONSE, 4), (Kind.RESPONSE, 512)):
+        most = most_prs(kind, length)
+        assert random_packet(rng, kind, length, most).size <= 1500
+        assert random_packet(rng, kind, length, most + 1).size > 1500
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"prs": ()}, "a packet has at least one PR"),
+        ({"kind": Kind.ERROR}, "an error packet has one PR: 2"),
+        ({"length": 6}, "length must be a multiple of 4 from 4 to 4096 bytes: 6"),
+        ({"length": 0}, "from 4 to 4096 bytes: 0"),
+        ({"length": 4100}, "from 4 to 4096 bytes: 4100"),
+        ({"kind": Kind.RESPONSE}, "each PR of this packet has 8 bytes of property: 0"),
+    ],
+)
+def test_rejects(changes, message):
+    packet = random_packet(random.Random(3), Kind.READ, 8, 2)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        replace(packet, **changes)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"dest": 1 << 32}, {"dest": -1}, {"addresses": Addresses(source_mac=1 << 48)}]
+)
+def test_rejects_what_does_not_fit(changes):
+    packet = replace(random_packet(random.Random(4)), **changes)
+    with pytest.raises(ValueError, match="does not fit"):
+        packet.to_bytes()
+
+
+def test_from_bytes_rejects():
+    rng = random.Random(5)
+    octets = random_packet(rng, Kind.RESPONSE, 16, 3).to_bytes()
+    for length in (0, 63, 64, len(octets) - 1):
+        with pytest.raises(ValueError, match="bytes"):
+            Packet.from_bytes(octets[:length])
+    with pytest.raises(ValueError, match="0 is not a valid Kind"):
+        Packet.from_bytes(octets[:50] + b"\0\0" + octets[52:])
+    for at in (12, 14, 17, 22, 23, 24, 35, 36, 39, 41, 49):  # nothing but addresses may differ
+        changed = bytes(octet ^ (k == at) for k, octet in enumerate(octets))
+        with pytest.raises(ValueError, match="upper layers that are not ours"):
+            Packet.from_bytes(changed)
+
+
+def test_beats_that_no_packet_has():
+    full = (1 << 64) - 1
+    assert from_beats([(1, full, 0, 0), (2, 1, 1, 0)]) == b"\1" + bytes(63) + b"\2"
+    for beats in (
+        [(0, full, 0, 0)],
+        [(0, full >> 1, 0, 0), (0, 1, 1, 0)],
+        [(0, 0, 1, 0)],
+        [(0, 5, 1, 0)],
+        [(0, full, 1, 0), (0, full, 1, 0)],
+    ):
+        with pytest.raises(ValueError, match="beat"):
+            from_beats(beats)
+    with pytest.raises(ValueError, match="at least one byte"):
+        to_beats(b"")
+
+
+def test_broken_packets_are_marked():
+    assert [user for *_, user in to_beats(bytes(200), broken=True)] == [0, 0, 0, 1]

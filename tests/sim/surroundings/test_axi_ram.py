@@ -1,0 +1,320 @@
+import random
+from pathlib import Path
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, with_timeout
+
+from hdl.common.axi import Burst, Response
+from sim.payloads import pack
+from sim.streams import cycle, never, often, rarely, start
+from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
+from sim.verilator import SimulationError, params_in_simulator, simulate
+
+INDEX = 5
+CONTENT = bytearray()  # the RAM keeps it from one cocotb test to the next
+
+
+@pytest.mark.parametrize(
+    ("params", "size"),
+    [
+        (AxiRamParams(), 100 * 64 - 9),  # the last beat is not whole
+        (AxiRamParams(address_bits=12, data_bits=32, id_bits=3), 1024),
+    ],
+)
+def test_axi_ram(params, size, tmp_path, rng):
+    content, dump = tmp_path / "content.bin", tmp_path / "dump.bin"
+    content.write_bytes(rng.bytes(size))
+    simulate(
+        AxiRam(params),
+        __name__,
+        extra_sources=[RAM_ARRAY],
+        plusargs=[ram_file(INDEX, content), dump_file(INDEX, dump)],
+    )
+
+
+@pytest.mark.parametrize("missing", ["content", "dump"])
+def test_says_which_file_it_cannot_open(tmp_path, missing):
+    content = tmp_path / "content.bin"
+    if missing != "content":
+        content.write_bytes(bytes(64))
+    with pytest.raises(SimulationError):
+        simulate(
+            AxiRam(AxiRamParams()),
+            __name__,
+            extra_sources=[RAM_ARRAY],
+            plusargs=[ram_file(INDEX, content)],
+            test_filter="dumps_every_time",
+        )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"address_bits": 38}, "address_bits must be at most 37: 38"),
+        ({"data_bits": 16}, "data_bits must be 32, 64, ... or 1024: 16"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        AxiRamParams(**sizes)
+
+
+class Port:
+    """The RAM under test, what it should hold, and a master of raw bursts."""
+
+    def __init__(self, dut, pause=never):
+        self.dut, self.pause = dut, pause
+        self.params = params_in_simulator(AxiRamParams)
+        self.beat_bytes = self.params.data_bits // 8
+        if not CONTENT:
+            CONTENT.extend(Path(cocotb.plusargs[f"ram_{INDEX}"]).read_bytes())
+            CONTENT.extend(bytes(-len(CONTENT) % self.beat_bytes))
+        self.content = CONTENT
+        self.queues = {"ar": [], "aw": [], "w": []}
+        self.cycles = {name: [] for name in ("ar", "aw", "w", "r", "b")}
+        self.taken = {"r": [], "b": []}
+        dut.index.value = INDEX
+        dut.dump.value = 0
+        self.set()
+        for channel in self.queues:
+            self.signal(channel, "valid").value = 0
+            cocotb.start_soon(self.drive(channel))
+        for channel in self.taken:
+            cocotb.start_soon(self.collect(channel))
+
+    def signal(self, channel, name):
+        return getattr(self.dut, f"axi_{channel}{name}")
+
+    def set(self, **settings):
+        self.dut.settings.value = pack(self.params.settings, settings)
+
+    async def drive(self, channel):
+        edge, queue = RisingEdge(self.dut.clk), self.queues[channel]
+        while True:
+            await edge
+            if self.signal(channel, "valid").value and self.signal(channel, "ready").value:
+                self.cycles[channel].append(cycle())
+                self.signal(channel, "valid").value = 0
+                waiting = False
+            else:
+                waiting = bool(self.signal(channel, "valid").value)
+            if queue and not waiting and not self.pause():
+                for name, value in queue.pop(0).items():
+                    self.signal(channel, name).value = value
+                self.signal(channel, "valid").value = 1
+
+    async def collect(self, channel):
+        """Take R or B, holding it to the rule that a waiting beat stands still."""
+        edge, held = RisingEdge(self.dut.clk), None
+        names = [*(["id"] if self.params.id_bits else []), "resp"]
+        names += ["data", "last"] if channel == "r" else []
+        while True:
+            ready = not self.pause()
+            self.signal(channel, "ready").value = ready
+            await edge
+            if self.dut.rst.value or not self.signal(channel, "valid").value:
+                assert held is None
+                continue
+            beat = {name: int(self.signal(channel, name).value) for name in names}
+            assert held in (None, beat)
+            held = None if ready else beat
+            if ready:
+                self.taken[channel].append(beat)
+                self.cycles[channel].append(cycle())
+
+    def burst(self, beat, beats, identifier, burst=Burst.INCR, size=None):
+        fields = {
+            "addr": beat * self.beat_bytes,
+            "len": beats - 1,
+            "size": self.beat_bytes.bit_length() - 1 if size is None else size,
+            "burst": burst.value,
+        }
+        return fields | ({"id": identifier} if self.params.id_bits else {})
+
+    def identity(self, identifier):
+        return {"id": identifier} if self.params.id_bits else {}
+
+    def read(self, beat, beats, identifier=0, **kind):
+        """Ask, and what should be answered."""
+        self.queues["ar"].append(self.burst(beat, beats, identifier, **kind))
+        answers = []
+        for k in range(beats):
+            data = self.content[(beat + k) * self.beat_bytes :][: self.beat_bytes]
+            answer = {"resp": 0, "data": int.from_bytes(data, "little"), "last": k == beats - 1}
+            answers.append(self.identity(identifier) | answer)
+        return answers
+
+    def write(self, beat, beats, identifier=0, *, strobes=None, wlast=None, **kind):
+        """Ask, keep what is to be kept, and what should be answered."""
+        self.queues["aw"].append(self.burst(beat, beats, identifier, **kind))
+        for k in range(beats):
+            strobe = random.getrandbits(self.beat_bytes) if strobes is None else strobes
+            data = random.randbytes(self.beat_bytes)
+            last = k == (beats - 1 if wlast is None else wlast)
+            self.queues["w"].append(
+                {"data": int.from_bytes(data, "little"), "strb": strobe, "last": last}
+            )
+            at = (beat + k) * self.beat_bytes
+            for lane in range(self.beat_bytes):
+                if not kind and strobe >> lane & 1 and at + lane < len(self.content):
+                    self.content[at + lane] = data[lane]
+        return self.identity(identifier) | {"resp": 0}
+
+    @property
+    def beats(self):
+        return len(self.content) // self.beat_bytes
+
+    async def until(self, channel, count):
+        edge = RisingEdge(self.dut.clk)
+        while len(self.taken[channel]) < count:
+            await edge
+
+    async def dumped(self):
+        self.dut.dump.value = 1
+        for _ in range(3):
+            await RisingEdge(self.dut.clk)
+        self.dut.dump.value = 0
+        await RisingEdge(self.dut.clk)
+        return Path(cocotb.plusargs[f"dump_{INDEX}"]).read_bytes()
+
+
+def random_burst(port):
+    beats = min(port.beats, random.choice([1, 2, 16, random.randint(1, 16)]))
+    return random.randrange(port.beats - beats + 1), beats, random.getrandbits(3)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(pause=[never, rarely, often], stall=[0, 128], latency=[0, 50])
+async def writes_and_reads_random_bursts(dut, pause, stall, latency):
+    port = Port(dut, pause)
+    names = ("ar_stall", "r_stall", "aw_stall", "w_stall", "b_stall")
+    port.set(
+        read_latency=latency,
+        write_latency=latency,
+        seed=random.getrandbits(32),
+        **dict.fromkeys(names, stall),
+    )
+    await start(dut)
+    # Two rounds: what is read while others write is what the round before wrote.
+    untouched = [random_burst(port) for _ in range(20)]
+    reads = [answer for burst in untouched for answer in port.read(*burst)]
+    await port.until("r", len(reads))
+    writes = [port.write(*random_burst(port)) for _ in range(30)]
+    await port.until("b", len(writes))
+    reads += [answer for _ in range(30) for answer in port.read(*random_burst(port))]
+    await port.until("r", len(reads))
+    assert port.taken["r"] == reads
+    assert port.taken["b"] == writes
+    assert await port.dumped() == port.content
+    assert (int(dut.missing.value), int(dut.lost.value)) == (0, 0)
+    assert port.queues == {"ar": [], "aw": [], "w": []}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(latency=[0, 2, 3, 10, 200, 1023])
+async def keeps_its_latencies_at_full_rate(dut, latency):
+    """A beat a cycle in both directions at once, and each latency as set."""
+    port = Port(dut)
+    port.set(read_latency=latency, write_latency=latency)
+    await start(dut)
+    count = min(port.beats, 16)
+    for _ in range(64):
+        port.read(0, count)
+        port.write(0, count)
+    await port.until("r", 64 * count)
+    await port.until("b", 64)
+    beats = port.cycles["r"]
+    assert beats == list(range(beats[0], beats[0] + 64 * count))
+    assert beats[0] - port.cycles["ar"][0] == max(latency, AxiRam.least_read_latency)
+    beats = port.cycles["w"]
+    assert beats == list(range(beats[0], beats[0] + 64 * count))
+    least = max(latency, AxiRam.least_write_latency)
+    lasts = beats[count - 1 :: count]
+    assert port.cycles["b"] == [number + least for number in lasts]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(chance=[64, 200], side=["ar", "r", "aw", "w", "b"])
+async def stalls_as_often_as_asked(dut, chance, side):
+    port = Port(dut)
+    port.set(**{f"{side}_stall": chance, "seed": random.getrandbits(32)})
+    await start(dut)
+    channel = {"ar": "r", "aw": "b"}.get(side, side)
+    for _ in range(600):
+        port.read(0, 1) if "r" in side else port.write(0, 1)
+    await port.until("r" if "r" in side else "b", 600)
+    cycles, share = port.cycles[channel], 1 - chance / 256
+    spent = cycles[-1] - cycles[0]
+    assert abs(600 / spent - share) < 5 * (share * (1 - share) / spent) ** 0.5 + 0.01
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def counts_what_lies_beyond_the_end(dut):
+    port = Port(dut)
+    await start(dut)
+    reads = port.read(port.beats - 1, 4)
+    writes = [port.write(port.beats - 1, 3)]
+    await port.until("r", 4)
+    await port.until("b", 1)
+    assert [beat["data"] for beat in port.taken["r"][1:]] == [0, 0, 0]
+    assert port.taken["r"][0]["resp"] == reads[0]["resp"]
+    assert port.taken["b"] == writes
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert (int(dut.missing.value), int(dut.lost.value)) == (3, 2)
+    assert await port.dumped() == port.content
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(response=[Response.SLVERR, Response.DECERR])
+async def fails_when_told(dut, response):
+    """The beat that is read, the burst that writes it, and no others."""
+    port = Port(dut)
+    await start(dut)
+    port.set(fail_read=1, fail_read_beat=1, fail_response=response)
+    for beat, beats in ((0, 3), (1, 1), (0, 1)):
+        port.read(beat, beats)
+        port.write(beat, beats)
+    await port.until("r", 5)
+    await port.until("b", 3)
+    bad = response.value
+    assert [beat["resp"] for beat in port.taken["r"]] == [0, bad, 0, bad, 0]
+    assert [beat["resp"] for beat in port.taken["b"]] == [0, 0, 0]
+    port.set(fail_write=1, fail_write_beat=1, fail_response=response)
+    for beat, beats in ((0, 3), (2, 2), (1, 1), (0, 1), (0, 2)):
+        port.read(beat, beats)
+        port.write(beat, beats)
+    await port.until("r", 14)
+    await port.until("b", 8)
+    assert [beat["resp"] for beat in port.taken["r"][5:]] == [0] * 9
+    assert [beat["resp"] for beat in port.taken["b"][3:]] == [bad, 0, bad, 0, bad]
+    assert await port.dumped() == port.content
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=[{"burst": Burst.FIXED}, {"burst": Burst.WRAP}, {"size": 0}])
+async def refuses_unusual_bursts(dut, kind):
+    port = Port(dut)
+    await start(dut)
+    port.read(0, 4, **kind)
+    port.read(0, 1)
+    port.write(0, 4, **kind)
+    port.write(0, 2, wlast=0)
+    port.write(0, 1)
+    await port.until("r", 5)
+    await port.until("b", 3)
+    assert [beat["resp"] for beat in port.taken["r"]] == [Response.SLVERR.value] * 4 + [0]
+    assert [beat["last"] for beat in port.taken["r"]] == [0, 0, 0, 1, 1]
+    assert [beat["resp"] for beat in port.taken["b"]] == [Response.SLVERR.value] * 2 + [0]
+    assert await port.dumped() == port.content
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def dumps_every_time(dut):
+    port = Port(dut)
+    await start(dut)
+    assert await port.dumped() == port.content
+    port.write(0, 1, strobes=(1 << port.beat_bytes) - 1)
+    await with_timeout(cocotb.start_soon(port.until("b", 1)), 1, "us")
+    assert await port.dumped() == port.content
