@@ -25,8 +25,9 @@ class RigControl(Component):
     A legal command begins with ``start``, its fields in ``command``. It is done when the parts
     have ``finished``. The first of ``failures``, or ``watchdog`` cycles without ``progress``,
     ends it as failed: then ``abort`` is high until the parts have ``drained``. ``forget`` empties
-    the pending table, first so that what waits for an entry there gets one. ``generation`` is another for every command, and again while one
-    is aborted, so that what comes late is known (NetSparse, section 7, 1).
+    the pending table, first so that what waits for an entry there gets one. ``generation`` is
+    another for every command, and again while one is aborted, so that what comes late is known
+    (NetSparse, section 7, 1).
 
     Latency: :attr:`start_latency` from a command taken to ``start``.
     """

@@ -129,17 +129,29 @@ class Bench:
         self.stall_cycles = 0
         self.beats = 0
 
-    async def start(self):
-        """Reset, then watch."""
+    async def start(self, *, first=True):
+        """Start the clock, unless it is not the ``first`` bench, and watch."""
         self.dut.settings.value = pack(self.params.settings, self.settings)
         self.dut.axis_tready.value = 0
-        await start(self.dut)
+        if first:
+            await start(self.dut)
         self.source = Source(self.dut, "prs", stall=self.stalls[0])
         self.packets = Packets(self.dut, self.stalls[1])
-        cocotb.start_soon(self.packets.watch())
-        cocotb.start_soon(self.watch_events())
+        self.watchers = [
+            cocotb.start_soon(self.packets.watch()),
+            cocotb.start_soon(self.watch_events()),
+        ]
         await self.wait(FIRST_LINES)
         return self
+
+    async def reset(self):
+        """Forget everything, as the component does."""
+        for watcher in self.watchers:
+            watcher.cancel()
+        self.dut.axis_tready.value = 0
+        self.dut.rst.value = 1
+        await self.wait(2)
+        self.dut.rst.value = 0
 
     async def watch_events(self):
         edge = RisingEdge(self.dut.clk)

@@ -75,6 +75,7 @@ class FilterModel:
         self.lookups = self.sets = 0
         self.under_way = []
         self.stall = never
+        self.on_set = lambda idx: None
         dut.filter_answers_valid.value = 0
         dut.filter_requests_ready.value = 1
         cocotb.start_soon(self.run())
@@ -103,6 +104,8 @@ class FilterModel:
         failed = self.fails(request)
         acts = random.randint(now, answered)
         self.under_way.append(request | {"answered": answered, "acts": acts, "failed": failed})
+        if request["set"]:
+            self.on_set(request["idx"])
         self.sets += request["set"]
         self.lookups += not request["set"]
 

@@ -1,4 +1,4 @@
-"""Host memory, network and idx filter of a RIG unit, as models that agree on one matrix."""
+"""Host memory, network and idx filter around a RIG unit, as models that agree on one matrix."""
 
 import random
 from collections import deque
@@ -7,18 +7,25 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.protocol import BEAT_BYTES
-from hdl.netsparse.rig.params import READ_BEAT, Cause, RigParams
-from hdl.netsparse.rig.unit import UNIT_EVENTS
+from hdl.netsparse.rig.params import Cause, RigParams
+from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from sim.payloads import pack
-from sim.streams import Sink, Source, cycle, never, often, start
+from sim.streams import Sink, Source, cycle, never, start
 from sim.verilator import params_in_simulator
-from tests.hdl.netsparse.rig.bench import FilterModel, Totals, conserved, dense_beats
+from tests.hdl.netsparse.rig.bench import (
+    FilterModel,
+    Totals,
+    answer_reads,
+    conserved,
+    dense_beats,
+)
 
 UNIT, NODE = 7, 1
 COLUMNS = 600
-BOUNDARIES = (0, 150, 350)  # of three nodes
-IDX_BASE = 0x10000  # where arrays of idxs lie in host memory
-LOCAL = (BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
+BOUNDARIES = (0, 150, 350)  #: of three nodes
+LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
+PROPERTIES = 0x10000  #: where idx 0 has its slot in host memory; arrays of idxs lie below it
+PORTS = ("serve", "beat_valid", "beat", "done", "write_failed", "boundary", "served", "reads_valid")
 
 
 def quickly(*_):
@@ -31,52 +38,178 @@ def slowly(*_):
     return random.choice((2, 20, 60, 150))
 
 
+def owner(idx):
+    return sum(idx >= boundary for boundary in BOUNDARIES) - 1
+
+
+def remote(idxs):
+    return [idx for idx in idxs if idx not in LOCAL]
+
+
 class UnitBench:
-    """A unit in client mode among its models; what they do can be changed while it runs."""
+    """A unit in client mode among its models, whose habits can be changed while it runs."""
 
     def __init__(self, dut, *, source=never, sink=never, filter_latency=quickly, trip=quickly):
         self.dut, self.trip = dut, trip
         self.params = params_in_simulator(RigParams)
-        self.idx_read_fails = self.write_fails = lambda address: False
-        self.respond = lambda pr: [{}]  # what becomes of a PR: changes to each of its responses
-        self.host_stall = source
-        self.write_latency = quickly
+        self.read_fails = self.write_fails = lambda address: False
+        self.respond = lambda pr: [{}]  #: what comes of a PR: responses, as changes to the right one
+        self.read_stall, self.write_latency = source, quickly
+        for name in PORTS:
+            getattr(dut, name).value = 0
+        dut.unit.value, dut.coalesce.value, dut.filter.value = UNIT, 1, 1
+        columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
+        dut.partition.value = pack(self.params.partition, {"node": NODE} | columns)
+        self.property_bytes, self.tag = 4, 0
+        self.owned = {}  #: idx -> its property, at its owner
+        self.memory = bytearray(random.randbytes(PROPERTIES + COLUMNS * 192))
+        self.expected = bytearray(self.memory)
+        self.write_beats, self.outcomes = [], deque()
         self.completions = Sink(dut, "completions", stall=sink)
         self.commands = Source(dut, "commands")
         self.asks = Sink(dut, "asks", stall=sink)
-        self.writes = Sink(dut, "writes", stall=sink, callback=self.write)
-        self.prs = Sink(dut, "prs", stall=sink, callback=self.ask_network)
+        self.writes = Sink(dut, "writes", stall=lambda: self.write_stall(), callback=self.write)
+        self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.pass_on)
+        self.write_stall = self.pr_stall = sink
         self.responses = Source(dut, "responses", stall=source)
+        self.answers = Sink(dut, "answers", stall=sink)
         self.filter = FilterModel(dut, self.params, filter_latency)
-        self.filter.stall = sink
+        self.filter.stall, self.filter.on_set = sink, self.check_set
         self.totals = Totals(dut, UNIT_EVENTS)
-        self.memory = bytearray(random.randbytes(IDX_BASE + (1 << 16)))
-        self.written, self.outcomes = [], deque()
-        self.property_bytes, self.tag = 4, 0
-        self.owned = {}  # idx -> its property at its owner
-        for name in ("serve", "beat_valid", "beat", "done", "write_failed", "boundary", "served"):
-            getattr(dut, name).value = 0
-        for name in ("reads_valid", "answers_ready"):
-            getattr(dut, name).value = 0
-        dut.unit.value, dut.coalesce.value, dut.filter.value = UNIT, 1, 1
-        first, end = LOCAL
-        partition = {"node": NODE, "first": first, "end": end, "columns": COLUMNS}
-        dut.partition.value = pack(self.params.partition, partition)
-        cocotb.start_soon(self.read())
-        cocotb.start_soon(self.finish_writes())
 
     async def begin(self):
+        """Out of reset, with the boundaries in their table."""
         await start(self.dut)
+        cocotb.start_soon(self.read())
+        cocotb.start_soon(self.finish_writes())
+        layout = RigUnit(self.params).boundary.shape()
         for node, boundary in enumerate(BOUNDARIES):
-            self.dut.boundary.value = pack(
-                self.params_boundary, {"valid": 1, "node": node, "boundary": boundary}
-            )
+            entry = {"valid": 1, "node": node, "boundary": boundary}
+            self.dut.boundary.value = pack(layout, entry)
             await RisingEdge(self.dut.clk)
         self.dut.boundary.value = 0
         return self
 
-    @property
-    def params_boundary(self):
-        from hdl.netsparse.rig.client import Client
+    async def read(self):
+        await answer_reads(
+            self.dut,
+            self.asks,
+            self.memory,
+            lambda address: self.read_fails(address),
+            lambda: self.read_stall(),
+        )
 
-        return Client(self.params).solver_params.write
+    def slot(self, idx):
+        at = PROPERTIES + idx * self.property_bytes
+        return slice(at, at + self.property_bytes)
+
+    def write(self, beat):
+        """Into memory; the outcome is told later, in order."""
+        self.write_beats.append(beat)
+        place = beat["address"], beat["bytes"]
+        assert place == (self.write_beats[0]["address"], self.write_beats[0]["bytes"])
+        assert beat["bytes"] == self.property_bytes
+        if not beat["last"]:
+            return
+        address, size = place
+        assert len(self.write_beats) == -(-size // BEAT_BYTES)
+        block = b"".join(one["data"].to_bytes(BEAT_BYTES, "little") for one in self.write_beats)
+        failed = self.write_fails(address)
+        if not failed:
+            self.memory[address : address + size] = block[:size]
+        self.outcomes.append((cycle() + self.write_latency(), failed))
+        self.write_beats.clear()
+
+    async def finish_writes(self):
+        edge = RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            due = bool(self.outcomes) and self.outcomes[0][0] <= cycle()
+            self.dut.done.value = due
+            self.dut.write_failed.value = self.outcomes.popleft()[1] if due else 0
+
+    def check_set(self, idx):
+        assert self.memory[self.slot(idx)] == self.owned[idx], "its property is not there yet"
+
+    def pass_on(self, pr):
+        """To its owner and back."""
+        idx = pr["pr"]["idx"]
+        assert idx < COLUMNS and idx not in LOCAL
+        assert (pr["dest"], pr["length"]) == (owner(idx), self.property_bytes)
+        assert (pr["pr"]["src"], pr["pr"]["tid"]) == (NODE, UNIT)
+        for change in self.respond(pr):
+            cocotb.start_soon(self.deliver(pr, change))
+
+    async def deliver(self, pr, change):
+        # The source takes another cycle to offer a beat.
+        await ClockCycles(self.dut.clk, max(1, self.trip() - 1))
+        size = change.get("length", self.property_bytes)
+        block = self.owned[pr["pr"]["idx"]].ljust(size, b"?")[:size]
+        response = {"dest": NODE, "length": size, "error": change.get("error", 0)}
+        response["pr"] = pr["pr"] | {"src": pr["dest"]} | change.get("pr", {})
+        beats = [0] if response["error"] else dense_beats(block)
+        for k, data in enumerate(beats):
+            self.responses.append(response | {"last": k + 1 == len(beats), "data": data})
+
+    def submit(self, idxs, property_bytes=4, *, wide=0, watchdog=0, **changes):
+        """Give the unit a command; one size of properties at a time."""
+        self.property_bytes, self.tag = property_bytes, random.getrandbits(16)
+        for idx in {*idxs} - {*self.owned}:
+            self.owned[idx] = random.randbytes(property_bytes)
+        size = 8 if wide else 4
+        address = size * random.randrange((PROPERTIES - len(idxs) * size) // size)
+        for memory in (self.memory, self.expected):
+            for k, idx in enumerate(idxs):
+                memory[address + k * size : address + (k + 1) * size] = idx.to_bytes(size, "little")
+        command = {
+            "tag": self.tag,
+            "idx_address": address,
+            "count": len(idxs),
+            "wide": wide,
+            "property_address": PROPERTIES,
+            "property_bytes": property_bytes,
+            "watchdog": watchdog,
+        }
+        self.commands.append(command | changes)
+
+    def forget(self):
+        """Properties of another size may come: clear the filter, as the host does."""
+        self.filter.bits.clear()
+        self.owned.clear()
+
+    async def completion(self):
+        """How the command ended that was submitted last."""
+        await self.completions.wait_for(len(self.completions.beats) + 1)
+        completion = self.completions.beats[-1]
+        assert completion["tag"] == self.tag
+        assert conserved(self.totals), self.totals
+        return completion["cause"]
+
+    async def gather(self, idxs, property_bytes=4, **fields):
+        """A command that succeeds: the PRs of it, after a look at what it has written."""
+        seen = len(self.prs.beats)
+        self.submit(idxs, property_bytes, **fields)
+        assert await self.completion() is Cause.DONE
+        self.check_memory(idxs)
+        return [pr["pr"]["idx"] for pr in self.prs.beats[seen:]]
+
+    def check_memory(self, idxs):
+        """The properties of ``idxs`` have come, and not a byte else has changed."""
+        for idx in remote(idxs):
+            self.expected[self.slot(idx)] = self.owned[idx]
+        assert self.memory == self.expected
+
+    async def rest(self):
+        """Until the unit has nothing to do."""
+        await ClockCycles(self.dut.clk, 3)
+        while self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+
+    async def end(self):
+        """Nothing is left over anywhere."""
+        await self.rest()
+        await ClockCycles(self.dut.clk, 20)
+        assert not self.dut.busy.value
+        assert not self.filter.under_way and not self.outcomes and not self.write_beats
+        assert not self.dut.prs_valid.value and not self.dut.writes_valid.value
+        assert conserved(self.totals), self.totals

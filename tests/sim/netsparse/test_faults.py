@@ -1,0 +1,262 @@
+"""Whatever goes wrong, the host is told which command, and the next one is exact."""
+
+import os
+import pickle
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ClockCycles
+
+from hdl.common.axi import Response
+from hdl.netsparse.rig.params import Cause
+from sim.golden.gather import host_memory_before
+from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
+from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
+from sim.netsparse.gather_in_simulator import set_up, together
+from sim.netsparse.gather_job import JOB
+from sim.payloads import pack
+from sim.streams import start
+from sim.surroundings.axi_ram import dump_file, ram_file
+from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
+from sim.verilator import params_in_simulator, run
+from sim.workloads.partition import Partition
+from tests.sim.netsparse.cases import EIGHT
+
+ROWS, WORDS, IDXS = 600, 17, 300  # properties of 68 bytes
+SIZE = 4 * WORDS
+CLIENTS, SERVERS = 2, 2
+WATCHDOG = 3000
+FAILING, OTHER = 0, 1  # nodes
+BAD = IDXS // 2  # where the idx that is no column stands
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What is wrong, and how it must be reported."""
+
+    cause: Cause
+    host: dict = field(default_factory=dict)
+    dram: dict = field(default_factory=dict)
+    hub: dict = field(default_factory=dict)
+    fail_index: int = 0
+    registers: dict = field(default_factory=dict)  # by node
+    request: dict = field(default_factory=dict)  # what differs in the requests of FAILING
+    beyond: bool = False  # an idx that is no column
+    counts: dict = field(default_factory=dict)  # of FAILING, exactly
+    other_counts: dict = field(default_factory=dict)  # of OTHER, at least
+
+
+def gather_of(rng, beyond=False):
+    """Random idxs; those of FAILING may hold one that is no column."""
+    partition = Partition.blocks(ROWS, 2)
+    properties = rng.integers(0, 1 << 32, (ROWS, WORDS), dtype=np.uint32)
+    idxs = [[[rng.integers(0, ROWS, IDXS)] for _ in range(CLIENTS)] for _ in range(2)]
+    idxs[FAILING][0][0][BAD] = ROWS if beyond else idxs[FAILING][0][0][0]
+    return Gather(partition=partition, properties=properties, idxs=idxs, servers=SERVERS)
+
+
+def beat(address):
+    return address // 64
+
+
+def fails(kind, address, response):
+    return {f"fail_{kind}": 1, f"fail_{kind}_beat": beat(address), "fail_response": response}
+
+
+def faults(gather):
+    """All of them by name."""
+    idx_address = gather.idx_address + 256
+    first = int(gather.flat(FAILING)[gather.flat(FAILING) >= ROWS // 2][0])
+    remote = gather.property_address + first * SIZE
+    found = {}
+    for response in (Response.SLVERR, Response.DECERR):
+        name = response.name
+        found |= {
+            f"idx read {name}": Fault(
+                cause=Cause.IDX_READ,
+                host=fails("read", idx_address, response),
+                fail_index=2 * FAILING + HOST,
+            ),
+            f"property write {name}": Fault(
+                cause=Cause.PROPERTY_WRITE,
+                host=fails("write", remote, response),
+                fail_index=2 * FAILING + HOST,
+            ),
+            f"property read {name}": Fault(
+                cause=Cause.REMOTE,
+                host=fails("read", remote, response),
+                fail_index=2 * OTHER + HOST,
+                other_counts={"read_error": 1},
+            ),
+            f"filter read {name}": Fault(
+                cause=Cause.FILTER,
+                dram=fails("read", FILTER_ADDRESS + 64, response),
+                fail_index=2 * FAILING + DRAM,
+            ),
+        }
+    found |= {
+        "dropped response": Fault(
+            cause=Cause.WATCHDOG, hub={"responses": {"drop": 1, "drop_at": 3}}
+        ),
+        "dropped read": Fault(cause=Cause.WATCHDOG, hub={"reads": {"drop": 1, "drop_at": 2}}),
+        "malformed response": Fault(
+            cause=Cause.WATCHDOG, hub={"responses": {"corrupt": 1, "corrupt_at": 1}}
+        ),
+        "malformed read": Fault(
+            cause=Cause.WATCHDOG, hub={"reads": {"corrupt": 1, "corrupt_at": 0}}
+        ),
+        "idx beyond the matrix": Fault(cause=Cause.RANGE, beyond=True),
+        "out of bounds": Fault(
+            cause=Cause.REMOTE,
+            registers={OTHER: {"end_low": ROWS // 2 + 10}},
+            other_counts={"out_of_bounds": 1},
+        ),
+        "another length": Fault(
+            cause=Cause.REMOTE,
+            registers={OTHER: {"served_bytes": SIZE + 4}},
+            other_counts={"out_of_bounds": 1},
+        ),
+        "size that is no multiple of 4": Fault(
+            cause=Cause.COMMAND, request={"property_bytes": SIZE + 2}, counts={"consumed": 0}
+        ),
+        "size over the largest": Fault(
+            cause=Cause.COMMAND, request={"property_bytes": 516}, counts={"consumed": 0}
+        ),
+        "array that is not aligned": Fault(
+            cause=Cause.COMMAND, request={"idx_address": 2}, counts={"consumed": 0}
+        ),
+    }
+    return found
+
+
+NAMES = list(faults(gather_of(np.random.default_rng(0))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fault(tmp_path, rng, name):
+    state = rng.bit_generator.state
+    fault = faults(gather_of(rng))[name]
+    rng.bit_generator.state = state
+    wrong = gather_of(rng, fault.beyond)
+    rng.bit_generator.state = state
+    gather = gather_of(rng)
+    params, simulator = build_gather(EIGHT, 2)
+    plusargs = []
+    for node in range(2):
+        before = host_memory_before(gather.properties, gather.partition, node)
+        images = {HOST: wrong.image(node, before), DRAM: gather.filter_image()}
+        for kind, image in images.items():
+            index = 2 * node + kind
+            path = tmp_path / f"ram_{index}.bin"
+            path.write_bytes(image)
+            plusargs += [ram_file(index, path), dump_file(index, tmp_path / f"dump_{index}.bin")]
+    (tmp_path / "fault.pickle").write_bytes(pickle.dumps((gather, fault)))
+    run(
+        simulator,
+        __name__,
+        params=params,
+        component=GatherSystem,
+        plusargs=plusargs,
+        env={JOB: str(tmp_path)},
+    )
+    for node, golden in enumerate(wrong.golden()):
+        found = (tmp_path / f"dump_{2 * node + HOST}.bin").read_bytes()
+        assert found[: len(golden)] == golden, f"host memory of node {node}"
+
+
+async def node_totals(driver):
+    units = [await driver.unit_counters(k) for k in range(driver.params.units)]
+    return {name: sum(unit[name] for unit in units) for name in units[0]}
+
+
+def around_bad(request):
+    """The request in two: what stands before the idx that is no column, and what behind."""
+    behind = request.idx_address + (BAD + 1) * request.idx_bytes
+    fields = vars(request)
+    return [
+        WorkRequest(**fields | {"count": BAD}),
+        WorkRequest(**fields | {"idx_address": behind, "count": request.count - BAD - 1}),
+    ]
+
+
+def altered(requests, changes, watchdog):
+    return [
+        [WorkRequest(**vars(request) | {"watchdog": watchdog} | changes) for request in queue]
+        for queue in requests
+    ]
+
+
+@cocotb.test()
+async def fails_and_recovers(dut):
+    gather, fault = pickle.loads((Path(os.environ[JOB]) / "fault.pickle").read_bytes())
+    params = params_in_simulator(GatherParams)
+
+    def surround(fault=None):
+        host, dram, hub = (fault.host, fault.dram, fault.hub) if fault else ({}, {}, {})
+        ram = {"read_latency": 30, "write_latency": 20}
+        dut.host.value = pack(params.host.settings, ram | host)
+        dut.dram.value = pack(params.dram.settings, ram | dram)
+        dut.hub.value = pack(params.hub.settings, {"latency": 20} | hub)
+        dut.fail_index.value = fault.fail_index if fault else 0
+
+    surround(fault)
+    dut.dump.value = 0
+    await start(dut)
+    drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
+    job = gather.job(params.snic)
+    for k, driver in enumerate(drivers):
+        await set_up(driver, k, job, job.nodes[k])
+        await driver.write(**fault.registers.get(k, {}))
+    requests = [list(node.requests) for node in job.nodes]
+
+    async def run_all(changes, watchdog):
+        return await together(
+            driver.run(
+                altered(requests[k], changes if k == FAILING else {}, watchdog),
+                lambda k=k: int(dut.interrupts.value) >> k & 1,
+            )
+            for k, driver in enumerate(drivers)
+        )
+
+    done = await run_all(fault.request, WATCHDOG)
+    causes = [{completion.cause for completion in node} for node in done]
+    failed = causes[0] | causes[1] if fault.cause is Cause.WATCHDOG else causes[FAILING]
+    assert fault.cause in failed, causes
+    assert failed <= {fault.cause, Cause.DONE}, causes
+    if fault.cause is not Cause.WATCHDOG:
+        assert causes[OTHER] == {Cause.DONE}, causes
+    tags = [sorted(completion.tag for completion in node) for node in done]
+    assert tags == [list(range(CLIENTS))] * 2, "each request has one completion"
+    totals = [await node_totals(driver) for driver in drivers]
+    for each in totals:
+        parts = ("coalesced", "filtered", "local", "rejected", "prs")
+        assert each["consumed"] == sum(each[name] for name in parts), each
+    for name, count in fault.counts.items():
+        assert totals[FAILING][name] == count, name
+    for name, count in fault.other_counts.items():
+        assert totals[OTHER][name] >= count, name
+    wrong = sum(totals[FAILING][f"failed_{cause.name.lower()}"] for cause in failed - {Cause.DONE})
+    assert wrong >= 1 or fault.cause is Cause.WATCHDOG
+    if "corrupt" in str(fault.hub):
+        drops = [await driver.counters() for driver in drivers]
+        assert sum(d["reads_dropped_length"] + d["responses_dropped_length"] for d in drops) == 1
+
+    surround()
+    await ClockCycles(dut.clk, 1000)  # what was under way comes late
+    for k, driver in enumerate(drivers):
+        await driver.at_rest()
+        await set_up(driver, k, job, job.nodes[k])
+    if fault.beyond:
+        requests[FAILING] = [around_bad(requests[FAILING][0][0]), *requests[FAILING][1:]]
+    for node in await run_all({}, 100_000):
+        assert {completion.cause for completion in node} == {Cause.DONE}
+    for driver in drivers:
+        await driver.at_rest()
+        assert not (await node_totals(driver))["stale"]
+        with pytest.raises(RequestRefused):
+            await driver.submit(params.snic.units - 1, requests[0][0][0])
+    dut.dump.value = 1
+    await ClockCycles(dut.clk, 4)
