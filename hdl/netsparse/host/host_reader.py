@@ -7,11 +7,11 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.axi import Burst, Response
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import BEAT_WORDS, EVENTS, LINE_OFFSET_BITS, HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
 from hdl.netsparse.host.request_splitter import RequestSplitter
-from hdl.netsparse.host.unit_arbiter import UnitArbiter, UnitArbiterParams
 from hdl.netsparse.protocol import BEAT_BYTES
 
 
@@ -35,7 +35,7 @@ class HostReader(Component):
     of two beats is the oldest.
     """
 
-    request_latency = UnitArbiter.latency + RequestSplitter.latency + 1
+    request_latency = StreamArbiter.latency + RequestSplitter.latency + 1
     beat_latency = 1 + Packer.latency
 
     def __init__(self, params: HostParams) -> None:
@@ -53,23 +53,22 @@ class HostReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         layout = self.params.read_request
-        m.submodules.arbiter = arbiter = UnitArbiter(
-            UnitArbiterParams(units=self.params.units, width=layout.size)
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(width=layout.size, count=self.params.units)
         )
         m.submodules.splitter = splitter = RequestSplitter(self.params)
         for asked, turn in zip(self.requests, arbiter.i, strict=True):
             m.d.comb += [
-                turn.payload.body.eq(asked.payload),
-                turn.payload.last.eq(1),
+                turn.payload.eq(asked.payload),
                 turn.valid.eq(asked.valid),
                 asked.ready.eq(turn.ready),
             ]
         chosen, given = arbiter.o.payload, Signal(layout)
         m.d.comb += [
-            given.eq(chosen.body),
+            given.eq(chosen.payload),
             splitter.properties.payload.address.eq(given.address),
             splitter.properties.payload.bytes.eq(given.bytes),
-            splitter.properties.payload.unit.eq(chosen.unit),
+            splitter.properties.payload.unit.eq(chosen.index),
             splitter.properties.valid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(splitter.properties.ready),
             splitter.aligned.eq(self.aligned),

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.axi import Burst, Response
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.params import (
     BEAT_WORDS,
     EVENTS,
@@ -19,7 +20,6 @@ from hdl.netsparse.host.request_beats import RequestBeats
 from hdl.netsparse.host.request_splitter import RequestSplitter
 from hdl.netsparse.host.rotator import Rotator
 from hdl.netsparse.host.spreader import Spreader
-from hdl.netsparse.host.unit_arbiter import UnitArbiter, UnitArbiterParams
 from hdl.netsparse.protocol import BEAT_BYTES
 
 AHEAD = 16  #: requests that AW may be ahead of W, and beats of properties that wait for W
@@ -48,7 +48,7 @@ class HostWriter(Component):
     ``outstanding`` requests without B, AW ceases.
     """
 
-    request_latency = UnitArbiter.latency + RequestSplitter.latency + 1
+    request_latency = StreamArbiter.latency + RequestSplitter.latency + 1
     beat_latency = request_latency + RequestBeats.latency + Spreader.latency
     done_latency = 2
 
@@ -67,13 +67,14 @@ class HostWriter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         body = self.params.property_beat
-        m.submodules.arbiter = arbiter = UnitArbiter(
-            UnitArbiterParams(units=self.params.units, width=body.size)
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(
+                width=body.size, count=self.params.units, last_bit=body["last"].offset
+            )
         )
         for given, turn in zip(self.properties, arbiter.i, strict=True):
             m.d.comb += [
-                turn.payload.body.eq(given.payload),
-                turn.payload.last.eq(given.payload.last),
+                turn.payload.eq(given.payload),
                 turn.valid.eq(given.valid),
                 given.ready.eq(turn.ready),
             ]
@@ -86,10 +87,10 @@ class HostWriter(Component):
         beat = Signal(body)
         first = Signal(init=1)
         m.d.comb += [
-            beat.eq(chosen.body),
+            beat.eq(chosen.payload),
             splitter.properties.payload.address.eq(beat.address),
             splitter.properties.payload.bytes.eq(beat.bytes),
-            splitter.properties.payload.unit.eq(chosen.unit),
+            splitter.properties.payload.unit.eq(chosen.index),
             splitter.properties.valid.eq(arbiter.o.valid & first & waiting.i.ready),
             splitter.aligned.eq(self.aligned),
             rotator.i.eq(beat.data),
@@ -99,9 +100,9 @@ class HostWriter(Component):
             waiting.i.valid.eq(arbiter.o.valid & arbiter.o.ready),
         ]
         with m.If(arbiter.o.valid & arbiter.o.ready):
-            m.d.sync += first.eq(chosen.last)
+            m.d.sync += first.eq(beat.last)
         m.d.sync += [
-            self.events.property.eq(arbiter.o.valid & arbiter.o.ready & chosen.last),
+            self.events.property.eq(arbiter.o.valid & arbiter.o.ready & beat.last),
             self.events.request.eq(self.axi.awvalid & self.axi.awready),
         ]
         spans, owed = self.issue(m, splitter)

@@ -1,6 +1,6 @@
 """Client mode of a RIG unit: from idxs to the PRs that are left of them."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -40,8 +40,9 @@ class Client(Component):
     properties are in host memory, after which their entries are free.
 
     Every idx that is ``consumed`` is counted as exactly one of local, coalesced, filtered,
-    rejected and prs. With ``abort`` those inside are rejected; ``forget`` empties the table.
-    ``beyond`` and ``filter_failed`` say that the command has failed. ``in_flight`` while idxs are
+    rejected and prs. With ``abort`` those inside are rejected, and entries are given back one after
+    another, so that what waits for one in a full table gets it; ``known`` means nothing then.
+    ``forget`` empties the table; there must be nothing ``in_flight``. ``beyond`` and ``filter_failed`` say that the command has failed. ``in_flight`` while idxs are
     between consumption and that count; ``pending`` while entries are in use.
 
     Throughput: an idx a cycle. Stalls: full table, full LSQ, full Tx queue.
@@ -114,7 +115,6 @@ class Client(Component):
             check.reject.eq(self.abort),
             table.coalesce.eq(self.coalesce),
             table.clear.eq(self.forget),
-            table.read_entry.eq(self.entry),
             self.known.eq(table.read),
             port.enable.eq(self.filter),
             solver.write.eq(self.boundary),
@@ -131,6 +131,7 @@ class Client(Component):
         ]
         self.ask_filter(m, table, port)
         self.heed_filter(m, table, port, solver)
+        self.give_back(m, table, port)
         self.count(m, check, table, port, generator)
         return m
 
@@ -166,15 +167,30 @@ class Client(Component):
             table.release[0].valid.eq(set_bit),
             table.release[0].entry.eq(result.entry),
             port.set_done.ready.eq(1),
-            table.release[1].valid.eq(
-                port.set_done.valid & ~port.set_done.payload.failed & ~self.abort
-            ),
-            table.release[1].entry.eq(port.set_done.payload.entry),
             self.filter_failed.eq(
                 (port.results.valid & result.failed)
                 | (port.set_done.valid & port.set_done.payload.failed)
             ),
             self.events.filtered.eq(set_bit),
+        ]
+
+    def give_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
+        """Entries whose bit is set; with ``abort`` all that are found in use, in a round."""
+        done = port.set_done
+        place = Signal(range(self.params.pending_entries))
+        swept = Signal.like(place)
+        used = Signal()
+        m.d.sync += [
+            used.eq(table.read.valid & self.abort),
+            swept.eq(place),
+            place.eq(Mux(place == self.params.pending_entries - 1, 0, place + 1)),
+        ]
+        m.d.comb += [
+            table.read_entry.eq(Mux(self.abort, place, self.entry)),
+            table.release[1].valid.eq(
+                Mux(self.abort, used, done.valid & ~done.payload.failed)
+            ),
+            table.release[1].entry.eq(Mux(self.abort, swept, done.payload.entry)),
         ]
 
     def count(

@@ -91,7 +91,6 @@ class RigControl(Component):
             with m.Case(State.RUN):
                 failures = self.failures.as_value()
                 with m.If(failures.any() | expired):
-                    m.d.comb += self.forget.eq(1)
                     m.d.sync += [state.eq(State.DRAIN), self.generation.eq(self.generation + 1)]
                 with m.Elif(self.finished):
                     m.d.sync += state.eq(State.REPORT)

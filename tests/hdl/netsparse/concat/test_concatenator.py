@@ -13,11 +13,13 @@ from sim.verilator import simulate
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
 
 FULL = ConcatenatorParams(payload=True, nodes=12)
-# Times of few bits, which wrap around often.
-READS = ConcatenatorParams(payload=False, nodes=128, most_delay=30)
+# Times of few bits, which wrap around often; 30 reads are exactly an MTU.
+READS = ConcatenatorParams(payload=False, nodes=128, mtu=64 + 30 * 18, most_delay=30)
 VIRTUAL = ConcatenatorParams(payload=True, nodes=40, most_delay=100, pool=64, destinations=12)
 VIRTUAL_READS = ConcatenatorParams(payload=False, nodes=128, pool=64, destinations=32)
-JUMBO = ConcatenatorParams(payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=90)
+JUMBO = ConcatenatorParams(
+    payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=600
+)
 
 EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order")
 FORMS = {
@@ -124,6 +126,21 @@ async def errors_wait_for_nobody(dut):
         ledger = await bench.finish()
         assert ledger.reasons == [Reason.ALONE] * 5 + [Reason.EXPIRED]
         assert bench.prs == [1] * 5 + [6]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def errors_beside_expirations(dut):
+    """Two marks in every cycle, one of which waits."""
+    bench = await Bench(dut, delay=30).start()
+    params = bench.params
+    for _ in range(3 * params.payload):
+        await bench.send([request(params, dest) for dest in range(6)])
+        await bench.wait(15)
+        await bench.send([request(params, 0, error=True) for _ in range(40)])
+        await bench.empty()
+    ledger = await bench.finish()
+    assert ledger.reasons.count(Reason.EXPIRED) == 18 * params.payload
+    assert (bench.stall_cycles > 0) == params.payload
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -247,8 +264,10 @@ async def reads_in_packets_of(dut, count):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reads_in_full_packets(dut):
     bench = await Bench(dut, delay=30).start()
-    await bench.send([request(bench.params, 5, 512) for _ in range(79 * 4)])
-    await bench.finish()
+    await bench.send([request(bench.params, 5, 512) for _ in range(30 * 8)])
+    ledger = await bench.finish()
+    assert bench.prs == [30] * 8
+    assert set(ledger.reasons) == {Reason.FULL}
     assert bench.stall_cycles == 0
 
 

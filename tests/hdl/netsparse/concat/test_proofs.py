@@ -26,7 +26,7 @@ SMALL = SmallParams(
     few_packets=3,
 )
 INDUCTION = {LinePoolProof: 2, ExpirationProof: 2}  # cycles; they hold for all time
-COVER = {LinePoolProof: 12, ExpirationProof: 12}
+COVER = {LinePoolProof: 12, ExpirationProof: 12, ConcatenatorProof: 12}
 BOUND = 9  # cycles of ConcatenatorProof, for which induction is out of reach
 
 TABLE, EQ, POOL = "queue_table", "expiration_queue", "line_pool"

@@ -254,6 +254,10 @@ class Bench:
         self.failed.append(bool(beat["failed"]))
         return b""
 
+    def first(self, sources):
+        """The cycle in which the first property of any unit was taken."""
+        return min(source.cycles[0] for source in sources if source.cycles)
+
     async def until(self, count):
         """``count`` properties have ended."""
         edge = RisingEdge(self.dut.clk)

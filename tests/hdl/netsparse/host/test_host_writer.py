@@ -96,8 +96,8 @@ async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
         assert spread(bench.cycles["aw"]) < 320
     for name in ("aw", "w", "done"):
         assert late or spread(bench.cycles[name]) == 300
-    assert bench.cycles["aw"][0] - bench.writers[0].cycles[0] == HostWriter.request_latency
-    assert bench.cycles["w"][0] - bench.writers[0].cycles[0] == HostWriter.beat_latency
+    assert bench.cycles["aw"][0] - bench.first(bench.writers) == HostWriter.request_latency
+    assert bench.cycles["w"][0] - bench.first(bench.writers) == HostWriter.beat_latency
     assert bench.cycles["done"][0] - bench.cycles["b_valid"][0] == HostWriter.done_latency
 
 

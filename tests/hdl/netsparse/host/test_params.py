@@ -1,7 +1,6 @@
 import pytest
 
 from hdl.netsparse.host.params import HostParams
-from hdl.netsparse.host.unit_arbiter import UnitArbiterParams
 
 
 @pytest.mark.parametrize(
@@ -15,8 +14,6 @@ from hdl.netsparse.host.unit_arbiter import UnitArbiterParams
         (HostParams, {"most_bytes": 6}, "most_bytes must be a multiple of 4 from 4 to 4096: 6"),
         (HostParams, {"most_bytes": 4100}, "a multiple of 4 from 4 to 4096: 4100"),
         (HostParams, {"outstanding": 3}, "outstanding must be from 4 to 1024 requests: 3"),
-        (UnitArbiterParams, {"units": 0, "width": 1}, "units must be from 1 to 64: 0"),
-        (UnitArbiterParams, {"units": 1, "width": 0}, "width must be at least 1: 0"),
     ],
 )
 def test_rejects(kind, sizes, message):

@@ -7,10 +7,10 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout, request_layout
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.netsparse.protocol import BEAT_BYTES, RESPONSE_BEAT
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
 from sim.payloads import pack, unpack
-from sim.streams import cycle, never
+from sim.streams import Sink, cycle, never
 
 TINY = RigParams(
     nodes=3,
@@ -57,6 +57,29 @@ async def answer_reads(dut, requests, memory, fails=lambda address: False, stall
             dut.beat_valid.value = 1
             await edge
             dut.beat_valid.value = 0
+
+
+class AnswerSink(Sink):
+    """A sink of responses that knows that the data of an error mean nothing."""
+
+    def __init__(self, dut, name, **options):
+        super().__init__(dut, name, **options)
+        self.bus.payload = Meant(getattr(dut, f"{name}_payload"))
+
+
+class Meant:
+    """A response without the data that an error has."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    @property
+    def value(self):
+        bits = int(self.handle.value)
+        if unpack(RESPONSE_BEAT, bits)["error"]:
+            field = RESPONSE_BEAT["data"]
+            bits &= ~((1 << field.width) - 1 << field.offset)
+        return bits
 
 
 class FilterModel:

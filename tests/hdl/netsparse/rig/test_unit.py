@@ -5,11 +5,12 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.rig.idx_fetch import IdxFetch
+from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import RigUnit
 from sim.payloads import pack
-from sim.streams import STALLS, Source, cycle, often
-from sim.verilator import simulate
+from sim.streams import STALLS, Source, cycle, never, often
+from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.netsparse.rig.unit_bench import (
     COLUMNS,
@@ -71,3 +72,365 @@ async def asks_exactly_once(dut, filter_latency, trip):
         prs = await bench.gather(idxs)
         assert sorted(prs) == sorted({*remote(idxs)})
     await bench.end()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(coalesce=[0, 1], filters=[0, 1])
+async def mechanisms_can_be_off(dut, coalesce, filters):
+    bench = await UnitBench(dut, filter_latency=slowly, trip=slowly).begin()
+    dut.coalesce.value, dut.filter.value = coalesce, filters
+    idxs = some_idxs(200, 12)
+    distinct, every = len({*remote(idxs)}), len(remote(idxs))
+    for seen in (False, True):
+        bench.totals.clear()
+        asked = len(await bench.gather(idxs))
+        totals = bench.totals
+        assert totals["consumed"] == len(idxs)
+        assert totals["local"] == len(idxs) - every
+        assert asked == totals["prs"] == every - totals["coalesced"] - totals["filtered"]
+        assert coalesce or not totals["coalesced"]
+        assert filters or not totals["filtered"]
+        assert bool(bench.filter.lookups or bench.filter.sets) == bool(filters)
+        if filters and seen:
+            assert asked == 0
+        elif filters and coalesce:
+            assert asked == distinct
+        elif coalesce or filters:
+            assert distinct <= asked <= every
+        else:
+            assert asked == every
+    await bench.end()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_idx_a_cycle(dut):
+    """Filtered and local ones, and a mix. A lookup is in the LSQ and the table for some cycles."""
+    if params_in_simulator(RigParams).pending_entries < 16:
+        return
+    bench = await UnitBench(dut, filter_latency=lambda is_set: 3, trip=lambda: 2).begin()
+    few = random.sample(remote(range(COLUMNS)), 20)
+    await bench.gather(few)
+    local = random.choices(LOCAL, k=100)
+    mixes = {
+        "filtered": random.choices(few, k=800),
+        "local": random.choices(LOCAL, k=800),
+        "a mix": random.choices(few + local, k=800),
+    }
+    for name, idxs in mixes.items():
+        cycles = []
+        watch = cocotb.start_soon(note_consumed(dut, bench, cycles))
+        assert await bench.gather(idxs) == []
+        watch.cancel()
+        assert len(cycles) == 800
+        rate = (len(cycles) - 1) / (cycles[-1] - cycles[0])
+        dut._log.info("%s: %.3f idxs a cycle", name, rate)
+        assert rate >= 0.95, f"{name}: {rate}"
+    await bench.end()
+
+
+async def note_consumed(dut, bench, cycles):
+    seen = bench.totals["consumed"]
+    while True:
+        await RisingEdge(dut.clk)
+        if bench.totals["consumed"] > seen:
+            cycles.append(cycle())
+            seen = bench.totals["consumed"]
+
+
+ILLEGAL = [
+    {"property_bytes": 0},
+    {"property_bytes": 6},
+    {"property_bytes": 196},
+    {"property_bytes": 8188},
+    {"property_address": PROPERTIES + 2},
+    {"idx_address": 1},
+    {"idx_address": 4, "wide": 1},
+]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def refuses_illegal_commands(dut):
+    bench = await UnitBench(dut).begin()
+    for fields in ILLEGAL:
+        asked = len(bench.asks.beats)
+        bench.submit(some_idxs(20), changes=fields)
+        await bench.fails(Cause.COMMAND)
+        assert len(bench.asks.beats) == asked
+    bench.forget()
+    idxs = some_idxs(50)
+    assert sorted(await bench.gather(idxs, 192)) == sorted({*remote(idxs)})
+    await bench.end()
+
+
+async def next_ones_are_exact(bench, size=4, *, clear=True):
+    """The host clears the filter after a failure; what has come need not come again without."""
+    if clear:
+        bench.forget()
+    known = set(bench.filter.bits)
+    for _ in range(2):
+        idxs = some_idxs(80, 40)
+        assert sorted(await bench.gather(idxs, size)) == sorted({*remote(idxs)} - known)
+        known |= {*remote(idxs)}
+    await bench.end()
+
+
+def sometimes(chance):
+    return lambda *_: random.random() < chance
+
+
+def break_range(bench, idxs):
+    idxs[random.randrange(len(idxs))] = random.choice((COLUMNS, 4095, 4096, 1 << 31))
+
+
+def break_idx_read(bench, idxs):
+    """The last read."""
+    chunk = IdxFetch(bench.params).chunk_bytes
+    bench.read_fails = lambda address: address + chunk >= bench.idxs_end
+
+
+def break_write(bench, idxs):
+    bench.write_fails = sometimes(0.3)
+
+
+def break_lookup(bench, idxs):
+    bench.filter.fails = lambda request: not request["set"] and random.random() < 0.3
+
+
+def break_set(bench, idxs):
+    bench.filter.fails = lambda request: request["set"] and random.random() < 0.3
+
+
+def break_owner(bench, idxs):
+    bench.respond = lambda pr: [{"error": 1}] if random.random() < 0.3 else [{}]
+
+
+def break_length(bench, idxs):
+    lengths = (4, 60, 64, 128, 192)
+    bench.respond = lambda pr: [{"length": random.choice(lengths)}]
+
+
+def break_network(bench, idxs):
+    bench.respond = lambda pr: [{}] if random.random() < 0.7 else []
+
+
+FAULTS = {
+    break_range: Cause.RANGE,
+    break_idx_read: Cause.IDX_READ,
+    break_write: Cause.PROPERTY_WRITE,
+    break_lookup: Cause.FILTER,
+    break_set: Cause.FILTER,
+    break_owner: Cause.REMOTE,
+    break_length: Cause.REMOTE,
+    break_network: Cause.WATCHDOG,
+}
+
+
+def mend(bench):
+    bench.read_fails = bench.write_fails = lambda address: False
+    bench.filter.fails = lambda request: False
+    bench.respond = lambda pr: [{}]
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(fault=list(FAULTS))
+async def tells_what_failed(dut, fault):
+    bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
+    for size, clear in ((68, True), (192, True), (4, False)):
+        idxs = some_idxs(200)
+        fault(bench, idxs)
+        bench.submit(idxs, size, watchdog=400)
+        await bench.fails(FAULTS[fault])
+        mend(bench)
+        failures = {name: n for name, n in bench.totals.items() if name.startswith("failed") and n}
+        assert failures == {f"failed_{FAULTS[fault].name.lower()}": 1}
+        bench.totals.clear()
+        await ClockCycles(dut.clk, 100)  # late responses come with the next command or before
+        await next_ones_are_exact(bench, size, clear=clear)
+        bench.totals.clear()
+        bench.forget()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def drops_late_responses(dut):
+    """They come while the next command asks for the same idxs, whose properties have changed."""
+    bench = await UnitBench(dut, trip=lambda: 400).begin()
+    entries = bench.params.pending_entries
+    bench.submit(remote(range(COLUMNS))[: entries // 2], watchdog=100)
+    await bench.fails(Cause.WATCHDOG)
+    late = bench.totals["prs"]
+    assert late == entries // 2 and bench.totals["responses"] == bench.totals["stale"] == 0
+    bench.forget()
+    idxs = remote(range(COLUMNS))[: entries // 2]
+    assert await bench.gather(idxs) == idxs
+    await bench.end()
+    assert bench.totals["stale"] == late
+    assert bench.totals["responses"] == len(idxs)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def drops_what_nobody_waits_for(dut):
+    """Responses that come twice, or with another idx, entry or generation."""
+    entry_bits = None
+    bench = await UnitBench(dut, trip=slowly).begin()
+    entry_bits = bench.params.entry_bits
+
+    def respond(pr):
+        wrong = random.choice(
+            (
+                {"idx": pr["pr"]["idx"] ^ 1},
+                {"idx": pr["pr"]["idx"] | 1 << 40},
+                {"id": pr["pr"]["id"] ^ 1 << entry_bits},
+                {"id": pr["pr"]["id"] ^ 1 << 31},
+            )
+        )
+        return [{"pr": wrong}, {}, {}]
+
+    bench.respond = respond
+    idxs = some_idxs(150)
+    assert sorted(await bench.gather(idxs, 68)) == sorted({*remote(idxs)})
+    await ClockCycles(dut.clk, 300)
+    await bench.end()
+    assert bench.totals["stale"] == 2 * bench.totals["responses"] > 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def commands_wait_their_turn(dut):
+    bench = await UnitBench(dut, source=often, sink=often).begin()
+    tags, gathered = [], []
+    for _ in range(6):
+        idxs = some_idxs(30)
+        bench.submit(idxs, 64)
+        tags.append(bench.tag)
+        gathered += idxs
+    await bench.completions.wait_for(6)
+    assert bench.completions.beats == [{"tag": tag, "cause": Cause.DONE} for tag in tags]
+    bench.check_memory(gathered)
+    assert sorted(pr["pr"]["idx"] for pr in bench.prs.beats) == sorted({*remote(gathered)})
+    await bench.end()
+
+
+def stuck_table(bench):
+    bench.respond = lambda pr: []
+    return "table_stall", False, lambda: None
+
+
+def stuck_transmit(bench):
+    bench.pr_stall = always
+    return "transmit_stall", False, lambda: setattr(bench, "pr_stall", never)
+
+
+def stuck_response(bench):
+    """Behind the first beat of three."""
+    bench.responses.stall = lambda: len(bench.responses.cycles) % 3 == 1
+    return "responses", True, lambda: setattr(bench.responses, "stall", never)
+
+
+def stuck_reads(bench):
+    bench.read_stall = always
+    return "idx_stall", True, lambda: setattr(bench, "read_stall", never)
+
+
+def stuck_write(bench):
+    bench.write_stall = always
+    return "responses", True, lambda: setattr(bench, "write_stall", never)
+
+
+def stuck_acknowledgements(bench):
+    bench.write_latency = lambda: 700
+    return "responses", True, lambda: setattr(bench, "write_latency", quickly)
+
+
+def stuck_lookups(bench):
+    bench.filter.latency = lambda is_set: 1 if is_set else 700
+    return "consumed", True, lambda: setattr(bench.filter, "latency", quickly)
+
+
+def stuck_sets(bench):
+    bench.filter.latency = lambda is_set: 700 if is_set else 1
+    return "responses", True, lambda: setattr(bench.filter, "latency", quickly)
+
+
+def always():
+    return True
+
+
+STUCK = [
+    stuck_table,
+    stuck_transmit,
+    stuck_response,
+    stuck_reads,
+    stuck_write,
+    stuck_acknowledgements,
+    stuck_lookups,
+    stuck_sets,
+]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stuck=STUCK)
+async def gives_up(dut, stuck):
+    """With the watchdog; not before accesses to memory have ended, nor amid a response."""
+    bench = await UnitBench(dut).begin()
+    dut.coalesce.value = 1
+    event, held, release = stuck(bench)
+    idxs = remote(range(COLUMNS))
+    random.shuffle(idxs)
+    bench.submit(idxs, 192, watchdog=60)
+    failing = cocotb.start_soon(bench.fails(Cause.WATCHDOG))
+    await ClockCycles(dut.clk, 500)
+    assert bench.totals[event]
+    assert failing.done() != held
+    release()
+    await failing
+    mend(bench)
+    await ClockCycles(dut.clk, 50)  # what is in the Tx queue leaves, and comes back
+    assert not dut.prs_valid.value
+    await next_ones_are_exact(bench, 192)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def turns_server_and_back(dut):
+    bench = await UnitBench(dut, source=often, sink=often).begin()
+    for size in (68, 4):
+        bench.forget()
+        idxs = some_idxs(60)
+        assert sorted(await bench.gather(idxs, size)) == sorted({*remote(idxs)})
+        await bench.rest()
+        served = {"address": PROPERTIES, "bytes": size}
+        dut.serve.value, dut.served.value = 1, pack(bench.params.served, served)
+        await serves(bench, size)
+        await bench.rest()
+        dut.serve.value = 0
+    idxs = some_idxs(60)
+    await bench.gather(idxs)
+    await bench.end()
+
+
+async def serves(bench, size):
+    """Others read; a response that comes meanwhile is nobody's."""
+    reads = Source(bench.dut, "reads", stall=often)
+    seen, stale = len(bench.answers.beats), bench.totals["stale"]
+    asked = []
+    for _ in range(30):
+        idx = random.choice((random.choice(LOCAL), LOCAL.start - 1, LOCAL.stop, *LOCAL[:2]))
+        fields = {"src": random.getrandbits(32), "tid": random.getrandbits(16), "idx": idx}
+        asked.append(fields | {"id": random.getrandbits(32)})
+    stray = {"dest": NODE, "length": size, "pr": asked[0], "last": 1}
+    bench.responses.append(stray)
+    await reads.send_all({"dest": NODE, "length": size, "pr": pr} for pr in asked)
+    await bench.rest()
+    await ClockCycles(bench.dut.clk, 20)
+    beats = iter(bench.answers.beats[seen:])
+    for pr in asked:
+        good, block = pr["idx"] in LOCAL, b""
+        for beat in beats:
+            assert (beat["dest"], beat["length"]) == (pr["src"], size)
+            assert beat["pr"] == pr | {"src": NODE}
+            assert beat["error"] == (not good)
+            block += beat["data"].to_bytes(64, "little")
+            if beat["last"]:
+                break
+        if good:
+            assert block[:size] == bench.memory[bench.slot(pr["idx"])]
+    assert next(beats, None) is None
+    assert bench.totals["stale"] == stale + 1

@@ -13,6 +13,7 @@ from sim.payloads import pack
 from sim.streams import Sink, Source, cycle, never, start
 from sim.verilator import params_in_simulator
 from tests.hdl.netsparse.rig.bench import (
+    AnswerSink,
     FilterModel,
     Totals,
     answer_reads,
@@ -72,7 +73,7 @@ class UnitBench:
         self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.pass_on)
         self.write_stall = self.pr_stall = sink
         self.responses = Source(dut, "responses", stall=source)
-        self.answers = Sink(dut, "answers", stall=sink)
+        self.answers = AnswerSink(dut, "answers", stall=sink)
         self.filter = FilterModel(dut, self.params, filter_latency)
         self.filter.stall, self.filter.on_set = sink, self.check_set
         self.totals = Totals(dut, UNIT_EVENTS)
@@ -137,27 +138,28 @@ class UnitBench:
         assert idx < COLUMNS and idx not in LOCAL
         assert (pr["dest"], pr["length"]) == (owner(idx), self.property_bytes)
         assert (pr["pr"]["src"], pr["pr"]["tid"]) == (NODE, UNIT)
+        block = self.owned.get(idx, b"late")
         for change in self.respond(pr):
-            cocotb.start_soon(self.deliver(pr, change))
+            cocotb.start_soon(self.deliver(pr, block, change))
 
-    async def deliver(self, pr, change):
+    async def deliver(self, pr, block, change):
         # The source takes another cycle to offer a beat.
         await ClockCycles(self.dut.clk, max(1, self.trip() - 1))
         size = change.get("length", self.property_bytes)
-        block = self.owned[pr["pr"]["idx"]].ljust(size, b"?")[:size]
         response = {"dest": NODE, "length": size, "error": change.get("error", 0)}
         response["pr"] = pr["pr"] | {"src": pr["dest"]} | change.get("pr", {})
-        beats = [0] if response["error"] else dense_beats(block)
+        beats = [0] if response["error"] else dense_beats(block.ljust(size, b"?")[:size])
         for k, data in enumerate(beats):
             self.responses.append(response | {"last": k + 1 == len(beats), "data": data})
 
-    def submit(self, idxs, property_bytes=4, *, wide=0, watchdog=0, **changes):
+    def submit(self, idxs, property_bytes=4, *, wide=0, watchdog=0, changes=()):
         """Give the unit a command; one size of properties at a time."""
         self.property_bytes, self.tag = property_bytes, random.getrandbits(16)
         for idx in {*idxs} - {*self.owned}:
             self.owned[idx] = random.randbytes(property_bytes)
         size = 8 if wide else 4
         address = size * random.randrange((PROPERTIES - len(idxs) * size) // size)
+        self.idxs_end = address + len(idxs) * size
         for memory in (self.memory, self.expected):
             for k, idx in enumerate(idxs):
                 memory[address + k * size : address + (k + 1) * size] = idx.to_bytes(size, "little")
@@ -170,7 +172,7 @@ class UnitBench:
             "property_bytes": property_bytes,
             "watchdog": watchdog,
         }
-        self.commands.append(command | changes)
+        self.commands.append(command | dict(changes))
 
     def forget(self):
         """Properties of another size may come: clear the filter, as the host does."""
@@ -213,3 +215,24 @@ class UnitBench:
         assert not self.filter.under_way and not self.outcomes and not self.write_beats
         assert not self.dut.prs_valid.value and not self.dut.writes_valid.value
         assert conserved(self.totals), self.totals
+
+    def accept_memory(self):
+        """After a failure: each property has come whole or not at all, and not a byte else."""
+        for idx in self.owned:
+            if self.memory[self.slot(idx)] == self.owned[idx]:
+                self.expected[self.slot(idx)] = self.owned[idx]
+        assert self.memory == self.expected
+        assert all(self.memory[self.slot(idx)] == self.owned[idx] for idx in self.filter.bits)
+
+    async def fails(self, cause, *, cycles=20_000):
+        """The command ends with ``cause``, and the unit comes to rest."""
+        done = cocotb.start_soon(self.completion())
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+            if done.done():
+                break
+        assert done.done(), "the unit hangs"
+        assert done.result() is cause
+        await self.rest()
+        assert not self.filter.under_way and not self.outcomes and not self.write_beats
+        self.accept_memory()
