@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from amaranth.lib import data
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from hdl.netsparse.concat.deconcatenator import DeconcatenatorParams
+from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES

@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.counter_bank import CounterBank, CounterBankParams
-from hdl.netsparse.concat.deconcatenator import EVENTS as RECEIVED
-from hdl.netsparse.concat.deconcatenator import Drop
+from hdl.netsparse.concat.deconcatenator_params import EVENTS as RECEIVED
+from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS

@@ -6,12 +6,8 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.netsparse.concat.deconcatenator import (
-    EVENTS,
-    Deconcatenator,
-    DeconcatenatorParams,
-    Drop,
-)
+from hdl.netsparse.concat.deconcatenator import Deconcatenator
+from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams, Drop
 from hdl.netsparse.protocol import Kind
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
 from sim.payloads import unpack

@@ -1,0 +1,148 @@
+"""Sizes of a deconcatenator, why it drops packets, and the layouts of what moves inside it."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.netsparse.concat.packet_buffer import PacketBufferParams
+from hdl.netsparse.protocol import (
+    AXIS,
+    BEAT_BYTES,
+    LENGTH_BITS,
+    MOST_PROPERTY_BYTES,
+    PACKET_HEADER_BYTES,
+    PR_BYTES,
+    READ_PR,
+    RESPONSE_BEAT,
+    UDP_OFFSET,
+)
+
+LANES = BEAT_BYTES // 2  #: pieces of two bytes, of which PRs and properties are whole numbers
+PR_LANES = PR_BYTES // 2
+VERDICT_LATENCY = 5  #: cycles from a packet's last beat to its verdict
+OURS = ("ethertype", "version_ihl", "protocol", "destination_port")
+OURS_BYTES = UDP_OFFSET + 4  #: up to the last of them
+
+
+class Drop(enum.Enum, shape=3):
+    """Why a packet is dropped: the first that applies, from above."""
+
+    BROKEN = 0  #: the MAC says so
+    FOREIGN = 1  #: ethertype, version_ihl, protocol or destination_port are not ours, or cut off
+    OVERSIZE = 2  #: over the MTU
+    KIND = 3  #: of unknown type, or of the other class
+    DEST = 4  #: for another node
+    LENGTH = 5  #: its length contradicts itself; also one that ends within its header
+    SOURCE = 6  #: a PR's src is no node
+
+
+BEAT = data.StructLayout({"tdata": AXIS.data_bits, "tkeep": BEAT_BYTES, "tlast": 1, "tuser": 1})
+EVENTS = data.StructLayout(
+    {
+        "packet": 1,  # a good one
+        "bytes": 14,  # of it
+        "prs": 9,  # in it
+        "drops": len(Drop),  # a bit for each Drop
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeconcatenatorParams:
+    """Class and sizes of a deconcatenator."""
+
+    payload: bool  #: responses and errors, else reads
+    nodes: int  #: of the cluster, 2..65536
+    mtu: int = 1500  #: bytes of a packet, 594..9216
+    most_property_bytes: int = 512  #: a multiple of 4, 4..4096 (and a PR of it fits the MTU)
+    buffer_packets: int = 8  #: of MTU size that wait, at least; 2..64
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.nodes <= 1 << 16:
+            raise ValueError(f"nodes must be from 2 to 65536: {self.nodes}")
+        if not 594 <= self.mtu <= 9216:
+            raise ValueError(f"mtu must be from 594 to 9216 bytes: {self.mtu}")
+        most = min(MOST_PROPERTY_BYTES, self.mtu - PACKET_HEADER_BYTES - PR_BYTES) & ~3
+        if self.most_property_bytes % 4 or not 4 <= self.most_property_bytes <= most:
+            raise ValueError(
+                f"most_property_bytes must be a multiple of 4 from 4 to {most}:"
+                f" {self.most_property_bytes}"
+            )
+        if not 2 <= self.buffer_packets <= 64:
+            raise ValueError(f"buffer_packets must be from 2 to 64: {self.buffer_packets}")
+
+    @property
+    def suffix(self) -> str:
+        """Class and all sizes."""
+        kind = "responses" if self.payload else "reads"
+        return (
+            f"{kind}_n{self.nodes}_m{self.mtu}_p{self.most_property_bytes}_b{self.buffer_packets}"
+        )
+
+    @property
+    def beats(self) -> int:
+        """Of a packet as long as the MTU."""
+        return -(-self.mtu // BEAT_BYTES)
+
+    @property
+    def most_prs(self) -> int:
+        """Of a packet."""
+        return (self.mtu - PACKET_HEADER_BYTES) // (PR_BYTES + 4 * self.payload)
+
+    @property
+    def most_lanes(self) -> int:
+        """That one beat of a PR takes from its packet."""
+        return PR_LANES + (min(self.most_property_bytes, BEAT_BYTES) // 2 if self.payload else 0)
+
+    @property
+    def buffer(self) -> PacketBufferParams:
+        """Beats of packets that wait, each with tlast."""
+        words = self.buffer_packets * self.beats + VERDICT_LATENCY + 2
+        return PacketBufferParams(
+            width=AXIS.data_bits + 1, words=1 << ceil_log2(words), behind=VERDICT_LATENCY
+        )
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """A PR, or a part of it."""
+        return RESPONSE_BEAT if self.payload else READ_PR
+
+    @property
+    def header(self) -> data.StructLayout:
+        """What the verdict needs of a packet's first beat."""
+        return data.StructLayout(
+            {
+                "foreign": 1,  # the packet is
+                "short": 1,  # it ends within the header
+                "kind": 1,  # it is of another class
+                "dest": 1,  # it is not for us
+                "length": 1,  # len or #PRs cannot be
+                "error": 1,  # it is an error
+                "prs": bits_for(self.most_prs),
+                "step": LENGTH_BITS + 1,  # bytes of a PR
+                "ip_end": 17,  # the last byte, as total_length has it
+                "udp_end": 17,
+            }
+        )
+
+    @property
+    def findings(self) -> data.StructLayout:
+        """What a packet's beats tell, up to the last."""
+        return data.StructLayout(
+            {
+                "broken": 1,
+                "over": 1,  # the MTU
+                "ragged": 1,  # bytes are missing before the last
+                "end": ceil_log2(BEAT_BYTES) + bits_for(self.beats),  # number of the last byte
+                "header": self.header,
+            }
+        )
+
+    @property
+    def context(self) -> data.StructLayout:
+        """What the unpacker needs of a packet's first beat."""
+        fields = {"length": LENGTH_BITS, "prs": bits_for(self.most_prs)}
+        if self.payload:
+            fields |= {"error": 1, "lanes": bits_for(self.most_lanes)}  # of a PR's first beat
+        return data.StructLayout(fields)

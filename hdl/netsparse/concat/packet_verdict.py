@@ -1,0 +1,249 @@
+"""Whether a packet is good, found while it is written."""
+
+from typing import Any, cast
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.deconcatenator_params import (
+    BEAT,
+    EVENTS,
+    LANES,
+    OURS,
+    OURS_BYTES,
+    PR_LANES,
+    VERDICT_LATENCY,
+    DeconcatenatorParams,
+    Drop,
+)
+from hdl.netsparse.protocol import (
+    AXIS,
+    BEAT_BYTES,
+    IP_OFFSET,
+    LENGTH_BITS,
+    PACKET_CONSTANTS,
+    PACKET_HEADER,
+    PACKET_HEADER_BYTES,
+    PR_BYTES,
+    UDP_OFFSET,
+    Kind,
+    in_lanes,
+)
+
+
+def delayed(m: Module, value: Any, cycles: int, name: str) -> Any:
+    """``value``, of the same shape, some ``cycles`` later."""
+    for k in range(cycles):
+        register = Signal(value.shape(), name=f"{name}_{k}", reset_less=True)
+        m.d.sync += register.eq(value)
+        value = register
+    return value
+
+
+def header_of(beat: Value) -> data.View:
+    """A packet's first beat as its fields."""
+    return data.View(PACKET_HEADER, in_lanes(beat))
+
+
+class PacketVerdict(Component):
+    """Judges packets while they pass on to a packet buffer.
+
+    Beats taken at ``axis`` appear as ``word`` (data, and tlast above it) with ``write``,
+    :attr:`latency` cycles later. ``ends`` comes with a packet's last beat, and ``keep`` with it if
+    the packet is good; ``events`` a cycle later. Beats behind the MTU are not written. ``node``
+    holds still. ``axis.tready`` is ``room``: nothing waits inside.
+    """
+
+    latency = VERDICT_LATENCY
+
+    def __init__(self, params: DeconcatenatorParams) -> None:
+        super().__init__(
+            params,
+            {
+                "axis": In(AXIS),
+                "node": In(32),
+                "room": In(1),
+                "write": Out(1),
+                "word": Out(AXIS.data_bits + 1),
+                "ends": Out(1),
+                "keep": Out(1),
+                "events": Out(EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        # A name's digit is its stage: how many cycles ago its beat was taken.
+        m = Module()
+        axis = self.axis
+        valid = Signal(self.latency)  # stages 1 to 5
+        beat1 = Signal(BEAT, reset_less=True)
+        index1 = Signal(range(self.params.beats + 1))  # of the beat; the highest is one too many
+        first1 = Signal()
+        m.d.comb += [axis.tready.eq(self.room), first1.eq(index1 == 0)]
+        m.d.sync += [
+            valid.eq(Cat(axis.tvalid & axis.tready, valid)),
+            *(beat1[name].eq(getattr(axis, name)) for name in BEAT.members),
+        ]
+        with m.If(valid[0]):
+            m.d.sync += index1.eq(Mux(beat1.tlast, 0, index1 + (index1 != self.params.beats)))
+
+        findings2 = self.judge_beat(m, beat1, valid[0], index1, first1)
+        mismatch5 = self.check_length(m, findings2)
+        source5 = self.check_sources(m, beat1, valid, first1, findings2.header.step)
+        findings5 = delayed(m, findings2, 3, "findings")
+        self.decide(m, findings5, mismatch5, source5)
+        fits1 = Signal()
+        m.d.comb += [
+            fits1.eq(index1 != self.params.beats),
+            self.write.eq(valid[-1] & delayed(m, fits1, 4, "fits")),
+            self.word.eq(delayed(m, Cat(beat1.tdata, beat1.tlast), 4, "word")),
+            self.ends.eq(valid[-1] & self.word[-1]),
+        ]
+        return m
+
+    def judge_beat(self, m: Module, beat1, valid1, index1, first1) -> data.View:
+        """What each beat tells by itself, and the first about its packet."""
+        found2 = Signal(self.params.findings, reset_less=True)
+        keep, mtu = beat1.tkeep, self.params.mtu
+        beyond = keep[mtu % BEAT_BYTES :].any() if mtu % BEAT_BYTES else 0
+        hole = (keep[1:] & ~keep[:-1]).any()
+        missing = ~Mux(beat1.tlast, keep[0], keep[-1])
+        m.d.sync += [
+            found2.broken.eq(beat1.tuser),
+            found2.over.eq(
+                (index1 == self.params.beats) | ((index1 == self.params.beats - 1) & beyond)
+            ),
+            found2.end.eq(Cat(last_byte(m, keep), index1)),
+        ]
+        with m.If(valid1):
+            m.d.sync += found2.ragged.eq(hole | missing | (found2.ragged & ~first1))
+            with m.If(first1):
+                m.d.sync += self.header_fields(found2.header, header_of(beat1.tdata), keep)
+        return cast(data.View, found2)
+
+    def header_fields(self, header: Any, beat: data.View, keep: Value) -> list:
+        """What of a packet's first ``beat`` can be told at once."""
+        upper, shared = beat.upper, beat.concatenation
+        kinds = (Kind.RESPONSE, Kind.ERROR) if self.params.payload else (Kind.READ,)
+        known = Cat(shared.type == kind.value for kind in kinds)
+        error = known[1] if self.params.payload else Const(0)
+        strange = Cat(upper[name] != PACKET_CONSTANTS[name] for name in OURS)
+        wrong_length = (
+            (shared.len == 0)
+            | shared.len[:2].any()
+            | (shared.len > self.params.most_property_bytes)
+            | (shared.prs == 0)
+            | (shared.prs > self.params.most_prs)
+            | (error & (shared.prs != 1))
+        )
+        return [
+            header.foreign.eq(strange.any() | ~keep[:OURS_BYTES].all()),
+            header.short.eq(~keep.all()),
+            header.kind.eq(~known.any()),
+            header.dest.eq(shared.dest != self.node),
+            header.length.eq(wrong_length),
+            header.error.eq(error),
+            header.prs.eq(shared.prs),
+            header.step.eq(PR_BYTES + (shared.len[:LENGTH_BITS] if self.params.payload else 0)),
+            header.ip_end.eq(upper.total_length + (IP_OFFSET - 1)),
+            header.udp_end.eq(upper.udp_length + (UDP_OFFSET - 1)),
+        ]
+
+    def check_length(self, m: Module, findings2: data.View) -> Signal:
+        """Whether the packet does not end where its three lengths say."""
+        header2 = findings2.header
+        bytes3 = Signal(len(header2.prs) + len(header2.step), reset_less=True)
+        expected4 = Signal(range((1 << len(bytes3)) + PACKET_HEADER_BYTES), reset_less=True)
+        mismatch5 = Signal(reset_less=True)
+        error3 = delayed(m, header2.error, 1, "error")
+        m.d.sync += [
+            bytes3.eq(header2.prs * header2.step),
+            expected4.eq(Mux(error3, PR_BYTES, bytes3) + (PACKET_HEADER_BYTES - 1)),
+        ]
+        end4 = delayed(m, findings2.end, 2, "end")
+        ip_end4 = delayed(m, header2.ip_end, 2, "ip_end")
+        udp_end4 = delayed(m, header2.udp_end, 2, "udp_end")
+        m.d.sync += mismatch5.eq((end4 != expected4) | (end4 != ip_end4) | (end4 != udp_end4))
+        return mismatch5
+
+    def check_sources(self, m: Module, beat1, valid, first1, step2) -> Signal:
+        """Whether a PR's src is no node, wherever PRs begin if the length is right."""
+        octets = beat1.tdata
+        halves = [Cat(octets[k + 8 : k + 16], octets[k : k + 8]) for k in range(0, 16 * LANES, 16)]
+        kept = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # behind the packet's end is no PR
+        upper2 = Signal(LANES, reset_less=True)  # lanes that are wrong as src's upper half
+        lower2 = Signal(LANES, reset_less=True)
+        first2 = delayed(m, first1, 1, "first")
+        m.d.sync += [
+            upper2.eq(Cat(half != 0 for half in halves) & kept),
+            lower2.eq(Cat(half >= self.params.nodes for half in halves) & kept),
+        ]
+        starts2 = self.find_starts(m, valid[1], first2, step2)
+        starts3 = delayed(m, Mux(first2, 0, starts2), 1, "starts")
+        upper3 = delayed(m, upper2, 1, "upper")
+        lower3 = delayed(m, lower2, 1, "lower")
+        first3 = delayed(m, first2, 1, "first_later")
+        carry3 = Signal(reset_less=True)  # the beat before ended with an upper half
+        wrong4 = Signal(reset_less=True)
+        carried = carry3 & ~first3  # what begins behind a packet's end is no PR
+        wrong = (upper3 & starts3).any() | (lower3 & Cat(carried, starts3[:-1])).any()
+        with m.If(valid[2]):
+            m.d.sync += [carry3.eq(starts3[-1]), wrong4.eq(wrong | (wrong4 & ~first3))]
+        return delayed(m, wrong4, 1, "wrong")
+
+    def find_starts(self, m: Module, valid2, first2, step2: Value) -> Value:
+        """A bit for each lane in which a PR begins."""
+        if not self.params.payload:
+            at = Signal(range(PR_LANES), reset_less=True)
+            gap = PR_LANES - LANES % PR_LANES
+            with m.If(valid2):
+                after = Mux(at < PR_LANES - gap, at + gap, at - (PR_LANES - gap))
+                m.d.sync += at.eq(Mux(first2, 0, after))
+            return Cat(at == lane % PR_LANES for lane in range(LANES))
+        stride = step2[1:]
+        at = Signal(len(stride) + 1, reset_less=True)  # of the first, from this beat's first lane
+        places = [Signal(len(stride) + 3, name=f"place_{k}") for k in range(4)]
+        m.d.comb += [place.eq(at + stride * Const(k)) for k, place in enumerate(places)]
+        after = places[-1]  # three PRs of the least size fill a beat
+        for place in reversed(places[:-1]):
+            after = Mux(place[5:].any(), place, after)
+        with m.If(valid2):
+            m.d.sync += at.eq(Mux(first2, 0, after - LANES))
+        here = [Mux(p[5:].any(), 0, Const(1, LANES) << p[:5])[:LANES] for p in places[:-1]]
+        return here[0] | here[1] | here[2]
+
+    def decide(self, m: Module, findings5: data.View, mismatch5: Value, source5: Value) -> None:
+        """The first reason to drop the packet, or none."""
+        header = findings5.header
+        reasons = [
+            (findings5.broken, Drop.BROKEN),
+            (header.foreign, Drop.FOREIGN),
+            (findings5.over, Drop.OVERSIZE),
+            (header.short, Drop.LENGTH),
+            (header.kind, Drop.KIND),
+            (header.dest, Drop.DEST),
+            (header.length | findings5.ragged | mismatch5, Drop.LENGTH),
+            (source5, Drop.SOURCE),
+        ]
+        drops = Signal(len(Drop))
+        for applies, reason in reversed(reasons):
+            with m.If(applies):
+                m.d.comb += drops.eq(1 << reason.value)
+        m.d.comb += self.keep.eq(~Cat(applies for applies, _ in reasons).any())
+        m.d.sync += [
+            self.events.packet.eq(self.ends & self.keep),
+            self.events.drops.eq(Mux(self.ends, drops, 0)),
+            self.events.bytes.eq(findings5.end + 1),
+            self.events.prs.eq(header.prs),
+        ]
+
+
+def last_byte(m: Module, keep: Value) -> Value:
+    """The number of the highest bit that is set, of a row of ones from bit 0."""
+    edges = Signal(BEAT_BYTES)
+    m.d.comb += edges.eq(keep & ~(keep >> 1))
+    bits = range(ceil_log2(BEAT_BYTES))
+    return Cat(Cat(edges[k] for k in range(BEAT_BYTES) if k >> b & 1).any() for b in bits)

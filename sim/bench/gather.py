@@ -1,0 +1,122 @@
+"""Rates of a gather between two SNICs: idxs, PRs and bytes a cycle, by the hardware's counters."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.params import RigParams
+from sim.bench.marks import Mark, Row
+from sim.golden.line_requests import request_counts
+from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
+from sim.workloads.partition import Ints, Partition
+
+LEAST_PIPELINE = Mark(0.95, at_least=True)
+ALIGNED, NAIVE = Mark(5), Mark(8)
+HARDWARE = SnicParams(
+    units=8,
+    rig=RigParams(
+        nodes=4,
+        idx_bits=24,
+        address_bits=34,
+        pending_entries=64,
+        lsq_entries=32,
+        lsq_reserved=8,
+    ),
+    filter_banks=8,
+    filter_cache_bytes=16384,
+    dram_address_bits=30,
+)
+ROWS = 16_384
+LATENCY = {"read_latency": 100, "write_latency": 50}  #: of host memory
+SURROUNDINGS = {"host": LATENCY, "dram": LATENCY, "hub": {"latency": 50}}
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """The pipeline of one unit, then all units at once, then line requests."""
+    progress("simulator of two SNICs")
+    rng = np.random.default_rng(1)
+    build_gather(HARDWARE, 2)
+    progress("one unit, redundant idxs")
+    found = pipeline_rows(rng)
+    for size in (4, 64, 512):
+        progress(f"seven units, properties of {size} bytes")
+        found += exchange_rows(rng, size)
+    return found + line_rows()
+
+
+def measure(idxs: list[list[list[Ints]]], size: int, servers: int) -> Gathered:
+    """A gather that is checked, on the bench's hardware."""
+    count = ROWS
+    words = np.arange(count * size // 4, dtype=np.uint32).reshape(count, -1)
+    gather = Gather(
+        partition=Partition.blocks(count, 2),
+        properties=words,
+        idxs=idxs,
+        servers=servers,
+        **SURROUNDINGS,
+    )
+    params, simulator = build_gather(HARDWARE, 2)
+    gathered = simulate_gather(gather, params, simulator, seed=1)
+    check(gather, gathered)
+    return gathered
+
+
+def pipeline_rows(rng: np.random.Generator) -> list[Row]:
+    """Nothing stalls: of 64 remote idxs, all but the first of each are coalesced or filtered."""
+    idxs = ROWS // 2 + rng.integers(0, 64, 40_000)
+    node = measure([[[idxs]], [[]]], 4, servers=1).result.nodes[0]
+    consumed, cycles = node.totals["consumed"], node.snic["cycles"]
+    note = f"{consumed:,} idxs in {cycles:,} cycles, start and last response included"
+    return [
+        Row(
+            what="client pipeline, one unit",
+            value=consumed / cycles,
+            unit="idx/cycle",
+            mark=LEAST_PIPELINE,
+            note=note,
+        )
+    ]
+
+
+def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
+    """Both nodes ask for half of all that the other has, in random order, with seven units."""
+    half = ROWS // 2
+    each = half // 2 // max(1, size // 64)
+    idxs = [np.array_split(base + rng.permutation(half)[:each], 7) for base in (half, 0)]
+    gathered = measure([[[part] for part in parts] for parts in idxs], size, servers=1)
+    nodes = gathered.result.nodes
+    cycles = max(node.snic["cycles"] for node in nodes)
+    prs = sum(node.totals["prs"] for node in nodes)
+    octets = sum(
+        node.snic[f"{name}_sent_bytes"] for node in nodes for name in ("reads", "responses")
+    )
+    what = f"exchange, {size} B"
+    note = f"7 client units and 1 server a node, {prs:,} PRs in {cycles:,} cycles"
+    packets = sum(node.snic["responses_sent_packets"] for node in nodes)
+    return [
+        Row(what=what, value=prs / cycles / 2, unit="PR/cycle", note=f"a node; {note}"),
+        Row(what=what, value=octets / cycles / 2, unit="bytes/cycle", note="sent by a node"),
+        Row(what=what, value=prs / packets, unit="PR/packet", note="of responses"),
+        Row(
+            what=what,
+            value=gathered.result.cycles / gathered.result.seconds,
+            unit="cycles/s",
+            note="simulated, two SNICs with their memories",
+        ),
+    ]
+
+
+def line_rows() -> list[Row]:
+    """Host lines of the paper's example; the tests hold the hardware to these counts."""
+    example = {"address": 480, "size": 480}
+    note = "480 bytes at 480, by the formula that the hardware is tested against"
+    return [
+        Row(
+            what=f"line requests, {name}",
+            value=int(request_counts(**example, aligned=aligned)),
+            mark=mark,
+            note=note,
+        )
+        for name, aligned, mark in (("aligned", True, ALIGNED), ("naive", False, NAIVE))
+    ]

@@ -1,0 +1,239 @@
+"""What a product on simulated SNICs has cost: figures from the hardware's counters, a picture."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.netsparse.snic_counters import BUCKETS, CLASSES
+from sim.golden.redundancy import (
+    ELEMENT_BYTES,
+    WINDOW,
+    Redundancy,
+    header_share,
+    redundancy,
+)
+from sim.netsparse.gather_job import GatherResult, NodeResult
+from sim.netsparse.spmm import SpmmRun
+
+CLOCK_MHZ = 250
+LINE_GBPS = BEAT_BYTES * 8 * CLOCK_MHZ / 1e3  #: a beat of packets a cycle
+BUCKET_NAMES = tuple(
+    str(1 << k) if not k else f"{1 << k}+" if k + 1 == BUCKETS else f"{1 << k}-{(2 << k) - 1}"
+    for k in range(BUCKETS)
+)
+FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
+
+
+@dataclass(frozen=True)
+class NodeFigures:
+    """One node's part, or all nodes' together, from counters alone (tables 7 and 8)."""
+
+    unit: Mapping[str, int]  #: the units' counters, summed
+    snic: Mapping[str, int]
+    cycles: int  #: times the nodes that were added up
+    property_bytes: int
+
+    @property
+    def remote(self) -> int:
+        """Idxs that another node owns."""
+        return sum(self.unit[name] for name in ("coalesced", "filtered", "prs"))
+
+    @property
+    def filter_coalesce_rate(self) -> float:
+        """Of the remote idxs, those that needed no PR."""
+        return ratio(self.remote - self.unit["prs"], self.remote)
+
+    def packets(self, way: str, kind: str) -> int:
+        """Of ``kind`` (reads, responses) ``way`` (sent, received)."""
+        return self.snic[f"{kind}_{way}_packets"]
+
+    def packet_bytes(self, way: str) -> int:
+        """Of all packets, headers included."""
+        return sum(self.snic[f"{kind}_{way}_bytes"] for kind in CLASSES)
+
+    def prs_per_packet(self, kind: str) -> float:
+        """Mean of what was sent."""
+        return ratio(self.snic[f"{kind}_sent_prs"], self.packets("sent", kind))
+
+    def histogram(self, kind: str) -> list[int]:
+        """Packets sent by PRs in them; see BUCKET_NAMES."""
+        return [self.snic[f"{kind}_sent_prs_{1 << k}"] for k in range(BUCKETS)]
+
+    @property
+    def payload_bytes(self) -> int:
+        """Properties that came, without headers."""
+        return self.unit["responses"] * self.property_bytes
+
+    @property
+    def headers(self) -> float:
+        """Headers' share of what this node's PRs cost: reads sent, responses received."""
+        total = self.snic["reads_sent_bytes"] + self.snic["responses_received_bytes"]
+        return ratio(total - self.payload_bytes, total)
+
+    @property
+    def headers_by_formula(self) -> float:
+        """The same by the formula of Table 3, at the mean PRs per packet."""
+        packets = self.packets("sent", "reads") + self.packets("received", "responses")
+        if not packets:
+            return 0.0
+        prs = (self.unit["prs"] + self.unit["responses"]) / packets
+        return header_share(self.property_bytes // ELEMENT_BYTES, prs)
+
+    @property
+    def goodput(self) -> float:
+        """Properties received, of what the line could bring."""
+        return ratio(self.payload_bytes, self.cycles * BEAT_BYTES)
+
+    @property
+    def utilisation(self) -> float:
+        """All bytes received, likewise."""
+        return ratio(self.packet_bytes("received"), self.cycles * BEAT_BYTES)
+
+    def per_cycle(self, name: str) -> float:
+        """Rate of a unit's counter, over all units."""
+        return ratio(self.unit[name], self.cycles)
+
+    def summary(self) -> dict[str, Any]:
+        """The figures, and the counters they come from, fit for JSON."""
+        return {
+            "remote": self.remote,
+            "filter_coalesce_rate": self.filter_coalesce_rate,
+            "prs_per_packet": {kind: self.prs_per_packet(kind) for kind in CLASSES},
+            "header_share": self.headers,
+            "header_share_by_formula": self.headers_by_formula,
+            "goodput": self.goodput,
+            "line_utilisation": self.utilisation,
+            "idxs_per_cycle": self.per_cycle("consumed"),
+            "prs_per_cycle": self.per_cycle("prs"),
+            "cycles": self.cycles,
+            "unit_counters": dict(self.unit),
+            "snic_counters": dict(self.snic),
+        }
+
+
+def node_figures(node: NodeResult, cycles: int, property_bytes: int) -> NodeFigures:
+    """One node's."""
+    return NodeFigures(node.totals, node.snic, cycles, property_bytes)
+
+
+def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
+    """All nodes': counters and cycles added up, so that rates are means."""
+    return NodeFigures(
+        {name: sum(node.unit[name] for node in nodes) for name in nodes[0].unit},
+        {name: sum(node.snic[name] for node in nodes) for name in nodes[0].snic},
+        sum(node.cycles for node in nodes),
+        nodes[0].property_bytes,
+    )
+
+
+@dataclass(frozen=True)
+class SpmmReport:
+    """A product that has run."""
+
+    run: SpmmRun
+    name: str  #: of the matrix
+    result: GatherResult
+    difference: str  #: what is wrong, nothing if all is exact
+    window: int = WINDOW  #: of table 4
+
+    @property
+    def redundancy(self) -> Redundancy:
+        """Tables 1 and 4 of this matrix and partition."""
+        return redundancy(self.run.matrix, self.run.partition, window=self.window)
+
+    @property
+    def headers_alone(self) -> float:
+        """Table 3: headers' share without concatenation."""
+        return header_share(self.run.options.property_bytes // ELEMENT_BYTES)
+
+    @property
+    def nodes(self) -> list[NodeFigures]:
+        """Each node's figures."""
+        size = self.run.options.property_bytes
+        return [node_figures(node, self.result.cycles, size) for node in self.result.nodes]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, fit for JSON."""
+        figures = self.redundancy
+        return {
+            "matrix": {
+                "name": self.name,
+                "rows": figures.rows,
+                "nonzeros": figures.nonzeros,
+                "nonzeros_per_row": figures.nonzeros_per_row,
+            },
+            "partition": {
+                "nodes": figures.nodes,
+                "boundaries": list(self.run.partition.boundaries),
+                "share_remote": figures.share_remote,
+                "useful": figures.useful,
+                "su": known(figures.su),
+                "sa": known(figures.sa),
+                "destinations": known(figures.destinations),
+                "header_share_alone": self.headers_alone,
+            },
+            "options": asdict(self.run.options)
+            | {"units": self.run.units, "servers": self.run.servers},
+            "hardware": asdict(self.run.params),
+            "exact": not self.difference,
+            "difference": self.difference,
+            "cycles": self.result.cycles,
+            "microseconds_at_250_mhz": self.result.cycles / CLOCK_MHZ,
+            "simulated_cycles_per_second": ratio(self.result.cycles, self.result.seconds),
+            "line_gbps": LINE_GBPS,
+            "nodes": [node.summary() for node in self.nodes],
+            "all": together(self.nodes).summary(),
+        }
+
+    def plot(self, path: Path) -> None:
+        """Draw what became of each node's idxs, and how many PRs its packets had."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        figure, (fates, packets) = pyplot.subplots(1, 2, figsize=(10.4, 3.8))
+        nodes = self.nodes
+        names = [f"node {k}" for k in range(len(nodes))]
+        colours = ("0.75", "tab:green", "tab:blue", "tab:orange")
+        bottom = [0] * len(nodes)
+        for fate, colour in zip(FATES, colours, strict=True):
+            counts = [node.unit[fate] for node in nodes]
+            label = "PR" if fate == "prs" else fate
+            fates.bar(names, counts, 0.6, bottom=bottom, label=label, color=colour)
+            bottom = [a + b for a, b in zip(bottom, counts, strict=True)]
+        fates.set_ylabel("idxs")
+        fates.set_ylim(top=1.2 * max(1, *bottom))
+        fates.set_title("what became of the idxs")
+        every = together(nodes)
+        for k, kind in enumerate(CLASSES):
+            places = [bucket + 0.4 * k - 0.2 for bucket in range(BUCKETS)]
+            packets.bar(places, every.histogram(kind), 0.4, label=kind)
+        packets.set_xticks(range(BUCKETS), BUCKET_NAMES)
+        packets.set_xlabel("PRs of a packet")
+        packets.set_ylabel("packets sent")
+        packets.set_title("PRs joined to packets")
+        for axis in (fates, packets):
+            axis.grid(axis="y", alpha=0.3)
+            axis.set_axisbelow(True)
+            axis.legend(loc="upper right", ncols=len(FATES) if axis is fates else 1)
+        figure.suptitle(
+            f"{self.name}, {self.redundancy.nodes} nodes, properties of"
+            f" {self.run.options.property_bytes} bytes: {self.result.cycles:,} cycles"
+        )
+        figure.tight_layout()
+        figure.savefig(path, dpi=110)
+        pyplot.close(figure)
+
+
+def ratio(part: float, whole: float) -> float:
+    """``part / whole``, 0 if there is nothing."""
+    return part / whole if whole else 0.0
+
+
+def known(figure: float) -> float | None:
+    """``figure``, None where there is nothing to divide by: JSON has no NaN."""
+    return None if isnan(figure) else figure

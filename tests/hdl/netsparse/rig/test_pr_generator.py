@@ -1,0 +1,117 @@
+import random
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.pr_generator import PrGenerator
+from sim.streams import STALLS, Sink, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY
+
+
+def test_pr_generator():
+    simulate(PrGenerator(TINY), __name__)
+
+
+def some_pending(params, count):
+    extremes = [0, (1 << params.idx_bits) - 1]
+    return [
+        {
+            "idx": random.choice((*extremes, random.getrandbits(params.idx_bits))),
+            "node": random.randrange(params.nodes),
+            "tag": random.randrange(params.pending_entries),
+        }
+        for _ in range(count)
+    ]
+
+
+class Bench:
+    def __init__(self, dut, stall=never):
+        self.dut, self.params = dut, params_in_simulator(RigParams)
+        self.settings = {
+            "node": 0xFFFFFFFF,
+            "unit": random.getrandbits(16),
+            "generation": (1 << self.params.generation_bits) - 1,
+            "bytes": 192,
+        }
+        for name, value in self.settings.items():
+            getattr(dut, name).value = value
+        dut.reject.value = 0
+        self.sink = Sink(dut, "prs", stall=stall)
+        self.issued, self.rejected, self.stalls = [], 0, 0
+
+    async def watch(self):
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.issued.value:
+                self.issued.append(int(dut.issued_entry.value))
+            self.rejected += int(dut.rejected.value)
+            self.stalls += int(dut.stall.value)
+
+    def expected(self, pending):
+        settings = self.settings
+        identity = settings["generation"] << self.params.entry_bits
+        return [
+            {
+                "dest": one["node"],
+                "length": settings["bytes"],
+                "pr": {
+                    "src": settings["node"],
+                    "tid": settings["unit"],
+                    "idx": one["idx"],
+                    "id": identity | one["tag"],
+                },
+            }
+            for one in pending
+        ]
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=STALLS)
+async def makes_a_read_of_each(dut, stalls):
+    bench = Bench(dut, stalls.value[1])
+    await start(dut)
+    cocotb.start_soon(bench.watch())
+    source = Source(dut, "i", stall=stalls.value[0])
+    pending = some_pending(bench.params, 200)
+    await source.send_all(pending)
+    await ClockCycles(dut.clk, 20)
+    assert bench.sink.beats == bench.expected(pending)
+    assert bench.issued == [one["tag"] for one in pending]
+    assert bench.rejected == 0
+    if stalls.none:
+        latency = PrGenerator(bench.params).latency
+        assert bench.sink.cycles == [at + latency for at in source.cycles]
+        assert source.cycles[-1] - source.cycles[0] == len(pending) - 1
+        assert bench.stalls == 0
+
+
+@cocotb.test()
+async def rejects_what_comes_and_keeps_what_is_queued(dut):
+    bench = Bench(dut)
+    await start(dut)
+    cocotb.start_soon(bench.watch())
+    bench.sink.stop()
+    source = Source(dut, "i")
+    pending = some_pending(bench.params, 12)
+    done = cocotb.start_soon(source.send_all(pending))
+    await ClockCycles(dut.clk, 20)
+    room = bench.params.transmit_prs
+    assert not done.done(), "the queue has no end"
+    assert len(bench.issued) == room
+    assert bench.stalls > 10
+    dut.reject.value = 1
+    await ClockCycles(dut.clk, 20)
+    assert done.done()
+    assert bench.rejected == len(pending) - room
+    assert len(bench.issued) == room
+    dut.reject.value = 0
+    sink = Sink(dut, "prs")
+    more = some_pending(bench.params, 5)
+    await source.send_all(more)
+    await ClockCycles(dut.clk, 20)
+    assert sink.beats == bench.expected(pending[:room] + more)
+    assert len(bench.issued) == room + len(more)
+    assert not dut.prs_valid.value

@@ -1,0 +1,142 @@
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.write_back import WriteBack
+from sim.streams import STALLS, Sink, Source, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY, dense_beats
+
+
+def test_write_back():
+    simulate(WriteBack(TINY), __name__)
+
+
+class Bench:
+    """Never more properties under way than there are entries, as in the unit."""
+
+    def __init__(self, dut, source=never, sink=never):
+        self.dut, self.params = dut, params_in_simulator(RigParams)
+        dut.done.value = dut.write_failed.value = dut.discard.value = 0
+        self.found = Source(dut, "found", stall=source)
+        self.beats = Source(dut, "beats", stall=source)
+        self.writes = Sink(dut, "writes", stall=sink, callback=self.note)
+        self.sets = Sink(dut, "sets", stall=sink)
+        self.written = deque()
+        self.fails = lambda: False
+        self.latency = lambda: 1
+        self.done_cycles, self.outcomes = [], []
+        self.failed = 0
+
+    async def run(self):
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            self.failed += int(dut.failed.value)
+            if dut.done.value:
+                self.done_cycles.append(cycle())
+            due = bool(self.written) and self.written[0] <= cycle()
+            dut.done.value = due
+            dut.write_failed.value = 0
+            if due:
+                self.written.popleft()
+                self.outcomes.append(self.fails())
+                dut.write_failed.value = self.outcomes[-1]
+
+    def note(self, beat):
+        if beat["last"]:
+            self.written.append(cycle() + self.latency())
+
+    async def write(self, count, size):
+        """Give it properties; what it was given, and what should be written."""
+        params = self.params
+        self.dut.bytes.value = size
+        given, expected = [], []
+        for k in range(count):
+            while k - len(self.outcomes) >= params.pending_entries:
+                await RisingEdge(self.dut.clk)
+            pending = {"idx": random.getrandbits(12), "entry": k % params.pending_entries}
+            address = 4 * random.getrandbits(params.address_bits - 2)
+            self.found.append({"address": address, "tag": pending})
+            given.append(pending)
+            beats = dense_beats(random.randbytes(size))
+            for n, data in enumerate(beats):
+                last = n + 1 == len(beats)
+                self.beats.append({"last": last, "data": data})
+                expected.append({"address": address, "bytes": size, "last": last, "data": data})
+        await self.rest()
+        return given, expected
+
+    async def rest(self):
+        await ClockCycles(self.dut.clk, 5)
+        while self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 5)
+        assert not self.dut.busy.value and not self.written
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
+async def writes_and_then_sets(dut, stalls, size):
+    bench = Bench(dut, *stalls)
+    bench.latency = lambda: random.randint(1, 9)
+    await start(dut)
+    cocotb.start_soon(bench.run())
+    given, expected = await bench.write(60, size)
+    assert bench.writes.beats == expected
+    assert bench.sets.beats == given
+    assert bench.failed == 0
+    if stalls.none:
+        assert bench.writes.cycles == bench.beats.cycles
+        latency = WriteBack(bench.params).set_latency
+        assert bench.sets.cycles == [at + latency for at in bench.done_cycles]
+    beats = -(-size // BEAT_BYTES)
+    for at, wrote in zip(bench.sets.cycles, bench.writes.cycles[beats - 1 :: beats], strict=True):
+        assert at > wrote
+
+
+@cocotb.test()
+@cocotb.parametrize(size=[4, 192])
+async def a_beat_a_cycle(dut, size):
+    bench = Bench(dut)
+    await start(dut)
+    cocotb.start_soon(bench.run())
+    bench.latency = lambda: 0
+    await bench.write(50, size)
+    beats = len(bench.writes.cycles)
+    assert bench.writes.cycles[-1] - bench.writes.cycles[0] == beats - 1
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=STALLS)
+async def failed_writes_set_nothing(dut, stalls):
+    bench = Bench(dut, *stalls)
+    bench.fails = lambda: random.random() < 0.4
+    await start(dut)
+    cocotb.start_soon(bench.run())
+    given, _ = await bench.write(60, 68)
+    good = [one for one, failed in zip(given, bench.outcomes, strict=True) if not failed]
+    assert bench.sets.beats == good
+    assert bench.failed == len(given) - len(good) > 0
+
+
+@cocotb.test()
+async def discard_sets_nothing(dut):
+    bench = Bench(dut)
+    await start(dut)
+    cocotb.start_soon(bench.run())
+    bench.sets.stop()
+    writing = cocotb.start_soon(bench.write(bench.params.pending_entries, 4))
+    await ClockCycles(dut.clk, 30)
+    assert not writing.done() and dut.sets_valid.value, "sets are not waited for"
+    dut.discard.value = 1
+    await ClockCycles(dut.clk, 20)
+    assert writing.done() and not dut.sets_valid.value
+    dut.discard.value = 0
+    sets = Sink(dut, "sets")
+    given, _ = await bench.write(3, 4)
+    assert sets.beats == given

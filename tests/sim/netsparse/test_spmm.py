@@ -1,0 +1,177 @@
+"""A product on two tiny SNICs, what refuses to be run, and what the check would find."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.io import mmwrite
+from scipy.sparse import csr_array
+
+from gen.catalogue import find_design
+from gen.settings import make_params
+from sim.netsparse.gather import GatherError, build_gather
+from sim.netsparse.spmm import SpmmOptions, SpmmRun, matrix_for
+from sim.netsparse.spmm_report import SpmmReport, together
+from sim.workloads.matrices import MatrixError
+
+NODES = 2
+
+
+@pytest.fixture(scope="module")
+def params():
+    design = find_design("netsparse-snic")
+    return make_params(design.params_class, design.settings_of("tiny"))
+
+
+@pytest.fixture(scope="module")
+def simulator(params):
+    return build_gather(params, NODES)
+
+
+@pytest.fixture(scope="module")
+def made(params, simulator, tmp_path_factory):
+    """A run that filters, coalesces and concatenates."""
+    run = SpmmRun(
+        matrix_for("queen:rows=80", NODES, 1), NODES, params, SpmmOptions(property_bytes=12)
+    )
+    heard = []
+    gathered = run.simulate(*simulator, tmp_path_factory.mktemp("spmm"), heard.append)
+    return run, gathered, heard
+
+
+def test_product_is_exact_and_counters_tell_why(made):
+    run, gathered, heard = made
+    run.check(gathered)
+    assert heard == sorted(heard)
+    report = SpmmReport(run, "queen", gathered.result, "")
+    figures = report.redundancy
+    every = together(report.nodes)
+    assert every.unit["consumed"] == run.matrix.nnz == figures.nonzeros
+    assert every.remote == figures.remote
+    assert every.unit["prs"] == figures.useful  # one client a node: a PR for each distinct idx
+    assert every.filter_coalesce_rate == pytest.approx(1 - figures.useful / figures.remote)
+    assert every.headers == pytest.approx(every.headers_by_formula)
+    assert every.headers < report.headers_alone
+    assert every.packet_bytes("sent") == every.packet_bytes("received")
+    assert sum(every.histogram("reads")) == every.packets("sent", "reads")
+    assert every.prs_per_packet("reads") > 1
+    assert 0 < every.goodput < every.utilisation < 1
+
+
+@pytest.mark.parametrize("where", ["a property", "a poisoned slot", "an idx"])
+def test_a_wrong_byte_would_be_found(made, where):
+    run, gathered, _ = made
+    needed = run.gather.flat(0)
+    missing = np.setdiff1d(np.arange(run.partition.count), [*needed, *range(40)])
+    size = run.options.property_bytes
+    byte = {
+        "a property": needed.max() * size,
+        "a poisoned slot": missing[0] * size if missing.size else 40 * size,
+        "an idx": run.gather.idx_address,
+    }[where]
+    memory = bytearray(gathered.hosts[0])
+    memory[int(byte)] ^= 1
+    with pytest.raises(GatherError, match="host memory of node 0"):
+        run.check(replace(gathered, hosts=[bytes(memory), gathered.hosts[1]]))
+
+
+def test_every_mechanism_off(params, simulator, tmp_path):
+    """Each remote nonzero is a PR, each PR a packet; the product is the same."""
+    options = SpmmOptions(
+        property_bytes=128,
+        batch=100,
+        filter=False,
+        coalesce=False,
+        concatenate=False,
+        aligned=False,
+        read_delay=0,
+        response_delay=0,
+        host_latency=3,
+        dram_latency=0,
+        link_latency=0,
+    )
+    run = SpmmRun(matrix_for("stokes:rows=80", NODES, 1), NODES, params, options)
+    gathered = run.simulate(*simulator, tmp_path)
+    run.check(gathered)
+    every = together(SpmmReport(run, "stokes", gathered.result, "").nodes)
+    assert every.unit["prs"] == every.remote > 0
+    assert every.prs_per_packet("reads") == every.prs_per_packet("responses") == 1
+    assert every.headers == pytest.approx(164 / (164 + 128))
+    assert len(gathered.result.nodes[0].completions) > 1
+
+
+def test_a_matrix_without_remote_nonzeros(params, simulator, tmp_path):
+    matrix = csr_array(np.diag(np.arange(1, 10)))
+    run = SpmmRun(matrix, NODES, params, SpmmOptions())
+    gathered = run.simulate(*simulator, tmp_path)
+    run.check(gathered)
+    report = SpmmReport(run, "diagonal", gathered.result, "")
+    assert report.as_json()["partition"]["su"] is None
+    assert report.as_json()["all"]["filter_coalesce_rate"] == 0
+    report.plot(tmp_path / "spmm.png")
+    assert (tmp_path / "spmm.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_files_get_whole_values(tmp_path):
+    mmwrite(tmp_path / "real.mtx", csr_array([[0.5, 0], [1.5, 2.5]]))
+    matrix = matrix_for(str(tmp_path / "real.mtx"), NODES, 1)
+    assert matrix.nnz == 3
+    assert matrix.data.dtype.kind == "i"
+
+
+def test_families_are_made_for_the_nodes():
+    assert matrix_for("queen", 2, 1).shape == matrix_for("queen:nodes=2", 4, 1).shape
+    assert (matrix_for("uk:rows=50", 2, 1) != matrix_for("uk:rows=50,seed=2", 2, 1)).nnz
+    with pytest.raises(MatrixError, match="did you mean 'queen'"):
+        matrix_for("quen", 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changes", "says"),
+    [
+        (3, {}, "nodes must be from 2 to the 2 of the build: 3"),
+        (2, {"property_bytes": 6}, "multiple of 4"),
+        (2, {"property_bytes": 0}, "from 4"),
+        (2, {"property_bytes": 516}, "to the 512 of the build"),
+        (2, {"units": 2, "servers": 1}, "2 units of the build, not 2 and 1"),
+        (2, {"units": 2}, "not 2 and 1"),
+        (2, {"units": 0}, "not 0 and 1"),
+        (2, {"servers": 2}, "not 0 and 2"),
+        (2, {"batch": 0}, "batch must be"),
+        (2, {"read_delay": 512}, "read delay must be from 0 to 511"),
+        (2, {"response_delay": -1}, "response delay"),
+        (2, {"host_latency": 1024}, "host latency"),
+        (2, {"link_latency": 256}, "link latency"),
+    ],
+)
+def test_what_the_build_cannot_do(params, nodes, changes, says):
+    matrix = csr_array(np.eye(4, dtype=np.int32))
+    with pytest.raises(ValueError, match=says):
+        SpmmRun(matrix, nodes, params, SpmmOptions(**changes))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "says"),
+    [
+        ((1 << 20) + 1, {}, "does not fit idxs of 20 bits"),
+        (1 << 18, {"property_bytes": 128}, "address_bits=25"),
+        (1 << 17, {"property_bytes": 128}, "do not fit host memory"),
+        (70_000, {"batch": 1}, None),
+    ],
+)
+def test_what_does_not_fit(params, rows, options, says):
+    ones = np.ones(rows, np.int32)
+    matrix = csr_array((ones, np.arange(rows), np.arange(rows + 1)), (rows, rows))
+    if says is None:
+        SpmmRun(matrix, NODES, params, SpmmOptions(**options))
+        return
+    with pytest.raises(ValueError, match=says):
+        SpmmRun(matrix, NODES, params, SpmmOptions(**options))
+
+
+def test_too_many_requests(params):
+    rows = 140_000
+    ones = np.ones(rows, np.int32)
+    matrix = csr_array((ones, np.arange(rows), np.arange(rows + 1)), (rows, rows))
+    with pytest.raises(ValueError, match="70000 work requests"):
+        SpmmRun(matrix, NODES, params, SpmmOptions(batch=1, property_bytes=4))
