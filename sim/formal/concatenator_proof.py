@@ -314,9 +314,8 @@ class ConcatenatorProof(Component):
     """Queues, EQ, lines and marks with free PRs and a free output.
 
     Marked packets leave when they like, and return their lines. PRs come in beats that follow each
-    other. Proven is: a line is in one packet; all lines return; a packet that is open has an entry
-    in the EQ, or expires with its PR, and is marked in time; no PR is split; no packet outgrows
-    the MTU; marks are never refused.
+    other. Claimed is: a line is in one packet; all lines return; a packet that is open is marked in
+    time; no PR is split; no packet is empty or outgrows the MTU.
     """
 
     def __init__(self, params: SmallParams) -> None:

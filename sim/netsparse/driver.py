@@ -138,7 +138,8 @@ class SnicDriver(RegisterDriver):
                     under_way += 1
         edge = RisingEdge(self.dut.clk)
         while under_way:
-            while not interrupt():
+            # The line may still be high for the completion that was dropped just now.
+            while not (interrupt() and await self.read("completion_valid")):
                 await edge
             done = await self.completion()
             completions.append(done)

@@ -7,6 +7,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import BEAT_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
+from sim.payloads import pack
 from sim.streams import STALLS, Sink, Source, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
@@ -57,11 +58,11 @@ class Bench:
         self.dut.bytes.value = size
         given, expected = [], []
         for k in range(count):
-            while k - len(self.outcomes) >= params.pending_entries:
+            while k - len(self.sets.beats) - self.failed >= params.pending_entries:
                 await RisingEdge(self.dut.clk)
             pending = {"idx": random.getrandbits(12), "entry": k % params.pending_entries}
             address = 4 * random.getrandbits(params.address_bits - 2)
-            self.found.append({"address": address, "tag": pending})
+            self.found.append({"address": address, "tag": pack(params.pending, pending)})
             given.append(pending)
             beats = dense_beats(random.randbytes(size))
             for n, data in enumerate(beats):

@@ -1,0 +1,223 @@
+import random
+from dataclasses import replace
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
+from hdl.netsparse.rig.params import RigParams
+from sim.payloads import pack, unpack
+from sim.streams import STALLS, Sink, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY, FilterModel, Totals, conserved
+
+COLUMNS = 600
+LOCAL = range(150, 350)
+BOUNDARIES = (0, 150, 350)
+GENERATION = 77
+
+
+def test_client():
+    # Entries for all lookups that are under way when one comes every cycle.
+    params = replace(TINY, pending_entries=16, lsq_entries=24, lsq_reserved=4)
+    simulate(Client(params), __name__)
+
+
+def remote(idxs):
+    return [idx for idx in idxs if idx not in LOCAL]
+
+
+class Bench:
+    """Every PR is answered some cycles later: its entry goes back by ``sets``."""
+
+    def __init__(self, dut, source=never, sink=never, filter_latency=lambda is_set: 3):
+        self.dut, self.params = dut, params_in_simulator(RigParams)
+        for name in ("cancel", "forget", "boundary", "entry"):
+            getattr(dut, name).value = 0
+        dut.coalesce.value = dut.filter.value = 1
+        dut.unit.value, dut.generation.value, dut.bytes.value = 9, GENERATION, 64
+        bounds = {"node": 1, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
+        dut.partition.value = pack(self.params.partition, bounds)
+        self.idxs = Source(dut, "idxs", stall=source)
+        self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.answer)
+        self.pr_stall = sink
+        self.sets = Source(dut, "sets", stall=source)
+        self.filter = FilterModel(dut, self.params, filter_latency)
+        self.filter.stall = sink
+        self.totals = Totals(dut, CLIENT_EVENTS)
+        self.answers = True
+
+    async def begin(self):
+        await start(self.dut)
+        layout = Client(self.params).solver_params.write
+        for node, boundary in enumerate(BOUNDARIES):
+            entry = {"valid": 1, "node": node, "boundary": boundary}
+            self.dut.boundary.value = pack(layout, entry)
+            await RisingEdge(self.dut.clk)
+        self.dut.boundary.value = 0
+        return self
+
+    def answer(self, pr):
+        idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
+        assert pr["dest"] == sum(idx >= bound for bound in BOUNDARIES) - 1
+        assert identity >> self.params.entry_bits == GENERATION
+        if self.answers:
+            self.sets.append({"idx": idx, "entry": identity % self.params.pending_entries})
+
+    async def rest(self, cycles=3000):
+        await ClockCycles(self.dut.clk, 8)
+        for _ in range(cycles):
+            if not (self.dut.in_flight.value or self.dut.pending.value):
+                break
+            await RisingEdge(self.dut.clk)
+        assert not self.dut.in_flight.value and not self.dut.pending.value, "it never ends"
+        assert self.dut.filter_idle.value and not self.filter.under_way
+        await ClockCycles(self.dut.clk, 3)
+        assert conserved(self.totals), self.totals
+
+    def asked(self):
+        return [pr["pr"]["idx"] for pr in self.prs.beats]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def asks_for_each_idx_once(dut, stalls):
+    bench = await Bench(dut, *stalls).begin()
+    columns = random.sample(range(COLUMNS), 150)
+    idxs = random.choices(columns, k=500)
+    await bench.idxs.send_all(idxs)
+    await bench.rest()
+    assert sorted(bench.asked()) == sorted({*remote(idxs)})
+    assert bench.filter.bits == {*remote(idxs)}
+    totals = bench.totals
+    assert (totals["consumed"], totals["rejected"]) == (500, 0)
+    assert totals["local"] == 500 - len(remote(idxs))
+    assert totals["prs"] == len(bench.prs.beats)
+    assert totals["coalesced"] and totals["filtered"]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(mix=["filtered", "coalesced", "local", "mixed"])
+async def one_idx_a_cycle(dut, mix):
+    bench = await Bench(dut).begin()
+    known = random.sample(remote(range(COLUMNS)), 50)
+    waited_for, bench.filter.bits = known[:4], {*known[4:]}
+    bench.answers = False
+    await bench.idxs.send_all(waited_for)
+    await ClockCycles(dut.clk, 40)
+    kinds = {"filtered": known[4:], "coalesced": waited_for, "local": LOCAL}
+    if mix == "mixed":
+        idxs = [random.choice(random.choice([*kinds.values()])) for _ in range(500)]
+    else:
+        idxs = random.choices(kinds[mix], k=500)
+    bench.totals.clear()
+    seen = len(bench.idxs.cycles)
+    await bench.idxs.send_all(idxs)
+    cycles = bench.idxs.cycles[seen:]
+    rate = (len(cycles) - 1) / (cycles[-1] - cycles[0])
+    assert rate >= 0.95, f"{mix}: {rate}"
+    await ClockCycles(dut.clk, 30)
+    assert bench.totals["prs"] == 0 and conserved(bench.totals)
+    if mix != "mixed":
+        assert bench.totals[mix] >= 0.8 * len(idxs)
+    assert not dut.in_flight.value and dut.pending.value
+    for pr in bench.prs.beats:
+        bench.sets.append(
+            {"idx": pr["pr"]["idx"], "entry": pr["pr"]["id"] % bench.params.pending_entries}
+        )
+    await bench.rest()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def shows_what_waits(dut):
+    """``known`` is what a response is compared with."""
+    bench = await Bench(dut).begin()
+    bench.answers = False
+    idxs = random.sample(remote(range(COLUMNS)), 5)
+    await bench.idxs.send_all(idxs)
+    await bench.prs.wait_for(5)
+    layout = Client(bench.params).table_params.contents
+    found = {}
+    for entry in range(bench.params.pending_entries):
+        dut.entry.value = entry
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+        known = unpack(layout, int(dut.known.value))
+        if known["valid"]:
+            found[entry] = known["idx"]
+    ids = [pr["pr"]["id"] for pr in bench.prs.beats]
+    entries = [identity % bench.params.pending_entries for identity in ids]
+    assert found == dict(zip(entries, idxs, strict=True))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stuck=["table", "filter", "transmit", "nothing"])
+async def cancels(dut, stuck):
+    """Whatever waits is rejected, each idx once; afterwards all works as ever."""
+    bench = await Bench(dut).begin()
+    for _ in range(3):
+        bench.totals.clear()
+        seen = len(bench.prs.beats)
+        bench.answers = stuck != "table"
+        if stuck == "filter":
+            bench.filter.latency = lambda is_set: 200
+        if stuck == "transmit":
+            bench.pr_stall = lambda: True
+        sending = cocotb.start_soon(bench.idxs.send_all(random.choices(range(COLUMNS), k=150)))
+        await ClockCycles(dut.clk, random.choice((7, 60, 100)))
+        if stuck == "table":
+            await ClockCycles(dut.clk, 100)
+            assert bench.totals["table_stall"]
+        dut.cancel.value = 1
+        bench.answers = False
+        await sending
+        for _ in range(3000):
+            await RisingEdge(dut.clk)
+            if not dut.in_flight.value and dut.filter_idle.value:
+                break
+        assert not dut.in_flight.value, "idxs stay inside"
+        dut.forget.value = 1
+        await RisingEdge(dut.clk)
+        dut.forget.value = dut.cancel.value = 0
+        await ClockCycles(dut.clk, 3)
+        assert not dut.pending.value
+        assert conserved(bench.totals) and bench.totals["consumed"] == 150
+        assert bench.totals["rejected"] > 0
+        bench.pr_stall, bench.filter.latency = never, lambda is_set: 3
+        await ClockCycles(dut.clk, 30)
+        assert len(bench.prs.beats) - seen == bench.totals["prs"], "what was issued leaves"
+        bench.filter.bits.clear()
+        bench.answers = True
+        idxs = random.choices(range(COLUMNS), k=100)
+        seen = len(bench.prs.beats)
+        await bench.idxs.send_all(idxs)
+        await bench.rest()
+        assert sorted(bench.asked()[seen:]) == sorted({*remote(idxs)})
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
+    bench = await Bench(dut).begin()
+    beyond = failed = 0
+
+    async def watch():
+        nonlocal beyond, failed
+        while True:
+            await RisingEdge(dut.clk)
+            beyond += int(dut.beyond.value)
+            failed += int(dut.filter_failed.value)
+
+    cocotb.start_soon(watch())
+    await bench.idxs.send_all([COLUMNS, 1, COLUMNS + 1, 1 << 63, COLUMNS - 1])
+    await bench.rest()
+    assert (beyond, failed) == (3, 0) and bench.totals["rejected"] == 3
+    bench.filter.fails = lambda request: not request["set"]
+    await bench.idxs.send_all([2, 3])
+    await ClockCycles(dut.clk, 30)
+    assert (beyond, failed) == (3, 2) and bench.totals["rejected"] == 5
+    assert not dut.in_flight.value and dut.pending.value, "their entries stay"
+    bench.filter.fails = lambda request: request["set"]
+    await bench.idxs.send_all([4])
+    await ClockCycles(dut.clk, 60)
+    assert (beyond, failed) == (3, 3) and dut.pending.value
+    assert conserved(bench.totals)

@@ -1,0 +1,186 @@
+import random
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.rig.control import RigControl
+from hdl.netsparse.rig.params import FAILURES, Cause, RigParams
+from sim.payloads import pack, unpack
+from sim.streams import Sink, Source, cycle, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY
+
+
+def test_control():
+    simulate(RigControl(TINY), __name__)
+
+
+CAUSES = [Cause[name.upper()] for name in FAILURES.members]
+
+
+class Bench:
+    def __init__(self, dut):
+        self.dut, self.params = dut, params_in_simulator(RigParams)
+        for name in ("failures", "progress", "finished", "drained"):
+            getattr(dut, name).value = 0
+        self.commands = Source(dut, "commands")
+        self.completions = Sink(dut, "completions")
+        self.forgets = []
+        self.started = []
+
+    async def watch(self):
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.start.value:
+                command = unpack(self.params.command, int(dut.command.value))
+                self.started.append((cycle(), command))
+            if dut.forget.value:
+                assert dut.cancel.value
+                self.forgets.append(cycle())
+
+    async def begin(self):
+        await start(self.dut)
+        cocotb.start_soon(self.watch())
+        return self
+
+    def command(self, **changes):
+        command = {
+            "tag": random.getrandbits(16),
+            "idx_address": 8 * random.getrandbits(29),
+            "count": random.getrandbits(32),
+            "wide": random.getrandbits(1),
+            "property_address": 4 * random.getrandbits(30),
+            "property_bytes": 4 * random.randint(1, self.params.most_property_bytes // 4),
+            "watchdog": 0,
+        }
+        return command | changes
+
+    async def run(self, **changes):
+        command = self.command(**changes)
+        self.commands.append(command)
+        await ClockCycles(self.dut.clk, 8)
+        return command
+
+    def ended(self, command, cause):
+        assert self.completions.beats[-1] == {"tag": command["tag"], "cause": cause}
+        assert not self.dut.busy.value and not self.dut.cancel.value
+
+
+async def pulse(dut, name, value=1):
+    getattr(dut, name).value = value
+    await RisingEdge(dut.clk)
+    getattr(dut, name).value = 0
+
+
+@cocotb.test()
+async def carries_out_legal_commands(dut):
+    bench = await Bench(dut).begin()
+    generations = []
+    for k in range(30):
+        extremes = {"property_bytes": random.choice((4, bench.params.most_property_bytes))}
+        command = await bench.run(**extremes if k % 2 else {})
+        assert len(bench.started) == k + 1 and bench.started[-1][1] == command
+        begun = bench.started[-1][0]
+        assert begun - bench.commands.cycles[-1] == RigControl.start_latency
+        generations.append(int(dut.generation.value))
+        await ClockCycles(dut.clk, random.randrange(20))
+        assert dut.running.value and dut.busy.value and len(bench.completions.beats) == k
+        await pulse(dut, "finished")
+        await ClockCycles(dut.clk, 3)
+        bench.ended(command, Cause.DONE)
+    assert len({*generations}) == len(generations)
+    assert not bench.forgets
+
+
+@cocotb.test()
+async def refuses_illegal_commands(dut):
+    bench = await Bench(dut).begin()
+    sizes = [0, 1, 2, 3, 5, 6, 7, 190, 196, 256, 4096, 8188, 8191]
+    illegal = [{"property_bytes": size} for size in sizes]
+    illegal += [{"property_address": 4 * 99 + k} for k in (1, 2, 3)]
+    illegal += [{"idx_address": 8 * 99 + k, "wide": 0} for k in (1, 2, 3)]
+    illegal += [{"idx_address": 8 * 99 + k, "wide": 1} for k in (1, 2, 4, 7)]
+    dut.finished.value = 1
+    for fields in illegal:
+        command = await bench.run(**fields)
+        bench.ended(command, Cause.COMMAND)
+    assert not bench.started and len(bench.completions.beats) == len(illegal)
+    command = await bench.run(idx_address=4, wide=0)
+    bench.ended(command, Cause.DONE)
+
+
+@cocotb.test()
+async def fails_and_drains(dut):
+    """The first failure is told; of several at once, that with the lowest number."""
+    bench = await Bench(dut).begin()
+    for cause in CAUSES * 3:
+        command = await bench.run()
+        before = int(dut.generation.value)
+        more = [one for one in CAUSES if one.value > cause.value and random.getrandbits(1)]
+        bits = {one.name.lower(): 1 for one in (cause, *more)}
+        dut.finished.value = 1 if random.random() < 0.3 else 0  # no excuse
+        await pulse(dut, "failures", pack(FAILURES, bits))
+        dut.finished.value = 0
+        for _ in range(20):
+            await RisingEdge(dut.clk)
+            assert dut.cancel.value and dut.generation.value != before
+            dut.failures.value = pack(FAILURES, {random.choice(CAUSES).name.lower(): 1})
+            dut.finished.value = random.getrandbits(1)
+        dut.failures.value = dut.finished.value = 0
+        assert not bench.forgets
+        await pulse(dut, "drained")
+        await ClockCycles(dut.clk, 3)
+        bench.ended(command, cause)
+        assert len(bench.forgets) == 1
+        bench.forgets.clear()
+        generation = int(dut.generation.value)
+        command = await bench.run()
+        assert dut.generation.value not in (before, generation)
+        await pulse(dut, "finished")
+        await ClockCycles(dut.clk, 3)
+        bench.ended(command, Cause.DONE)
+
+
+@cocotb.test()
+async def watches_for_progress(dut):
+    bench = await Bench(dut).begin()
+    for limit in (1, 2, 10, 100):
+        command = await bench.run(watchdog=limit + 20)
+        for _ in range(5):
+            await ClockCycles(dut.clk, limit + 15)
+            await pulse(dut, "progress")
+        last = cycle()
+        while not dut.cancel.value:
+            await RisingEdge(dut.clk)
+        assert limit + 20 <= cycle() - last <= limit + 20 + 4
+        await pulse(dut, "drained")
+        await ClockCycles(dut.clk, 3)
+        bench.ended(command, Cause.WATCHDOG)
+        # The time until the next command does not count.
+        await ClockCycles(dut.clk, 3 * limit)
+    command = await bench.run(watchdog=0)
+    await ClockCycles(dut.clk, 1000)
+    assert dut.running.value and not dut.cancel.value
+    await pulse(dut, "finished")
+    await ClockCycles(dut.clk, 3)
+    bench.ended(command, Cause.DONE)
+
+
+@cocotb.test()
+async def commands_wait_for_the_host(dut):
+    """A completion stays until it is taken, and the next command with it."""
+    bench = await Bench(dut).begin()
+    bench.completions.stop()
+    dut.finished.value = 1
+    given = [bench.command() for _ in range(bench.params.commands + 3)]
+    for command in given:
+        bench.commands.append(command)
+    await ClockCycles(dut.clk, 40)
+    assert len(bench.started) == 1 and dut.completions_valid.value
+    assert len(bench.commands.cycles) == bench.params.commands + 1
+    completions = Sink(dut, "completions")
+    await ClockCycles(dut.clk, 60)
+    assert [beat["tag"] for beat in completions.beats] == [command["tag"] for command in given]
+    assert [command for _, command in bench.started] == given
+    assert not dut.busy.value

@@ -1,0 +1,203 @@
+import random
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.response_match import MATCH_EVENTS, ResponseMatch
+from sim.streams import STALLS, Sink, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY, Totals, dense_beats
+
+GENERATION = 0x2A5A5A5A
+
+
+def test_response_match():
+    simulate(ResponseMatch(TINY), __name__)
+
+
+class Bench:
+    """The table is ``known``: idx by entry; ``waiting`` are those that have been issued."""
+
+    def __init__(self, dut, source=never, sink=never):
+        self.dut, self.params = dut, params_in_simulator(RigParams)
+        self.known = {}
+        for name in ("issued", "clear"):
+            getattr(dut, name).value = 0
+        dut.generation.value = GENERATION
+        self.responses = Source(dut, "responses", stall=source)
+        self.heads, self.beats = Sink(dut, "heads"), Sink(dut, "beats", stall=sink)
+        self.totals = Totals(dut, MATCH_EVENTS)
+
+    async def begin(self):
+        await start(self.dut)
+        cocotb.start_soon(self.table())
+        return self
+
+    async def table(self):
+        dut = self.dut
+        while True:
+            await dut.entry.value_change
+            self.look()
+
+    def look(self):
+        entry = int(self.dut.entry.value)
+        self.dut.known.value = entry in self.known
+        self.dut.known_idx.value = self.known.get(entry, random.getrandbits(12))
+
+    async def issue(self, entry, idx):
+        self.known[entry] = idx
+        self.look()
+        self.dut.issued.value, self.dut.issued_entry.value = 1, entry
+        await RisingEdge(self.dut.clk)
+        self.dut.issued.value = 0
+        self.dut.issued_entry.value = random.randrange(self.params.pending_entries)
+
+    def response(self, entry, size, *, idx=None, generation=GENERATION, error=0, block=None):
+        """The beats of a response; and what the two outputs should give for it, if it is good."""
+        idx = self.known.get(entry, 5) if idx is None else idx
+        block = random.randbytes(size) if block is None else block
+        fields = {
+            "dest": 1,
+            "length": size,
+            "pr": {"src": 2, "tid": 3, "idx": idx, "id": generation << 2 | entry},
+            "error": error,
+        }
+        beats = dense_beats(block) if not error else [random.getrandbits(512)]
+        ends = [{"last": k + 1 == len(beats), "data": data} for k, data in enumerate(beats)]
+        return [fields | end for end in ends], {"idx": idx, "entry": entry}, ends
+
+
+def wrong_ones(bench, entry):
+    """Responses that nobody waits for although much in them is right."""
+    idx = bench.known[entry]
+    return random.choice(
+        (
+            {"generation": GENERATION - 1},
+            {"generation": GENERATION ^ 1 << 29},
+            {"idx": idx ^ 1},
+            {"idx": idx | 1 << 12},
+            {"idx": idx | 1 << 63},
+        )
+    )
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
+async def passes_on_what_is_waited_for(dut, stalls, size):
+    bench = await Bench(dut, *stalls).begin()
+    dut.bytes.value = size
+    heads, beats, counts = [], [], {"response": 0, "stale": 0, "remote": 0}
+    for _ in range(60):
+        entry = random.randrange(4)
+        idx = random.getrandbits(12)
+        await bench.issue(entry, idx)
+        sent = []
+        while random.random() < 0.4:
+            sent += bench.response(entry, size, **wrong_ones(bench, entry))[0]
+            counts["stale"] += 1
+        kind = random.choice(("good", "good", "error", "length"))
+        counts["response"] += 1
+        if kind == "good":
+            response, head, ends = bench.response(entry, size)
+            heads.append(head)
+            beats += ends
+            sent += response
+        else:
+            other = random.choice([n for n in (4, 60, 64, 128, 192) if n != size])
+            length = other if kind == "length" else size
+            sent += bench.response(entry, length, error=kind == "error")[0]
+            counts["remote"] += 1
+        if random.random() < 0.5:  # it waits no more
+            sent += bench.response(entry, size)[0]
+            counts["stale"] += 1
+        await bench.responses.send_all(sent)
+        if random.random() < 0.3:  # nor when it is free
+            await ClockCycles(dut.clk, 30)
+            del bench.known[entry]
+            bench.look()
+            await bench.responses.send_all(bench.response(entry, size)[0])
+            counts["stale"] += 1
+        await ClockCycles(dut.clk, random.choice((0, 30)) or 1)
+        while dut.responses_valid.value or dut.beats_valid.value:
+            await RisingEdge(dut.clk)
+        await ClockCycles(dut.clk, 4)
+    await ClockCycles(dut.clk, 30)
+    assert bench.heads.beats == heads
+    assert bench.beats.beats == beats
+    assert {name: bench.totals[name] for name in counts} == counts
+    assert not dut.busy.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(size=[4, 192])
+async def a_beat_a_cycle(dut, size):
+    bench = await Bench(dut).begin()
+    dut.bytes.value = size
+    expected, sent = [], []
+    for entry in range(4):
+        await bench.issue(entry, 100 + entry)
+        response, _, ends = bench.response(entry, size)
+        sent += response
+        expected += ends
+    await bench.responses.send_all(sent)
+    await ClockCycles(dut.clk, 10)
+    assert bench.beats.beats == expected
+    latency = ResponseMatch.latency
+    assert bench.beats.cycles == [at + latency for at in bench.responses.cycles]
+    assert bench.beats.cycles[-1] - bench.beats.cycles[0] == len(sent) - 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def beats_wait_for_heads(dut):
+    """Neither goes without the other."""
+    bench = await Bench(dut).begin()
+    dut.bytes.value = 192
+    await bench.issue(1, 77)
+    bench.heads.stop()
+    response, head, ends = bench.response(1, 192)
+    sending = cocotb.start_soon(bench.responses.send_all(response))
+    await ClockCycles(dut.clk, 20)
+    assert not bench.beats.beats and not sending.done()
+    heads = Sink(dut, "heads")
+    await ClockCycles(dut.clk, 20)
+    assert heads.beats == [head] and bench.beats.beats == ends
+    bench.beats.stop()
+    await bench.issue(1, 78)
+    response, head, ends = bench.response(1, 192)
+    cocotb.start_soon(bench.responses.send_all(response))
+    await ClockCycles(dut.clk, 20)
+    assert len(heads.beats) == 1
+    beats = Sink(dut, "beats")
+    await ClockCycles(dut.clk, 20)
+    assert heads.beats[1:] == [head] and beats.beats == ends
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def clear_lets_a_begun_response_end(dut):
+    bench = await Bench(dut).begin()
+    dut.bytes.value = 192
+    for entry in range(4):
+        await bench.issue(entry, 40 + entry)
+    bench.responses.stall = lambda: len(bench.responses.cycles) == 1
+    begun, head, ends = bench.response(0, 192)
+    for beat in begun:
+        bench.responses.append(beat)
+    await ClockCycles(dut.clk, 10)
+    assert dut.busy.value
+    dut.clear.value = 1
+    await ClockCycles(dut.clk, 10)
+    assert dut.busy.value, "the rest has to come"
+    bench.responses.stall = never
+    for entry in range(4):
+        for beat in bench.response(entry, 192)[0]:
+            bench.responses.append(beat)
+    await ClockCycles(dut.clk, 40)
+    dut.clear.value = 0
+    for entry in range(4):
+        for beat in bench.response(entry, 192)[0]:
+            bench.responses.append(beat)
+    await ClockCycles(dut.clk, 40)
+    assert (bench.heads.beats, bench.beats.beats) == ([head], ends)
+    assert bench.totals == {"response": 1, "stale": 8}
+    assert not dut.busy.value

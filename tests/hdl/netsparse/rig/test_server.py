@@ -1,0 +1,203 @@
+import random
+from collections import deque
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.server import READS, SERVER_EVENTS, Server
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, Source, never, often, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY, AnswerSink, Totals, dense_beats
+
+NODE, FIRST, END = 2, 100, 900
+
+
+@pytest.mark.parametrize("property_buffer_bytes", [512, 4096])
+def test_server(property_buffer_bytes):
+    simulate(Server(replace(TINY, property_buffer_bytes=property_buffer_bytes)), __name__)
+
+
+class Bench:
+    """Host memory and the property buffer, which must never hold more than it can."""
+
+    def __init__(self, dut, source=never, sink=never, size=4):
+        self.dut, self.params, self.size = dut, params_in_simulator(RigParams), size
+        partition = {"node": NODE, "first": FIRST, "end": END, "columns": 1000}
+        dut.partition.value = pack(self.params.partition, partition)
+        dut.bytes.value = size
+        dut.outcome.value = dut.outcome_failed.value = dut.beats_valid.value = 0
+        self.properties = [random.randbytes(size) for _ in range(1000)]
+        self.stall, self.fails = source, lambda idx: False
+        self.reads = Source(dut, "reads", stall=source)
+        self.asks = Sink(dut, "asks", stall=sink)
+        self.responses = AnswerSink(dut, "responses", stall=lambda: self.response_stall())
+        self.response_stall = sink
+        self.buffer, self.most_buffered = deque(), 0
+        self.beats = Source(dut, "beats")
+        self.totals = Totals(dut, SERVER_EVENTS)
+        self.failed = []
+
+    async def begin(self):
+        await start(self.dut)
+        cocotb.start_soon(self.memory())
+        return self
+
+    async def memory(self):
+        """One property after another, a beat a cycle at most; then its outcome."""
+        dut, edge, done = self.dut, RisingEdge(self.dut.clk), 0
+        moved = 0
+        while True:
+            while done == len(self.asks.beats):
+                await edge
+            idx = self.asks.beats[done]
+            done += 1
+            beats = dense_beats(self.properties[idx])
+            for k, data in enumerate(beats):
+                while self.stall():
+                    await edge
+                self.beats.append({"last": k + 1 == len(beats), "data": data})
+                moved += 1
+                room = self.params.property_beats
+                self.most_buffered = max(self.most_buffered, moved - len(self.beats.cycles))
+                assert moved - len(self.beats.cycles) <= room, "the property buffer overflows"
+                if k + 1 == len(beats):
+                    self.failed.append(self.fails(idx))
+                    dut.outcome.value, dut.outcome_failed.value = 1, self.failed[-1]
+                await edge
+                dut.outcome.value = dut.outcome_failed.value = 0
+
+    def some_reads(self, count, idxs=None):
+        edges = (FIRST, END - 1, FIRST - 1, END, 0, 999, FIRST | 1 << 12, FIRST | 1 << 63)
+        reads = []
+        for _ in range(count):
+            idx = random.choice((*edges, *(random.randrange(FIRST, END) for _ in range(12))))
+            if idxs is not None:
+                idx = random.choice(idxs)
+            wrong = idxs is None and random.random() < 0.1
+            pr = {"src": random.getrandbits(32), "tid": random.getrandbits(16), "idx": idx}
+            pr["id"] = random.getrandbits(32)
+            length = random.choice((self.size ^ 4, self.size + 64)) if wrong else self.size
+            reads.append({"dest": NODE, "length": length, "pr": pr})
+        return reads
+
+    async def rest(self):
+        await ClockCycles(self.dut.clk, 4)
+        while self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 5)
+        assert not self.dut.responses_valid.value and not self.dut.busy.value
+
+    def good(self, read):
+        return FIRST <= read["pr"]["idx"] < END and read["length"] == self.size
+
+    def check(self, reads):
+        """Every read has its answer, in order; memory was read for the good ones only."""
+        good = [read["pr"]["idx"] for read in reads if self.good(read)]
+        assert self.asks.beats == good
+        assert len(self.failed) == len(good)
+        outcomes = iter(self.failed)
+        beats = iter(self.responses.beats)
+        for read in reads:
+            error = not self.good(read) or next(outcomes)
+            block, last = b"", False
+            while not last:
+                beat = next(beats)
+                assert (beat["dest"], beat["length"]) == (read["pr"]["src"], read["length"])
+                assert beat["pr"] == read["pr"] | {"src": NODE}
+                assert beat["error"] == error
+                block += beat["data"].to_bytes(BEAT_BYTES, "little")
+                last = beat["last"]
+            if error:
+                assert len(block) == BEAT_BYTES, "an error is one beat"
+            else:
+                assert len(block) == -(-self.size // BEAT_BYTES) * BEAT_BYTES
+                assert block[: self.size] == self.properties[read["pr"]["idx"]]
+        assert next(beats, None) is None
+        failed = sum(self.failed)
+        expected = {
+            "served": len(good) - failed,
+            "out_of_bounds": len(reads) - len(good),
+            "read_error": failed,
+        }
+        assert {name: self.totals[name] for name in expected} == expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
+async def answers_every_read(dut, stalls, size):
+    bench = await Bench(dut, *stalls, size=size).begin()
+    bench.fails = lambda idx: random.random() < 0.2
+    reads = bench.some_reads(120)
+    await bench.reads.send_all(reads)
+    await bench.rest()
+    bench.check(reads)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def keeps_room_for_what_it_reads(dut):
+    """Responses that hardly leave: reads are not asked for, and a bounded number is taken."""
+    for size in (4, 64, 68, 192):
+        bench = Bench(dut, size=size) if size == 4 else bench
+        if size == 4:
+            await bench.begin()
+        bench.size, dut.bytes.value = size, size
+        bench.properties = [random.randbytes(size) for _ in range(1000)]
+        bench.response_stall = lambda: True
+        seen = len(bench.asks.beats)
+        bench.most_buffered = 0
+        reads = bench.some_reads(200, range(FIRST, END))
+        for read in reads:
+            bench.reads.append(read)
+        taken = len(bench.reads.cycles)
+        await ClockCycles(dut.clk, 300)
+        per_property = -(-size // BEAT_BYTES)
+        room = bench.params.property_beats
+        # Room for a property of the largest size is kept, so a little may lie waste.
+        least = max(1, room - bench.params.most_beats - 1) // per_property
+        assert min(least, READS) <= len(bench.asks.beats) - seen <= min(room // per_property, READS)
+        assert len(bench.reads.cycles) - taken <= READS + 2
+        bench.response_stall = often
+        while len(bench.reads.cycles) < taken + len(reads):
+            await RisingEdge(dut.clk)
+        await bench.rest()
+        assert len(bench.asks.beats) - seen == len(reads)
+        assert bench.most_buffered <= room
+        assert bench.totals["served"] == len(reads)
+        bench.totals.clear()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(size=[4, 64, 192])
+async def a_property_or_a_beat_a_cycle(dut, size):
+    bench = await Bench(dut, size=size).begin()
+    reads = bench.some_reads(120, range(FIRST, END))
+    await bench.reads.send_all(reads)
+    await bench.rest()
+    bench.check(reads)
+    if bench.params.property_beats < 64:
+        return  # too little to cover the way to memory and back
+    assert bench.asks.cycles[0] - bench.reads.cycles[0] == Server.ask_latency
+    cycles = bench.responses.cycles
+    assert len(cycles) == len(reads) * -(-size // BEAT_BYTES)
+    assert cycles[-1] - cycles[0] == len(cycles) - 1, "a bubble"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_bad_read_disturbs_no_other(dut):
+    """Errors only, then failing reads only, then good ones."""
+    bench = await Bench(dut, size=192).begin()
+    wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
+    await bench.reads.send_all(wrong)
+    await bench.rest()
+    assert not bench.asks.beats
+    bench.fails = lambda idx: idx < 200
+    failing = bench.some_reads(20, range(FIRST, 200))
+    good = bench.some_reads(20, range(200, END))
+    await bench.reads.send_all(failing + good)
+    await bench.rest()
+    bench.check(wrong + failing + good)
