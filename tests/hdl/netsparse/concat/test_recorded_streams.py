@@ -1,0 +1,80 @@
+"""PRs of a real matrix: virtual queues keep up with a queue for every destination.
+
+``cs_stanford_web_16.npz`` holds the remote idxs of each of 16 nodes that own equal blocks of the
+9,914 rows of SNAP's and SuiteSparse's cs_stanford (a crawl of its web pages), in the order of its
+nonzeros: what their NICs ask for without any filter.
+"""
+
+import os
+from pathlib import Path
+
+import cocotb
+import numpy as np
+import pytest
+
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from sim.verilator import simulate
+from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
+
+ROWS, NODES = 9914, 16
+CYCLES = "INGATHER_CYCLES"
+POOL = {"pool": 256, "destinations": 32}
+
+
+def destinations():
+    """Owners of the idxs that each node asks for."""
+    with np.load(Path(__file__).with_name("cs_stanford_web_16.npz")) as recorded:
+        owners = recorded["idxs"].astype(int) // -(-ROWS // NODES)
+        return np.split(owners, np.cumsum(recorded["lengths"].astype(int))[:-1])
+
+
+def form(payload, virtual):
+    return ConcatenatorParams(payload=payload, nodes=128, **(POOL if virtual else {}))
+
+
+@pytest.mark.parametrize("payload", [False, True], ids=["reads", "responses"])
+def test_virtual_queues_keep_up(tmp_path, payload):
+    cycles = {}
+    for virtual in (False, True):
+        file = tmp_path / f"cycles_{virtual}"
+        simulate(
+            Concatenator(form(payload, virtual)),
+            __name__,
+            env={CYCLES: str(file)},
+            test_filter="a_matrix" if virtual or payload else None,
+        )
+        cycles[virtual] = int(file.read_text())
+    print(f"full {cycles[False]:,} cycles, virtual {cycles[True]:,}")
+    assert cycles[True] <= 1.05 * cycles[False]
+    full, virtual = (form(payload, virtual).memory_bits for virtual in (False, True))
+    assert 4 * virtual <= full
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def a_matrix_of_16_nodes(dut):
+    """One node's stream after another's, each until all its packets have left."""
+    total = 0
+    for number, owners in enumerate(destinations()):
+        bench = Bench(dut)
+        await bench.start(first=number == 0)
+        await bench.send([request(bench.params, int(owner), 64) for owner in owners])
+        await bench.finish()
+        total += bench.packets.ends[-1] - bench.source.cycles[0] + 1
+        for watcher in bench.watchers:
+            watcher.cancel()
+    Path(os.environ[CYCLES]).write_text(str(total))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(count=[1, 4, 16, 64])
+async def reads_in_packets_of(dut, count):
+    """A read costs 64 / n + 18 bytes in a packet of n; one a cycle goes in unless n is 1."""
+    bench = await Bench(dut, delay=count * 4 - 2).start()
+    dests = list(range(4)) * (count * 8)
+    await bench.send([request(bench.params, dest, 512) for dest in dests])
+    await bench.finish()
+    assert bench.prs == [count] * (len(dests) // count)
+    assert sum(map(len, bench.packets.wires)) == len(dests) * (64 / count + 18)
+    if count > 1:
+        assert bench.stall_cycles == 0

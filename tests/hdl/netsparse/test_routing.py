@@ -1,0 +1,183 @@
+import random
+
+import cocotb
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import Out, connect, flipped
+from cocotb.triggers import ClockCycles
+
+from hdl.common.component import Component
+from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
+from sim.streams import STALLS, Sink, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("units", [1, 3])
+def test_read_dispatch(units):
+    simulate(ReadDispatch(UnitsParams(units=units)), __name__, test_filter="[.]read_")
+
+
+@pytest.mark.parametrize("units", [1, 3])
+def test_response_route(units):
+    simulate(ClockedRoute(UnitsParams(units=units)), __name__, test_filter="[.]response_")
+
+
+class ClockedRoute(Component):
+    """The route, which has no register and so no clock of its own."""
+
+    def __init__(self, params):
+        self.route = ResponseRoute(params)
+        super().__init__(params, {**self.route.signature.members, "ticks": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.route = self.route
+        for name in self.route.signature.members:
+            for inside, outside in pairs(getattr(self.route, name), getattr(self, name)):
+                connect(m, inside, flipped(outside))
+        m.d.comb += self.lost.eq(self.route.lost)
+        m.d.sync += self.ticks.eq(~self.ticks)
+        return m
+
+
+def pairs(inside, outside):
+    """The streams of a member, of which there may be an array."""
+    if isinstance(inside, Signal):
+        return []
+    return zip(inside, outside, strict=True) if isinstance(inside, list) else [(inside, outside)]
+
+
+@pytest.mark.parametrize("units", [0, 33])
+def test_rejects(units):
+    with pytest.raises(ValueError, match=f"units must be from 1 to 32: {units}"):
+        UnitsParams(units=units)
+
+
+def some_pr(**fields):
+    bits = {"src": 32, "tid": 16, "idx": 64, "id": 32}
+    return {name: random.getrandbits(width) for name, width in bits.items()} | fields
+
+
+def some_reads(count):
+    return [
+        {"dest": random.getrandbits(32), "length": random.randrange(4, 8191), "pr": some_pr()}
+        for _ in range(count)
+    ]
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=STALLS)
+async def read_goes_to_one_of_the_servers(dut, stalls):
+    units = params_in_simulator(UnitsParams).units
+    source, sink = stalls
+    reads = Source(dut, "reads", stall=source)
+    order = []
+    sinks = [Sink(dut, f"o_{k}", stall=sink, callback=order.append) for k in range(units)]
+    dut.servers.value = 0
+    await start(dut)
+    given = []
+    for servers in range(1, 1 << units):
+        dut.servers.value = servers
+        seen = [len(sink.beats) for sink in sinks]
+        beats = some_reads(60)
+        given += beats
+        await reads.send_all(beats)
+        await ClockCycles(dut.clk, 3)
+        counts = [len(sink.beats) - before for sink, before in zip(sinks, seen, strict=True)]
+        assert all(bool(count) == bool(servers >> k & 1) for k, count in enumerate(counts))
+        if stalls.none:
+            share = 60 // servers.bit_count()
+            assert all(count in (0, share) for count in counts), "not in turn"
+            cycles = reads.cycles[-60:]
+            assert cycles == list(range(cycles[0], cycles[0] + 60))
+    assert order == given
+    if stalls.none:
+        moved = sorted(at for sink in sinks for at in sink.cycles)
+        assert moved == [at + ReadDispatch.latency for at in reads.cycles]
+
+
+@cocotb.test()
+async def read_waits_for_a_server(dut):
+    units = params_in_simulator(UnitsParams).units
+    reads = Source(dut, "reads")
+    ready = [False] * units
+    sinks = [Sink(dut, f"o_{k}", stall=lambda k=k: not ready[k]) for k in range(units)]
+    dut.servers.value = 0
+    await start(dut)
+    ready[:] = [True] * units  # none of them is a server
+    given = some_reads(1)
+    reads.append(given[0])
+    await ClockCycles(dut.clk, 10)
+    assert not reads.cycles
+    ready[:] = [False] * units  # all are, and none has room
+    await ClockCycles(dut.clk, 2)
+    dut.servers.value = (1 << units) - 1
+    await ClockCycles(dut.clk, 10)
+    assert not reads.cycles
+    ready[-1] = True
+    await ClockCycles(dut.clk, 10)
+    assert sinks[-1].beats == given
+
+
+def some_responses(units, count):
+    """Responses of one to three beats, in one list; some for nobody, as ``units`` is none."""
+    beats, lost = [], 0
+    for _ in range(count):
+        tid = random.choice((*range(units), units, 0xFFFF, 1 << 15, units + 32))
+        lost += tid >= units
+        pr = some_pr(tid=tid)
+        length = random.randint(1, 3)
+        for k in range(length):
+            fields = {"dest": 5, "length": 64 * length, "pr": pr, "error": 0}
+            data = random.getrandbits(8 * BEAT_BYTES)
+            beats.append(fields | {"last": k + 1 == length, "data": data})
+    return beats, lost
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=STALLS)
+async def response_goes_to_who_asked(dut, stalls):
+    units = params_in_simulator(UnitsParams).units
+    source, sink = stalls
+    responses = Source(dut, "responses", stall=source)
+    sinks = [Sink(dut, f"o_{k}", stall=sink) for k in range(units)]
+    await start(dut)
+    beats, lost = some_responses(units, 150)
+    found = []
+    cocotb.start_soon(count_lost(dut, found))
+    await responses.send_all(beats)
+    await ClockCycles(dut.clk, 3)
+    for k, one in enumerate(sinks):
+        assert one.beats == [beat for beat in beats if beat["pr"]["tid"] == k]
+    assert sum(found) == lost > 0
+    if stalls.none:
+        first = responses.cycles[0]
+        assert responses.cycles == list(range(first, first + len(beats)))
+        assert all({*one.cycles} <= {*responses.cycles} for one in sinks)
+
+
+async def count_lost(dut, found):
+    while True:
+        await ClockCycles(dut.clk, 1)
+        found.append(int(dut.lost.value))
+
+
+@cocotb.test()
+async def response_of_one_waits_alone(dut):
+    """Behind a unit that stands still all wait, but those for nobody are never in the way."""
+    units = params_in_simulator(UnitsParams).units
+    responses = Source(dut, "responses")
+    sinks = [Sink(dut, f"o_{k}", stall=never) for k in range(units)]
+    await start(dut)
+    sinks[0].stop()
+    beats, _ = some_responses(0, 20)
+    await responses.send_all(beats)
+    assert len(responses.cycles) == len(beats)
+    stuck = beats[0] | {"pr": some_pr(tid=0), "last": 1}
+    responses.append(stuck)
+    await ClockCycles(dut.clk, 20)
+    assert len(responses.cycles) == len(beats) and dut.o_0_valid.value
+    taker = Sink(dut, "o_0")
+    await ClockCycles(dut.clk, 5)
+    assert taker.beats == [stuck]
