@@ -1,13 +1,13 @@
 """Rates of a gather between two SNICs: idxs, PRs and bytes a cycle, by the hardware's counters."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import RigParams
 from sim.bench.marks import Mark, Row
-from sim.golden.line_requests import request_counts
 from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
 from sim.workloads.partition import Ints, Partition
 
@@ -40,21 +40,24 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     progress("one unit, redundant idxs")
     found = pipeline_rows(rng)
     for size in (4, 64, 512):
-        progress(f"seven units, properties of {size} bytes")
+        progress(f"four units, properties of {size} bytes")
         found += exchange_rows(rng, size)
+    progress("lines of host memory")
     return found + line_rows()
 
 
-def measure(idxs: list[list[list[Ints]]], size: int, servers: int) -> Gathered:
+def measure(
+    idxs: list[list[list[Ints]]], size: int, servers: int, rows: int = ROWS, **options: Any
+) -> Gathered:
     """A gather that is checked, on the bench's hardware."""
-    count = ROWS
-    words = np.arange(count * size // 4, dtype=np.uint32).reshape(count, -1)
+    words = np.arange(rows * size // 4, dtype=np.uint32).reshape(rows, -1)
     gather = Gather(
-        partition=Partition.blocks(count, 2),
+        partition=Partition.blocks(rows, 2),
         properties=words,
         idxs=idxs,
         servers=servers,
         **SURROUNDINGS,
+        **options,
     )
     params, simulator = build_gather(HARDWARE, 2)
     gathered = simulate_gather(gather, params, simulator, seed=1)
@@ -80,11 +83,11 @@ def pipeline_rows(rng: np.random.Generator) -> list[Row]:
 
 
 def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
-    """Both nodes ask for half of all that the other has, in random order, with seven units."""
+    """Both nodes ask for half of all that the other has, in random order, with four units."""
     half = ROWS // 2
     each = half // 2 // max(1, size // 64)
-    idxs = [np.array_split(base + rng.permutation(half)[:each], 7) for base in (half, 0)]
-    gathered = measure([[[part] for part in parts] for parts in idxs], size, servers=1)
+    idxs = [np.array_split(base + rng.permutation(half)[:each], 4) for base in (half, 0)]
+    gathered = measure([[[part] for part in parts] for parts in idxs], size, servers=4)
     nodes = gathered.result.nodes
     cycles = max(node.snic["cycles"] for node in nodes)
     prs = sum(node.totals["prs"] for node in nodes)
@@ -92,7 +95,7 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
         node.snic[f"{name}_sent_bytes"] for node in nodes for name in ("reads", "responses")
     )
     what = f"exchange, {size} B"
-    note = f"7 client units and 1 server a node, {prs:,} PRs in {cycles:,} cycles"
+    note = f"4 client and 4 server units a node, {prs:,} PRs in {cycles:,} cycles"
     packets = sum(node.snic["responses_sent_packets"] for node in nodes)
     return [
         Row(what=what, value=prs / cycles / 2, unit="PR/cycle", note=f"a node; {note}"),
@@ -108,15 +111,18 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
 
 
 def line_rows() -> list[Row]:
-    """Host lines of the paper's example; the tests hold the hardware to these counts."""
-    example = {"address": 480, "size": 480}
-    note = "480 bytes at 480, by the formula that the hardware is tested against"
-    return [
-        Row(
-            what=f"line requests, {name}",
-            value=int(request_counts(**example, aligned=aligned)),
-            mark=mark,
-            note=note,
+    """The paper's example: 480 bytes at address 480, which node 1 has from node 0."""
+    made = []
+    for name, aligned, mark in (("aligned", 1, ALIGNED), ("naive", 0, NAIVE)):
+        idxs = [[[]], [[np.array([1])]]]
+        nodes = measure(idxs, 480, 1, rows=4, mechanisms={"aligned": aligned}).result.nodes
+        reads = nodes[0].snic["host_read_requests"]
+        made.append(
+            Row(
+                what=f"line requests, {name}",
+                value=nodes[1].snic["host_write_requests"],
+                mark=mark,
+                note=f"480 bytes written at 480; {reads} to read them",
+            )
         )
-        for name, aligned, mark in (("aligned", True, ALIGNED), ("naive", False, NAIVE))
-    ]
+    return made

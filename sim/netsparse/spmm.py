@@ -30,6 +30,8 @@ from sim.workloads.partition import Ints, Partition, batches
 
 POLL_SECONDS = 0.1
 LARGEST_NUMBER = 99  #: of a property, and its negative
+LEAST_TIMEOUT = 2_000_000
+IDX_CYCLES = 5000  #: more than an idx can take, one after another
 MOST_MEMORY_LATENCY = 1023
 MOST_LINK_LATENCY = 255
 
@@ -52,8 +54,7 @@ class SpmmOptions:
     dram_latency: int = 64  #: cycles of the SNIC's
     link_latency: int = 100  #: cycles of the network, one way
     seed: int = 1
-    watchdog: int = 200_000  #: cycles without progress
-    timeout_cycles: int = 20_000_000
+    watchdog: int = 200_000  #: cycles without progress that end a work request
 
 
 def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
@@ -121,7 +122,7 @@ class SpmmRun:
             host=memory_settings(options.host_latency),
             dram=memory_settings(options.dram_latency),
             hub={"latency": options.link_latency},
-            timeout_cycles=options.timeout_cycles,
+            timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
         idxs = max(len(self.gather.arrays(node)[0]) for node in range(nodes))
         check_fits(self.gather.idx_address + idxs, params)

@@ -15,7 +15,7 @@ from sim.golden.redundancy import (
     header_share,
     redundancy,
 )
-from sim.netsparse.gather_job import GatherResult, NodeResult
+from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.spmm import SpmmRun
 
 CLOCK_MHZ = 250
@@ -24,6 +24,7 @@ BUCKET_NAMES = tuple(
     str(1 << k) if not k else f"{1 << k}+" if k + 1 == BUCKETS else f"{1 << k}-{(2 << k) - 1}"
     for k in range(BUCKETS)
 )
+STALLS = ("idx", "table", "filter", "transmit")  #: what a client's idx waits for
 FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
 
 
@@ -35,6 +36,7 @@ class NodeFigures:
     snic: Mapping[str, int]
     cycles: int  #: times the nodes that were added up
     property_bytes: int
+    clients: int  #: of a node
 
     @property
     def remote(self) -> int:
@@ -92,6 +94,10 @@ class NodeFigures:
         """All bytes received, likewise."""
         return ratio(self.packet_bytes("received"), self.cycles * BEAT_BYTES)
 
+    def stalled(self, name: str) -> float:
+        """Of the clients' cycles, those in which one of STALLS held an idx up."""
+        return ratio(self.unit[f"{name}_stall"], self.cycles * self.clients)
+
     def per_cycle(self, name: str) -> float:
         """Rate of a unit's counter, over all units."""
         return ratio(self.unit[name], self.cycles)
@@ -108,15 +114,11 @@ class NodeFigures:
             "line_utilisation": self.utilisation,
             "idxs_per_cycle": self.per_cycle("consumed"),
             "prs_per_cycle": self.per_cycle("prs"),
+            "stalled": {name: self.stalled(name) for name in STALLS},
             "cycles": self.cycles,
             "unit_counters": dict(self.unit),
             "snic_counters": dict(self.snic),
         }
-
-
-def node_figures(node: NodeResult, cycles: int, property_bytes: int) -> NodeFigures:
-    """One node's."""
-    return NodeFigures(node.totals, node.snic, cycles, property_bytes)
 
 
 def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
@@ -126,6 +128,7 @@ def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
         {name: sum(node.snic[name] for node in nodes) for name in nodes[0].snic},
         sum(node.cycles for node in nodes),
         nodes[0].property_bytes,
+        nodes[0].clients,
     )
 
 
@@ -152,8 +155,11 @@ class SpmmReport:
     @property
     def nodes(self) -> list[NodeFigures]:
         """Each node's figures."""
-        size = self.run.options.property_bytes
-        return [node_figures(node, self.result.cycles, size) for node in self.result.nodes]
+        run, cycles = self.run, self.result.cycles
+        return [
+            NodeFigures(node.totals, node.snic, cycles, run.options.property_bytes, run.units)
+            for node in self.result.nodes
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """Everything, fit for JSON."""

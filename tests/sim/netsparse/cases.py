@@ -48,8 +48,8 @@ VIRTUAL = SnicParams(  # four nodes with four units, the smallest tables, virtua
     host_requests=8,
 )
 FAMILIES = {  # a few thousand nonzeros each
-    "queen": "queen:nodes=4,rows=300",
-    "stokes": "stokes:nodes=4,rows=600",
+    "queen": "queen:nodes=4,rows=150",
+    "stokes": "stokes:nodes=4,rows=300",
     "europe": "europe:nodes=4,rows=3000",
     "uk": "uk:nodes=4,rows=1500",
     "arabic": "arabic:nodes=4,rows=500",
@@ -57,7 +57,7 @@ FAMILIES = {  # a few thousand nonzeros each
 
 
 def surroundings(rng):
-    """Random latencies and stalls of memories and network; seeds for them."""
+    """Random latencies and stalls of memories and network, and seeds for them; random delays."""
 
     def chance():
         return int(rng.choice([0, 0, 30, 120]))
@@ -76,7 +76,8 @@ def surroundings(rng):
         "out_stall": chance(),
         "seed": int(rng.integers(1 << 31)),
     }
-    return {"host": ram(), "dram": ram(), "hub": hub}
+    delays = {f"{name}_delay": int(rng.choice([0, 10, 60, 200])) for name in ("read", "response")}
+    return {"host": ram(), "dram": ram(), "hub": hub, "mechanisms": delays}
 
 
 def make_gather(rng, matrix, nodes, property_bytes, clients, servers, *, batch=None, **options):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hdl.netsparse.params import SnicParams
 from sim.golden.line_requests import line_requests
 from sim.netsparse.gather import GatherError, build_gather, check, simulate_gather
 from tests.sim.netsparse.cases import (
@@ -59,9 +60,9 @@ MECHANISMS = {
 @pytest.mark.parametrize("row", MECHANISMS)
 def test_ablation(tmp_path, rng, row):
     """Table 8's rows in one build; each counts what it must, a PR a packet where PRs stay alone."""
-    gather = make_gather(
-        rng, family("arabic"), 2, 64, 1, 1, mechanisms=MECHANISMS[row], **surroundings(rng)
-    )
+    around = surroundings(rng)
+    around["mechanisms"] |= MECHANISMS[row]
+    gather = make_gather(rng, family("arabic"), 2, 64, 1, 1, **around)
     gathered = run_gather(gather, EIGHT, tmp_path, rng)
     for node, result in enumerate(gathered.result.nodes):
         totals, expected = result.totals, gather.expected(node)
@@ -121,3 +122,10 @@ def test_golden_memory_is_compared(tmp_path, rng):
         with pytest.raises(GatherError, match=f"node 1 differs from byte {at:#x}"):
             check(gather, gathered)
         gathered.hosts[1] = kept
+
+
+def test_as_large_as_the_paper(tmp_path, rng):
+    """Table 5's SNIC with all its 32 units, half of them servers, on two nodes."""
+    gather = make_gather(rng, family("uk"), 2, 64, 16, 16, **surroundings(rng))
+    gathered = run_gather(gather, SnicParams(), tmp_path, rng)
+    assert all(unit["consumed"] for unit in gathered.result.nodes[0].units[:16])
