@@ -11,6 +11,7 @@ from hdl.common.axi import AxiReadSignature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from sim.surroundings.chance import random_bits
 
 MEMORY_ARRAY = Path(__file__).with_name("memory_array.sv")  #: a source of every such simulation
 OUTSTANDING = 64  #: bursts taken and not yet begun
@@ -95,15 +96,9 @@ class AxiMemory(Component):
         return m
 
     def chances(self, m: Module) -> Signal:
-        """A random number every cycle (xorshift of Marsaglia, 2003)."""
-        state = Signal(32)
+        """A random number every cycle, another one in each memory."""
         start = self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))
-        step: Value = state
-        for shift in (13, -17, 5):
-            moved = step << shift if shift > 0 else step >> -shift
-            step = (step ^ moved)[:32]
-        m.d.sync += state.eq(Mux(state == 0, start | 1, step))
-        return state
+        return random_bits(m, start | 1)
 
     def take_bursts(self, m: Module, walker: BurstBeats, chance: Value) -> None:
         """AR into a queue, from there to the walker when the time has come."""

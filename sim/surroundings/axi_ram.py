@@ -11,6 +11,7 @@ from hdl.common.axi import Axi4Signature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from sim.surroundings.chance import random_bits
 
 RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: a source of every such simulation
 OUTSTANDING = 256  #: bursts of each direction taken and not yet begun; bursts written, no B yet
@@ -139,14 +140,9 @@ class AxiRam(Component):
         return m
 
     def chances(self, m: Module) -> list[Value]:
-        """Random bytes every cycle (xorshift of Marsaglia, 2003)."""
-        state = Signal(64)
+        """Random bytes every cycle, others in each memory."""
         start = (self.settings.seed ^ (self.index * Const(0x9E3779B9, 32))) | (1 << 40)
-        step: Value = state
-        for shift in (13, -7, 17):
-            moved = step << shift if shift > 0 else step >> -shift
-            step = (step ^ moved)[:64]
-        m.d.sync += state.eq(Mux(state == 0, start, step))
+        state = random_bits(m, start, bits=64)
         return [state[k : k + CHANCE_BITS] for k in range(0, 5 * CHANCE_BITS, CHANCE_BITS)]
 
     def take_bursts(

@@ -11,6 +11,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.netsparse.protocol import AXIS, BEAT_BYTES, PACKET_HEADER, in_lanes
+from sim.surroundings.chance import random_bits
 
 TIME_BITS = 16
 LATENCY_BITS = 8
@@ -233,18 +234,10 @@ class HubClass(Component):
             m.d.sync += [octets.eq(octets + kept), packets.eq(packets + o.tlast)]
 
     def chance(self, m: Module, name: str, share: Value) -> Value:
-        """Whether it happens in this cycle (xorshift of Marsaglia, 2003)."""
-        state = Signal(32, name=f"chance_{name}")
+        """Whether it happens in this cycle."""
         salt = sum(ord(letter) * 131**k for k, letter in enumerate(name)) * 0x9E3779B9
         start = self.settings.seed ^ Const(salt & 0xFFFFFFFF, 32) ^ (self.index << 24)[:32]
-        step: Value = state
-        for shift in (13, -17, 5):
-            moved = step << shift if shift > 0 else step >> -shift
-            folded = Signal(32, name=f"chance_{name}_{abs(shift)}")
-            m.d.comb += folded.eq(step ^ moved)
-            step = folded
-        m.d.sync += state.eq(Mux(state == 0, start | 1, step))
-        return state[8:16] < share
+        return random_bits(m, start | 1, name=f"chance_{name}")[8:16] < share
 
 
 class Hub(Component):
