@@ -72,6 +72,52 @@ SWITCH_PRESETS: Mapping[str, Settings] = {
     "32-port": {"ports": 32, "jobs": 32},
 }
 
+SNIC_PRESETS: Mapping[str, Settings] = {
+    "tiny": {
+        "units": 2,
+        "nodes": 2,
+        "idx_bits": 20,
+        "address_bits": 24,
+        "pending_entries": 8,
+        "lsq_entries": 8,
+        "lsq_reserved": 2,
+        "idx_buffer_bytes": 1024,
+        "property_buffer_bytes": 1024,
+        "transmit_prs": 8,
+        "commands": 2,
+        "most_delay": 511,
+        "receive_packets": 4,
+        "filter_banks": 2,
+        "filter_cache_bytes": 2048,
+        "dram_address_bits": 20,
+        "host_requests": 16,
+    },
+    "small": {
+        "units": 8,
+        "nodes": 4,
+        "idx_bits": 24,
+        "address_bits": 34,
+        "pending_entries": 32,
+        "lsq_entries": 16,
+        "lsq_reserved": 4,
+        "filter_banks": 4,
+        "filter_cache_bytes": 16384,
+        "dram_address_bits": 30,
+        "host_requests": 64,
+    },
+    "paper": {},
+    "u280": {
+        "units": 8,
+        "idx_bits": 32,
+        "pending_entries": 64,
+        "lsq_entries": 32,
+        "pool": 64,
+        "filter_banks": 8,
+        "filter_cache_bytes": 65536,
+        "dram_address_bits": 34,
+    },
+}
+
 DESIGNS: Mapping[str, Design] = {
     design.name: design
     for design in (
@@ -97,6 +143,14 @@ DESIGNS: Mapping[str, Design] = {
             component="hdl.p4sgd.engine:Engine",
             params="hdl.p4sgd.params:EngineParams",
             presets=ENGINE_PRESETS,
+            preset="u280",
+        ),
+        Design(
+            name="netsparse-snic",
+            about="a NetSparse NIC: gathers the properties of remote idxs, PRs joined to packets",
+            component="hdl.netsparse.snic:Snic",
+            params="hdl.netsparse.params:SnicParams",
+            presets=SNIC_PRESETS,
             preset="u280",
         ),
     )

@@ -9,6 +9,9 @@ from typer.exceptions import TyperException
 
 from gen.errors import UserError
 
+SPMM = "ingather spmm --matrix uk --property-bytes 4 -o build/uk"
+SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx.gz --nodes 4 --no-concatenate"
+
 #: name -> where its function is, and an example for its help
 COMMANDS = {
     "list": ("gen.list_command:list_designs", "ingather list --params"),
@@ -17,6 +20,7 @@ COMMANDS = {
         "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny",
     ),
     "train": ("gen.train_command:train", "ingather train --data digits -o build/digits"),
+    "spmm": ("gen.spmm_command:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),
     "reproduce": (
         "gen.reproduce_command:reproduce",
         "ingather reproduce p4sgd --quick -o build/p4sgd",

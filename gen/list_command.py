@@ -31,4 +31,4 @@ def list_parameters(design: Design) -> None:
     """One line for each parameter: name, default, meaning."""
     for parameter in parameters(design.params_class):
         default = str(parameter.default).lower() if parameter.kind is bool else parameter.default
-        typer.echo(f"  --set {parameter.name}={default}".ljust(32) + parameter.doc)
+        typer.echo(f"  --set {parameter.name}={default} ".ljust(36) + parameter.doc)

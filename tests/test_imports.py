@@ -60,7 +60,15 @@ def test_sim_takes_only_emission_from_gen():
 
 
 #: the command line, which alone runs simulations
-MAY_SIMULATE = ("gen/bench", "gen/cli", "gen/doctor_command", "gen/reproduce_command", "gen/train")
+MAY_SIMULATE = (
+    "gen/bench",
+    "gen/cli",
+    "gen/doctor_command",
+    "gen/gather_console",
+    "gen/reproduce_command",
+    "gen/spmm",
+    "gen/train",
+)
 
 
 def test_gen_takes_sim_only_in_the_command_line():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
@@ -97,6 +97,15 @@ class SnicDriver(RegisterDriver):
         await self.write(next_completion=1)
         return Completion(unit, tag, cause)
 
+    async def next_completion(self, interrupts: Any, index: int) -> Completion:
+        """Wait for a completion; bit ``index`` of ``interrupts`` is the SNIC's line."""
+        while True:
+            if not int(interrupts.value) >> index & 1:
+                await interrupts.value_change
+            # The line may still be high for a completion that was dropped just now.
+            elif await self.read("completion_valid"):
+                return await self.completion()
+
     async def at_rest(self) -> None:
         """Wait until no unit works and no PR waits to be sent."""
         while await self.read("busy_units") or await self.read("concatenating"):
@@ -121,12 +130,12 @@ class SnicDriver(RegisterDriver):
         return counts
 
     async def run(
-        self, requests: Sequence[Sequence[WorkRequest]], interrupt: Any
+        self, requests: Sequence[Sequence[WorkRequest]], interrupts: Any, index: int = 0
     ) -> list[Completion]:
         """Carry out each client's ``requests``, a queue by unit; the completions as they came.
 
-        ``interrupt`` tells when the SNIC's line is high. A unit has as many requests at a time as
-        its queue holds.
+        Bit ``index`` of ``interrupts`` is the SNIC's line. A unit has as many requests at a time
+        as its queue holds.
         """
         queues = {unit: deque(queue) for unit, queue in enumerate(requests)}
         under_way = 0
@@ -136,12 +145,8 @@ class SnicDriver(RegisterDriver):
                 if queue:
                     await self.submit(unit, queue.popleft())
                     under_way += 1
-        edge = RisingEdge(self.dut.clk)
         while under_way:
-            # The line may still be high for the completion that was dropped just now.
-            while not (interrupt() and await self.read("completion_valid")):
-                await edge
-            done = await self.completion()
+            done = await self.next_completion(interrupts, index)
             completions.append(done)
             under_way -= 1
             if queues[done.unit]:

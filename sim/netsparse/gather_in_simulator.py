@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb.triggers import ClockCycles, SimTimeoutError, with_timeout
+from cocotb.triggers import ClockCycles, SimTimeoutError, Timer, with_timeout
 
 from sim.netsparse.driver import SnicDriver
 from sim.netsparse.gather_job import (
@@ -55,7 +55,7 @@ async def gather(dut: Any) -> None:
         completions = await with_timeout(
             cocotb.start_soon(
                 together(
-                    driver.run(node.requests, lambda k=k: int(dut.interrupts.value) >> k & 1)
+                    driver.run(node.requests, dut.interrupts, k)
                     for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
                 )
             ),
@@ -116,5 +116,5 @@ async def describe(index: int, driver: SnicDriver) -> str:
 async def report(dut: Any, folder: Path) -> None:
     """Write the cycle to a file now and then, for whoever shows progress."""
     while True:
-        await ClockCycles(dut.clk, PROGRESS_CYCLES)
+        await Timer(PROGRESS_CYCLES * PERIOD_NS, "ns")
         (folder / PROGRESS_FILE).write_text(str(cycle()))

@@ -54,8 +54,9 @@ def test_files_and_manifest_agree(generated):
     assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
 
 
-def test_worker_comes_with_registers(tmp_path):
-    result = ingather("generate", "p4sgd-worker", "--preset", "tiny", "-o", tmp_path / "out")
+@pytest.mark.parametrize("design", ["p4sgd-worker", "netsparse-snic"])
+def test_some_come_with_registers(design, tmp_path):
+    result = ingather("generate", design, "--preset", "tiny", "-o", tmp_path / "out")
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("\n") == 1
     registers = json.loads((tmp_path / "out" / "registers.json").read_text())["registers"]
@@ -90,10 +91,11 @@ def test_list_is_fast_and_one_line_each():
     lines = result.stdout.splitlines()
     assert any(line.startswith("p4sgd-worker") for line in lines)
     assert any(line.startswith("  tiny") and "lanes=32" in line for line in lines)
+    assert any("--set property_buffer_bytes=4096 " in line for line in lines)
     assert any("--set banks=8" in line and "1..8" in line for line in lines)
 
 
-@pytest.mark.parametrize("command", ["list", "generate", "train", "doctor"])
+@pytest.mark.parametrize("command", ["list", "generate", "train", "spmm", "doctor"])
 def test_help_has_an_example(command):
     result = ingather(command, "--help")
     assert result.returncode == 0

@@ -222,7 +222,8 @@ async def fails_and_recovers(dut):
                     changes if k == FAILING else {},
                     watchdog,
                 ),
-                lambda k=k: int(dut.interrupts.value) >> k & 1,
+                dut.interrupts,
+                k,
             )
             for k, driver in enumerate(drivers)
         )

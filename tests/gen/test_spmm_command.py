@@ -1,0 +1,136 @@
+import json
+import os
+
+import pytest
+from scipy.io import mmwrite
+from scipy.sparse import csr_array
+
+from gen.cli import main
+from sim.netsparse.gather import GatherError
+from sim.netsparse.spmm import SpmmRun
+
+TINY = ["--preset", "tiny"]
+SMALL_MATRIX = ["--matrix", "queen:rows=80"]
+
+
+@pytest.fixture
+def ingather(monkeypatch, capsys, tmp_path):
+    """Runs the command; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ingather", "spmm", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_runs_a_family_and_leaves_results(ingather, tmp_path):
+    status, out, err = ingather(*TINY, *SMALL_MATRIX, "--property-bytes", 8, "-o", "made")
+    assert (status, err) == (0, "")
+    assert "the product equals scipy's" in out
+    lines = {line[:32].strip(): line[32:].split() for line in out.splitlines()}
+    assert lines[""] == ["node", "0", "node", "1", "all"]
+    result = json.loads((tmp_path / "made" / "result.json").read_text())
+    assert result["exact"]
+    assert result["cycles"] > 0
+    total = result["all"]["unit_counters"]
+    assert lines["idxs"][2] == f"{result['matrix']['nonzeros']:,}" == f"{total['consumed']:,}"
+    assert lines["PRs"][2] == f"{total['prs']:,}" == f"{result['partition']['useful']:,}"
+    assert lines["headers, measured"] == lines["headers, formula"]
+    assert len(result["nodes"]) == 2
+    assert (tmp_path / "made" / "spmm.png").read_bytes().startswith(b"\x89PNG")
+
+    status, out, _ = ingather(  # what was made by us may be made again
+        *TINY, *SMALL_MATRIX, "--no-filter", "--no-concatenate", "--naive-host", "-o", "made"
+    )
+    assert status == 0
+    again = json.loads((tmp_path / "made" / "result.json").read_text())
+    assert again["all"]["unit_counters"]["filtered"] == 0
+    assert again["all"]["prs_per_packet"]["reads"] == 1
+    assert again["options"]["coalesce"]
+    assert not again["options"]["aligned"]
+
+
+def test_runs_a_file(ingather, tmp_path):
+    mmwrite(tmp_path / "mine.mtx", csr_array([[0.5, 2.5], [-1.5, 0]]))
+    status, out, err = ingather(*TINY, "--matrix", "mine.mtx", "--read-delay", 0, "-o", "made")
+    assert (status, err) == (0, "")
+    assert "mine.mtx: 2 rows, 3 nonzeros" in out
+
+
+def test_a_wrong_result_is_said_and_kept(ingather, tmp_path, monkeypatch):
+    def check(self, gathered):
+        raise GatherError("node 1: its rows of the product differ")
+
+    monkeypatch.setattr(SpmmRun, "check", check)
+    status, out, _ = ingather(*TINY, *SMALL_MATRIX, "-o", "made")
+    assert status == 1
+    assert "NOT what it must be: node 1: its rows of the product differ" in out
+    assert "equals" not in out
+    assert not json.loads((tmp_path / "made" / "result.json").read_text())["exact"]
+
+
+def bad_files(folder):
+    (folder / "text.mtx").write_text("1 2 3\n")
+    mmwrite(folder / "flat.mtx", csr_array([[1, 0, 2]]))
+    (folder / "taken").mkdir()
+    (folder / "taken" / "precious.txt").write_text("mine")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--matrix", "quen"], "did you mean 'queen'"),
+        (["--matrix", "queen:row=5"], "has no option 'row'"),
+        (["--matrix", "queen:rows=few"], "rows must be an integer"),
+        (["--matrix", "queen:rows=0"], "rows must be at least 1"),
+        (["--matrix", "nothing.mtx"], "no such file"),
+        (["--matrix", "text.mtx"], "not a Matrix Market file"),
+        (["--matrix", "flat.mtx"], "must be square"),
+        (["--matrix", "europe:rows=400000"], "do not fit host memory"),
+        (["--nodes", "3"], "from 2 to the 2 of the build: 3"),
+        (["--nodes", "1"], "nodes"),
+        (["--nodes", "17"], "nodes"),
+        (["--property-bytes", "6"], "multiple of 4"),
+        (["--property-bytes", "0"], "from 4 to the 512"),
+        (["--property-bytes", "1024"], "to the 512"),
+        (["--units", "2", "--servers", "1"], "at most the 2 units of the build"),
+        (["--units", "0"], "at least 1"),
+        (["--batch", "0"], "batch must be from 1"),
+        (["--batch", "many"], "batch"),
+        (["--read-delay", "512"], "read delay must be from 0 to 511"),
+        (["--host-latency", "5000"], "host-latency"),
+        (["--link-latency", "256"], "link-latency"),
+        (["--preset", "tiy"], "did you mean tiny?"),
+        (["--set", "lsq_entry=3"], "did you mean lsq_entries?"),
+        (["--set", "pending_entries=2"], "from 4 to 256"),
+        (["--seed", "-1"], "seed"),
+        (["-o", "taken"], "was not made by ingather"),
+        (["-o", "taken/precious.txt"], "not a folder"),
+        (["-o", "taken/precious.txt/out"], "cannot write"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
+    bad_files(tmp_path)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    preset = [] if "--preset" in arguments else TINY
+    matrix = [] if "--matrix" in arguments else SMALL_MATRIX
+    status, _, err = ingather("-o", "made", *preset, *matrix, *arguments)
+    assert status == 2
+    assert err.startswith("ingather: ")
+    assert err.count("\n") == 1, err
+    assert says in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    assert (tmp_path / "taken" / "precious.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written(ingather, tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    if os.access(tmp_path / "closed", os.W_OK):
+        pytest.skip("nothing is closed to this user")
+    status, _, err = ingather(*TINY, *SMALL_MATRIX, "-o", "closed/made")
+    assert status == 2
+    assert "cannot write" in err
