@@ -40,10 +40,11 @@ class Client(Component):
     properties are in host memory, after which their entries are free.
 
     Every idx that is ``consumed`` is counted as exactly one of local, coalesced, filtered,
-    rejected and prs. With ``abort`` those inside are rejected, and entries are given back one after
-    another, so that what waits for one in a full table gets it; ``known`` means nothing then.
-    ``forget`` empties the table; there must be nothing ``in_flight``. ``beyond`` and ``filter_failed`` say that the command has failed. ``in_flight`` while idxs are
-    between consumption and that count; ``pending`` while entries are in use.
+    rejected and prs. With ``cancel`` those inside are rejected, and entries are given back one
+    after another, so that what waits for one in a full table gets it; ``known`` means nothing
+    then. ``forget`` empties the table while nothing is ``in_flight``. ``beyond`` and
+    ``filter_failed`` say that the command has failed. ``in_flight`` while idxs are between
+    consumption and that count; ``pending`` while entries are in use.
 
     Throughput: an idx a cycle. Stalls: full table, full LSQ, full Tx queue.
     """
@@ -70,7 +71,7 @@ class Client(Component):
                 "boundary": In(self.solver_params.write),
                 "coalesce": In(1),
                 "filter": In(1),
-                "abort": In(1),
+                "cancel": In(1),
                 "forget": In(1),
                 "unit": In(16),
                 "generation": In(params.generation_bits),
@@ -112,7 +113,7 @@ class Client(Component):
             port.sets.payload.entry.eq(self.sets.payload.entry),
             self.sets.ready.eq(port.sets.ready),
             check.partition.eq(self.partition),
-            check.reject.eq(self.abort),
+            check.reject.eq(self.cancel),
             table.coalesce.eq(self.coalesce),
             table.clear.eq(self.forget),
             self.known.eq(table.read),
@@ -122,7 +123,7 @@ class Client(Component):
             generator.unit.eq(self.unit),
             generator.generation.eq(self.generation),
             generator.bytes.eq(self.bytes),
-            generator.reject.eq(self.abort),
+            generator.reject.eq(self.cancel),
             self.issued.eq(generator.issued),
             self.issued_entry.eq(generator.issued_entry),
             self.beyond.eq(check.events.beyond),
@@ -157,7 +158,7 @@ class Client(Component):
         keep = Signal()
         set_bit = Signal()
         m.d.comb += [
-            reject.eq(port.results.valid & (self.abort | result.failed)),
+            reject.eq(port.results.valid & (self.cancel | result.failed)),
             set_bit.eq(port.results.valid & ~reject & result.bit),
             keep.eq(port.results.valid & ~reject & ~result.bit),
             solver.idxs.valid.eq(keep),
@@ -175,22 +176,20 @@ class Client(Component):
         ]
 
     def give_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
-        """Entries whose bit is set; with ``abort`` all that are found in use, in a round."""
+        """Entries whose bit is set; with ``cancel`` all that are found in use, in a round."""
         done = port.set_done
         place = Signal(range(self.params.pending_entries))
         swept = Signal.like(place)
         used = Signal()
         m.d.sync += [
-            used.eq(table.read.valid & self.abort),
+            used.eq(table.read.valid & self.cancel),
             swept.eq(place),
             place.eq(Mux(place == self.params.pending_entries - 1, 0, place + 1)),
         ]
         m.d.comb += [
-            table.read_entry.eq(Mux(self.abort, place, self.entry)),
-            table.release[1].valid.eq(
-                Mux(self.abort, used, done.valid & ~done.payload.failed)
-            ),
-            table.release[1].entry.eq(Mux(self.abort, swept, done.payload.entry)),
+            table.read_entry.eq(Mux(self.cancel, place, self.entry)),
+            table.release[1].valid.eq(Mux(self.cancel, used, done.valid & ~done.payload.failed)),
+            table.release[1].entry.eq(Mux(self.cancel, swept, done.payload.entry)),
         ]
 
     def count(
@@ -204,7 +203,7 @@ class Client(Component):
         """What became of each idx, and how many have yet to become something."""
         events = self.events
         inside = Signal(10)  # more than all stages and the LSQ hold
-        rejected_late = port.results.valid & (self.abort | port.results.payload.failed)
+        rejected_late = port.results.valid & (self.cancel | port.results.payload.failed)
         settled = (
             count_ones([events.local, events.coalesced, events.filtered, events.prs])
             + events.rejected

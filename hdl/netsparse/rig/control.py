@@ -24,15 +24,15 @@ class RigControl(Component):
 
     A legal command begins with ``start``, its fields in ``command``. It is done when the parts
     have ``finished``. The first of ``failures``, or ``watchdog`` cycles without ``progress``,
-    ends it as failed: then ``abort`` is high until the parts have ``drained``. ``forget`` empties
-    the pending table, first so that what waits for an entry there gets one. ``generation`` is
-    another for every command, and again while one is aborted, so that what comes late is known
-    (NetSparse, section 7, 1).
+    ends it as failed: then ``cancel`` is high until the parts have ``drained``, with ``forget`` in
+    its last cycle, which empties the pending table. ``generation`` is another for every command,
+    and again when one fails, so that what comes late is known (NetSparse, section 7, 1). Of
+    failures in the same cycle the one with the lowest number is told.
 
-    Latency: :attr:`start_latency` from a command taken to ``start``.
+    Latency: :attr:`start_latency` from a command taken at rest to ``start``.
     """
 
-    start_latency = 3
+    start_latency = 2
 
     def __init__(self, params: RigParams) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class RigControl(Component):
                 "completions": Out(stream.Signature(COMPLETION)),
                 "command": Out(params.command),
                 "start": Out(1),
-                "abort": Out(1),
+                "cancel": Out(1),
                 "forget": Out(1),
                 "running": Out(1),
                 "generation": Out(params.generation_bits),
@@ -72,7 +72,7 @@ class RigControl(Component):
             self.completions.payload.tag.eq(command.tag),
             self.completions.payload.cause.eq(cause),
             self.completions.valid.eq(state == State.REPORT),
-            self.abort.eq(state == State.DRAIN),
+            self.cancel.eq(state == State.DRAIN),
             self.running.eq((state == State.RUN) | (state == State.DRAIN)),
             self.busy.eq((state != State.IDLE) | queue.o.valid),
         ]

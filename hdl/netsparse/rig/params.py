@@ -48,8 +48,8 @@ class RigParams:
     most_property_bytes: int = 512  #: of a property, a multiple of 4, 4..4096
     pending_entries: int = 256  #: PRs under way: the Pending PR Table, 4..256
     lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
-    lsq_reserved: int = 8  #: of these, only for bits to be set
-    idx_buffer_bytes: int = 4096  #: a power of two, 512..65536
+    lsq_reserved: int = 8  #: of these, only for bits to be set: at least 2, as are the others
+    idx_buffer_bytes: int = 4096  #: a power of two, 512..16384: a read takes a quarter
     property_buffer_bytes: int = 4096  #: a power of two, 512..65536
     transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
     commands: int = 4  #: work requests that wait, 2..64
@@ -62,8 +62,8 @@ class RigParams:
             "most_property_bytes": (4, MOST_PROPERTY_BYTES),
             "pending_entries": (4, 256),
             "lsq_entries": (8, 256),
-            "lsq_reserved": (1, self.lsq_entries - 1),
-            "idx_buffer_bytes": (512, 65536),
+            "lsq_reserved": (2, self.lsq_entries - 2),
+            "idx_buffer_bytes": (512, 16384),
             "property_buffer_bytes": (512, 65536),
             "transmit_prs": (2, 1024),
             "commands": (2, 64),

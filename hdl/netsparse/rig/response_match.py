@@ -22,7 +22,9 @@ class ResponseMatch(Component):
     ``known_idx``. A response of ``bytes`` gives its ``heads`` with the first beat and its
     ``beats``. An error, or a response of another length, ends the entry's wait all the same, and
     raises the event ``remote``. What no entry waits for is ``stale``: one event a response.
-    ``clear`` ends all waiting; a response that has begun to pass goes through to its end.
+    ``clear`` ends all waiting; a response that has begun to pass goes through to its end, one that
+    has not is dropped even if it was offered. A head is valid only while ``beats`` are taken, and
+    the first beat only while ``heads`` are: the two move together.
 
     Throughput: a beat a cycle. Latency: ``latency`` to ``beats``. Stalls: holds.
     """

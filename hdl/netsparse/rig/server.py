@@ -24,7 +24,8 @@ class Server(Component):
     the property buffer has room for it; ``beats`` are what was read, in order, and ``outcome``
     comes with each property's last one. ``responses`` copy tid, idx and id of the read and come
     in its order; ``src`` is ``node``. A read that is not good, or that host memory refuses,
-    becomes an error instead; the former without an access to memory.
+    becomes an error instead; the former without an access to memory. The data of an error mean
+    nothing, and may change while it waits.
 
     A property leaves when it is all there, since an error has to come instead of it, not after
     it. Throughput: one a cycle, or a beat a cycle. Latency: :attr:`ask_latency` from a read to

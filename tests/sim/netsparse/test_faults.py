@@ -97,6 +97,11 @@ def faults(gather):
                 dram=fails("read", FILTER_ADDRESS + 64, response),
                 fail_index=2 * FAILING + DRAM,
             ),
+            f"filter write {name}": Fault(
+                cause=Cause.FILTER,
+                dram=fails("write", FILTER_ADDRESS, response),
+                fail_index=2 * FAILING + DRAM,
+            ),
         }
     found |= {
         "dropped response": Fault(

@@ -70,8 +70,10 @@ class Bench:
             if not (self.dut.in_flight.value or self.dut.pending.value):
                 break
             await RisingEdge(self.dut.clk)
-        assert not self.dut.in_flight.value and not self.dut.pending.value, "it never ends"
-        assert self.dut.filter_idle.value and not self.filter.under_way
+        assert not self.dut.in_flight.value, "it never ends"
+        assert not self.dut.pending.value, "entries are left over"
+        assert self.dut.filter_idle.value
+        assert not self.filter.under_way
         await ClockCycles(self.dut.clk, 3)
         assert conserved(self.totals), self.totals
 
@@ -93,7 +95,8 @@ async def asks_for_each_idx_once(dut, stalls):
     assert (totals["consumed"], totals["rejected"]) == (500, 0)
     assert totals["local"] == 500 - len(remote(idxs))
     assert totals["prs"] == len(bench.prs.beats)
-    assert totals["coalesced"] and totals["filtered"]
+    assert totals["coalesced"]
+    assert totals["filtered"]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -117,10 +120,12 @@ async def one_idx_a_cycle(dut, mix):
     rate = (len(cycles) - 1) / (cycles[-1] - cycles[0])
     assert rate >= 0.95, f"{mix}: {rate}"
     await ClockCycles(dut.clk, 30)
-    assert bench.totals["prs"] == 0 and conserved(bench.totals)
+    assert bench.totals["prs"] == 0
+    assert conserved(bench.totals)
     if mix != "mixed":
         assert bench.totals[mix] >= 0.8 * len(idxs)
-    assert not dut.in_flight.value and dut.pending.value
+    assert not dut.in_flight.value
+    assert dut.pending.value
     for pr in bench.prs.beats:
         bench.sets.append(
             {"idx": pr["pr"]["idx"], "entry": pr["pr"]["id"] % bench.params.pending_entries}
@@ -181,7 +186,8 @@ async def cancels(dut, stuck):
         dut.forget.value = dut.cancel.value = 0
         await ClockCycles(dut.clk, 3)
         assert not dut.pending.value
-        assert conserved(bench.totals) and bench.totals["consumed"] == 150
+        assert conserved(bench.totals)
+        assert bench.totals["consumed"] == 150
         assert bench.totals["rejected"] > 0
         bench.pr_stall, bench.filter.latency = never, lambda is_set: 3
         await ClockCycles(dut.clk, 30)
@@ -210,14 +216,18 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
     cocotb.start_soon(watch())
     await bench.idxs.send_all([COLUMNS, 1, COLUMNS + 1, 1 << 63, COLUMNS - 1])
     await bench.rest()
-    assert (beyond, failed) == (3, 0) and bench.totals["rejected"] == 3
+    assert (beyond, failed) == (3, 0)
+    assert bench.totals["rejected"] == 3
     bench.filter.fails = lambda request: not request["set"]
     await bench.idxs.send_all([2, 3])
     await ClockCycles(dut.clk, 30)
-    assert (beyond, failed) == (3, 2) and bench.totals["rejected"] == 5
-    assert not dut.in_flight.value and dut.pending.value, "their entries stay"
+    assert (beyond, failed) == (3, 2)
+    assert bench.totals["rejected"] == 5
+    assert not dut.in_flight.value
+    assert dut.pending.value, "their entries stay"
     bench.filter.fails = lambda request: request["set"]
     await bench.idxs.send_all([4])
     await ClockCycles(dut.clk, 60)
-    assert (beyond, failed) == (3, 3) and dut.pending.value
+    assert (beyond, failed) == (3, 3)
+    assert dut.pending.value
     assert conserved(bench.totals)

@@ -64,7 +64,8 @@ class Bench:
 
     def ended(self, command, cause):
         assert self.completions.beats[-1] == {"tag": command["tag"], "cause": cause}
-        assert not self.dut.busy.value and not self.dut.cancel.value
+        assert not self.dut.busy.value
+        assert not self.dut.cancel.value
 
 
 async def pulse(dut, name, value=1):
@@ -73,19 +74,22 @@ async def pulse(dut, name, value=1):
     getattr(dut, name).value = 0
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def carries_out_legal_commands(dut):
     bench = await Bench(dut).begin()
     generations = []
     for k in range(30):
         extremes = {"property_bytes": random.choice((4, bench.params.most_property_bytes))}
         command = await bench.run(**extremes if k % 2 else {})
-        assert len(bench.started) == k + 1 and bench.started[-1][1] == command
+        assert len(bench.started) == k + 1
+        assert bench.started[-1][1] == command
         begun = bench.started[-1][0]
         assert begun - bench.commands.cycles[-1] == RigControl.start_latency
         generations.append(int(dut.generation.value))
         await ClockCycles(dut.clk, random.randrange(20))
-        assert dut.running.value and dut.busy.value and len(bench.completions.beats) == k
+        assert dut.running.value
+        assert dut.busy.value
+        assert len(bench.completions.beats) == k
         await pulse(dut, "finished")
         await ClockCycles(dut.clk, 3)
         bench.ended(command, Cause.DONE)
@@ -93,7 +97,7 @@ async def carries_out_legal_commands(dut):
     assert not bench.forgets
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def refuses_illegal_commands(dut):
     bench = await Bench(dut).begin()
     sizes = [0, 1, 2, 3, 5, 6, 7, 190, 196, 256, 4096, 8188, 8191]
@@ -105,12 +109,13 @@ async def refuses_illegal_commands(dut):
     for fields in illegal:
         command = await bench.run(**fields)
         bench.ended(command, Cause.COMMAND)
-    assert not bench.started and len(bench.completions.beats) == len(illegal)
+    assert not bench.started
+    assert len(bench.completions.beats) == len(illegal)
     command = await bench.run(idx_address=4, wide=0)
     bench.ended(command, Cause.DONE)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def fails_and_drains(dut):
     """The first failure is told; of several at once, that with the lowest number."""
     bench = await Bench(dut).begin()
@@ -124,7 +129,8 @@ async def fails_and_drains(dut):
         dut.finished.value = 0
         for _ in range(20):
             await RisingEdge(dut.clk)
-            assert dut.cancel.value and dut.generation.value != before
+            assert dut.cancel.value
+            assert dut.generation.value != before
             dut.failures.value = pack(FAILURES, {random.choice(CAUSES).name.lower(): 1})
             dut.finished.value = random.getrandbits(1)
         dut.failures.value = dut.finished.value = 0
@@ -142,7 +148,7 @@ async def fails_and_drains(dut):
         bench.ended(command, Cause.DONE)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def watches_for_progress(dut):
     bench = await Bench(dut).begin()
     for limit in (1, 2, 10, 100):
@@ -161,13 +167,14 @@ async def watches_for_progress(dut):
         await ClockCycles(dut.clk, 3 * limit)
     command = await bench.run(watchdog=0)
     await ClockCycles(dut.clk, 1000)
-    assert dut.running.value and not dut.cancel.value
+    assert dut.running.value
+    assert not dut.cancel.value
     await pulse(dut, "finished")
     await ClockCycles(dut.clk, 3)
     bench.ended(command, Cause.DONE)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def commands_wait_for_the_host(dut):
     """A completion stays until it is taken, and the next command with it."""
     bench = await Bench(dut).begin()
@@ -177,7 +184,8 @@ async def commands_wait_for_the_host(dut):
     for command in given:
         bench.commands.append(command)
     await ClockCycles(dut.clk, 40)
-    assert len(bench.started) == 1 and dut.completions_valid.value
+    assert len(bench.started) == 1
+    assert dut.completions_valid.value
     assert len(bench.commands.cycles) == bench.params.commands + 1
     completions = Sink(dut, "completions")
     await ClockCycles(dut.clk, 60)

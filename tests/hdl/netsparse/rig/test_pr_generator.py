@@ -68,7 +68,7 @@ class Bench:
         ]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def makes_a_read_of_each(dut, stalls):
     bench = Bench(dut, stalls.value[1])
@@ -88,7 +88,7 @@ async def makes_a_read_of_each(dut, stalls):
         assert bench.stalls == 0
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def rejects_what_comes_and_keeps_what_is_queued(dut):
     bench = Bench(dut)
     await start(dut)
@@ -107,8 +107,12 @@ async def rejects_what_comes_and_keeps_what_is_queued(dut):
     assert done.done()
     assert bench.rejected == len(pending) - room
     assert len(bench.issued) == room
-    dut.reject.value = 0
     sink = Sink(dut, "prs")
+    await ClockCycles(dut.clk, 20)
+    await source.send_all(some_pending(bench.params, 5))  # rejected although there is room
+    assert bench.rejected == len(pending) - room + 5
+    assert len(bench.issued) == room
+    dut.reject.value = 0
     more = some_pending(bench.params, 5)
     await source.send_all(more)
     await ClockCycles(dut.clk, 20)

@@ -158,10 +158,12 @@ async def beats_wait_for_heads(dut):
     response, head, ends = bench.response(1, 192)
     sending = cocotb.start_soon(bench.responses.send_all(response))
     await ClockCycles(dut.clk, 20)
-    assert not bench.beats.beats and not sending.done()
+    assert not bench.beats.beats
+    assert not sending.done()
     heads = Sink(dut, "heads")
     await ClockCycles(dut.clk, 20)
-    assert heads.beats == [head] and bench.beats.beats == ends
+    assert heads.beats == [head]
+    assert bench.beats.beats == ends
     bench.beats.stop()
     await bench.issue(1, 78)
     response, head, ends = bench.response(1, 192)
@@ -170,7 +172,8 @@ async def beats_wait_for_heads(dut):
     assert len(heads.beats) == 1
     beats = Sink(dut, "beats")
     await ClockCycles(dut.clk, 20)
-    assert heads.beats[1:] == [head] and beats.beats == ends
+    assert heads.beats[1:] == [head]
+    assert beats.beats == ends
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -77,10 +77,11 @@ class Bench:
         while self.dut.busy.value:
             await RisingEdge(self.dut.clk)
         await ClockCycles(self.dut.clk, 5)
-        assert not self.dut.busy.value and not self.written
+        assert not self.dut.busy.value
+        assert not self.written
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
 async def writes_and_then_sets(dut, stalls, size):
     bench = Bench(dut, *stalls)
@@ -100,7 +101,7 @@ async def writes_and_then_sets(dut, stalls, size):
         assert at > wrote
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(size=[4, 192])
 async def a_beat_a_cycle(dut, size):
     bench = Bench(dut)
@@ -112,7 +113,7 @@ async def a_beat_a_cycle(dut, size):
     assert bench.writes.cycles[-1] - bench.writes.cycles[0] == beats - 1
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def failed_writes_set_nothing(dut, stalls):
     bench = Bench(dut, *stalls)
@@ -125,7 +126,7 @@ async def failed_writes_set_nothing(dut, stalls):
     assert bench.failed == len(given) - len(good) > 0
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def discard_sets_nothing(dut):
     bench = Bench(dut)
     await start(dut)
@@ -133,10 +134,12 @@ async def discard_sets_nothing(dut):
     bench.sets.stop()
     writing = cocotb.start_soon(bench.write(bench.params.pending_entries, 4))
     await ClockCycles(dut.clk, 30)
-    assert not writing.done() and dut.sets_valid.value, "sets are not waited for"
+    assert not writing.done(), "sets are not waited for"
+    assert dut.sets_valid.value
     dut.discard.value = 1
     await ClockCycles(dut.clk, 20)
-    assert writing.done() and not dut.sets_valid.value
+    assert writing.done()
+    assert not dut.sets_valid.value
     dut.discard.value = 0
     sets = Sink(dut, "sets")
     given, _ = await bench.write(3, 4)

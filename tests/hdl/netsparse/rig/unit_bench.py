@@ -54,7 +54,9 @@ class UnitBench:
         self.dut, self.trip = dut, trip
         self.params = params_in_simulator(RigParams)
         self.read_fails = self.write_fails = lambda address: False
-        self.respond = lambda pr: [{}]  #: what comes of a PR: responses, as changes to the right one
+        self.respond = lambda pr: [
+            {}
+        ]  #: what comes of a PR: responses, as changes to the right one
         self.read_stall, self.write_latency = source, quickly
         for name in PORTS:
             getattr(dut, name).value = 0
@@ -135,7 +137,8 @@ class UnitBench:
     def pass_on(self, pr):
         """To its owner and back."""
         idx = pr["pr"]["idx"]
-        assert idx < COLUMNS and idx not in LOCAL
+        assert idx < COLUMNS
+        assert idx not in LOCAL
         assert (pr["dest"], pr["length"]) == (owner(idx), self.property_bytes)
         assert (pr["pr"]["src"], pr["pr"]["tid"]) == (NODE, UNIT)
         block = self.owned.get(idx, b"late")
@@ -212,8 +215,11 @@ class UnitBench:
         await self.rest()
         await ClockCycles(self.dut.clk, 20)
         assert not self.dut.busy.value
-        assert not self.filter.under_way and not self.outcomes and not self.write_beats
-        assert not self.dut.prs_valid.value and not self.dut.writes_valid.value
+        assert not self.filter.under_way
+        assert not self.outcomes
+        assert not self.write_beats
+        assert not self.dut.prs_valid.value
+        assert not self.dut.writes_valid.value
         assert conserved(self.totals), self.totals
 
     def accept_memory(self):
@@ -234,5 +240,7 @@ class UnitBench:
         assert done.done(), "the unit hangs"
         assert done.result() is cause
         await self.rest()
-        assert not self.filter.under_way and not self.outcomes and not self.write_beats
+        assert not self.filter.under_way
+        assert not self.outcomes
+        assert not self.write_beats
         self.accept_memory()

@@ -1,0 +1,76 @@
+import pytest
+
+from hdl.netsparse.idx_filter.port import FilterPortParams
+from hdl.netsparse.rig.params import FAILURES, ID_BITS, Cause, RigParams
+from tests.hdl.netsparse.rig.bench import TINY
+
+LIMITS = {
+    "nodes": (2, 65536),
+    "idx_bits": (8, 64),
+    "address_bits": (20, 64),
+    "pending_entries": (4, 256),
+    "lsq_entries": (8, 256),
+    "transmit_prs": (2, 1024),
+    "commands": (2, 64),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name):
+    least, most = LIMITS[name]
+    others = {"lsq_reserved": 2} if name == "lsq_entries" else {}
+    for value in (least, most):
+        assert getattr(RigParams(**{name: value}, **others), name) == value
+    for value in (least - 1, most + 1):
+        with pytest.raises(ValueError, match=f"{name} must be from {least} to {most}: {value}"):
+            RigParams(**{name: value}, **others)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"most_property_bytes": 0}, "most_property_bytes must be from 4 to 4096: 0"),
+        ({"most_property_bytes": 4100}, "most_property_bytes must be from 4 to 4096: 4100"),
+        ({"most_property_bytes": 6}, "most_property_bytes must be a multiple of 4: 6"),
+        ({"idx_buffer_bytes": 256}, "idx_buffer_bytes must be from 512 to 16384: 256"),
+        ({"idx_buffer_bytes": 32768}, "idx_buffer_bytes must be from 512 to 16384: 32768"),
+        ({"idx_buffer_bytes": 3072}, "idx_buffer_bytes must be a power of two: 3072"),
+        ({"property_buffer_bytes": 131072}, "property_buffer_bytes must be from 512 to 65536"),
+        ({"property_buffer_bytes": 1000}, "property_buffer_bytes must be a power of two: 1000"),
+        (
+            {"property_buffer_bytes": 512, "most_property_bytes": 516},
+            "property_buffer_bytes must hold a property of 516 bytes: 512",
+        ),
+        ({"lsq_reserved": 1}, "lsq_reserved must be from 2 to 62: 1"),
+        ({"lsq_reserved": 63}, "lsq_reserved must be from 2 to 62: 63"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        RigParams(**sizes)
+
+
+@pytest.mark.parametrize("reserved", [2, 62])
+def test_any_lsq_is_a_legal_port(reserved):
+    params = RigParams(lsq_reserved=reserved)
+    FilterPortParams(
+        lsq_entries=params.lsq_entries, reserved=params.lsq_reserved, entry_bits=params.entry_bits
+    )
+
+
+def test_widths():
+    paper = RigParams()
+    assert (paper.entry_bits, paper.generation_bits) == (8, ID_BITS - 8)
+    assert (paper.property_beats, paper.most_beats) == (64, 8)
+    assert (TINY.entry_bits, TINY.property_beats, TINY.most_beats) == (2, 8, 3)
+    # A bound may be one behind the last idx there can be.
+    assert dict(TINY.partition)["columns"].width == TINY.idx_bits + 1
+
+
+def test_every_cause_but_three_is_a_failure_on_the_way():
+    names = {cause.name.lower() for cause in Cause}
+    assert {*FAILURES.members} == names - {"done", "command", "watchdog"}
+
+
+def test_suffixes_differ():
+    assert TINY.suffix != RigParams().suffix

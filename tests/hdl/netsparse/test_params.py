@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+import pytest
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.params import RigParams
+
+PAPER = SnicParams()
+
+
+def test_the_paper_is_the_default():
+    """Table 5."""
+    rig = PAPER.rig
+    assert (PAPER.units, PAPER.mtu, rig.nodes, rig.idx_bits) == (32, 1500, 128, 40)
+    assert (rig.pending_entries, rig.lsq_entries) == (256, 64)
+    assert (rig.idx_buffer_bytes, rig.property_buffer_bytes) == (4096, 4096)
+    assert rig.most_property_bytes == 512
+
+
+def test_parts_agree():
+    for params in (PAPER, replace(PAPER, units=3, mtu=9216, filter_banks=4)):
+        assert params.host.units == params.filter.units == params.units
+        assert params.host.address_bits == params.rig.address_bits
+        assert params.filter.slots == params.rig.lsq_entries
+        assert params.filter.idx_bits == params.rig.idx_bits
+        for payload in (False, True):
+            sender, receiver = params.concatenator(payload), params.deconcatenator(payload)
+            assert sender.payload == receiver.payload == payload
+            assert sender.mtu == receiver.mtu == params.mtu
+            assert sender.nodes == receiver.nodes == params.rig.nodes
+            assert sender.most_property_bytes == receiver.most_property_bytes
+        assert dict(params.completed)["unit"].width == 5
+
+
+def test_host_reads_hold_a_chunk_of_idxs():
+    largest = replace(PAPER.rig, idx_buffer_bytes=16384)
+    assert largest.idx_buffer_bytes // 4 <= PAPER.host.most_bytes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"units": 0}, "units must be from 1 to 32: 0"),
+        ({"units": 33}, "units must be from 1 to 32: 33"),
+        ({"host_requests": 3}, "outstanding must be from 4 to 1024"),
+        ({"filter_ways": 3}, "ways must be 1, 2 or 4: 3"),
+        ({"filter_banks": 3}, "banks must be a power of two"),
+        ({"mtu": 100}, "mtu"),
+        ({"receive_packets": 1}, "2"),
+        ({"dram_address_bits": 30}, "address_bits must be from 37"),
+        ({"rig": RigParams(idx_bits=12)}, "idx_bits must be from"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        SnicParams(**sizes)
+
+
+def test_suffixes_differ():
+    sizes = [PAPER, replace(PAPER, units=4), replace(PAPER, pool=64)]
+    sizes.append(replace(PAPER, rig=RigParams(pending_entries=64)))
+    assert len({params.suffix for params in sizes}) == len(sizes)

@@ -1,0 +1,106 @@
+import random
+from collections import Counter
+from dataclasses import replace
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.common.counter_bank import CounterBank
+from hdl.netsparse.concat.deconcatenator_params import EVENTS as RECEIVED
+from hdl.netsparse.concat.deconcatenator_params import Drop
+from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.snic_counters import BUCKETS, CLASSES, SNIC_COUNTERS, SnicCounters
+from sim.payloads import pack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.rig.bench import TINY
+
+NAMES = [name for name, _ in SNIC_COUNTERS.counters]
+FILTER = {
+    "hit": "hits",
+    "miss": "misses",
+    "write_back": "write_backs",
+    "fill_error": "fill_errors",
+    "write_error": "write_errors",
+}
+
+
+def test_snic_counters():
+    rig = replace(TINY, idx_bits=20)
+    params = SnicParams(units=3, rig=rig, filter_banks=2, filter_cache_bytes=512)
+    simulate(SnicCounters(params), __name__)
+
+
+def some(layout):
+    return {name: random.getrandbits(field.width) for name, field in layout}
+
+
+def class_counts(name, sent, received):
+    """What a cycle adds to the counters of a class of packets."""
+    counts = Counter({f"{name}_stall": sent["stall"]})
+    if sent["packet"]:
+        bucket = min(sent["prs"].bit_length(), BUCKETS) - 1
+        counts[f"{name}_sent_packets"] += 1
+        counts[f"{name}_sent_bytes"] += sent["bytes"]
+        counts[f"{name}_sent_prs"] += sent["prs"]
+        counts[f"{name}_sent_prs_{1 << bucket}"] += 1
+    if received["packet"]:
+        counts[f"{name}_received_packets"] += 1
+        counts[f"{name}_received_bytes"] += received["bytes"]
+        counts[f"{name}_received_prs"] += received["prs"]
+    for drop in Drop:
+        counts[f"{name}_dropped_{drop.name.lower()}"] += received["drops"] >> drop.value & 1
+    return counts
+
+
+def host_counts(name, events):
+    return {
+        f"host_{name}_requests": events["request"],
+        f"host_{name}_properties": events["property"],
+    }
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def counts_what_happens(dut):
+    params = params_in_simulator(SnicParams)
+    sent_layout, filter_layout = params.concatenator(True).events, params.filter.events
+    ports = [getattr(dut, f"{way}_{k}") for way in ("sent", "received") for k in range(2)]
+    for port in (*ports, dut.busy, dut.lost, dut.filter, dut.read, dut.write, dut.clear):
+        port.value = 0
+    dut.select.value = 0
+    await start(dut)
+    totals = Counter()
+    for _ in range(500):
+        busy, lost = random.getrandbits(1), random.getrandbits(1)
+        dut.busy.value, dut.lost.value = busy, lost
+        totals.update({"cycles": busy, "lost_responses": lost})
+        for k, name in enumerate(CLASSES):
+            sent, received = some(sent_layout), some(RECEIVED)
+            # Every bucket is as likely as others.
+            sent["prs"] = random.randint(1, (1 << random.randint(1, sent_layout["prs"].width)) - 1)
+            ports[k].value = pack(sent_layout, sent)
+            ports[2 + k].value = pack(RECEIVED, received)
+            totals.update(class_counts(name, sent, received))
+        cache, read, write = some(filter_layout), some(HOST_EVENTS), some(HOST_EVENTS)
+        dut.filter.value = pack(filter_layout, cache)
+        dut.read.value, dut.write.value = pack(HOST_EVENTS, read), pack(HOST_EVENTS, write)
+        totals.update({f"filter_{FILTER[name]}": n for name, n in cache.items()})
+        totals.update(host_counts("read", read))
+        totals.update(host_counts("write", write))
+        await RisingEdge(dut.clk)
+    for port in (*ports, dut.busy, dut.lost, dut.filter, dut.read, dut.write):
+        port.value = 0
+    await ClockCycles(dut.clk, CounterBank.event_latency)
+    found = {}
+    for k, name in enumerate(NAMES):
+        dut.select.value = k
+        await ClockCycles(dut.clk, CounterBank.latency + 1)
+        found[name] = int(dut.value.value)
+    assert found == {name: totals[name] for name in NAMES}
+    assert {*totals} <= {*NAMES}
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    await ClockCycles(dut.clk, CounterBank.latency + 1)
+    assert dut.value.value == 0
