@@ -46,7 +46,7 @@ class Gather:
     partition: Partition
     properties: Words  #: [idx, word]
     idxs: Sequence[Sequence[Sequence[Ints]]]
-    servers: int  #: server units of every node, the highest ones
+    servers: Sequence[int] | int  #: server units of each node, or of every one: the highest
     idx_bytes: int = 4
     property_address: int = 0
     watchdog: int = 0
@@ -110,18 +110,19 @@ class Gather:
 
     def job(self, params: SnicParams) -> GatherJob:
         """What the simulator is told."""
-        servers = sum(1 << params.units - 1 - k for k in range(self.servers))
+        nodes = self.partition.nodes
+        servers = [self.servers] * nodes if isinstance(self.servers, int) else self.servers
         return GatherJob(
             boundaries=self.partition.boundaries,
             nodes=[
                 NodeJob(
                     requests=self.arrays(node)[1],
-                    server_units=servers,
+                    server_units=(1 << params.units) - (1 << params.units - servers[node]),
                     served_address=self.property_address,
                     served_bytes=self.property_bytes,
                     filter_address=FILTER_ADDRESS,
                 )
-                for node in range(self.partition.nodes)
+                for node in range(nodes)
             ],
             mechanisms=self.mechanisms,
             host=self.host,

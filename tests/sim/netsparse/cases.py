@@ -24,6 +24,15 @@ EIGHT = SnicParams(  # two nodes with eight units
     dram_address_bits=28,
     host_requests=32,
 )
+ONE = SnicParams(  # one unit as large as the paper's
+    units=1,
+    rig=RigParams(nodes=2, idx_bits=24, address_bits=32),
+    filter_banks=1,
+    filter_cache_bytes=512,
+    filter_ways=4,
+    dram_address_bits=28,
+    host_requests=16,
+)
 VIRTUAL = SnicParams(  # four nodes with four units, the smallest tables, virtual queues
     units=4,
     rig=RigParams(

@@ -1,5 +1,7 @@
 """Gathers on two and four SNICs in RTL: every byte of host memory, every count."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from sim.netsparse.gather import GatherError, build_gather, check, simulate_gath
 from tests.sim.netsparse.cases import (
     EIGHT,
     FAMILIES,
+    ONE,
     VIRTUAL,
     family,
     make_gather,
@@ -122,6 +125,16 @@ def test_golden_memory_is_compared(tmp_path, rng):
         with pytest.raises(GatherError, match=f"node 1 differs from byte {at:#x}"):
             check(gather, gathered)
         gathered.hosts[1] = kept
+
+
+def test_one_unit_a_node(tmp_path, rng):
+    """One node's only unit asks, with the paper's table; the other's serves it."""
+    matrix = family("stokes")
+    gather = make_gather(rng, matrix, 2, 64, 1, 1, **surroundings(rng))
+    alone = replace(gather, idxs=[gather.idxs[0], [[]]], servers=[0, 1])
+    gathered = run_gather(alone, ONE, tmp_path, rng)
+    assert gathered.result.nodes[0].totals["prs"] == gather.expected(0).distinct
+    assert gathered.result.nodes[1].totals["served"] == gather.expected(0).distinct
 
 
 def test_as_large_as_the_paper(tmp_path, rng):
