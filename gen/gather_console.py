@@ -123,6 +123,7 @@ def lines() -> list[Line]:
         ("headers, formula", lambda node: f"{node.headers_by_formula:.2%}"),
         ("goodput, of the line", lambda node: f"{node.goodput:.2%}"),
         ("line utilisation", lambda node: f"{node.utilisation:.2%}"),
+        ("host lines a property", lambda node: f"{node.lines_per_property:.2f}"),
         ("idxs a cycle", lambda node: f"{node.per_cycle('consumed'):.3f}"),
         ("PRs a cycle", lambda node: f"{node.per_cycle('prs'):.3f}"),
         ("clients wait for idxs", stall("idx")),

@@ -104,11 +104,11 @@ ADDRESS_REGISTERS = (
     Register("boundary_node", "Partition.", (rw("boundary_node", 16, "whose first idx it is"),)),
     *wide("boundary", "The first idx of boundary_node."),
     *wide("filter_address", "Where in SNIC memory the idx filter begins; a multiple of 64."),
-    *wide("served_address", "Where the property of idx 0 would lie, for servers."),
+    *wide("served_address", "Where servers find the property of idx 0; a multiple of 4."),
     Register(
         "served_bytes",
         "What servers give.",
-        (rw("served_bytes", 13, "of a property; others are refused"),),
+        (rw("served_bytes", 13, "of a property, a multiple of 4; others are refused"),),
     ),
 )
 
@@ -124,7 +124,7 @@ REQUEST_REGISTERS = (
     ),
     *wide("idx_address", "Of the array of idxs, aligned to its elements."),
     Register("idx_count", "Idxs.", (rw("idx_count", COUNT_BITS, "in the array"),)),
-    *wide("property_address", "Where the property of idx 0 would be written."),
+    *wide("property_address", "Where the property of idx 0 would be written; a multiple of 4."),
     Register(
         "property_bytes",
         "Properties.",

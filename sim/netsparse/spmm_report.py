@@ -56,6 +56,11 @@ class NodeFigures:
         """Of all packets, headers included."""
         return sum(self.snic[f"{kind}_{way}_bytes"] for kind in CLASSES)
 
+    @property
+    def lines_per_property(self) -> float:
+        """Requests inside lines of 128 bytes that writing a property to host memory takes."""
+        return ratio(self.snic["host_write_requests"], self.snic["host_write_properties"])
+
     def prs_per_packet(self, kind: str) -> float:
         """Mean of what was sent."""
         return ratio(self.snic[f"{kind}_sent_prs"], self.packets("sent", kind))
@@ -114,6 +119,7 @@ class NodeFigures:
             "line_utilisation": self.utilisation,
             "idxs_per_cycle": self.per_cycle("consumed"),
             "prs_per_cycle": self.per_cycle("prs"),
+            "host_lines_per_property": self.lines_per_property,
             "stalled": {name: self.stalled(name) for name in STALLS},
             "cycles": self.cycles,
             "unit_counters": dict(self.unit),
