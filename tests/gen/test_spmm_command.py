@@ -1,5 +1,4 @@
 import json
-import os
 
 import pytest
 from scipy.io import mmwrite
@@ -125,12 +124,3 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
     assert says in err
     assert sorted(p.name for p in tmp_path.iterdir()) == before
     assert (tmp_path / "taken" / "precious.txt").read_text() == "mine"
-
-
-def test_a_folder_that_cannot_be_written(ingather, tmp_path):
-    (tmp_path / "closed").mkdir(mode=0o500)
-    if os.access(tmp_path / "closed", os.W_OK):
-        pytest.skip("nothing is closed to this user")
-    status, _, err = ingather(*TINY, *SMALL_MATRIX, "-o", "closed/made")
-    assert status == 2
-    assert "cannot write" in err
