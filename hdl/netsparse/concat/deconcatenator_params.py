@@ -96,6 +96,16 @@ class DeconcatenatorParams:
         return PR_LANES + (min(self.most_property_bytes, BEAT_BYTES) // 2 if self.payload else 0)
 
     @property
+    def span(self) -> int:
+        """Beats of a packet that one beat of a PR may touch."""
+        return (2 * LANES + self.most_lanes - 2) // LANES
+
+    @property
+    def places(self) -> int:
+        """Beats that the unpacker holds."""
+        return self.span + 1 + self.payload
+
+    @property
     def buffer(self) -> PacketBufferParams:
         """Beats of packets that wait, each with tlast."""
         words = self.buffer_packets * self.beats + VERDICT_LATENCY + 2

@@ -2,21 +2,17 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from hdl.common.component import Component
+from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import LANES, PR_LANES, DeconcatenatorParams
 from hdl.netsparse.concat.packet_verdict import header_of
-from hdl.netsparse.protocol import (
-    AXIS,
-    BEAT_BYTES,
-    LENGTH_BITS,
-    PR_LAYER,
-    Kind,
-    in_lanes,
-)
+from hdl.netsparse.protocol import AXIS, BEAT_BYTES, LENGTH_BITS, Kind, in_lanes
 
 
 class Unpacker(Component):
@@ -46,78 +42,85 @@ class Unpacker(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        span = (2 * LANES + params.most_lanes - 2) // LANES  # beats that a beat of a PR touches
-        slot = data.StructLayout({"context": params.context, "data": AXIS.data_bits})
-        places = span + 1 + params.payload
-        count = Signal(range(places + 1))  # of slots in use, from 0
-        slots = [Signal(slot, name=f"slot_{k}", reset_less=True) for k in range(places)]
-        new = Signal(slot)
-        push = Signal()
-        self.take_words(m, new, push, room=count != places)
+        m.submodules.ring = ring = BeatRing(params)
+        count = Signal(range(params.places + 1))  # of beats in the ring
+        begins_packet = Signal()
+        follows = self.take_words(m, ring, begins_packet, room=count != params.places)
 
-        touched = Signal(range(span + 1))  # beats, by the next beat of a PR
-        passed = Signal(range(span + 1))  # beats that are used up after it
+        passed = Signal(range(params.span + 1))  # beats that are used up by the next beat of a PR
         leaves = Signal()
-        shift = Signal(range(span + 1))
-        m.d.comb += shift.eq(Mux(leaves, passed, 0))
-        m.d.sync += count.eq(count - shift + push)
-        for k, register in enumerate(slots):
-            # Beats move up to the front; the new one goes behind the last that stays.
-            with m.Switch(shift):
-                for by in range(span + 1):
-                    with m.Case(by):
-                        moved = slots[k + by] if k + by < places else new
-                        stays = count > k + by
-                        m.d.sync += register.eq(Mux(stays, moved.as_value(), new.as_value()))
+        m.d.comb += ring.drops.eq(Mux(leaves, passed, 0))
+        m.d.sync += count.eq(count - ring.drops + ring.push)
         free = Signal()
         begins = Signal(reset_less=True)  # the beat is its PR's first
-        at = Signal(range(LANES), reset_less=True)
         beat = Signal(params.beat, reset_less=True)
-        m.d.comb += [self.prs.payload.eq(beat), self.prs.payload.dest.eq(self.node)]
-        m.d.comb += free.eq(~self.prs.valid | self.prs.ready)
-        self.walk(m, slots, count, at, begins, touched, passed, leaves, free, beat)
-        window = Cat(register.data for register in slots[:span]) >> Cat(Const(0, 4), at)
+        m.d.comb += [
+            self.prs.payload.eq(beat),
+            self.prs.payload.dest.eq(self.node),
+            free.eq(~self.prs.valid | self.prs.ready),
+        ]
+        self.walk(m, ring, count, follows, begins_packet, begins, passed, leaves, free, beat)
         with m.If(free):
             m.d.sync += self.prs.valid.eq(leaves)
         with m.If(leaves):
-            self.cut_out(m, window, begins, beat)
+            if params.payload:
+                m.d.sync += beat.data.eq(ring.data)
+            with m.If(begins):
+                m.d.sync += beat.pr.eq(in_lanes(ring.header))
         return m
 
-    def take_words(self, m: Module, new: Any, push: Signal, room: Value) -> None:
-        """First words give the context of those behind them, which are ``new``."""
+    def take_words(self, m: Module, ring: BeatRing, next_packet: Signal, room: Value) -> Any:
+        """The context of the packet behind the current one, until ``next_packet``."""
+        params = self.params
+        m.submodules.contexts = contexts = Memory(
+            shape=params.context,
+            depth=1
+            << bits_for(params.places),  # one for each beat, and one whose beats are to come
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        write, read = contexts.write_port(), contexts.read_port(domain="comb")
+        is_first = Signal(init=1)
         header = header_of(self.words.payload[:-1])
         length = header.concatenation.len[:LENGTH_BITS]
-        is_first = Signal(init=1)
-        context = Signal(self.params.context, reset_less=True)
         m.d.comb += [
             self.words.ready.eq(room),
-            push.eq(self.words.valid & room & ~is_first),
-            new.context.eq(context),
-            new.data.eq(self.words.payload),
+            ring.push.eq(self.words.valid & room & ~is_first),
+            ring.beat.eq(self.words.payload),
+            write.en.eq(self.words.valid & room & is_first),
+            write.data.length.eq(length),
+            write.data.prs.eq(header.concatenation.prs),
         ]
+        if params.payload:
+            error = header.concatenation.type == Kind.ERROR.value
+            least = Mux(length > BEAT_BYTES, BEAT_BYTES, length)[1:]
+            m.d.comb += [
+                write.data.error.eq(error),
+                write.data.lanes.eq(PR_LANES + Mux(error, 0, least)),
+            ]
         with m.If(self.words.valid & room):
             m.d.sync += is_first.eq(self.words.payload[-1])
-            with m.If(is_first):
-                m.d.sync += [context.length.eq(length), context.prs.eq(header.concatenation.prs)]
-                if self.params.payload:
-                    error = header.concatenation.type == Kind.ERROR.value
-                    least = Mux(length > BEAT_BYTES, BEAT_BYTES, length)[1:]
-                    m.d.sync += [
-                        context.error.eq(error),
-                        context.lanes.eq(PR_LANES + Mux(error, 0, least)),
-                    ]
+        for step, port in ((write.en, write), (next_packet, read)):
+            at = Signal(len(port.addr), name="written" if port is write else "begun")
+            m.d.comb += port.addr.eq(at)
+            m.d.sync += at.eq(at + step)
+        return read.data
 
-    def walk(self, m, slots, count, at, begins, touched, passed, leaves, free, beat) -> None:
+    def walk(
+        self, m, ring, count, follows, begins_packet, begins, passed, leaves, free, beat
+    ) -> None:
         """Where the next beat of a PR is, and whether it leaves now."""
-        payload = self.params.payload
-        context = Signal(self.params.context, reset_less=True)
-        active = Signal()  # the first slot's packet is the context's
+        params, payload = self.params, self.params.payload
+        context = Signal(params.context, reset_less=True)
+        active = Signal()  # the front beat's packet is the context's
         left = Signal(len(context.prs), reset_less=True)  # PRs, this one included
-        end = Signal(range(LANES + self.params.most_lanes), reset_less=True)  # lane behind it
+        end = Signal(range(LANES + params.most_lanes), reset_less=True)  # lane behind it
         rest = Signal(LENGTH_BITS, reset_less=True)  # bytes of the property, from this beat on
         last = Signal()  # beat of its PR
         done = Signal()  # packet
         over = Signal()  # lanes of it are in the beat where it ends
+        touched = Signal(range(params.span + 1))  # beats
+        turns = Signal()  # to another packet
         m.d.comb += [
             over.eq(end[:5].any()),
             touched.eq(end[5:] + over),
@@ -125,28 +128,25 @@ class Unpacker(Component):
             done.eq(last & (left == 1)),
             passed.eq(Mux(done, touched, end[5:])),
             leaves.eq(active & free & (count >= touched)),
+            # The packet behind, if it is here already, otherwise when it comes.
+            turns.eq(Mux(active, leaves & done, count != 0)),
+            begins_packet.eq(turns & (~active | (count > passed))),
+            ring.turns.eq(turns | leaves),
+            ring.lane.eq(Mux(turns, 0, end[:5])),
+            ring.with_header.eq(turns | last),
         ]
-        # The packet behind, if it is here already, otherwise when it comes.
-        follows = Signal(self.params.context)
-        m.d.comb += follows.eq(slots[0].context)
-        with m.If(active), m.Switch(passed):
-            for by in range(1, len(slots) - payload):
-                with m.Case(by):
-                    m.d.comb += follows.eq(slots[by].context)
-        lanes = follows.lanes if payload else PR_LANES
-        with m.If(Mux(active, leaves & done, count != 0)):
+        with m.If(ring.turns):
+            m.d.sync += begins.eq(ring.with_header)
+        with m.If(turns):
             m.d.sync += [
-                active.eq(~active | (count > passed)),
+                active.eq(begins_packet),
                 context.eq(follows),
                 left.eq(follows.prs),
-                at.eq(0),
-                end.eq(lanes),
-                begins.eq(1),
+                end.eq(follows.lanes if payload else PR_LANES),
             ]
             if payload:
                 m.d.sync += rest.eq(Mux(follows.error, 0, follows.length))
         with m.Elif(leaves):
-            m.d.sync += [at.eq(end[:5]), begins.eq(last)]
             if not payload:
                 m.d.sync += [end.eq(end[:5] + PR_LANES), left.eq(left - 1)]
             else:
@@ -162,11 +162,3 @@ class Unpacker(Component):
             m.d.sync += beat.length.eq(context.length)
             if payload:
                 m.d.sync += [beat.error.eq(context.error), beat.last.eq(last)]
-
-    def cut_out(self, m: Module, window: Value, begins: Signal, beat: Any) -> None:
-        """The PR at the start of ``window``, or the next part of its property."""
-        with m.If(begins):
-            m.d.sync += beat.pr.eq(in_lanes(window[: PR_LAYER.size]))
-        if self.params.payload:
-            behind = window[PR_LAYER.size :][: AXIS.data_bits]
-            m.d.sync += beat.data.eq(Mux(begins, behind, window[: AXIS.data_bits]))

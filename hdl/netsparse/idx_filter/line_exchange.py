@@ -1,6 +1,6 @@
 """What a bank of the Idx Filter's cache does about a miss: a line out, a line in."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -131,7 +131,9 @@ class LineExchange(Component):
             self.fills.valid.eq(asking),
             self.fills.payload.eq(address),
             self.write.eq(arrived & ~failed & ~leaving),
-            self.write_data.eq(line[:WORD_BITS]),
+            self.write_data.eq(
+                Array(line[k * WORD_BITS :][:WORD_BITS] for k in range(LINE_WORDS))[word]
+            ),
             self.install.eq(self.write & (word == LINE_WORDS - 2)),
             self.drop.eq(arrived & failed & ~leaving),
         ]
@@ -141,6 +143,6 @@ class LineExchange(Component):
         with m.If(self.filled):
             m.d.sync += [line.eq(self.data), failed.eq(self.error), arrived.eq(1)]
         with m.If(self.write):
-            m.d.sync += [line.eq(line[WORD_BITS:]), word.eq(word + 1)]
+            m.d.sync += word.eq(word + 1)
         with m.If(self.drop | self.write & (word == LINE_WORDS - 1)):
             m.d.sync += [arrived.eq(0), self.waiting.eq(0)]

@@ -278,7 +278,7 @@ class PendingTable(Component):
             leave = Cat(port.valid & (port.entry == k) for port in self.release).any()
             with m.If(enter):
                 m.d.sync += idx.eq(placed.idx)
-            m.d.comb += matches[k].eq(Mux(enter, same, valid[k] & equal(asked, idx)))
+            m.d.comb += matches[k].eq(Mux(enter, same, valid[k] & (asked == idx)))
             m.d.sync += valid[k].eq((valid[k] | enter) & ~leave & ~self.clear)
         return matches
 
@@ -296,8 +296,3 @@ def position(bits: Value) -> Value:
         Cat(bits[k] for k in range(len(bits)) if k >> bit & 1).any()
         for bit in range(ceil_log2(len(bits)))
     )
-
-
-def equal(one: Value, other: Value) -> Value:
-    """Whether they are: three bits of both in a LUT, as nothing else here counts as much."""
-    return Cat(one[k : k + 3] == other[k : k + 3] for k in range(0, len(one), 3)).all()

@@ -1,18 +1,16 @@
 """The concatenator's bookkeeping, proven of its RTL at two queues and four lines."""
 
 import os
+import sys
 import types
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from sim.formal.concatenator_proof import (
-    ConcatenatorProof,
-    ExpirationProof,
-    LinePoolProof,
-    SmallParams,
-)
+from sim.formal.concatenator_proof import ConcatenatorProof
+from sim.formal.expiration_proof import ExpirationProof
+from sim.formal.line_pool_proof import LinePoolProof, SmallParams
 from sim.formal.sby import prove
 
 # PRs of one, two or three beats and up to two lines.
@@ -75,7 +73,7 @@ def test_broken_rtl_is_found(name, monkeypatch):
     mutant = types.ModuleType(module)
     exec(compile(source.replace(old, new), module, "exec"), mutant.__dict__)
     used = USED_AS[found]
-    monkeypatch.setattr(f"sim.formal.concatenator_proof.{used}", getattr(mutant, used))
+    monkeypatch.setattr(sys.modules[kind.__module__], used, getattr(mutant, used))
     proof = prove(kind(SMALL), mode="bmc", depth=depth)
     print(name, proof.failed)
     assert not proof.holds

@@ -1,0 +1,101 @@
+"""Beats of packets in a ring, and what begins in any of their lanes."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.deconcatenator_params import LANES, PR_LANES, DeconcatenatorParams
+from hdl.netsparse.protocol import AXIS, BEAT_BYTES, PR_LAYER
+
+LANE_BITS = AXIS.data_bits // LANES
+
+
+class BeatRing(Component):
+    """A window on ``params.places`` beats: ``header`` begins in its lane 0.
+
+    ``data`` begins there too, or behind ``header`` if the window is one with a header. ``push``
+    puts ``beat`` behind the others; ``drops`` of them leave at the front. With ``turns`` the next
+    window begins in lane ``lane`` of what is then the front beat, ``with_header`` or not. Nobody
+    counts here: a window shows undefined lanes where beats have not come yet.
+
+    A lane of all beats is a memory of its own, as a window takes a lane of one beat or another;
+    what it has taken is turned. Latency: a beat and a window count from the next cycle on.
+    """
+
+    latency = 1
+
+    def __init__(self, params: DeconcatenatorParams) -> None:
+        self.data_lanes = params.most_lanes - PR_LANES
+        super().__init__(
+            params,
+            {
+                "push": In(1),
+                "beat": In(AXIS.data_bits),
+                "drops": In(range(params.span + 1)),
+                "turns": In(1),
+                "lane": In(range(LANES)),
+                "with_header": In(1),
+                "header": Out(PR_LAYER.size),
+                "data": Out(8 * BEAT_BYTES * params.payload),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        depth = 1 << ceil_log2(self.params.places)
+        head = Signal(range(depth))
+        tail = Signal(range(depth))
+        m.d.sync += [head.eq(head + self.drops), tail.eq(tail + self.push)]
+        lanes = []
+        for k in range(LANES):
+            m.submodules[f"lane_{k}"] = lane = Memory(
+                shape=LANE_BITS, depth=depth, init=[], attrs={"ram_style": "distributed"}
+            )
+            write = lane.write_port()
+            m.d.comb += [
+                write.en.eq(self.push),
+                write.addr.eq(tail),
+                write.data.eq(self.beat.word_select(k, LANE_BITS)),
+            ]
+            lanes.append(lane)
+        self.add_window(m, "header", lanes, head, self.lane, self.header)
+        if self.params.payload:
+            start = Signal(range(LANES + PR_LANES))
+            m.d.comb += start.eq(self.lane + Mux(self.with_header, PR_LANES, 0))
+            data = self.data[: LANE_BITS * self.data_lanes]
+            self.add_window(m, "data", lanes, head, start, data)
+        return m
+
+    def add_window(self, m: Module, name: str, lanes, head: Signal, start: Value, window) -> None:
+        """``window`` begins in lane ``start`` of the beat at ``head``, or of the one behind it."""
+        at = Signal(range(LANES), name=f"{name}_at", reset_less=True)
+        beyond = Signal(name=f"{name}_beyond", reset_less=True)
+        below = Signal(LANES, name=f"{name}_below", reset_less=True)  # lanes of one beat later
+        with m.If(self.turns):
+            m.d.sync += [
+                at.eq(start),
+                beyond.eq(start >= LANES),
+                below.eq(~(Const(-1, LANES) << start[: len(at)])),
+            ]
+        taken = []
+        for k, lane in enumerate(lanes):
+            read = lane.read_port(domain="comb")
+            m.d.comb += read.addr.eq(head + beyond + below[k])
+            taken.append(read.data)
+        count = len(window) // LANE_BITS
+        m.d.comb += window.eq(Cat(turned(taken, at)[:count]))
+
+
+def turned(lanes: list[Value], by: Value) -> list[Value]:
+    """``lanes`` from number ``by`` on, around the end: choices of two, four and four."""
+    for step, choice in ((8, by[3:]), (2, by[1:3]), (1, by[:1])):
+        given = [lanes[k * step :] + lanes[: k * step] for k in range(1 << len(choice))]
+        lanes = [
+            Mux(choice[-1], Mux(choice[0], w[-1], w[-2]), Mux(choice[0], w[1], w[0]))
+            if len(w) == 4
+            else Mux(choice, w[1], w[0])
+            for w in zip(*given, strict=True)
+        ]
+    return lanes

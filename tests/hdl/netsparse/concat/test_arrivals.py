@@ -1,0 +1,102 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.netsparse.concat.arrivals import Arrivals
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from sim.payloads import unpack
+from sim.streams import STALLS, Source, cycle, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.concat.concatenator_bench import beats_of, request
+
+
+@pytest.mark.parametrize("payload", [False, True])
+def test_arrivals(payload):
+    params = ConcatenatorParams(
+        payload=payload, nodes=6, most_property_bytes=256, pool=32, destinations=8
+    )
+    simulate(Arrivals(params), __name__)
+
+
+class Surroundings:
+    """Choose a queue for every first beat, and take what arrives."""
+
+    def __init__(self, dut, stalls):
+        self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
+        self.absent, self.stall = stalls
+        self.queues, self.arrivals, self.cycles = [], [], []
+        dut.found.value = dut.advance.value = 0
+        cocotb.start_soon(self.choose())
+        cocotb.start_soon(self.take())
+
+    async def choose(self):
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            dut.found.value = not self.absent()
+            dut.advance.value = not self.stall()
+            dut.chosen.value = random.randrange(self.params.queues)
+
+    async def take(self):
+        dut, waiting = self.dut, None
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.rst.value:
+                continue
+            if dut.takes.value:
+                assert dut.found.value
+                self.queues.append(
+                    (int(dut.chosen.value), int(dut.dest.value), int(dut.error.value))
+                )
+            now = int(dut.arrival.value) if dut.valid.value else None
+            assert waiting in (None, now), "a waiting beat changed"
+            waiting = None if dut.advance.value else now
+            if dut.valid.value and dut.advance.value:
+                self.arrivals.append(unpack(self.params.arrival, int(dut.arrival.value)))
+                self.cycles.append(cycle())
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, concatenate=[0, 1])
+async def each_beat_with_its_queue(dut, stalls, concatenate):
+    around = Surroundings(dut, stalls)
+    params = around.params
+    source_stall, _ = stalls
+    source = Source(dut, "prs", stall=source_stall)
+    dut.concatenate.value = concatenate
+    lengths = [4, 62, 64, 66, 128, 254, 256]
+    prs = [
+        request(
+            params,
+            random.randrange(params.nodes),
+            random.choice(lengths),
+            error=params.payload and random.random() < 0.1,
+        )
+        for _ in range(150)
+    ]
+    await start(dut)
+    beats = [beats_of(params, pr) for pr in prs]
+    await source.send_all(beat for pr in beats for beat in pr)
+    while len(around.arrivals) < sum(map(len, beats)):
+        await RisingEdge(dut.clk)
+    await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    assert not dut.valid.value
+    expected = []
+    for pr, given, (queue, dest, error) in zip(prs, beats, around.queues, strict=True):
+        wrong = given[0].get("error", 0)
+        assert (dest, error) == (pr.dest, wrong)
+        for k, beat in enumerate(given):
+            layer = 18 * (k == 0)
+            fields = {"first": k == 0, "last": k == len(given) - 1, "error": wrong}
+            fields |= {"alone": wrong or not concatenate, "queue": queue, "dest": dest}
+            fields |= {"length": pr.length, "bytes": layer + len(pr.data[64 * k :][:64])}
+            fields |= {"data": beat["data"]} if params.payload else {}
+            expected.append(fields)
+    for arrival, fields in zip(around.arrivals, expected, strict=True):
+        assert {name: arrival[name] for name in fields} == fields
+    if stalls.none:
+        assert around.cycles == [at + Arrivals.latency for at in source.cycles]
+        assert around.cycles[-1] - around.cycles[0] == len(expected) - 1

@@ -1,0 +1,102 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, Timer
+
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.expiration_queue import ExpirationQueue
+from sim.streams import start
+from sim.verilator import component_in_simulator, params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("most_delay", [20, 100])  # a list in LUTs, and in a block
+def test_expiration_queue(most_delay):
+    params = ConcatenatorParams(
+        payload=False, nodes=9, mtu=300, most_property_bytes=64, most_delay=most_delay
+    )
+    simulate(ExpirationQueue(params), __name__)
+
+
+class Queues:
+    """Open and close packets, and judge which expire and when."""
+
+    def __init__(self, dut, delay):
+        self.dut, self.delay = dut, delay
+        self.params = params_in_simulator(ConcatenatorParams)
+        self.lateness = component_in_simulator().lateness
+        self.open = {}  # queue: when it was opened, in the order of opening
+        self.entries = [0] * self.params.queues  # that their packets remember, gone or not
+        self.now = 0
+        self.ages = []  # of the packets that expired
+        for name in ("opens", "closes", "force", "open"):
+            getattr(dut, name).value = 0
+        dut.delay.value = delay
+
+    async def turn(self, busy=0.0, early=0.1, force=False):
+        """A cycle: perhaps a packet opens, closes before its time, or both."""
+        dut = self.dut
+        self.now += 1
+        assert dut.ready.value, "there is always room"
+        dut.force.value = force
+        oldest = int(dut.oldest.value)
+        dut.open.value = oldest in self.open
+        dut.entered.value = self.entries[oldest] if oldest < self.params.queues else 0
+        await Timer(1, "step")
+        expired = int(dut.expired.value) if dut.expires.value else None
+        if expired is not None:
+            age = self.now - self.open.pop(expired)
+            assert all(age >= self.now - at for at in self.open.values()), "not the oldest"
+            assert force or age >= self.delay
+            self.ages.append(age)
+        closed = [queue for queue in range(self.params.queues) if queue not in self.open]
+        opens = closes = None
+        if random.random() < busy and closed:
+            opens = random.choice(closed)
+            closes = opens if random.random() < early else None
+        elif self.open and random.random() < early:
+            closes = random.choice(list(self.open))
+        dut.opens.value, dut.closes.value = opens is not None, closes is not None
+        dut.entering.value = random.randrange(self.params.queues) if opens is None else opens
+        dut.closed.value = random.randrange(self.params.queues) if closes is None else closes
+        entry = int(dut.entry.value)
+        await FallingEdge(dut.clk)
+        if opens is not None:
+            self.open[opens], self.entries[opens] = self.now, entry
+        self.open.pop(closes, None)
+        if not force:
+            late = [q for q, at in self.open.items() if self.now - at > self.delay + self.lateness]
+            assert not late
+
+
+async def begin(dut, delay):
+    queues = Queues(dut, delay)
+    await start(dut)
+    await FallingEdge(dut.clk)
+    return queues
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(delay=[0, 1, 7, 20], busy=[0.3, 1.0])
+async def packets_expire_in_time(dut, delay, busy):
+    queues = await begin(dut, delay)
+    for _ in range(600):
+        await queues.turn(busy)
+    for _ in range(delay + queues.lateness + 1):
+        await queues.turn(early=0)
+    assert not queues.open
+    assert len(queues.ages) > 20
+    assert min(queues.ages) >= delay
+    assert max(queues.ages) <= delay + queues.lateness
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def force_takes_the_oldest(dut):
+    queues = await begin(dut, queues_delay := params_in_simulator(ConcatenatorParams).most_delay)
+    for _ in range(600):
+        await queues.turn(0.5, force=random.random() < 0.3)
+    assert len(queues.ages) > 50
+    assert min(queues.ages) < queues_delay // 2
+    for _ in range(queues.params.queues + queues.params.expirations):
+        await queues.turn(early=0, force=True)
+    assert not queues.open

@@ -1,0 +1,110 @@
+import random
+from collections import deque
+from itertools import pairwise
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
+from hdl.netsparse.concat.flush_engine import FlushEngine
+from hdl.netsparse.concat.line_memory import LineMemory
+from sim.streams import STALLS, Source, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.concat.concatenator_bench import Packets
+
+
+def test_flush_engine():
+    params = ConcatenatorParams(
+        payload=True, nodes=4, mtu=600, most_property_bytes=256, pool=40, destinations=8
+    )
+    simulate(FlushEngine(params), __name__)
+
+
+class Lines:
+    """The line memory and the links between lines, as the engine sees them."""
+
+    def __init__(self, dut, count):
+        self.dut = dut
+        self.content = [random.randbytes(LINE_BYTES) for _ in range(count)]
+        self.follower = {}
+        self.returned, self.events = [], []
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        stages = deque([bytes(LINE_BYTES)] * LineMemory.latency, LineMemory.latency)
+        while True:
+            await edge
+            if dut.rst.value:
+                continue
+            if dut.returns.value:
+                assert dut.step.value
+                self.returned.append(int(dut.line.value))
+            if dut.packet.value:
+                self.events.append((int(dut.bytes.value), int(dut.prs.value)))
+            if dut.step.value:
+                line, leader = int(dut.line.value), int(dut.leader.value)
+                stages.append(self.content[line % len(self.content)])
+                dut.low.value = int.from_bytes(stages[0][:64], "little")
+                dut.high.value = int.from_bytes(stages[0][64:], "little")
+                dut.follower.value = self.follower.get(leader, 0)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def whole_packets_leave(dut, stalls):
+    params = params_in_simulator(ConcatenatorParams)
+    source_stall, sink_stall = stalls
+    lines, packets = Lines(dut, params.lines), Packets(dut, sink_stall)
+    source = Source(dut, "packets", stall=source_stall)
+    await start(dut)
+    cocotb.start_soon(packets.watch())
+    wires, returned, events, free = [], [], [], list(range(params.lines))
+    for k in range(80):
+        used = [1, 64, 65, 128, 129, params.room][k] if k < 6 else random.randint(1, params.room)
+        count = -(-used // LINE_BYTES)
+        if len(free) < count:  # those of earlier packets, once they are back
+            while len(lines.returned) < len(returned):
+                await RisingEdge(dut.clk)
+            free = list(range(params.lines))
+        random.shuffle(free)
+        taken, free = free[:count], free[count:]
+        lines.follower |= dict(pairwise(taken))
+        header, prs = random.randbytes(64), random.randint(1, params.most_prs)
+        wires.append(header + b"".join(lines.content[line] for line in taken)[:used])
+        returned += taken
+        events.append((64 + used, prs))
+        source.append(
+            {
+                "header": int.from_bytes(header, "little"),
+                "prs": prs,
+                "used": used,
+                "first": taken[0],
+            }
+        )
+    while len(packets.wires) < len(wires):
+        await RisingEdge(dut.clk)
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+    assert packets.wires == wires
+    assert lines.returned == returned
+    assert lines.events == events
+    assert not dut.busy.value
+    assert not dut.axis_tvalid.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_beat_a_cycle(dut):
+    params = params_in_simulator(ConcatenatorParams)
+    Lines(dut, params.lines)
+    packets, source = Packets(dut), Source(dut, "packets")
+    await start(dut)
+    cocotb.start_soon(packets.watch())
+    sizes = [1, 64, 65, params.room, 128, 129, 63, 1, 1]
+    for used in sizes:
+        source.append({"header": 0, "prs": 1, "used": used, "first": 0})
+    while len(packets.wires) < len(sizes):
+        await RisingEdge(dut.clk)
+    assert packets.starts == [at + FlushEngine.latency for at in source.cycles]
+    beats = sum(1 + -(-used // 64) for used in sizes)
+    assert packets.ends[-1] - packets.starts[0] == beats - 1

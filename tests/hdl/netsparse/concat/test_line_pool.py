@@ -1,0 +1,104 @@
+import random
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.line_pool import LinePool
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_line_pool():
+    params = ConcatenatorParams(
+        payload=False, nodes=4, mtu=300, most_property_bytes=64, pool=23, destinations=8
+    )
+    simulate(LinePool(params), __name__)
+
+
+async def begin(dut):
+    for name in ("takes", "links", "returns", "step"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    return params_in_simulator(ConcatenatorParams)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(greed=[0.3, 0.5, 0.9])
+async def packets_of_lines(dut, greed):
+    """Lines are taken, linked to packets, followed and returned, never two at a time."""
+    params = await begin(dut)
+    packets, read = [], []  # lines of each; lines of the one that is read, from the last
+    follower = {}  # as it was linked
+    leader = None
+    taken, most = set(), 0
+    for _ in range(1500):
+        await FallingEdge(dut.clk)
+        assert int(dut.free.value) + len(taken) <= params.lines
+        if leader in follower:
+            assert int(dut.follower.value) == follower[leader]
+        takes = random.random() < greed and int(dut.free.value) > 0
+        line = int(dut.line.value)
+        packet = random.choice(packets) if packets and random.random() < 0.7 else None
+        dut.takes.value, dut.links.value = takes, packet is not None
+        dut.behind.value = packet[-1] if packet else random.randrange(params.lines)
+        if not read and packets and random.random() < 0.5:
+            whole = random.choice(packets)
+            if whole is not packet:
+                packets.remove(whole)
+                read = whole
+        returns = bool(read) and random.random() < 0.5
+        returned = read.pop(0) if returns else random.randrange(params.lines)
+        dut.returns.value, dut.returned.value = returns, returned
+        step = random.random() < 0.7
+        dut.step.value = step
+        asked = read[0] if read else random.randrange(params.lines)
+        dut.leader.value = asked
+        if step:
+            leader = asked if asked in taken else None
+        await RisingEdge(dut.clk)
+        if takes:
+            assert line not in taken
+            assert line < params.lines
+            taken.add(line)
+            follower.pop(line, None)
+            if packet is None:
+                packets.append([line])
+            else:
+                # What is read in the cycle of its link may be either.
+                leader = None if leader == packet[-1] else leader
+                follower[packet[-1]] = line
+                packet.append(line)
+        if returns:
+            taken.discard(returned)
+            follower.pop(returned, None)
+            leader = None if leader == returned else leader
+        most = max(most, len(taken))
+    assert greed < 0.9 or most == params.lines
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def a_line_a_cycle(dut):
+    """All lines are given out at one a cycle, and once all have returned, again."""
+    params = await begin(dut)
+    for _ in range(params.lines + 5):
+        await RisingEdge(dut.clk)
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+        assert int(dut.free.value) == params.lines
+        taken = []
+        dut.takes.value = 1
+        for left in range(params.lines, 0, -1):
+            assert int(dut.free.value) == left
+            taken.append(int(dut.line.value))
+            await FallingEdge(dut.clk)
+        assert int(dut.free.value) == 0
+        assert sorted(taken) == list(range(params.lines))
+        dut.takes.value, dut.returns.value = 0, 1
+        random.shuffle(taken)
+        for line in taken:
+            dut.returned.value = line
+            await FallingEdge(dut.clk)
+        dut.returns.value = 0
+        for _ in range(4):
+            await FallingEdge(dut.clk)

@@ -1,0 +1,202 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, Timer
+
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
+from hdl.netsparse.concat.queue_table import QueueTable
+from sim.payloads import pack, unpack
+from sim.streams import never, often, rarely, start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("payload", [False, True])
+def test_queue_table(payload):
+    params = ConcatenatorParams(
+        payload=payload, nodes=3, mtu=400, most_property_bytes=128, pool=40, destinations=8
+    )
+    simulate(QueueTable(params), __name__)
+
+
+def arrivals(params, queue, length, *, alone):
+    """The beats of a PR, as they come from the input."""
+    size = length if params.payload else 0
+    parts = [min(64, size - k) for k in range(0, size, 64)] or [0]
+    return [
+        {
+            "first": k == 0,
+            "last": k == len(parts) - 1,
+            "alone": alone,
+            "queue": queue,
+            "dest": queue % params.nodes,
+            "length": length,
+            "bytes": part + 18 * (k == 0),
+        }
+        for k, part in enumerate(parts)
+    ]
+
+
+class Bench:
+    """Lines, entries and room as they come; packets are recorded as they are marked."""
+
+    def __init__(self, dut, short, busy):
+        self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
+        self.short, self.busy = short, busy
+        self.open = {}  # queue: [its EQ entry, PRs' lengths so far, bytes, lines]
+        self.inside = None  # the queue of a PR under way
+        self.late = False  # its packet has expired meanwhile
+        self.marks = {queue: [] for queue in range(self.params.queues)}
+        self.expired = 0
+        for name in ("valid", "ready", "admits", "free", "expires", "waits", "entry"):
+            getattr(dut, name).value = 0
+
+    async def turn(self, beat=None, expire=0.0):
+        """A cycle; whether the beat was taken in."""
+        dut, params = self.dut, self.params
+        dut.valid.value = beat is not None
+        if beat is not None:
+            dut.arrival.value = pack(params.arrival, beat)
+        dut.free.value = random.randrange(params.pr_lines + 2) if self.short() else params.lines
+        dut.ready.value, dut.admits.value = not self.short(), not self.short()
+        dut.waits.value = self.busy()
+        dut.free_line.value = line = random.randrange(params.lines)
+        dut.entry.value = entry = random.getrandbits(params.entry_bits)
+        expired = random.choice(list(self.open)) if self.open else None
+        if random.random() >= expire or (expired == self.inside and self.late):
+            expired = None
+        dut.expires.value = expired is not None
+        dut.expired.value = 0 if expired is None else expired
+        oldest = random.choice(list(self.open)) if self.open else None
+        dut.oldest.value = 0 if oldest is None else oldest
+        await Timer(1, "step")
+        assert int(dut.open.value) == sum(1 << queue for queue in self.open)
+        if oldest is not None:
+            assert dut.oldest_open.value
+            assert int(dut.oldest_entry.value) == self.open[oldest][0]
+        if expired is not None and expired != self.inside:
+            assert dut.expires_now.value
+            self.mark(expired, unpack(params.mark, int(dut.expired_now.value)))
+            self.expired += 1
+        else:
+            assert not dut.expires_now.value
+            self.late |= expired is not None
+        if dut.waits.value and expired is not None:
+            assert not dut.closes.value
+        self.decide(entry, line)
+        taken = bool(dut.advance.value)
+        await FallingEdge(dut.clk)
+        return taken
+
+    def decide(self, entry, line):
+        """What the beat inside does to its queue's packet."""
+        dut = self.dut
+        beat = unpack(self.params.arrival, int(dut.beat.value))
+        queue = beat["queue"]
+        if not dut.moves.value:
+            assert not dut.opens.value
+            assert not dut.takes.value
+            if dut.closes.value:
+                self.mark(queue, unpack(self.params.mark, int(dut.closed.value)))
+            return
+        assert dut.decided.value
+        if beat["first"]:
+            assert self.inside is None
+        else:
+            assert queue == self.inside
+            assert not dut.opens.value
+        if dut.opens.value:
+            assert dut.ready.value
+            assert dut.admits.value
+            assert queue not in self.open
+            self.open[queue] = [entry, [], 0, [line]]
+        packet = self.open[queue]
+        assert int(dut.offset.value) == packet[2] % LINE_BYTES
+        packet[2] += beat["bytes"]
+        if beat["first"]:
+            packet[1].append((beat["length"], beat["alone"]))
+        fresh = -(-packet[2] // LINE_BYTES) > len(packet[3]) or dut.opens.value
+        assert bool(dut.takes.value) == bool(fresh)
+        if fresh and not dut.opens.value:
+            assert dut.links.value
+            assert int(dut.line.value) == packet[3][-1]
+            packet[3].append(line)
+        self.inside = None if beat["last"] else queue
+        if dut.closes.value:
+            assert beat["last"]
+            self.mark(queue, unpack(self.params.mark, int(dut.closed.value)))
+        else:
+            assert not (beat["last"] and self.late), "it has expired"
+        if beat["last"]:
+            self.late = False
+
+    def mark(self, queue, mark):
+        _, prs, used, lines = self.open.pop(queue)
+        assert (mark["dest"], mark["prs"]) == (queue % self.params.nodes, len(prs))
+        assert (mark["used"], mark["first"]) == (used, lines[0])
+        assert used <= self.params.room
+        assert {mark["length"]} == {length for length, _ in prs}
+        assert len(prs) == 1 or not any(alone for _, alone in prs)
+        self.marks[queue].append(prs)
+
+
+def packets_of(params, prs):
+    """The rule: a PR joins if it has the same length, stands not alone, and fits."""
+    packets, ended = [], True
+    for length, alone in prs:
+        size = 18 + (length if params.payload else 0)
+        if ended or alone or packets[-1][0][0] != length:
+            packets.append([])
+        packets[-1].append((length, alone))
+        ended = alone or (len(packets[-1]) + 1) * size > params.room
+    return packets
+
+
+async def run(dut, short, busy, expire):
+    bench = Bench(dut, short, busy)
+    params = bench.params
+    await start(dut)
+    await FallingEdge(dut.clk)
+    sent = {queue: [] for queue in range(params.queues)}
+    lengths, beats = [4, 62, 64, 100, 128], []
+    for _ in range(400):
+        queue = random.choice([0, 1, random.randrange(params.queues)])
+        length = sent[queue][-1][0] if sent[queue] and random.random() < 0.8 else None
+        length, alone = length or random.choice(lengths), random.random() < 0.05
+        sent[queue].append((length, int(alone)))
+        beats += arrivals(params, queue, length, alone=alone)
+    turns = 0
+    for beat in beats:
+        while not await bench.turn(beat, expire):
+            turns += 1
+        turns += 1
+    for _ in range(100):
+        await bench.turn()
+    for queue, prs in sent.items():
+        left = [bench.open[queue][1]] if queue in bench.open else []
+        marked = bench.marks[queue] + left
+        assert [pr for packet in marked for pr in packet] == prs
+        if not expire:
+            assert marked == packets_of(params, prs)
+    return bench, turns, len(beats)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(short=[never, rarely, often])
+async def packets_by_the_rule(dut, short):
+    await run(dut, short, never, 0)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(short=[never, often], busy=[never, often])
+async def packets_expire_whole(dut, short, busy):
+    bench, _, _ = await run(dut, short, busy, 0.3)
+    assert bench.expired > 30
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_beat_a_cycle(dut):
+    """A cycle more only for packets that are marked to make room for another length."""
+    bench, turns, beats = await run(dut, never, never, 0)
+    packets = sum(len(one) for one in bench.marks.values())
+    assert beats <= turns <= beats + packets

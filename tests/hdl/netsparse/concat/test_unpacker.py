@@ -1,0 +1,146 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
+from hdl.netsparse.concat.unpacker import Unpacker
+from hdl.netsparse.protocol import Kind
+from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
+from sim.streams import STALLS, Sink, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+
+NODE = 0xC0FFEE01
+
+
+@pytest.mark.parametrize(
+    ("payload", "most"), [(False, 512), (True, 512), (True, 4), (True, 36)], ids=str
+)
+def test_unpacker(payload, most):
+    params = DeconcatenatorParams(payload=payload, nodes=8, mtu=900, most_property_bytes=most)
+    simulate(Unpacker(params), __name__)
+
+
+def packet(params, kind, length, count):
+    prs = [
+        Pr(
+            src=random.getrandbits(32),
+            tid=random.getrandbits(16),
+            idx=random.getrandbits(64),
+            id=random.getrandbits(32),
+            payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
+        )
+        for _ in range(count)
+    ]
+    addresses = Addresses(destination_mac=1, source_mac=2, source_ip=3, destination_ip=4)
+    return Packet(kind=kind, dest=NODE, length=length, addresses=addresses, prs=prs)
+
+
+def some(params):
+    """A packet of any kind and any size."""
+    kinds = [Kind.RESPONSE] * 5 + [Kind.ERROR] if params.payload else [Kind.READ]
+    kind = random.choice(kinds)
+    length = 4 * random.randint(1, params.most_property_bytes // 4)
+    if random.random() < 0.3:
+        length = random.choice([4, params.most_property_bytes])
+    most = most_prs(kind, length, params.mtu)
+    return packet(params, kind, length, random.choice([1, most, random.randint(1, most)]))
+
+
+def words_of(one):
+    """Its beats, each with tlast above; what is behind its end is garbage."""
+    for data, keep, last, _ in to_beats(one.to_bytes()):
+        garbage = random.getrandbits(512) & ~sum(0xFF << 8 * k for k in range(64) if keep >> k & 1)
+        yield last << 512 | data | garbage
+
+
+def beats_of(params, one):
+    """What comes out: the fields of each beat, and its bytes of the property."""
+    for pr in one.prs:
+        header = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
+        shared = {"dest": NODE, "length": one.length, "pr": header}
+        if not params.payload:
+            yield shared, b""
+            continue
+        count = max(-(-len(pr.payload) // 64), 1)
+        for k in range(count):
+            fields = {"error": one.kind is Kind.ERROR, "last": k == count - 1}
+            yield shared | fields, pr.payload[64 * k :][:64]
+
+
+class Bench:
+    def __init__(self, dut, stalls):
+        self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
+        source, sink = stalls
+        dut.node.value = NODE
+        self.source = Source(dut, "words", stall=source)
+        self.sink = Sink(dut, "prs", stall=sink)
+
+    async def check(self, packets):
+        """All of them, and the cycles of each one's words and beats."""
+        words = [list(words_of(one)) for one in packets]
+        expected = [list(beats_of(self.params, one)) for one in packets]
+        for word in (word for one in words for word in one):
+            self.source.append(word)
+        flat = [beat for one in expected for beat in one]
+        await self.sink.wait_for(len(flat))
+        for _ in range(8):
+            await RisingEdge(self.dut.clk)
+        assert len(self.sink.beats) == len(flat)
+        assert len(self.source.cycles) == sum(map(len, words))
+        for beat, (fields, data) in zip(self.sink.beats, flat, strict=True):
+            assert {name: beat[name] for name in fields} == fields
+            assert beat.get("data", 0).to_bytes(64, "little").startswith(data)
+        taken, given = iter(self.source.cycles), iter(self.sink.cycles)
+        return [
+            ([next(taken) for _ in one], [next(given) for _ in two])
+            for one, two in zip(words, expected, strict=True)
+        ]
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def any_packets(dut, stalls):
+    bench = Bench(dut, stalls)
+    await start(dut)
+    await bench.check([some(bench.params) for _ in range(150)])
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def every_length(dut):
+    bench = Bench(dut, (never, never))
+    params = bench.params
+    await start(dut)
+    kind = Kind.RESPONSE if params.payload else Kind.READ
+    lengths = range(4, params.most_property_bytes + 1, 4 if params.payload else 64)
+    await bench.check(
+        [packet(params, kind, size, most_prs(kind, size, params.mtu)) for size in lengths]
+    )
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def latency(dut):
+    bench = Bench(dut, (never, never))
+    await start(dut)
+    kind = Kind.RESPONSE if bench.params.payload else Kind.READ
+    (((first, *_), (beat, *_)),) = await bench.check([packet(bench.params, kind, 4, 3)])
+    assert beat - first == Unpacker.latency
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def nothing_is_lost_in_between(dut):
+    """Packets follow each other without a pause: the side that has more to do has none."""
+    bench = Bench(dut, (never, never))
+    params = bench.params
+    await start(dut)
+    kind = Kind.RESPONSE if params.payload else Kind.READ
+    size = params.most_property_bytes
+    packets = [packet(params, kind, size, most_prs(kind, size, params.mtu)) for _ in range(20)]
+    moved = await bench.check(packets)
+    words, beats = (sum(len(one[k]) for one in moved) for k in range(2))
+    begin, end = moved[0], moved[-1]
+    if words > beats:
+        assert end[0][-1] - begin[0][0] == words - 1
+    else:
+        assert end[1][-1] - begin[1][0] == beats - 1

@@ -1,0 +1,127 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.clearing import FilterClearing
+from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS, FilterCacheParams
+from sim.payloads import pack
+from sim.streams import Sink, cycle, never, often, start
+from sim.verilator import params_in_simulator, simulate
+
+BASE = 0x4000
+
+
+def test_clearing():
+    params = FilterCacheParams(
+        units=1, banks=2, cache_bytes=2048, ways=2, idx_bits=20, address_bits=20, slots=4
+    )
+    simulate(FilterClearing(params), __name__)
+
+
+class Bench:
+    """A memory that answers ``delay()`` cycles after a zero, and what the banks are told."""
+
+    def __init__(self, dut, stall=never, delay=lambda: 5, bad=()):
+        self.dut, self.delay, self.bad = dut, delay, bad
+        self.params = params_in_simulator(FilterCacheParams)
+        self.due, self.rows, self.open, self.most = [], [], 0, 0
+        for name in ("idle", "written", "write_error", "control"):
+            getattr(dut, name).value = 0
+        self.zeros = Sink(dut, "zeros", stall=stall, callback=self.zero)
+        cocotb.start_soon(self.run())
+
+    def zero(self, address):
+        self.open += 1
+        self.most = max(self.most, self.open)
+        last = self.due[-1][0] if self.due else 0
+        self.due.append((max(cycle() + self.delay(), last + 1), address))
+
+    async def run(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            if not dut.rst.value and dut.invalidate.value:
+                self.rows.append(int(dut.row.value))
+            answers = bool(self.due) and self.due[0][0] <= cycle()
+            dut.written.value = answers
+            dut.write_error.value = answers and self.due[0][1] in self.bad
+            if answers:
+                self.open -= 1
+                self.due.pop(0)
+
+    async def begin(self):
+        """After a reset only the banks are emptied."""
+        edge = RisingEdge(self.dut.clk)
+        begun = await start(self.dut)
+        await edge
+        while self.dut.busy.value:
+            await edge
+        assert int(begun) == self.params.sets + 2
+        assert self.rows == list(range(self.params.sets))
+        assert self.zeros.beats == []
+        assert not self.dut.broken.value
+
+    async def clear(self, columns, wait=0):
+        """Clears; the cycles from the banks' being idle to the end of ``busy``."""
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        self.rows.clear()
+        self.zeros.beats.clear()
+        asked = {"base": BASE, "columns": columns, "clear": 1}
+        dut.idle.value = 0
+        dut.control.value = pack(self.params.control, asked)
+        await edge
+        dut.control.value = pack(self.params.control, asked | {"clear": 0})
+        for _ in range(wait):
+            await edge
+            assert dut.busy.value
+            assert not dut.invalidate.value
+            assert not dut.zeros_valid.value
+        dut.idle.value = 1
+        begun = cycle()
+        await edge
+        while dut.busy.value:
+            await edge
+        lines = -(-columns // LINE_IDXS)
+        assert self.zeros.beats == [BASE + LINE_BYTES * k for k in range(lines)]
+        assert self.rows == list(range(self.params.sets))
+        assert self.open == 0
+        return cycle() - begun
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def every_line_once(dut, stall):
+    bench = Bench(dut, stall, lambda: random.randrange(20))
+    await bench.begin()
+    for columns in (0, 1, LINE_IDXS, LINE_IDXS + 1, random.randrange(1 << 14), 1 << 17):
+        await bench.clear(columns, wait=random.randrange(3, 20))
+        assert not dut.broken.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def bounded_time(dut):
+    bench = Bench(dut)
+    await bench.begin()
+    for lines in (0, 1, 100):
+        took = await bench.clear(lines * LINE_IDXS, wait=3)
+        assert took <= max(bench.params.sets, lines) + 5 + 8
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def few_zeros_are_open(dut):
+    bench = Bench(dut, delay=lambda: 2 * OPEN_ZEROS)
+    await bench.begin()
+    await bench.clear(3 * OPEN_ZEROS * LINE_IDXS, wait=3)
+    assert bench.most == OPEN_ZEROS
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def broken_until_the_next_clearing(dut):
+    bench = Bench(dut, bad={BASE + LINE_BYTES})
+    await bench.begin()
+    await bench.clear(3 * LINE_IDXS, wait=3)
+    assert dut.broken.value
+    bench.bad = ()
+    await bench.clear(3 * LINE_IDXS, wait=3)
+    assert not dut.broken.value

@@ -1,0 +1,131 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.line_exchange import LineExchange
+from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
+from sim.streams import Sink, cycle, never, often, start
+from sim.verilator import params_in_simulator, simulate
+
+BASE = 0x800
+MASK = (1 << 64) - 1
+
+
+def test_line_exchange():
+    params = FilterCacheParams(
+        units=1, banks=1, cache_bytes=512, ways=2, idx_bits=16, address_bits=16, slots=4
+    )
+    simulate(LineExchange(params), __name__)
+
+
+class Bench:
+    """The words of a bank's victim, a memory, and all that happens."""
+
+    def __init__(self, dut, stall=never, delay=lambda: 20):
+        self.dut, self.delay = dut, delay
+        self.words = []  # of the victim, as they are read
+        self.new = []  # (cycle, word, data) that were written
+        self.reads, self.ends = [], []  # (cycle, word); (cycle, "install" or "drop")
+        self.fill = (0, 0)  # data and error
+        self.filled = 0  # when it came
+        for name in ("start", "filled", "error", "written"):
+            getattr(dut, name).value = 0
+        dut.base.value = BASE
+        self.fills = Sink(dut, "fills", stall=stall, callback=self.ask)
+        self.backs = Sink(dut, "write_backs", stall=stall, callback=self.back)
+        cocotb.start_soon(self.run())
+
+    def ask(self, _):
+        cocotb.start_soon(self.answer("filled"))
+
+    def back(self, _):
+        cocotb.start_soon(self.answer("written"))
+
+    async def answer(self, name):
+        edge, dut = RisingEdge(self.dut.clk), self.dut
+        for _ in range(self.delay()):
+            await edge
+        getattr(dut, name).value = 1
+        if name == "filled":
+            dut.data.value, dut.error.value = self.fill
+        await edge
+        getattr(dut, name).value = 0
+        if name == "filled":
+            self.filled = cycle()
+            dut.data.value = random.getrandbits(512)
+        else:
+            assert dut.busy.value, "the victim has only now arrived"
+
+    async def run(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        pipeline = [0] * LineExchange.read_latency
+        while True:
+            await edge
+            if dut.rst.value:
+                continue
+            word = int(dut.word.value)
+            pipeline.append(self.words[word] if dut.reading.value else random.getrandbits(64))
+            dut.read_data.value = pipeline.pop(1)
+            if dut.reading.value:
+                self.reads.append((cycle(), word))
+            if dut.write.value:
+                self.new.append((cycle(), word, int(dut.write_data.value)))
+            for name in ("install", "drop"):
+                if getattr(dut, name).value:
+                    self.ends.append((cycle(), name))
+
+    async def exchange(self, *, dirty, error=False):
+        """One miss, checked; cycles from ``start`` to its end."""
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        for seen in (self.new, self.reads, self.ends, self.fills.beats, self.backs.beats):
+            seen.clear()
+        line, victim = random.sample(range(1 << 7), 2)
+        self.words = [random.getrandbits(64) for _ in range(LINE_WORDS)]
+        self.fill = random.getrandbits(LINE_IDXS), error
+        dut.start.value, dut.victim_dirty.value = 1, dirty
+        dut.line.value, dut.victim_line.value = line, victim
+        await edge
+        begun = cycle()
+        dut.start.value = 0
+        dut.line.value = dut.victim_line.value = random.randrange(1 << 7)
+        dut.victim_dirty.value = random.getrandbits(1)
+        await edge
+        while dut.busy.value:
+            await edge
+        assert not dut.waiting.value
+        assert self.fills.beats == [BASE + LINE_BYTES * line]
+        content = sum(word << 64 * k for k, word in enumerate(self.words))
+        back = {"address": BASE + LINE_BYTES * victim, "data": content}
+        assert self.backs.beats == ([back] if dirty else [])
+        assert [word for _, word in self.reads] == (list(range(LINE_WORDS)) if dirty else [])
+        ((ended, how),) = self.ends
+        if error:
+            assert (how, self.new) == ("drop", [])
+        else:
+            new = [(k, self.fill[0] >> 64 * k & MASK) for k in range(LINE_WORDS)]
+            assert [one[1:] for one in self.new] == new
+            assert how == "install"
+            assert ended == self.new[-2][0]
+            assert not self.reads or self.reads[-1][0] < self.new[0][0], "the victim is lost"
+        return ended - begun
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def lines_change_places(dut, stall):
+    bench = Bench(dut, stall, lambda: random.randrange(1, 25))
+    await start(dut)
+    for k in range(60):
+        await bench.exchange(dirty=random.random() < 0.6, error=k % 7 == 3)
+    assert params_in_simulator(FilterCacheParams).ways == 2
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def latency(dut):
+    bench = Bench(dut)
+    await start(dut)
+    for dirty in (False, True, False):
+        took = await bench.exchange(dirty=dirty)
+        memory = bench.filled - bench.fills.cycles[-1]
+        assert took == memory + LineExchange.latency

@@ -1,0 +1,133 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
+from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
+from sim.streams import STALLS, Source, cycle, never, often, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import Dram
+
+SPACE = 1 << 12  #: bytes of memory for each bank: one half is read, the other written
+
+
+@pytest.mark.parametrize("banks", [1, 4])
+def test_memory_port(banks):
+    params = FilterCacheParams(
+        units=1, banks=banks, cache_bytes=256 * banks, ways=2, idx_bits=18, address_bits=18, slots=4
+    )
+    simulate(FilterMemoryPort(params), __name__)
+
+
+class Bench:
+    def __init__(self, dut, stalls, latency=lambda: 8):
+        self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
+        banks = range(self.params.banks)
+        source, sink = stalls
+        self.dram = Dram(dut, latency=latency, stall=sink)
+        self.fills = [Source(dut, f"fills_{k}", stall=source) for k in banks]
+        self.backs = [Source(dut, f"write_backs_{k}", stall=source) for k in banks]
+        self.zeros = Source(dut, "zeros", stall=source)
+        self.filled = [[] for _ in banks]  # by bank: (cycle, data, error)
+        self.written = [0 for _ in banks]
+        self.errors = 0
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            if dut.rst.value:
+                continue
+            for k in range(self.params.banks):
+                if int(dut.filled.value) >> k & 1:
+                    said = (cycle(), int(dut.fill_data.value), int(dut.fill_error.value))
+                    self.filled[k].append(said)
+                self.written[k] += int(dut.written.value) >> k & 1
+            self.errors += int(dut.write_error.value)
+
+    async def settle(self, count):
+        """Until ``count`` beats have been taken and answered."""
+        sources = (*self.fills, *self.backs, self.zeros)
+        while sum(len(source.cycles) for source in sources) < count or not self.dram.idle:
+            await RisingEdge(self.dut.clk)
+        for _ in range(4):
+            await RisingEdge(self.dut.clk)
+        assert self.dram.idle
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def each_bank_gets_its_own(dut, stalls):
+    bench = Bench(dut, stalls, lambda: random.randrange(1, 30))
+    banks = range(bench.params.banks)
+    asked, kept = [[] for _ in banks], {}
+    count = SPACE // 2 // LINE_BYTES
+    for k in banks:
+        for number in range(count):
+            address = k * SPACE + LINE_BYTES * number
+            bench.dram.contents[address] = random.getrandbits(LINE_IDXS)
+            asked[k].append(address)
+            kept[address + SPACE // 2] = random.getrandbits(LINE_IDXS)
+    bad_reads = set(random.sample([one for bank in asked for one in bank], 5))
+    bad_writes = set(random.sample(list(kept), 5))
+    bench.dram.bad_reads, bench.dram.bad_writes = bad_reads, bad_writes
+    before = dict(bench.dram.contents)
+    await start(dut)
+    for k in banks:
+        for address in asked[k]:
+            bench.fills[k].append(address)
+            other = address + SPACE // 2
+            bench.backs[k].append({"address": other, "data": kept[other]})
+    await bench.settle(2 * count * len(banks))
+    for k in banks:
+        assert [error for _, _, error in bench.filled[k]] == [one in bad_reads for one in asked[k]]
+        for (_, data, error), address in zip(bench.filled[k], asked[k], strict=True):
+            assert error or data == before[address]
+    assert bench.written == [count for _ in banks]
+    assert bench.errors == len(bad_writes)
+    for address, data in kept.items():
+        assert bench.dram.contents.get(address) == (None if address in bad_writes else data)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def zeros_are_written(dut, stall):
+    bench = Bench(dut, (never, stall))
+    places = [SPACE + LINE_BYTES * k for k in range(100)]
+    bench.dram.contents = dict.fromkeys(places, -1)
+    bench.dram.bad_writes = {places[7]}
+    await start(dut)
+    await bench.zeros.send_all(places)
+    await bench.settle(len(places))
+    left = {places[7]: -1}
+    assert bench.dram.contents == dict.fromkeys(places, 0) | left
+    assert sum(bench.written) == 100
+    assert bench.errors == 1
+    assert not any(bench.filled)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def a_fill_and_a_write_a_cycle(dut):
+    bench = Bench(dut, (never, never))
+    await start(dut)
+    count = 60
+    for k, (fills, backs) in enumerate(zip(bench.fills, bench.backs, strict=True)):
+        for number in range(count):
+            fills.append(k * SPACE + LINE_BYTES * number)
+            backs.append({"address": k * SPACE + LINE_BYTES * (40 + number), "data": number})
+    banks = bench.params.banks
+    await bench.settle(2 * count * banks)
+    begins, ends = (f(at for at, _ in bench.dram.reads) for f in (min, max))
+    assert ends - begins == banks * count - 1
+    begins, ends = (f(at for at, _ in bench.dram.writes) for f in (min, max))
+    assert ends - begins == banks * count - 1
+    # A fill's latency: one cycle to AR, and one from R.
+    taken = sorted(at for source in bench.fills for at in source.cycles)
+    asked = [at for at, _ in bench.dram.reads]
+    answered = [at for at, _ in bench.dram.read_answers]
+    filled = sorted(at for bank in bench.filled for at, *_ in bank)
+    for at, one, other, end in zip(taken, asked, answered, filled, strict=True):
+        assert (one - at) + (end - other) == FilterMemoryPort.latency

@@ -1,0 +1,134 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.params import answer_layout
+from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, Source, cycle, start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize(("first", "count"), [(0, 2), (3, 5), (8, 8)])
+def test_slot_ring(first, count):
+    params = SlotRingParams(first=first, count=count, lsq_entries=16, width=12)
+    simulate(SlotRing(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"count": 1}, "count must be at least 2 slots: 1"),
+        ({"first": 9}, "slots from first on must be in the LSQ"),
+        ({"first": -1}, "slots from first on must be in the LSQ"),
+        ({"width": 0}, "width must be at least 1: 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        SlotRingParams(**{"first": 0, "count": 8, "lsq_entries": 16, "width": 4} | sizes)
+
+
+class Filter:
+    """Answers slots in any order after ``delay()`` cycles, others' slots in between."""
+
+    def __init__(self, dut, delay):
+        self.dut, self.delay, self.params = dut, delay, params_in_simulator(SlotRingParams)
+        self.open, self.results, self.slots = [], [], []
+        self.answered = {}
+        dut.answers_valid.value = 0
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, edge, params = self.dut, RisingEdge(self.dut.clk), self.params
+        layout = answer_layout(params.lsq_entries)
+        mine = range(params.first, params.first + params.count)
+        others = [slot for slot in range(params.lsq_entries) if slot not in mine]
+        while True:
+            await edge
+            if not dut.rst.value and dut.i_valid.value and dut.i_ready.value:
+                self.take(int(dut.i_payload.value))
+            dut.answers_valid.value = 0
+            due = [one for one in self.open if one[0] <= cycle()]
+            if due:
+                one = random.choice(due)
+                self.open.remove(one)
+                _, slot, number = one
+                bit, failed = random.getrandbits(1), random.getrandbits(1)
+                self.results[number] |= {"bit": bit, "failed": failed}
+                self.answered[number] = cycle() + 1
+            elif others and random.random() < 0.5:
+                slot, bit, failed = random.choice(others), 1, 1
+            else:
+                continue
+            dut.answers_valid.value = 1
+            dut.answers_payload.value = pack(layout, {"slot": slot, "bit": bit, "failed": failed})
+
+    def take(self, request):
+        slot = int(self.dut.slot.value)
+        assert slot == self.params.first + len(self.results) % self.params.count
+        done = request >> self.params.width
+        kept = request & (1 << self.params.width) - 1
+        if not done:
+            self.open.append((cycle() + self.delay(), slot, len(self.results)))
+        else:
+            self.answered[len(self.results)] = cycle()
+        self.results.append({"kept": kept, "bit": 0, "failed": 0})
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, delay=[1, 12])
+async def results_leave_in_order(dut, stalls, delay):
+    params = params_in_simulator(SlotRingParams)
+    source_stall, sink_stall = stalls
+    judge = Filter(dut, lambda: random.randint(1, delay))
+    source = Source(dut, "i", stall=source_stall)
+    sink = Sink(dut, "o", stall=sink_stall)
+    await start(dut)
+    await source.send_all(
+        {"kept": random.getrandbits(params.width), "done": random.random() < 0.3}
+        for _ in range(400)
+    )
+    await sink.wait_for(400)
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert sink.beats == judge.results
+    assert dut.empty.value
+    assert dut.i_ready.value
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def latency_and_throughput(dut):
+    params = params_in_simulator(SlotRingParams)
+    judge = Filter(dut, lambda: 0)
+    source, sink = Source(dut, "i"), Sink(dut, "o")
+    await start(dut)
+    for _ in range(5):
+        await source.send_all([{"kept": 1, "done": 0}])
+        await sink.wait_for(len(source.cycles))
+    assert sink.cycles == [judge.answered[k] + SlotRing.latency for k in range(5)]
+    await source.send_all({"kept": 1, "done": 1} for _ in range(100))
+    await sink.wait_for(105)
+    sent = source.cycles[5:]
+    if params.count > SlotRing.latency:
+        assert sent == list(range(sent[0], sent[0] + 100))
+        assert sink.cycles[5:] == [at + SlotRing.latency for at in sent]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def full_without_answers(dut):
+    params = params_in_simulator(SlotRingParams)
+    judge = Filter(dut, lambda: 10**9)
+    source = Source(dut, "i")
+    Sink(dut, "o")
+    await start(dut)
+    for k in range(params.count + 3):
+        source.append({"kept": k, "done": 0})
+    for _ in range(3 * params.count + 10):
+        await RisingEdge(dut.clk)
+    assert len(source.cycles) == len(judge.results) == params.count
+    assert not dut.i_ready.value
+    assert not dut.empty.value
+    assert not dut.o_valid.value

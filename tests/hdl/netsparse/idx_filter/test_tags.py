@@ -1,0 +1,116 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.netsparse.idx_filter.params import FilterCacheParams
+from hdl.netsparse.idx_filter.tags import FilterTags
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+@pytest.mark.parametrize("ways", [1, 4])
+def test_tags(ways):
+    params = FilterCacheParams(
+        units=1, banks=1, cache_bytes=256 * ways, ways=ways, idx_bits=16, address_bits=16, slots=4
+    )
+    simulate(FilterTags(params), __name__)
+
+
+class Set:
+    """The ways of a set, least recent first, and what they hold."""
+
+    def __init__(self, ways):
+        self.order = list(range(ways))
+        self.tags = [None] * ways
+        self.dirty = [False] * ways
+
+    def victim(self):
+        return self.tags.index(None) if None in self.tags else self.order[0]
+
+
+async def begin(dut):
+    params = params_in_simulator(FilterCacheParams)
+    for name in ("use", "change", "install", "drop", "set", "tag"):
+        getattr(dut, name).value = 0
+    dut.clear.value = 1
+    await start(dut)
+    for row in range(params.sets):
+        dut.clear_at.value = row
+        await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    return params, [Set(params.ways) for _ in range(params.sets)]
+
+
+def check(dut, one, tag):
+    """The way that is hit, as ``one`` has it."""
+    hit = one.tags.index(tag) if tag in one.tags else None
+    assert int(dut.hits.value) == (0 if hit is None else 1 << hit)
+    # Which of several ways that were never used is the oldest does not matter: they are empty.
+    victim = one.victim()
+    assert int(dut.victim.value) == 1 << victim
+    held = one.tags[victim]
+    assert held is None or int(dut.victim_tag.value) == held
+    assert int(dut.victim_dirty.value) == (held is not None and one.dirty[victim])
+    return hit
+
+
+async def access(dut, one, tag):
+    """A request as a bank makes it: used on a hit, a victim replaced on a miss."""
+    hit = check(dut, one, tag)
+    change = random.random() < 0.5
+    dut.change.value = change
+    if hit is not None:
+        dut.use.value = 1
+        way = hit
+        await RisingEdge(dut.clk)
+        await FallingEdge(dut.clk)
+        dut.use.value = 0
+        one.dirty[way] |= change
+    else:
+        way, drop = one.victim(), random.random() < 0.1
+        (dut.drop if drop else dut.install).value = 1
+        await RisingEdge(dut.clk)
+        await FallingEdge(dut.clk)
+        dut.drop.value = dut.install.value = 0
+        one.tags[way], one.dirty[way] = None if drop else tag, False
+        return
+    one.order.remove(way)
+    one.order.append(way)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_least_recent_one_goes(dut):
+    params, sets = await begin(dut)
+    await FallingEdge(dut.clk)
+    for _ in range(1500):
+        row, tag = random.randrange(params.sets), random.randrange(params.ways + 2)
+        dut.set.value, dut.tag.value = row, tag
+        await FallingEdge(dut.clk)
+        # What a bank installs it uses at once: the request that missed is served.
+        missed = tag not in sets[row].tags
+        await access(dut, sets[row], tag)
+        if missed and tag in sets[row].tags:
+            await access(dut, sets[row], tag)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def clearing_empties_all_ways(dut):
+    params, sets = await begin(dut)
+    await FallingEdge(dut.clk)
+    for row, one in enumerate(sets):
+        for tag in range(params.ways):
+            dut.set.value, dut.tag.value = row, tag
+            await FallingEdge(dut.clk)
+            await access(dut, one, tag)
+    dut.clear.value, dut.clear_at.value = 1, params.sets - 1
+    dut.set.value, dut.tag.value, dut.install.value = 0, params.ways + 1, 1
+    await FallingEdge(dut.clk)
+    dut.clear.value = dut.install.value = 0
+    sets[-1] = Set(params.ways)
+    for row, one in enumerate(sets):
+        for tag in range(params.ways + 2):
+            dut.set.value, dut.tag.value = row, tag
+            await FallingEdge(dut.clk)
+            check(dut, one, tag)
