@@ -87,8 +87,18 @@ CONTROL_REGISTERS = (
         "delays",
         "DelayCycles of the concatenators.",
         (
-            rw("read_delay", 16, "cycles that a read may wait for others", init=500),
-            rw("response_delay", 16, "cycles that a response may wait for others", init=500),
+            rw(
+                "read_delay",
+                16,
+                "cycles that a read may wait for others; at most most_delay",
+                init=500,
+            ),
+            rw(
+                "response_delay",
+                16,
+                "cycles that a response may wait for others; at most most_delay",
+                init=500,
+            ),
         ),
     ),
 )

@@ -1,10 +1,5 @@
 """Queues and arbiters, proven at small sizes for all time; broken RTL is found."""
 
-import os
-import types
-from importlib import import_module
-from pathlib import Path
-
 import pytest
 
 from hdl.common.fifo import FifoParams
@@ -12,6 +7,7 @@ from hdl.common.stream_arbiter import StreamArbiterParams
 from sim.formal.arbiter_proof import ArbiterProof
 from sim.formal.fifo_proof import FifoProof
 from sim.formal.sby import prove
+from tests.mutants import broken, chosen, is_found
 
 FIFO, ARBITER, TURNS, STREAMS = "fifo", "stream_arbiter", "round_robin", "streams"
 USED_AS = {  # a broken module's class takes the place of
@@ -78,14 +74,10 @@ def hold(component):
         assert proof.holds, (mode, proof.failed, proof.log)
 
 
-@pytest.mark.parametrize("name", MUTANTS if os.environ.get("MUTANTS") == "all" else SAMPLES)
+@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     found, old, new = MUTANTS[name]
-    module = f"hdl.common.{found}"
-    source = Path(import_module(module).__file__).read_text()
-    assert source.count(old) == 1, f"{module} has changed: {old!r}"
-    mutant = types.ModuleType(module)
-    exec(compile(source.replace(old, new), module, "exec"), mutant.__dict__)
+    mutant = broken(f"hdl.common.{found}", old, new)
     used = USED_AS[found]
     monkeypatch.setattr(used, getattr(mutant, used.rpartition(".")[2]))
     component = (
@@ -94,6 +86,4 @@ def test_broken_rtl_is_found(name, monkeypatch):
         else ArbiterProof(StreamArbiterParams(width=2, count=3, last_bit=1))
     )
     proof = prove(component, mode="bmc", depth=REACHED)
-    print(name, proof.failed)
-    assert not proof.holds
-    assert proof.failed
+    is_found(name, proof)

@@ -1,10 +1,6 @@
 """The concatenator's bookkeeping, proven of its RTL at two queues and four lines."""
 
-import os
 import sys
-import types
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +8,7 @@ from sim.formal.concatenator_proof import ConcatenatorProof
 from sim.formal.expiration_proof import ExpirationProof
 from sim.formal.line_pool_proof import LinePoolProof, SmallParams
 from sim.formal.sby import prove
+from tests.mutants import broken, chosen, is_found
 
 # PRs of one, two or three beats and up to two lines.
 SMALL = SmallParams(
@@ -64,17 +61,11 @@ def test_what_is_proven_can_happen(kind):
     assert proof.holds, (proof.failed, proof.log)
 
 
-@pytest.mark.parametrize("name", MUTANTS if os.environ.get("MUTANTS") == "all" else SAMPLES)
+@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     found, old, new, kind, depth = MUTANTS[name]
-    module = f"hdl.netsparse.concat.{found}"
-    source = Path(import_module(module).__file__).read_text()
-    assert source.count(old) == 1, f"{module} has changed: {old!r}"
-    mutant = types.ModuleType(module)
-    exec(compile(source.replace(old, new), module, "exec"), mutant.__dict__)
+    mutant = broken(f"hdl.netsparse.concat.{found}", old, new)
     used = USED_AS[found]
     monkeypatch.setattr(sys.modules[kind.__module__], used, getattr(mutant, used))
     proof = prove(kind(SMALL), mode="bmc", depth=depth)
-    print(name, proof.failed)
-    assert not proof.holds
-    assert proof.failed
+    is_found(name, proof)

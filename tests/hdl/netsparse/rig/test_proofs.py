@@ -1,15 +1,11 @@
 """The Pending PR Table, proven at four entries for all time; broken RTL is found."""
 
-import os
-import types
-from importlib import import_module
-from pathlib import Path
-
 import pytest
 
 from hdl.netsparse.rig.pending_table import PendingTableParams
 from sim.formal.pending_table_proof import PendingTableProof
 from sim.formal.sby import prove
+from tests.mutants import broken, chosen, is_found
 
 MODULE = "hdl.netsparse.rig.pending_table"
 # What is broken: text, what it is replaced by. SAMPLES are tried by the suite, the others by
@@ -50,15 +46,10 @@ def test_what_is_proven_can_happen():
     assert proof.holds, (proof.failed, proof.log)
 
 
-@pytest.mark.parametrize("name", MUTANTS if os.environ.get("MUTANTS") == "all" else SAMPLES)
+@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     old, new = MUTANTS[name]
-    source = Path(import_module(MODULE).__file__).read_text()
-    assert source.count(old) == 1, f"{MODULE} has changed: {old!r}"
-    mutant = types.ModuleType(MODULE)
-    exec(compile(source.replace(old, new), MODULE, "exec"), mutant.__dict__)
+    mutant = broken(MODULE, old, new)
     monkeypatch.setattr("sim.formal.pending_table_proof.PendingTable", mutant.PendingTable)
     proof = prove(PendingTableProof(PARAMS), mode="bmc", depth=12)
-    print(name, proof.failed)
-    assert not proof.holds
-    assert proof.failed
+    is_found(name, proof)

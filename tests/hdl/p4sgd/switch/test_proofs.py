@@ -1,16 +1,12 @@
 """The rule of the switch, proven of its RTL at two slots and two ports; broken RTL is found."""
 
-import os
-import types
-from importlib import import_module
-from pathlib import Path
-
 import pytest
 
 from hdl.p4sgd.switch.params import SwitchParams
 from sim.formal.aggregator_proof import AggregatorProof
 from sim.formal.job_table_proof import JobTableProof
 from sim.formal.sby import prove
+from tests.mutants import broken, chosen, is_found
 
 RULE, MEMORY, SUM = "slot_rule", "update_memory", "aggregator"
 TABLE, CONTROL = "job_table", "job_control"
@@ -86,19 +82,13 @@ def test_what_is_proven_can_happen(kind):
     assert proof.holds, (proof.failed, proof.log)
 
 
-@pytest.mark.parametrize("name", MUTANTS if os.environ.get("MUTANTS") == "all" else SAMPLES)
+@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     found, old, new = MUTANTS[name]
-    module = f"hdl.p4sgd.switch.{found}"
-    source = Path(import_module(module).__file__).read_text()
-    assert source.count(old) == 1, f"{module} has changed: {old!r}"
-    mutant = types.ModuleType(module)
-    exec(compile(source.replace(old, new), module, "exec"), mutant.__dict__)
+    mutant = broken(f"hdl.p4sgd.switch.{found}", old, new)
     used = USED_AS[found]
     monkeypatch.setattr(used, getattr(mutant, used.rpartition(".")[2]))
     kind = JobTableProof if found in (TABLE, CONTROL) else AggregatorProof
     params, _, _, depth = PROOFS[kind]
     proof = prove(kind(params), mode="bmc", depth=depth)
-    print(name, proof.failed)
-    assert not proof.holds
-    assert proof.failed
+    is_found(name, proof)
