@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gen.emit import Emission
 from sim.cache import cached_folder, digest, workplace
+from sim.primitives import models_of
 
 OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
 WAIVERS = Path(__file__).with_name("waivers.vlt")
@@ -138,19 +139,21 @@ def build(
 ) -> Build:
     """Make a simulator of ``emission`` and ``extra_sources``, or find the one made before.
 
-    ``top`` is the emission's own unless given. ``hier_blocks`` names modules that Verilator
-    translates once each, however often they are placed. Python sees the ports of the top, and
-    every signal with ``all_signals``. ``optimise`` spends more on compiling to simulate faster.
-    ``second_main`` has the ``main`` of a program without cocotb, which is linked from the same
-    objects and stands in the build's folder under the file's name.
+    Models of the vendor's primitives join it. ``top`` is the emission's own unless given.
+    ``hier_blocks`` names modules that Verilator translates once each, however often they are
+    placed. Python sees the ports of the top, and every signal with ``all_signals``. ``optimise``
+    spends more on compiling to simulate faster. ``second_main`` has the ``main`` of a program
+    without cocotb, which is linked from the same objects and stands in the build's folder under the
+    file's name.
     """
     if top is None:
         if emission is None:
             raise ValueError("without an emission, name the top")
         top = emission.top.name
     texts = [emission.verilog] if emission is not None else []
+    models = models_of("".join(texts))
     recipe = Recipe(
-        texts=(*texts, *(path.read_text() for path in extra_sources)),
+        texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
         top=top,
         flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals),
         control=control_file(top, hier_blocks),
@@ -216,7 +219,7 @@ def lint(emission: Emission) -> None:
         shutil.copy(WAIVERS, work)
         command = [*verilator_command(work), "--lint-only", "-Wall", WAIVERS.name]
         command += ["--top-module", emission.top.name, *(f"{name}.v" for name in emission.modules)]
-        execute(command, work)
+        execute([*command, *map(str, models_of(emission.verilog))], work)
 
 
 def verilator_command(work: Path) -> list[str]:

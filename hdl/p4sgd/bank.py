@@ -1,6 +1,6 @@
 """A bank: one sample of the micro-batch, forward and backward."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -8,6 +8,7 @@ from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.p4sgd.adder_tree import GatedAdderTree
 from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.plane_sum import PlaneSum
 
 TAG = data.StructLayout({"first_plane": 1, "negative": 1, "last_plane": 1, "first_chunk": 1})
 
@@ -20,7 +21,8 @@ class Bank(Component):
     planes are summed by Horner's rule and the chunks added up; ``tag`` says where the plane
     stands, and whether it weighs -1 (the first one of signed features). ``partial`` holds a
     micro-batch's sum ``params.bank_latency`` cycles after its last plane, until the first chunk
-    of the next one is through.
+    of the next one is through. ``weights[l]`` comes ``params.weight_skew(l)`` cycles after its
+    bit of the plane.
 
     Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
     with ``max_bits`` fraction bits: unsigned features have 1/2, 1/4, ...; signed ones -1, 1/2,
@@ -49,30 +51,40 @@ class Bank(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.tree = tree = GatedAdderTree(self.params.forward_tree)
-        m.d.comb += [tree.gates.eq(self.plane), tree.values.eq(self.weights)]
-        self.forward(m, tree.total)
-        self.backward(m)
+        valid = delay(m, self.valid, self.params.sum_latency, "valid", reset_less=False)
+        tag = delay(m, self.tag, self.params.sum_latency, "tag")
+        codes = Signal(signed(self.params.plane_sum_bits + self.params.max_bits), reset_less=True)
+        with_plane = self.add_plane(m, tag, codes)
+        with m.If(valid):
+            m.d.sync += codes.eq(with_plane)
+        self.add_chunks(m, valid, tag, codes)
+        self.scale(m)
         return m
 
-    def forward(self, m: Module, total) -> None:
-        """Horner's rule over the planes, then the sum over the chunks."""
-        valid = delay(m, self.valid, self.params.forward_tree.latency, "valid", reset_less=False)
-        tag = delay(m, self.tag, self.params.forward_tree.latency, "tag")
-        codes = Signal(signed(self.params.plane_sum_bits + self.params.max_bits), reset_less=True)
-        with m.If(valid):
-            with m.If(tag.first_plane):
-                m.d.sync += codes.eq(Mux(tag.negative, -total, total))
-            with m.Else():
-                m.d.sync += codes.eq((codes << 1) + total)
+    def add_plane(self, m: Module, tag, codes: Signal) -> Value:
+        """Horner's rule: twice the sum of the planes before, and the sum of this one."""
+        before = Mux(tag.first_plane, 0, codes << 1)
+        if self.params.dsp:
+            m.submodules.plane_sum = plane_sum = PlaneSum(self.params)
+            m.d.comb += [
+                plane_sum.plane.eq(self.plane),
+                plane_sum.negative.eq(self.tag.negative),
+                plane_sum.weights.eq(self.weights),
+            ]
+            return sum(plane_sum.terms, start=before)
+        m.submodules.tree = tree = GatedAdderTree(self.params.forward_tree)
+        m.d.comb += [tree.gates.eq(self.plane), tree.values.eq(self.weights)]
+        return Mux(tag.negative, -tree.total, before + tree.total)
 
+    def add_chunks(self, m: Module, valid: Value, tag, codes: Signal) -> None:
+        """The sum over the chunks."""
         chunk_done = Signal()
         first_chunk = Signal(reset_less=True)
         m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
         with m.If(chunk_done):
             m.d.sync += self.partial.eq(Mux(first_chunk, 0, self.partial) + codes)
 
-    def backward(self, m: Module) -> None:
+    def scale(self, m: Module) -> None:
         """The delta shifted to the weight of each plane in turn."""
         whole = self.delta << self.params.max_bits
         half = self.delta << (self.params.max_bits - 1)

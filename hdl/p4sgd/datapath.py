@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import signed_array
+from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
 from hdl.p4sgd.backward import backward_orders
 from hdl.p4sgd.bank import Bank
@@ -58,10 +58,12 @@ class Datapath(Component):
         return m
 
     def add_banks(self, m: Module, memory: ModelMemory) -> list:
-        """A bank per sample; returns their scaled deltas."""
+        """A bank per sample; returns their scaled deltas, each when a lane wants it."""
+        first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
         scaled = []
         for k in range(self.params.banks):
             m.submodules[f"bank_{k}"] = bank = Bank(self.params)
+            later = self.params.delta_skew(k)
             m.d.comb += [
                 bank.signed_features.eq(self.signed_features),
                 bank.valid.eq(self.forward_valid),
@@ -69,10 +71,10 @@ class Datapath(Component):
                 bank.plane.eq(self.forward_planes[k]),
                 bank.weights.eq(memory.architectural),
                 self.sums[k].eq(bank.partial),
-                bank.delta.eq(self.deltas[k]),
-                bank.next_plane.eq(self.backward_next_word),
-                bank.first_plane.eq(self.backward_position.first_plane),
-                bank.second_plane.eq(self.backward_position.second_plane),
+                bank.delta.eq(delay(m, self.deltas[k], later, f"delta_{k}")),
+                bank.next_plane.eq(delay(m, self.backward_next_word, later, f"next_{k}")),
+                bank.first_plane.eq(delay(m, first, later, f"first_{k}")),
+                bank.second_plane.eq(delay(m, second, later, f"second_{k}")),
             ]
             scaled.append(bank.scaled)
         return scaled

@@ -1,11 +1,12 @@
 """One lane of the gradient accumulation: all samples of a micro-batch, plane by plane."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
 from hdl.p4sgd.adder_tree import GatedAdderTree
+from hdl.p4sgd.dsp_cascade import DspCascade
 from hdl.p4sgd.params import EngineParams
 
 
@@ -13,9 +14,10 @@ class GradientLane(Component):
     """``gradient = sum over planes and banks of bit * scaled delta``: P4SGD, section 4.1.2.
 
     ``planes`` has this lane's bit of every bank and ``scaled`` every bank's delta times the
-    weight of the plane; ``first`` marks the first plane of a chunk. ``gradient`` holds the rounded
-    gradient, ``floor(sum + 1/2)``, ``params.gradient_latency`` cycles after the last plane: the
-    sum is exact with ``max_bits`` fraction bits, starts at one half, and its fraction is cut off.
+    weight of the plane, that of bank k ``params.delta_skew(k)`` cycles later; ``first`` marks the
+    first plane of a chunk. ``gradient`` holds the rounded gradient, ``floor(sum + 1/2)``,
+    ``params.gradient_latency`` cycles after the last plane: the sum is exact with ``max_bits``
+    fraction bits, starts at one half, and its fraction is cut off.
 
     Throughput: one plane a cycle, never stalls; cycles without ``valid`` change nothing.
     """
@@ -34,16 +36,30 @@ class GradientLane(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        exact = self.cascade(m) if self.params.dsp else self.tree(m)
+        m.d.comb += self.gradient.eq(exact >> self.params.max_bits)
+        return m
+
+    def cascade(self, m: Module) -> Value:
+        """In DSP slices, of which the last one adds up the planes."""
+        m.submodules.cascade = cascade = DspCascade(self.params.gradient_cascade)
+        m.d.comb += [
+            cascade.gates.eq(self.planes),
+            cascade.values.eq(self.scaled),
+            cascade.valid.eq(self.valid),
+            cascade.first.eq(self.first),
+        ]
+        return cascade.total
+
+    def tree(self, m: Module) -> Value:
+        """In LUTs: a tree over the banks, an accumulator for the planes."""
         params = self.params
-        tree_latency = params.backward_tree.latency
         m.submodules.tree = tree = GatedAdderTree(params.backward_tree)
         m.d.comb += [tree.gates.eq(self.planes), tree.values.eq(self.scaled)]
-
-        first = delay(m, self.first, tree_latency, "first")
-        valid = delay(m, self.valid, tree_latency, "valid", reset_less=False)
+        first = delay(m, self.first, params.backward_tree.latency, "first")
+        valid = delay(m, self.valid, params.backward_tree.latency, "valid", reset_less=False)
         exact = Signal(signed(params.gradient_bits), reset_less=True)
         half = 1 << (params.max_bits - 1)
         with m.If(valid):
             m.d.sync += exact.eq(Mux(first, half, exact) + tree.total)
-        m.d.comb += self.gradient.eq(exact >> params.max_bits)
-        return m
+        return exact

@@ -7,6 +7,8 @@ from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.p4sgd.adder_tree import TreeParams
+from hdl.p4sgd.columns import Column, columns
+from hdl.p4sgd.dsp_cascade import MOST_SLICES, CascadeParams, cascade
 
 BURST_BEATS = 16  #: most beats of an AXI3 burst, which HBM ports take
 PORT_BITS = 256  #: width of an HBM port
@@ -38,6 +40,7 @@ class EngineParams:
     fifo_words: int = 4096  #: words between forward and backward, at least 8
     l2: bool = False  #: build the L2 term of the update
     data_parallel: bool = False  #: build data parallelism, without the L2 term
+    dsp: bool = False  #: gate and add in DSP48E2 slices, otherwise in LUTs
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -50,7 +53,7 @@ class EngineParams:
         ):
             check_range(name, getattr(self, name), low, high)
         check_range("fraction_bits", self.fraction_bits, 1, self.weight_bits - 2)
-        for name in ("l2", "data_parallel"):
+        for name in ("l2", "data_parallel", "dsp"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false: {getattr(self, name)!r}")
         if self.l2 and self.data_parallel:
@@ -71,7 +74,8 @@ class EngineParams:
         }
         parts = [f"{self.banks}x{self.lanes}"]
         parts += [f"{key}{value}" for key, (value, default) in extras.items() if value != default]
-        return "_".join(parts + ["l2"] * self.l2 + ["dp"] * self.data_parallel)
+        options = {"l2": self.l2, "dp": self.data_parallel, "dsp": self.dsp}
+        return "_".join(parts + [name for name, built in options.items() if built])
 
     @property
     def word_bits(self) -> int:
@@ -94,14 +98,49 @@ class EngineParams:
         return TreeParams(inputs=self.banks, bits=self.scaled_bits)
 
     @property
+    def bank_cascades(self) -> int:
+        """DSP cascades of a bank, as long as they may be; a tree adds their sums."""
+        return -(-self.lanes // (2 * MOST_SLICES))
+
+    @property
+    def bank_cascade(self) -> CascadeParams:
+        """One of them."""
+        return cascade(2 * -(-self.lanes // (2 * self.bank_cascades)), self.weight_bits)
+
+    @property
+    def gradient_cascade(self) -> CascadeParams:
+        """A lane's cascade: as its tree, and adds up the planes from one half on."""
+        return CascadeParams(
+            inputs=self.banks,
+            bits=self.scaled_bits,
+            total_bits=self.gradient_bits,
+            start=1 << (self.max_bits - 1),
+        )
+
+    def weight_skew(self, lane: int) -> int:
+        """Cycles by which a bank takes the weight of ``lane`` after its bits of a plane."""
+        return lane // (2 * self.bank_cascades) if self.dsp else 0
+
+    def delta_skew(self, bank: int) -> int:
+        """Cycles by which a lane takes the scaled delta of ``bank`` after its bit of a plane."""
+        return self.gradient_cascade.skew(bank) if self.dsp else 0
+
+    @property
+    def sum_latency(self) -> int:
+        """Cycles from a plane to what is left to add in a bank: a tree's sum, or two terms."""
+        if self.dsp:
+            return self.bank_cascade.latency + max(0, ceil_log2(self.bank_cascades) - 1)
+        return self.forward_tree.latency
+
+    @property
     def bank_latency(self) -> int:
-        """Cycles from a plane and its weights to the bank's sum: tree, Horner, chunks."""
-        return self.forward_tree.latency + 2
+        """Cycles from a plane to the bank's sum: plane sum, Horner, chunks."""
+        return self.sum_latency + 2
 
     @property
     def gradient_latency(self) -> int:
-        """Cycles from a plane and its scaled deltas to the gradient: tree, planes."""
-        return self.backward_tree.latency + 1
+        """Cycles from a plane to the gradient: tree and planes, or the cascade, which has both."""
+        return self.gradient_cascade.latency if self.dsp else self.backward_tree.latency + 1
 
     @property
     def update_lead(self) -> int:
@@ -117,6 +156,17 @@ class EngineParams:
     def weight(self) -> data.ArrayLayout:
         """The weights of a chunk, lane 0 first."""
         return data.ArrayLayout(signed(self.weight_bits), self.lanes)
+
+    @property
+    def model_bits(self) -> int:
+        """All weights of a chunk."""
+        return self.lanes * self.weight_bits
+
+    @property
+    def model_columns(self) -> tuple[Column, ...]:
+        """The architectural copy, cut where UltraRAMs end."""
+        lanes = 2 * self.bank_cascades if self.dsp else self.lanes
+        return columns(self.model_bits, lanes * self.weight_bits)
 
     @property
     def word(self) -> data.ArrayLayout:

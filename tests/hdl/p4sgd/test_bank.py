@@ -1,4 +1,5 @@
 import cocotb
+import numpy as np
 import pytest
 
 from hdl.p4sgd.bank import Bank
@@ -17,6 +18,7 @@ from tests.hdl.p4sgd.bench import (
 
 SIZES = [EngineParams(lanes=max_bits, max_bits=max_bits, chunks=2) for max_bits in range(1, 8)]
 SIZES += [EngineParams(lanes=64, chunks=4)]
+SIZES += [EngineParams(lanes=lanes, chunks=3, dsp=True) for lanes in (1, 13, 64)]
 BITS = [1, 3, 4, 8]
 TAG_FIELDS = ("first_plane", "last_plane", "first_chunk")
 
@@ -41,6 +43,15 @@ def gap(rng, params):
         "plane": int(rng.integers(1 << min(63, params.lanes))),
         "weights": wild(rng, 32, params.lanes),
     }
+
+
+def skewed(params, rows):
+    """``rows`` with each lane's weight as many cycles later as the bank wants it."""
+    skews = np.array([params.weight_skew(lane) for lane in range(params.lanes)])
+    weights = np.array([row["weights"] for row in rows])
+    when = np.maximum(np.arange(len(rows))[:, None] - skews, 0)
+    late = np.take_along_axis(weights, when, 0)
+    return [row | {"weights": shown} for row, shown in zip(rows, late, strict=True)]
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -69,7 +80,7 @@ async def sums_up_a_sample(dut, bits, signed, gaps, extreme):
         ends.append(len(rows) - 1)
     await streams.start(dut)
     idle = [gap(rng, params) for _ in range(params.bank_latency + 5)]
-    partial = (await play(dut, rows + idle, "partial"))["partial"]
+    partial = (await play(dut, skewed(params, rows + idle), "partial"))["partial"]
     # Each sum stands until the next sample's first chunk is through.
     until = [*(start + params.bank_latency for start in starts[1:]), len(partial)]
     for end, stop, expected in zip(ends, until, golden, strict=True):

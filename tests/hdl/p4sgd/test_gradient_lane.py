@@ -19,6 +19,7 @@ from tests.hdl.p4sgd.bench import (
 )
 
 SIZES = [EngineParams(), EngineParams(banks=3, max_bits=5), EngineParams(banks=1, max_bits=1)]
+SIZES += [EngineParams(dsp=True), EngineParams(banks=3, max_bits=5, dsp=True)]
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -40,6 +41,15 @@ def cases(rng, params, bits, signed):
         yield random_codes(rng, bits, signed, params.banks), wild(rng, 32, params.banks)
 
 
+def skewed(params, rows):
+    """``rows`` with each bank's scaled delta as many cycles later as the lane wants it."""
+    skews = [params.delta_skew(k) for k in range(params.banks)]
+    rows = rows + [rows[-1] | {"valid": 0}] * max(skews)
+    scaled = [row["scaled"] for row in rows]
+    late = [[scaled[max(i - skew, 0)][k] for k, skew in enumerate(skews)] for i in range(len(rows))]
+    return [row | {"scaled": shown} for row, shown in zip(rows, late, strict=True)]
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(bits=[1, 3, 4, 5, 8], signed=[False, True], gaps=[0, 0.5])
 async def sums_up_and_rounds(dut, bits, signed, gaps):
@@ -58,6 +68,6 @@ async def sums_up_and_rounds(dut, bits, signed, gaps):
         ends.append(len(rows) - 1)
     await streams.start(dut)
     idle = [{"valid": 0, "first": 1}] * (params.gradient_latency + 4)
-    gradient = (await play(dut, rows + idle, "gradient"))["gradient"]
+    gradient = (await play(dut, skewed(params, rows) + idle, "gradient"))["gradient"]
     assert [gradient[end + params.gradient_latency] for end in ends] == golden
     assert gradient[-1] == golden[-1]

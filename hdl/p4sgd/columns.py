@@ -1,0 +1,47 @@
+"""A wide memory cut into columns that are read one after the other."""
+
+from typing import NamedTuple
+
+ULTRA_BITS = 72  #: width of an UltraRAM
+
+
+class Column(NamedTuple):
+    """UltraRAMs side by side that are read in the same cycle."""
+
+    skew: int  #: cycles after the first column
+    low: int  #: lowest bit of the entry
+    high: int  #: the one behind the highest
+    pieces: tuple[tuple[int, int, int], ...]  #: skew at which it is wanted, low and high bit
+
+    @property
+    def bits(self) -> int:
+        """Width."""
+        return self.high - self.low
+
+
+def columns(bits: int, group: int) -> tuple[Column, ...]:
+    """``bits`` in groups of ``group``, of which number k is wanted k cycles after the first.
+
+    Columns end where an UltraRAM ends, so that no more of them are used than without columns; an
+    UltraRAM in which a group ends and the next one begins belongs to the earlier column, and the
+    part of the next group in it comes too early, by as many cycles as ``pieces`` tell.
+    """
+    found = []
+    low = 0
+    for skew in range(-(-bits // group)):
+        end = -(-(skew + 1) * group // ULTRA_BITS) * ULTRA_BITS
+        high = min(bits, end)
+        if high > low:
+            found.append(Column(skew, low, high, pieces_of(low, high, group)))
+            low = high
+    return tuple(found)
+
+
+def pieces_of(low: int, high: int, group: int) -> tuple[tuple[int, int, int], ...]:
+    """The groups, or parts of them, between two bits."""
+    pieces = []
+    while low < high:
+        end = min(high, (low // group + 1) * group)
+        pieces.append((low // group, low, end))
+        low = end
+    return tuple(pieces)

@@ -1,0 +1,115 @@
+"""A cascade of DSP slices: bit-serial multiplication without LUTs."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import C, ClockSignal, Module, Signal, signed
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.arithmetic import delay, signed_array
+from hdl.common.component import Component
+from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
+
+MOST_SLICES = 4  #: of a cascade: each one adds a cycle
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeParams:
+    """Sizes of a cascade."""
+
+    inputs: int  #: numbers to add, two a slice, 1..8
+    bits: int  #: width of a number
+    total_bits: int  #: width of the sum, which never overflows
+    start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.inputs <= 2 * MOST_SLICES:
+            raise ValueError(f"a cascade adds 1 to {2 * MOST_SLICES} numbers: {self.inputs}")
+        if not 1 <= self.bits <= self.total_bits <= DSP_BITS:
+            raise ValueError(f"a cascade has numbers and sums of 1 to {DSP_BITS} bits: {self}")
+
+    @property
+    def suffix(self) -> str:
+        """Inputs by width, and the width and start of what is accumulated."""
+        accumulated = "" if self.start is None else f"_acc{self.total_bits}_{self.start}"
+        return f"{self.inputs}x{self.bits}" + accumulated
+
+    @property
+    def slices(self) -> int:
+        """DSP slices, one behind the other."""
+        return -(-self.inputs // 2)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the gates to the sum: the operands' registers, and one a slice."""
+        return 1 + self.slices
+
+    def skew(self, k: int) -> int:
+        """Cycles by which value ``k`` comes after its gate."""
+        return k // 2
+
+
+def cascade(inputs: int, bits: int) -> CascadeParams:
+    """A cascade that only adds; the most negative sum, negated, takes one bit more."""
+    return CascadeParams(inputs=inputs, bits=bits, total_bits=bits + ceil_log2(inputs) + 1)
+
+
+class DspCascade(Component):
+    """``total = +-(sum of values[k] over the k whose gate is one)``: P4SGD, section 4.1.3.
+
+    A DSP48E2 adds two gated numbers to what comes down the cascade. ``gates`` and ``negate`` come
+    at once; ``values[k]`` come ``params.skew(k)`` cycles later, when the cascade is there: who
+    reads them from memory reads them so, and needs no registers in between.
+
+    With ``params.start`` the last slice adds up what comes with ``valid``: ``total`` begins at
+    ``start`` with ``first`` and holds still in cycles without ``valid``; ``negate`` must be zero.
+
+    Throughput: one sum a cycle, never stalls. Latency: ``params.latency`` cycles from ``gates``.
+    """
+
+    def __init__(self, params: CascadeParams) -> None:
+        super().__init__(
+            params,
+            {
+                "gates": In(params.inputs),
+                "negate": In(1),
+                "values": In(signed_array(params.bits, params.inputs)),
+                **({} if params.start is None else {"valid": In(1), "first": In(1)}),
+                "total": Out(signed(params.total_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        slices = self.params.slices
+        from_above = None
+        for k in range(slices):
+            last = k == slices - 1
+            gates = delay(m, self.gates[2 * k : 2 * k + 2], k, f"gates_{k}")
+            second = 2 * k + 1 < self.params.inputs
+            total = Signal(DSP_BITS, name=f"total_{k}")
+            below = Signal(DSP_BITS, name=f"down_{k}")
+            m.submodules[f"slice_{k}"] = gated_adder(
+                clock=ClockSignal(),
+                gates=(gates[0], gates[1] if second else C(0, 1)),
+                values=(
+                    self.values[2 * k],
+                    self.values[2 * k + 1] if second else C(0, self.params.bits),
+                ),
+                negate=delay(m, self.negate, k, f"negate_{k}"),
+                cascade_in=from_above,
+                cascade_out=below,
+                total=total,
+                accumulation=self.accumulation(m) if last else None,
+            )
+            from_above = below
+        m.d.comb += self.total.eq(total[: self.params.total_bits])
+        return m
+
+    def accumulation(self, m: Module) -> Accumulation | None:
+        """What the last slice adds up."""
+        if self.params.start is None:
+            return None
+        valid = delay(m, self.valid, self.params.slices, "valid", reset_less=False)
+        first = delay(m, self.first, self.params.slices - 1, "first")
+        return Accumulation(valid=valid, first=first, start=self.params.start)
