@@ -57,13 +57,13 @@ def find_design(name: str) -> Design:
 ENGINE_PRESETS: Mapping[str, Settings] = {
     "tiny": {"lanes": 32, "chunks": 16, "fifo_words": 256},
     "small": {"lanes": 64, "chunks": 256, "fifo_words": 1024},
-    "u280": {},
+    "u280": {"dsp": True},
 }
 
 WORKER_PRESETS: Mapping[str, Settings] = {
     "tiny": {"engines": 1, **ENGINE_PRESETS["tiny"]},
     "small": {"engines": 2, **ENGINE_PRESETS["small"]},
-    "u280": {},
+    "u280": {"engines": 8, **ENGINE_PRESETS["u280"]},
 }
 
 SWITCH_PRESETS: Mapping[str, Settings] = {

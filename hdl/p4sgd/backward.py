@@ -13,8 +13,6 @@ from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.update_lane import UpdateLane
 from hdl.p4sgd.word_counter import WordCounter
 
-UPDATE_LOOP = 6  #: cycles from a chunk's update in a micro-batch to the next one's, at least
-
 
 def backward_orders(params: EngineParams) -> dict[str, Any]:
     """What the stage tells the data path, in the order in which a chunk passes it."""
@@ -39,9 +37,9 @@ class BackwardStage(Component):
     """Reads a micro-batch's words again, once its deltas are there: P4SGD, section 4.1.2.
 
     ``deltas`` waits at the input while its micro-batch goes through and is taken with the last
-    word. Micro-batches start at least :data:`UPDATE_LOOP` cycles apart, so that a chunk is written
-    before it is read again. The control of the lanes (``update_*``, ``write``, ...) follows the
-    data through the gradient and update lanes and never stalls.
+    word. Micro-batches start at least ``params.update_loop`` cycles apart, so that a chunk is
+    written before it is read again. The control of the lanes (``update_*``, ``write``, ...) follows
+    the data through the gradient and update lanes and never stalls.
 
     ``load`` puts eight weights of the host into both copies of the model between runs: the chunk
     takes the way of an update with all other lanes kept. ``written`` shows the chunk of each
@@ -121,13 +119,14 @@ class BackwardStage(Component):
         """High where a word may start: cycles without one do not count within a micro-batch."""
         spaced = Signal()
         inside = Signal()
-        cycles = Signal(range(UPDATE_LOOP), init=UPDATE_LOOP - 1)
-        m.d.comb += spaced.eq(inside | (cycles == UPDATE_LOOP - 1))
+        last = self.params.update_loop - 1
+        cycles = Signal(range(last + 1), init=last)
+        m.d.comb += spaced.eq(inside | (cycles == last))
         with m.If(self.next_word):
             m.d.sync += inside.eq(~ends)
         with m.If(self.next_word & ~inside):
             m.d.sync += cycles.eq(0)
-        with m.Elif((self.next_word | ~inside) & (cycles != UPDATE_LOOP - 1)):
+        with m.Elif((self.next_word | ~inside) & (cycles != last)):
             m.d.sync += cycles.eq(cycles + 1)
         return spaced
 

@@ -29,8 +29,9 @@ class Engine(Component):
     next one waits for ``refill``. ``waiting`` is high while the forward stage lacks a word.
 
     Throughput: one word a cycle in each direction; a micro-batch takes ``chunks x bits`` cycles,
-    at least six. :attr:`latencies` has the cycles of the way round. Words of a micro-batch must fit
-    the word FIFO: ``chunks x bits <= fifo_words``, or the run stalls for ever.
+    at least ``params.update_loop``. :attr:`latencies` has the cycles of the way round. Words of a
+    micro-batch must fit the word FIFO: ``chunks x bits <= fifo_words``, or the run stalls for
+    ever.
     """
 
     def __init__(self, params: EngineParams) -> None:

@@ -148,6 +148,13 @@ class EngineParams:
         return int(self.l2)
 
     @property
+    def update_loop(self) -> int:
+        """Cycles from a chunk's update in a micro-batch to the next one's, at least: its way from
+        the model memory, through the lanes and back.
+        """
+        return 5 + self.update_lead
+
+    @property
     def chunk_bits(self) -> int:
         """Index of a chunk."""
         return max(1, ceil_log2(self.chunks))

@@ -167,7 +167,7 @@ def test_real_data(name, bits, eta, accuracy, tmp_path):
 
 def test_u280_at_full_size(tmp_path):
     """The preset as it is built for the board, on real data with a memory that stalls."""
-    hardware = WorkerParams()
+    hardware = WorkerParams(engine=EngineParams(dsp=True))
     training = TrainingRun(load("digits", loss=Loss.LOGISTIC), hardware, Options(epochs=2))
     memory = MemorySettings(latency=128, ar_stall=20, r_stall=20)
     _, epochs = train_and_compare(training, hardware, tmp_path, memory=memory)

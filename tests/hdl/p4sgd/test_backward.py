@@ -1,7 +1,7 @@
 import cocotb
 import pytest
 
-from hdl.p4sgd.backward import UPDATE_LOOP, BackwardStage
+from hdl.p4sgd.backward import BackwardStage
 from hdl.p4sgd.model_memory import ModelMemory
 from hdl.p4sgd.params import GROUP_LANES, EngineParams
 from hdl.p4sgd.update_lane import UpdateLane
@@ -114,7 +114,7 @@ async def follows_the_words(dut, bits, chunks, stalls, from_zero):
     assert trace.when("finished") == list(range(finish + 1, finish + 4))
     if stalls.none:
         starts = words[::size]
-        loop = max(UPDATE_LOOP, size)
+        loop = max(params.update_loop, size)
         assert starts == list(range(starts[0], starts[0] + loop * len(starts), loop))
         assert words[:size] == list(range(words[0], words[0] + size))
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.backward import UPDATE_LOOP
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import EngineParams
 from sim import streams
@@ -46,9 +45,10 @@ def test_engine_exchanges():
     simulate(Engine(SIZES["parallel"]), __name__, test_filter="exchanges_")
 
 
-def test_engine_marks():
-    """Cycles at the size of the u280 preset's engine, with few chunks."""
-    simulate(Engine(EngineParams(chunks=16, fifo_words=256)), __name__, test_filter="mark_")
+def test_engine_of_the_card():
+    """The u280 preset's engine with few chunks: golden model, and cycles."""
+    params = EngineParams(chunks=16, fifo_words=256, dsp=True)
+    simulate(Engine(params), __name__, test_filter="matches_golden|mark_")
 
 
 def random_deltas(rng, banks, extreme):
@@ -218,12 +218,12 @@ async def mark_micro_batch(dut, size):
     count = 12
     seen = await Cycles(dut, run_of(count, chunks, bits, count)).go()
     words = chunks * bits
-    loop = max(words, UPDATE_LOOP)
-    if words >= UPDATE_LOOP:
+    loop = max(words, params_in_simulator(EngineParams).update_loop)
+    if words == loop:
         assert steps(seen.words.cycles) == [1] * (count * words - 1)
         assert steps(seen.partials.cycles) == [words] * (count - 1)
     assert steps(seen.deltas.cycles) == [loop] * (count - 1)
-    assert UPDATE_LOOP <= 6
+    assert loop <= max(words, 6)
     dut._log.info("C s = %d: %d cycles a micro-batch", words, loop)
 
 
