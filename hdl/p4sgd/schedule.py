@@ -33,12 +33,13 @@ class Schedule(Component):
         in_batch = Signal.like(settings.batch_micro_batches)
         in_epoch = Signal.like(settings.epoch_micro_batches)
         epoch = Signal.like(settings.epochs)
+        first = Signal()  # in_batch is zero
 
         ends_epoch = in_epoch == settings.epoch_micro_batches - 1
         all_present = (1 << self.params.banks) - 1
         tail_present = ~(all_present << settings.tail_samples)
         m.d.comb += [
-            current.first.eq(in_batch == 0),
+            current.first.eq(first),
             current.last.eq((in_batch == settings.batch_micro_batches - 1) | ends_epoch),
             current.final.eq(ends_epoch & (epoch == settings.epochs - 1)),
             current.present.eq(all_present),
@@ -47,9 +48,11 @@ class Schedule(Component):
             m.d.comb += current.present.eq(tail_present)
 
         with m.If(self.start):
-            m.d.sync += [self.active.eq(1), in_batch.eq(0), in_epoch.eq(0), epoch.eq(0)]
+            m.d.sync += [self.active.eq(1), first.eq(1)]
+            m.d.sync += [in_batch.eq(0), in_epoch.eq(0), epoch.eq(0)]
         with m.Elif(self.step):
             m.d.sync += [in_batch.eq(in_batch + 1), in_epoch.eq(in_epoch + 1)]
+            m.d.sync += first.eq(current.last)
             with m.If(current.last):
                 m.d.sync += in_batch.eq(0)
             with m.If(ends_epoch):
