@@ -1,0 +1,105 @@
+"""A wide beat in parts, one after the other, where wires are dearer than time; and whole again."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartsParams:
+    """How a beat is cut."""
+
+    width: int  #: bits of a whole beat, at least 1
+    parts: int  #: 2..16
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if not 2 <= self.parts <= 16:
+            raise ValueError(f"parts must be from 2 to 16: {self.parts}")
+
+    @property
+    def suffix(self) -> str:
+        """Width and parts."""
+        return f"{self.width}_in_{self.parts}"
+
+    @property
+    def part_bits(self) -> int:
+        """Width of a part; the last one may be filled up with zeros."""
+        return -(-self.width // self.parts)
+
+
+class StreamCutter(Component):
+    """A beat of ``i`` leaves ``o`` in ``params.parts`` beats, the lowest bits first.
+
+    Throughput: a beat in ``parts`` cycles. Latency: ``latency`` to the first part. Stalls: a part
+    waits; ``i.ready`` depends on registers only.
+    """
+
+    latency = 1
+
+    def __init__(self, params: PartsParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.part_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        parts, bits = self.params.parts, self.params.part_bits
+        rest = Signal(parts * bits, reset_less=True)
+        left = Signal(range(parts + 1))  # parts in rest
+        m.d.comb += [
+            self.i.ready.eq(left == 0),
+            self.o.valid.eq(left != 0),
+            self.o.payload.eq(rest[:bits]),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += rest.eq(self.i.payload)
+            with m.If(self.i.valid):
+                m.d.sync += left.eq(parts)
+        with m.Elif(self.o.ready):
+            m.d.sync += [rest.eq(rest >> bits), left.eq(left - 1)]
+        return m
+
+
+class StreamJoiner(Component):
+    """Every ``params.parts`` beats of ``i`` leave ``o`` as one, the first in the lowest bits.
+
+    Throughput: a part a cycle, but for the cycle in which a whole beat is taken. Latency:
+    ``latency`` from the last part. Stalls: a whole beat waits and holds back the next part.
+    """
+
+    latency = 1
+
+    def __init__(self, params: PartsParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.part_bits)),
+                "o": Out(stream.Signature(params.width)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        parts, bits = self.params.parts, self.params.part_bits
+        whole = Signal(parts * bits, reset_less=True)
+        there = Signal(range(parts + 1))  # parts in whole
+        m.d.comb += [
+            self.i.ready.eq(there != parts),
+            self.o.valid.eq(there == parts),
+            self.o.payload.eq(whole[: self.params.width]),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [whole.eq(Cat(whole[bits:], self.i.payload)), there.eq(there + 1)]
+        with m.Elif(self.o.valid & self.o.ready):
+            m.d.sync += there.eq(0)
+        return m

@@ -1,0 +1,56 @@
+import random
+
+import cocotb
+import pytest
+
+from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
+from sim.streams import STALLS, receive, send, start
+from sim.verilator import component_in_simulator, params_in_simulator, simulate
+
+SIZES = [(1, 2), (40, 4), (11, 3)]
+
+
+@pytest.mark.parametrize(("width", "parts"), SIZES)
+@pytest.mark.parametrize("way", [StreamCutter, StreamJoiner])
+def test_stream_parts(way, width, parts):
+    simulate(way(PartsParams(width=width, parts=parts)), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"width": 0, "parts": 2}, "width must be at least 1: 0"),
+        ({"width": 8, "parts": 1}, "parts must be from 2 to 16: 1"),
+        ({"width": 8, "parts": 17}, "parts must be from 2 to 16: 17"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        PartsParams(**sizes)
+
+
+def cut(params, beat):
+    mask = (1 << params.part_bits) - 1
+    return [beat >> k * params.part_bits & mask for k in range(params.parts)]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def parts_are_of_one_beat(dut, stalls):
+    params = params_in_simulator(PartsParams)
+    beats = [random.getrandbits(params.width) for _ in range(200)]
+    parts = [part for beat in beats for part in cut(params, beat)]
+    cuts = isinstance(component_in_simulator(), StreamCutter)
+    given, expected = (beats, parts) if cuts else (parts, beats)
+    await start(dut)
+    sending = cocotb.start_soon(send(dut, "i", given, stalls.value[0]))
+    received, cycles = await receive(dut, "o", len(expected), stalls.value[1])
+    sent = await sending
+    assert received == expected
+    if stalls.none:
+        pace = params.parts + 1
+        # The first part follows its beat by a cycle, a beat its last part.
+        first_out = cycles[:: params.parts] if cuts else cycles
+        last_in = sent if cuts else sent[params.parts - 1 :: params.parts]
+        assert first_out == [when + component_in_simulator().latency for when in last_in]
+        assert first_out == list(range(first_out[0], first_out[0] + pace * len(beats), pace))
