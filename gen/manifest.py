@@ -1,4 +1,4 @@
-"""The files of a generated design: Verilog by module, a file list, registers, a manifest."""
+"""The files of a generated design: Verilog, a file list, registers, a datasheet, a manifest."""
 
 import json
 from collections.abc import Mapping
@@ -8,26 +8,41 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from gen.datasheet.page import datasheet
 from gen.emit import Emission
 from gen.folder import MADE_BY, MANIFEST
+from gen.registers.documents import register_documents
 
 TOOLS = ("ingather", "amaranth", "pyosys")
 
 
 def write_design(
-    folder: Path, emission: Emission, *, design: str, preset: str, settings: Mapping[str, Any]
+    folder: Path,
+    emission: Emission,
+    *,
+    design: str,
+    preset: str,
+    settings: Mapping[str, Any],
+    resources: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; their hashes by name, the manifest's too.
 
     A component with registers has a function ``register_map`` of its parameters; one with known
-    delays has a mapping ``latencies``. Equal arguments write equal bytes.
+    delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
+    ``ingather synth`` gives it in JSON. Equal arguments write equal bytes; UserError if registers
+    are to be described and the tools for that are not installed.
     """
-    files = {f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()}
+    files: dict[str, str | bytes] = {
+        f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()
+    }
     # Children stand before their parents, as in the emission.
     files["filelist.f"] = "".join(f"{name}\n" for name in files)
     component = emission.top.component
     if (register_map := getattr(component, "register_map", None)) is not None:
-        files["registers.json"] = to_json(register_map(component.params).describe())
+        files |= register_documents(register_map(component.params))
+    files["datasheet.html"] = datasheet(
+        emission, design=design, preset=preset, settings=settings, resources=resources
+    )
     hashes = {name: digest(text) for name, text in files.items()}
     manifest = {
         "made_by": MADE_BY,
@@ -47,7 +62,7 @@ def write_design(
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(as_bytes(text))
     return hashes | {MANIFEST: digest(files[MANIFEST])}
 
 
@@ -71,9 +86,14 @@ def port_list(emission: Emission) -> str:
     return "\n".join([emission.top.name, *lines, ""])
 
 
-def digest(text: str) -> str:
-    """SHA-256 of a file's text."""
-    return sha256(text.encode()).hexdigest()
+def digest(text: str | bytes) -> str:
+    """SHA-256 of a file's contents."""
+    return sha256(as_bytes(text)).hexdigest()
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    """What stands in the file."""
+    return text.encode() if isinstance(text, str) else text
 
 
 def to_json(value: Any) -> str:

@@ -1,11 +1,14 @@
-"""A host's driver of a register map: registers by the names of their fields."""
+"""A host's driver of a register map: the generated Python driver, on a simulated bus."""
 
+from functools import cache
 from logging import WARNING, getLogger
+from types import ModuleType
 from typing import Any
 
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from hdl.common.registers import WORD_BYTES, Field, Register, RegisterMap
+from gen.registers.python_driver import class_name, python_driver
+from hdl.common.registers import WORD_BYTES, RegisterMap
 
 
 class BusError(RuntimeError):
@@ -17,50 +20,52 @@ def quiet(dut: Any, bus: str) -> None:
     getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)
 
 
+def driver_module(map: RegisterMap) -> ModuleType:
+    """The generated driver of ``map``, loaded as a user's program would import it."""
+    return load(f"{map.name}_driver", python_driver(map))
+
+
+@cache
+def load(name: str, text: str) -> ModuleType:
+    """The module ``name`` with this text."""
+    module = ModuleType(name)
+    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+    return module
+
+
 class RegisterDriver:
-    """Writes and reads fields over an AXI4-Lite bus of a simulated design."""
+    """Writes and reads fields over an AXI4-Lite bus of a simulated design.
+
+    What the fields are as words is decided by the driver that users get with a design; here
+    the words only go over the bus.
+    """
 
     def __init__(self, dut: Any, bus: str, map: RegisterMap) -> None:
         self.dut, self.map = dut, map
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
         quiet(dut, bus)
-        self._written = {
-            field.name: field.init
-            for register in map.registers
-            for field in register.fields
-            if field.access == "rw"
-        }
+        self.registers: Any = getattr(driver_module(map), class_name(map))()
 
-    def find(self, name: str) -> tuple[int, Register, Field, int]:
-        """Address, register, field and offset of the field called ``name``."""
-        for address, register in self.map.placed:
-            for field, offset in zip(register.fields, register.offsets, strict=True):
-                if field.name == name:
-                    return address, register, field, offset
-        raise KeyError(f"no field is called {name}")
+    def _register(self, address: int) -> str:
+        return next(placed.register.name for placed in self.map.placed if placed.address == address)
 
     async def write(self, **fields: int) -> None:
         """Set fields; others of the same registers keep what was written before."""
-        words: dict[int, Register] = {}
-        pulses: dict[str, int] = {}
-        for name, value in fields.items():
-            address, register, field, _ = self.find(name)
-            words[address] = register
-            (pulses if field.access == "pulse" else self._written)[name] = int(value)
-        for address, register in words.items():
-            word = 0
-            for field, offset in zip(register.fields, register.offsets, strict=True):
-                value = pulses.get(field.name, self._written.get(field.name, 0))
-                word |= (value & ((1 << field.bits) - 1)) << offset
+        for address, word in self.registers.writes(**fields):
             answer: Any = await self.axil.write(address, word.to_bytes(WORD_BYTES, "little"))
             if answer.resp != AxiResp.OKAY:
-                raise BusError(f"writing {register.name} answered {answer.resp.name}")
+                name = self._register(address)
+                raise BusError(f"writing {name} answered {answer.resp.name}")
 
     async def read(self, name: str) -> int:
-        """The value of a field."""
-        address, register, field, offset = self.find(name)
-        answer: Any = await self.axil.read(address, register.words * WORD_BYTES)
+        """The value of a field; named where its values have names."""
+        addresses = self.registers.reads(name)
+        answer: Any = await self.axil.read(addresses[0], len(addresses) * WORD_BYTES)
         if answer.resp != AxiResp.OKAY:
-            raise BusError(f"reading {register.name} answered {answer.resp.name}")
-        word = int.from_bytes(answer.data, "little")
-        return word >> offset & ((1 << field.bits) - 1)
+            register = self._register(addresses[0])
+            raise BusError(f"reading {register} answered {answer.resp.name}")
+        words = [
+            int.from_bytes(answer.data[k : k + WORD_BYTES], "little")
+            for k in range(0, len(answer.data), WORD_BYTES)
+        ]
+        return self.registers.decode(name, words)

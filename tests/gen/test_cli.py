@@ -52,6 +52,9 @@ def test_files_and_manifest_agree(generated):
         assert files[module["file"]].decode().count("\nendmodule") == 1
         assert manifest["files"][module["file"]] == module["sha256"]
     assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
+    # Without registers there are no files of them.
+    rest = {name for name in files if not name.startswith("rtl/")}
+    assert rest == {"filelist.f", "datasheet.html"}
 
 
 @pytest.mark.parametrize("design", ["p4sgd-worker", "netsparse-snic"])
@@ -62,6 +65,11 @@ def test_some_come_with_registers(design, tmp_path):
     registers = json.loads((tmp_path / "out" / "registers.json").read_text())["registers"]
     assert registers[0]["address"] == 0
     assert all(register["fields"] for register in registers)
+    name = json.loads((tmp_path / "out" / "registers.json").read_text())["name"]
+    sheet = (tmp_path / "out" / "datasheet.html").read_text()
+    for file in (f"{name}.rdl", f"{name}.h", f"{name}_driver.py", "registers_html/index.html"):
+        assert (tmp_path / "out" / file).is_file()
+        assert f'href="{file}"' in sheet
 
 
 def test_file_list_has_children_before_parents(generated):

@@ -1,0 +1,213 @@
+"""The block diagram of a design as SVG."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from xml.sax.saxutils import escape
+
+from gen.datasheet.layers import Graph, Layout, lay_out
+from gen.datasheet.links import Link, Structure
+
+BOX, PILL = 168, 128  #: widths of a block and of a port of the design
+SPACE = 150  #: between columns
+STEP = 18  #: between arrows at the side of a box
+MARGIN = 12
+DRAWN_BITS = 32  #: signals of fewer bits are not drawn
+REGISTERS = "register_block_"  #: it is joined to almost everything
+
+STYLE = """
+.box{fill:#eef3f9;stroke:#35618f;stroke-width:1.2}.pile{fill:#dbe6f2}
+.pill{fill:#fff7e6;stroke:#a9781f;stroke-width:1.2}
+.stream{fill:none;stroke:#35618f;stroke-width:1.6}
+.signal{fill:none;stroke:#8a94a0;stroke-width:1.2;stroke-dasharray:4 3}
+text{font-family:system-ui,Helvetica,Arial,sans-serif;fill:#1d2733}
+.name{font-size:12.5px;font-weight:600;text-anchor:middle}
+.module{font-size:8.5px;text-anchor:middle;fill:#5a6673}
+.label{font-size:9.5px;paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}
+""".replace("\n", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A box of the drawing."""
+
+    title: str
+    small: str  #: below the title
+    pill: bool  #: a port of the design, or a block
+    pile: bool  #: several alike
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return PILL if self.pill else BOX
+
+
+def diagram(structure: Structure) -> str:
+    """An SVG element of the blocks and of the arrows between them."""
+    links = drawn(structure)
+    nodes = nodes_of(structure)
+    graph = Graph(
+        nodes=tuple(nodes),
+        edges=[(link.source, link.sink) for link in links],
+        first=frozenset(f"@{port.name}" for port in structure.ports if not port.begins),
+        last=frozenset(f"@{port.name}" for port in structure.ports if port.begins),
+    )
+    layout = lay_out(graph, lambda arrows: max(34.0, STEP * (arrows + 1)))
+    return Drawing(nodes, links, layout).svg()
+
+
+def drawn(structure: Structure) -> list[Link]:
+    """Streams, wide signals, and the widest signals of what would be joined to nothing."""
+    aside = {name for name, block in structure.blocks.items() if block.module.startswith(REGISTERS)}
+    links = [
+        link
+        for link in structure.links
+        if link.is_stream or (link.bits >= DRAWN_BITS and not {link.source, link.sink} & aside)
+    ]
+    for name in structure.blocks:
+        if not any(name in (link.source, link.sink) for link in links):
+            own = [link for link in structure.links if name in (link.source, link.sink)]
+            links += sorted(own, key=lambda link: -link.bits)[:1]
+    return links
+
+
+def nodes_of(structure: Structure) -> dict[str, Node]:
+    """The boxes by the names that links give to them."""
+    nodes = {
+        f"@{port.name}": Node(
+            title=port.title,
+            small=f"{port.kind}, {port.data_bits} bits",
+            pill=True,
+            pile=port.count > 1,
+        )
+        for port in structure.ports
+    }
+    for block in structure.blocks.values():
+        times = f" x {block.count}" if block.count > 1 else ""
+        nodes[block.name] = Node(
+            title=f"{block.title}{times}", small=block.module, pill=False, pile=block.count > 1
+        )
+    return nodes
+
+
+class Drawing:
+    """Boxes and arrows at their places."""
+
+    def __init__(self, nodes: dict[str, Node], links: list[Link], layout: Layout) -> None:
+        self.nodes, self.links, self.layout = nodes, links, layout
+        self.centres: dict[str, float] = {}
+        x = float(MARGIN)
+        for column in layout.columns:
+            width = max([0.0, *(nodes[name].width for name in column if name in nodes)])
+            self.centres.update((name, x + width / 2) for name in column)
+            x += width + SPACE
+        self.width = x - SPACE + MARGIN
+        self.height = 2 * MARGIN + max(
+            layout.middles[name] + layout.heights[name] / 2 for name in layout.middles
+        )
+        self.left, self.right = self.attachments()
+
+    def y(self, name: str) -> float:
+        """The middle of a thing."""
+        return MARGIN + self.layout.middles[name]
+
+    def attachments(self) -> tuple[dict[int, float], dict[int, float]]:
+        """Heights at which each edge leaves its left end, and comes to its right end."""
+        ends: tuple[dict[int, float], dict[int, float]] = ({}, {})
+        for place, neighbour, heights in ((0, 1, ends[0]), (-1, -2, ends[1])):
+            at: dict[str, list[int]] = {}
+            for index, route in enumerate(self.layout.routes):
+                at.setdefault(route[place], []).append(index)
+            for name, edges in at.items():
+                edges.sort(key=lambda k: (self.y(self.layout.routes[k][neighbour]), k))
+                for k, index in enumerate(edges):
+                    heights[index] = self.y(name) + STEP * (k - (len(edges) - 1) / 2)
+        return ends
+
+    def svg(self) -> str:
+        """The whole picture; its arrowheads are named apart from others of a page."""
+        arrows = [self.arrow(index) for index in range(len(self.links))]
+        labels = [self.label(index) for index in range(len(self.links))]
+        boxes = [self.box(name) for name in self.nodes]
+        size = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}"'
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+                f"<style>{STYLE}</style>",
+                "<defs>",
+                head("stream", "#35618f"),
+                head("signal", "#8a94a0"),
+                "</defs>",
+                *arrows,
+                *boxes,
+                *labels,
+                "</svg>",
+            ]
+        )
+
+    def box(self, name: str) -> str:
+        """A block or a port with its name."""
+        node = self.nodes[name]
+        height = self.layout.heights[name]
+        x, y = self.centres[name] - node.width / 2, self.y(name) - height / 2
+        kind, radius = ("pill", 14) if node.pill else ("box", 4)
+        rect = 'x="{:.1f}" y="{:.1f}" width="{}" height="{:.1f}" rx="{}"'
+        pile = rect.format(x + 4, y - 4, node.width, height, radius)
+        front = rect.format(x, y, node.width, height, radius)
+        lines = [f'<rect class="{kind} pile" {pile}/>'] if node.pile else []
+        lines.append(f'<rect class="{kind}" {front}/>')
+        middle = self.centres[name]
+        lines.append(text("name", middle, self.y(name) - 1, node.title, node.width - 10))
+        lines.append(text("module", middle, self.y(name) + 12, node.small, node.width - 8))
+        return f"<g><title>{escape(node.title)}: {escape(node.small)}</title>{''.join(lines)}</g>"
+
+    def arrow(self, index: int) -> str:
+        """A curve along the edge's route; its head is at the sink, on either side."""
+        route = self.layout.routes[index]
+        points = [(self.edge_x(route[0], 1), self.left[index])]
+        for name in route[1:-1]:
+            points += [(self.centres[name] + side * BOX / 2, self.y(name)) for side in (-1, 1)]
+        points.append((self.edge_x(route[-1], -1), self.right[index]))
+        if self.layout.turned[index]:
+            points.reverse()
+        path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
+        for (x, y), (u, v) in pairwise(points):
+            bend = (u - x) / 2
+            path += f"C{x + bend:.1f} {y:.1f} {u - bend:.1f} {v:.1f} {u:.1f} {v:.1f}"
+        kind = "stream" if self.links[index].is_stream else "signal"
+        return f'<path class="{kind}" d="{path}" marker-end="url(#head-{kind})"/>'
+
+    def label(self, index: int) -> str:
+        """The stream's name and width, beside its source."""
+        link = self.links[index]
+        times = f" x {link.count}" if link.count > 1 else ""
+        words = f"{link.label} {link.bits}{times}".strip()
+        route = self.layout.routes[index]
+        if self.layout.turned[index]:
+            x, y, anchor = self.edge_x(route[-1], -1) - 7, self.right[index], "end"
+        else:
+            x, y, anchor = self.edge_x(route[0], 1) + 7, self.left[index], "start"
+        return (
+            f'<text class="label" x="{x:.1f}" y="{y - 3:.1f}" text-anchor="{anchor}">'
+            f"{escape(words)}</text>"
+        )
+
+    def edge_x(self, name: str, side: int) -> float:
+        """The left (-1) or right (1) side of a node."""
+        return self.centres[name] + side * self.nodes[name].width / 2
+
+
+def head(kind: str, colour: str) -> str:
+    """An arrowhead."""
+    return (
+        f'<marker id="head-{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8"'
+        f' markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
+        f'<path d="M0 0L8 4L0 8z" fill="{colour}"/></marker>'
+    )
+
+
+def text(kind: str, x: float, y: float, words: str, width: float) -> str:
+    """A line of text in the middle of a box, squeezed if it would not fit."""
+    letter = 7.0 if kind == "name" else 4.7
+    fit = f' textLength="{width:.0f}" lengthAdjust="spacingAndGlyphs"'
+    squeeze = fit if len(words) * letter > width else ""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}"{squeeze}>{escape(words)}</text>'

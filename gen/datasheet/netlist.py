@@ -1,0 +1,109 @@
+"""What stands in an emitted module and how it is wired, bit by bit."""
+
+import json
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gen.emit import Emission, EmittedModule, silent_stdout
+
+OUTSIDE = ""  #: the name of the module itself, seen from inside
+
+Bit = int | str  #: a net, or a constant
+Pin = tuple[str, str, int]  #: block, port, bit
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """The blocks of a module and where the bits of their inputs come from."""
+
+    blocks: dict[str, str]  #: module name by instance
+    inputs: dict[Pin, Bit]  #: nets by what takes them: blocks' inputs, the module's outputs
+    outputs: dict[Bit, Pin]  #: what drives a net: blocks' outputs, the module's inputs
+    glue: dict[Bit, tuple[Bit, ...]]  #: of a net that logic between the blocks drives: its inputs
+
+    def sources(self, bit: Bit) -> set[Pin]:
+        """All pins that the net depends on through logic between the blocks."""
+        found: set[Pin] = set()
+        seen: set[Bit] = set()
+        waiting = [bit]
+        while waiting:
+            net = waiting.pop()
+            if net in seen:
+                continue
+            seen.add(net)
+            if net in self.outputs:
+                found.add(self.outputs[net])
+            waiting += self.glue.get(net, ())
+        return found
+
+
+def read_netlist(emission: Emission) -> Netlist:
+    """The netlist of the top of ``emission``; its parts that are no components are dissolved."""
+    top = emission.top
+    module = to_json(top)
+    netlist = Netlist({}, {}, {}, {})
+    for name, port in module["ports"].items():
+        add_pins(netlist, OUTSIDE, name, port["bits"], drives=port["direction"] == "input")
+    for name, cell in module["cells"].items():
+        if cell["type"] in emission.modules:
+            # Amaranth numbers what shares its name with a signal.
+            block = re.sub(r"\$\d+$", "", name)
+            netlist.blocks[block] = cell["type"]
+            outputs = {
+                port.name
+                for port in emission.modules[cell["type"]].ports
+                if port.direction == "output"
+            }
+            for port, bits in cell["connections"].items():
+                add_pins(netlist, block, port, bits, drives=port in outputs)
+        else:
+            add_glue(netlist, cell)
+    return netlist
+
+
+def add_pins(netlist: Netlist, block: str, port: str, bits: list[Bit], *, drives: bool) -> None:
+    """The bits of a port."""
+    for k, bit in enumerate(bits):
+        if isinstance(bit, str):  # a constant
+            continue
+        if drives:
+            netlist.outputs[bit] = (block, port, k)
+        else:
+            netlist.inputs[block, port, k] = bit
+
+
+def add_glue(netlist: Netlist, cell: dict[str, Any]) -> None:
+    """A cell of logic; a multiplexer is taken for what it chooses from, bit by bit."""
+    wires, directions = cell["connections"], cell["port_directions"]
+    if cell["type"] == "$mux":
+        for a, b, y in zip(wires["A"], wires["B"], wires["Y"], strict=True):
+            netlist.glue[y] = (a, b)
+        return
+    given = [bit for port, bits in wires.items() if directions[port] == "input" for bit in bits]
+    for port, bits in wires.items():
+        if directions[port] == "output":
+            for bit in bits:
+                netlist.glue[bit] = tuple(given)
+
+
+def to_json(module: EmittedModule) -> dict[str, Any]:
+    """The module as Yosys' JSON describes it, its own parts flattened into it."""
+    from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
+
+    with tempfile.TemporaryDirectory() as folder, silent_stdout():
+        source, target = Path(folder, "module.il"), Path(folder, "module.json")
+        source.write_text(module.rtlil)
+        design = ys.Design()
+        for command in (
+            f"read_rtlil {source}",
+            f"hierarchy -top {module.name}",
+            "proc",
+            "flatten",
+            "opt_clean",
+            f"write_json {target}",
+        ):
+            ys.run_pass(f"tee -q -o {folder}/log {command}", design)
+        return json.loads(target.read_text())["modules"][module.name]

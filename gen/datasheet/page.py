@@ -1,0 +1,141 @@
+"""The datasheet of a generated design: one page of HTML that needs nothing else."""
+
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from gen.datasheet.diagram import DRAWN_BITS, diagram
+from gen.datasheet.interfaces import SIGNAL, interfaces
+from gen.datasheet.links import structure
+from gen.datasheet.prose import function_and_timing, paragraphs, to_html
+from gen.emit import Emission, domain_ports
+from gen.settings import find_parameter, parameters
+from hdl.common.component import Component
+
+#: kinds of resources, as an estimate names them and as people do
+RESOURCES = {
+    "lut": "LUT",
+    "lutram": "LUTRAM",
+    "ff": "FF",
+    "carry": "CARRY8",
+    "dsp": "DSP",
+    "bram18": "BRAM18",
+    "uram": "URAM",
+}
+
+
+def datasheet(
+    emission: Emission,
+    *,
+    design: str,
+    preset: str,
+    settings: Mapping[str, Any],
+    resources: Mapping[str, Any] | None = None,
+) -> str:
+    """The page of ``emission``: what it is, its ports, blocks, delays, registers and size.
+
+    ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
+    writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
+    RESOURCES. Equal arguments give equal text.
+    """
+    top = emission.top
+    component = top.component
+    docstring = type(component).__doc__
+    function, timing = function_and_timing(docstring)
+    register_map = getattr(component, "register_map", None)
+    parts = structure(emission)
+    ports = interfaces(component)
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            design=design,
+            preset=preset,
+            top=top.name,
+            about=first_line(docstring),
+            function=function,
+            timing=timing,
+            parameters=parameter_rows(component, settings),
+            changed=len(settings),
+            diagram=Markup(diagram(parts)),
+            drawn_bits=DRAWN_BITS,
+            clocks=[domain_ports(domain) for domain in top.domains],
+            buses=[port for port in ports if port.kind != SIGNAL],
+            signals=[port for port in ports if port.kind == SIGNAL],
+            latencies=latencies(component),
+            modules=module_rows(emission, resources),
+            kinds=RESOURCES,
+            total=(resources or {}).get("total"),
+            map=None if register_map is None else register_map(component.params),
+            digest=emission.digest,
+        )
+    )
+
+
+def environment() -> Environment:
+    """The template's surroundings: all that is put in is escaped."""
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
+    templates.filters["prose"] = to_html
+    templates.filters["thousands"] = lambda number: f"{number:,}"
+    return templates
+
+
+def parameter_rows(component: Component, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every parameter with its value, and whether the user changed it."""
+    kind = type(component.params)
+    changed = {find_parameter(kind, name).path for name in settings}
+    return [
+        {
+            "path": parameter.path,
+            "value": shown(reduce(getattr, parameter.path.split("."), component.params)),
+            "doc": parameter.doc,
+            "changed": parameter.path in changed,
+        }
+        for parameter in parameters(kind)
+    ]
+
+
+def first_line(docstring: str | None) -> str:
+    """What a docstring says in its first paragraph."""
+    return next(iter(paragraphs(docstring)), "")
+
+
+def shown(value: Any) -> str:
+    """A parameter's value for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def latencies(component: Component) -> dict[str, int]:
+    """Cycles by what takes them: the component's ``latencies``, or its ``latency``."""
+    if known := getattr(component, "latencies", {}):
+        return dict(known)
+    latency = getattr(component, "latency", None)
+    return {"from input to output": latency} if isinstance(latency, int) else {}
+
+
+def module_rows(emission: Emission, resources: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Each distinct module, parents before children, with what it does and what it takes."""
+    estimated = {part["name"]: part["own"] for part in (resources or {}).get("modules", ())}
+    counts = emission.counts()
+    return [
+        {
+            "name": name,
+            "count": counts[name],
+            "about": first_line(type(module.component).__doc__),
+            "own": estimated.get(name),
+        }
+        for name, module in reversed(emission.modules.items())
+    ]

@@ -1,0 +1,10 @@
+import pytest
+
+from gen.emit import emit
+from tests.gen.datasheet.design import Demo, DemoParams
+
+
+@pytest.fixture(scope="package")
+def demo():
+    """The small design, emitted."""
+    return emit(Demo(DemoParams()))

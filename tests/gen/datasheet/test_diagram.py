@@ -1,0 +1,75 @@
+from xml.etree import ElementTree
+
+from gen.datasheet.diagram import diagram
+from gen.datasheet.links import Block, Link, Structure, structure
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg):
+    return ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_shows_all_blocks_ports_and_streams(demo):
+    shown = texts(diagram(structure(demo)))
+    for words in (
+        "unit_0..1 x 2",
+        "sum",
+        "registers",
+        "words_0..1",
+        "stream, 40 bits",
+        "AXI4, 64 bits",
+        "o 40 x 2",
+        "axis 64",
+        "axil 32",
+    ):
+        assert words in shown
+
+
+def test_all_is_inside_the_picture(demo):
+    tree = ElementTree.fromstring(diagram(structure(demo)))
+    _, _, width, height = map(float, tree.get("viewBox").split())
+    boxes = list(tree.iter(f"{SVG}rect"))
+    assert len(boxes) >= 7
+    for box in boxes:
+        x, y, w, h = (float(box.get(name)) for name in ("x", "y", "width", "height"))
+        assert x >= 0
+        assert y >= 0
+        assert x + w <= width
+        assert y + h <= height
+
+
+def test_arrows_are_of_streams_and_of_wide_signals():
+    blocks = {
+        name: Block(name=name, module=f"{name}_1", count=1) for name in ("a", "b", "c", "<d>")
+    }
+    links = [
+        Link(source="a", sink="b", label="data", bits=8, count=1),
+        Link(source="b", sink="a", label="", bits=31, count=1),
+        Link(source="b", sink="c", label="", bits=32, count=1),
+        Link(source="c", sink="<d>", label="", bits=2, count=1),  # its only one
+    ]
+    svg = diagram(Structure(blocks, [], links))
+    arrows = [path for path in ElementTree.fromstring(svg).iter(f"{SVG}path") if path.get("class")]
+    assert [path.get("class") for path in arrows] == ["stream", "signal", "signal"]
+    assert {"data 8", "32", "2", "<d>"} <= set(texts(svg))
+    assert "31" not in texts(svg)
+
+
+def test_the_register_block_is_drawn_with_its_bus_alone():
+    blocks = {
+        "registers": Block(name="registers", module="register_block_x", count=1),
+        "a": Block(name="a", module="a", count=1),
+        "b": Block(name="b", module="b", count=1),
+    }
+    links = [
+        Link(source="registers", sink="a", label="", bits=100, count=1),
+        Link(source="a", sink="b", label="data", bits=8, count=1),
+    ]
+    assert "100" in texts(diagram(Structure(blocks, [], links)))
+    links.append(Link(source="b", sink="registers", label="axil", bits=32, count=1))
+    assert "100" not in texts(diagram(Structure(blocks, [], links)))
+
+
+def test_same_structure_same_text(demo):
+    assert diagram(structure(demo)) == diagram(structure(demo))

@@ -1,0 +1,108 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from gen.datasheet.page import RESOURCES, datasheet
+from gen.emit import emit
+from tests.gen.sample import Pair, PairParams
+
+VOID = {"meta", "br", "img", "link", "hr"}
+
+
+class Page(HTMLParser):
+    """Checks that tags close in order; keeps rows, links and anchors."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.links, self.ids = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        self.links += [attributes[name] for name in ("href", "src") if name in attributes]
+        self.ids += [attributes["id"]] if "id" in attributes else []
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+def sheet(emission, **options):
+    arguments = {"design": "demo", "preset": "tiny", "settings": {}} | options
+    return datasheet(emission, **arguments)
+
+
+@pytest.fixture(scope="module")
+def page(demo):
+    return Page(sheet(demo, settings={"bits": "40"}))
+
+
+def test_stands_alone(page, demo):
+    assert [link for link in page.links if "//" in link] == []
+    inside = [link[1:] for link in page.links if link.startswith("#")]
+    assert inside
+    assert set(inside) <= set(page.ids)
+    text = sheet(demo)
+    # Arrowheads are part of the page, too.
+    assert set(re.findall(r"url\(#([\w-]+)\)", text)) <= set(page.ids)
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_ports_in_their_interfaces(page):
+    assert ["words_0..1", "stream", "sink", "2", "40", ""] in page.rows
+    assert ["m_axi", "AXI4", "manager", "1", "64", "12-bit addresses, 2-bit IDs"] in page.rows
+    assert ["irq", "output", "1", "1", ""] in page.rows
+    assert ["clk", "input", "1", "1", "clock; rising edges count"] in page.rows
+
+
+def test_parameters_registers_timing_and_modules(page, demo):
+    assert ["bits", "40", "of a word"] in page.rows
+    assert ["0x000", "all", "step 8 rw, sum_low 8 ro", "All there is."] in page.rows
+    assert ["word to sum", "2"] in page.rows
+    assert ["unit_2x40", "2", "Adds step."] in page.rows
+    text = sheet(demo)
+    assert "A demonstration of <code>units</code> units &amp; what they bring." in text
+    assert "<p>Of no use.</p>" in text
+    assert "<p>Throughput: a word a cycle and unit. Latency: <code>latencies</code>.</p>" in text
+    assert 'href="registers_html/index.html"' in text
+    assert "&lt;so far&gt;" in text
+
+
+def test_what_a_user_changed_is_marked(demo):
+    changed = sheet(demo, settings={"bits": "40"})
+    assert '<tr class="set"><td><code>bits</code>' in changed
+    assert '<tr class="set"><td><code>units</code>' not in changed
+    assert 'class="set"' not in sheet(demo)
+
+
+def test_resources_where_there_is_an_estimate(demo):
+    own = dict.fromkeys(RESOURCES, 0) | {"lut": 1234}
+    total = dict.fromkeys(RESOURCES, 1) | {"lut": 2468}
+    estimate = {"total": total, "modules": [{"name": "unit_2x40", "count": 2, "own": own}]}
+    page = Page(sheet(demo, resources=estimate))
+    assert ["unit_2x40", "2", "1,234", *["0"] * 6, "Adds step."] in page.rows
+    assert ["sum_2x40", "1", *["-"] * 7, "Sums up, and writes sums to memory."] in page.rows
+    assert ["All instances", "", "2,468", *["1"] * 6, ""] in page.rows
+
+
+def test_a_design_without_registers_or_prose():
+    text = sheet(emit(Pair(PairParams())))
+    page = Page(text)
+    assert "registers" not in page.ids
+    assert ["first", "1"] in page.rows
+
+
+def test_same_emission_same_text(demo):
+    assert sheet(demo) == sheet(demo)

@@ -1,0 +1,23 @@
+import json
+
+from gen.registers.documents import register_documents
+from tests.gen.registers.maps import MAPS
+
+
+def test_all_documents_of_a_map():
+    files = register_documents(MAPS["odd"])
+    assert {name for name in files if "/" not in name} == {
+        "registers.json",
+        "odd.rdl",
+        "odd.h",
+        "odd_driver.py",
+    }
+    assert "registers_html/index.html" in files
+    assert json.loads(files["registers.json"]) == MAPS["odd"].describe()
+    assert "addrmap odd {" in files["odd.rdl"]
+    assert "odd_t" in files["odd.h"]
+    assert "class Odd:" in files["odd_driver.py"]
+
+
+def test_equal_maps_equal_bytes():
+    assert register_documents(MAPS["odd"]) == register_documents(MAPS["odd"])

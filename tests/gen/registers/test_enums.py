@@ -1,0 +1,11 @@
+from gen.registers.enums import enumeration_bits, enumerations
+from tests.gen.registers.maps import MAPS, Colour
+
+
+def test_each_enumeration_once():
+    assert enumerations(MAPS["odd"]) == {"Colour": Colour}
+    assert list(enumerations(MAPS["p4sgd_worker"])) == ["Cause", "Loss"]
+
+
+def test_narrowest_field_gives_the_bits():
+    assert enumeration_bits(MAPS["odd"], "Colour") == 2
