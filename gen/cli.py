@@ -25,6 +25,11 @@ COMMANDS = {
         "gen.reproduce_command:reproduce",
         "ingather reproduce p4sgd --quick -o build/p4sgd",
     ),
+    "synth": ("gen.synth_command:synth", "ingather synth p4sgd-engine --json build/engine.json"),
+    "import-reports": (
+        "gen.import_reports_command:import_reports",
+        "ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt",
+    ),
     "doctor": ("gen.doctor_command:doctor", "ingather doctor"),
 }
 

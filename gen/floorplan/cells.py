@@ -1,0 +1,42 @@
+"""The instances that a part's constraints name: as few as say it, and none that must stay free."""
+
+from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, has_delays
+from gen.floorplan.plan import Path
+
+
+def cells_of(hierarchy: Hierarchy) -> dict[str, list[Path]]:
+    """Of each part, instances whose whole content is to lie in the part's SLR.
+
+    Ways between SLRs are left free, and in the part of everything else what is the vendor's, which
+    lies where pins and hardened blocks are. Where such a thing is inside an instance, those beside
+    it are named instead.
+    """
+    free = {
+        item.path for item in (*hierarchy.places, *hierarchy.leaves) if is_free(item, hierarchy)
+    }
+    owners: dict[Path, set[str]] = {}
+    for item in (*hierarchy.places, *hierarchy.leaves):
+        for length in range(1, len(item.path) + 1):
+            owners.setdefault(item.path[:length], set()).add(item.owner)
+    mixed = {path for path, names in owners.items() if len(names) > 1}
+    mixed |= {path[:length] for path in free for length in range(len(path) + 1)}
+    return {
+        name: sorted(
+            path
+            for path, names in owners.items()
+            if names == {name} and path not in mixed and is_outermost(path, mixed)
+        )
+        for name in hierarchy.slrs
+    }
+
+
+def is_outermost(path: Path, mixed: set[Path]) -> bool:
+    """Whether the instance around ``path`` cannot stand for it."""
+    return len(path) == 1 or path[:-1] in mixed
+
+
+def is_free(item: Place | Leaf, hierarchy: Hierarchy) -> bool:
+    """Whether the instance itself, or logic right inside it, must not be held in an SLR."""
+    if item.module is None:
+        return isinstance(item, Leaf) and hierarchy.is_left(item)
+    return has_delays(item.module)

@@ -1,0 +1,122 @@
+"""The hierarchy of an emitted design, opened where parts, or ways between them, are inside."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from gen.emit import Emission, EmittedModule
+from gen.floorplan.model import FloorplanError
+from gen.floorplan.netlist import Cell, Netlist, netlists
+from gen.floorplan.plan import Path, Plan, matches
+from hdl.common.placed_delay import KEPT_APART
+
+#: components that are nothing but a way which may be long, from ports i_X to o_X and back
+WAYS = ("StreamPipeline", "Synchroniser")
+#: those of them that lie on one side
+SHORT = ("Synchroniser",)
+
+#: a register of such a way in the text of a module
+DELAY = re.compile("|".join(rf"attribute \\{name} " for name in KEPT_APART))
+
+
+def is_way(module: EmittedModule) -> bool:
+    """Whether the module may lie between SLRs; a class may say so itself by ``slr_register``."""
+    component = type(module.component)
+    return component.__name__ in WAYS or getattr(component, "slr_register", False)
+
+
+def has_delays(module: EmittedModule) -> bool:
+    """Whether registers of a way are in the module itself, or are all of it."""
+    name = type(module.component).__name__
+    return bool(DELAY.search(module.rtlil)) or (is_way(module) and name not in SHORT)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A module that was opened, where it stands."""
+
+    path: Path
+    module: EmittedModule | None  #: None for what is no component
+    netlist: Netlist
+    owner: str  #: the part of the logic between its instances
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An instance that is seen from outside only."""
+
+    path: Path
+    cell: Cell
+    module: EmittedModule | None  #: None for IP and primitives of the vendor
+    owner: str
+
+
+class Hierarchy:
+    """Every place and leaf below the top of ``emission``, with the part that has it."""
+
+    def __init__(self, emission: Emission, plan: Plan) -> None:
+        self.emission = emission
+        self.plan = plan
+        self.slrs: dict[str, int | None] = {plan.rest: plan.rest_slr}  #: of each part, if fixed
+        self._netlist = cache(lambda name: netlists(emission.modules[name].rtlil))
+        self._worth_opening = self._find_worth()
+        self.places: list[Place] = []
+        self.leaves: list[Leaf] = []
+        top = emission.top
+        self._open(Place((), top, self._netlist(top.name)[top.name], plan.rest), {})
+        paths = [item.path for item in (*self.places, *self.leaves)]
+        for entry in plan.parts:
+            if not any(matches(entry, path) for path in paths):
+                raise FloorplanError(
+                    f"{top.name}: the plan's {entry.name} names no instance: {entry.cells[0]}"
+                )
+
+    def _find_worth(self) -> set[str]:
+        """Modules with a way or the vendor's IP somewhere inside."""
+        found: set[str] = set()
+        for name, module in self.emission.modules.items():  # children before parents
+            below = [self.emission.modules[child] for child in module.instances]
+            if not is_way(module) and (
+                has_delays(module)
+                or getattr(module.component, "vendor_ips", ())
+                or any(is_way(child) or child.name in found for child in below)
+            ):
+                found.add(name)
+        return found
+
+    def _open(self, place: Place, local: dict[str, Netlist]) -> None:
+        """List what is inside ``place``; ``local`` are modules that are no components."""
+        self.places.append(place)
+        if place.module is not None:
+            local = self._netlist(place.module.name)
+        for cell in place.netlist.cells:
+            if cell.type.startswith("$"):
+                continue
+            path = (*place.path, cell.name)
+            owner = self._owner(path, place.owner)
+            module = self.emission.modules.get(cell.type)
+            if module is None and cell.type in local:
+                self._open(Place(path, None, local[cell.type], owner), local)
+            elif module is not None and self._is_opened(path, module):
+                netlist = self._netlist(module.name)[module.name]
+                self._open(Place(path, module, netlist, owner), {})
+            else:
+                self.leaves.append(Leaf(path, cell, module, owner))
+
+    def _owner(self, path: Path, around: str) -> str:
+        """The part that has the instance at ``path``."""
+        entry = self.plan.entry(path)
+        if entry is None:
+            return around
+        name = path[-1] if entry.each else entry.name
+        self.slrs[name] = entry.slr
+        return name
+
+    def _is_opened(self, path: Path, module: EmittedModule) -> bool:
+        return not is_way(module) and (
+            self.plan.looks_below(path) or module.name in self._worth_opening
+        )
+
+    def is_left(self, leaf: Leaf) -> bool:
+        """Whether a vendor's instance is in the part of everything else, and not by name."""
+        return leaf.owner == self.plan.rest and self.plan.entry(leaf.path) is None

@@ -1,0 +1,44 @@
+"""A floorplan as constraints: a pblock for each SLR."""
+
+from gen.floorplan.model import Floorplan
+from gen.synth.device import LIMITED
+
+HEADER = """\
+# Floorplan for {device} ({part}): a pblock for each SLR, its parts in it.
+# A pblock is soft: the placer may leave it where timing asks for that. Logic between the cells
+# named here, and the registers of the ways between SLRs, are the placer's to place.
+#
+"""
+
+
+def to_xdc(floorplan: Floorplan) -> str:
+    """The constraints, one cell a line; the same floorplan gives the same text."""
+    device = floorplan.device
+    text = [HEADER.format(device=device.name, part=device.part)]
+    text += [f"# {line}\n" for line in figures(floorplan)]
+    for index, slr in enumerate(device.slrs):
+        block = f"[get_pblocks pblock_{slr.name.lower()}]"
+        text.append(f"\ncreate_pblock pblock_{slr.name.lower()}\n")
+        text.append(f"resize_pblock {block} -add {{{slr.name}}}\n")
+        text.append(f"set_property IS_SOFT TRUE {block}\n")
+        for part in floorplan.parts_of(index):
+            text.append(f"# {part.name}\n")
+            text += [f"add_cells_to_pblock {block} [get_cells {{{cell}}}]\n" for cell in part.cells]
+    return "".join(text)
+
+
+def figures(floorplan: Floorplan) -> list[str]:
+    """What each SLR holds, within which limits, and the wires between them."""
+    device = floorplan.device
+    lines = []
+    for index, (slr, use) in enumerate(zip(device.slrs, floorplan.use, strict=True)):
+        names = ", ".join(part.name for part in floorplan.parts_of(index)) or "nothing"
+        lines.append(f"{slr.name}: {names}")
+        budget = slr.budget
+        amounts = (f"{kind} {getattr(use, kind):,} of {budget[kind]:,}" for kind in LIMITED)
+        lines.append(f"  {', '.join(amounts)}")
+        if index < len(floorplan.wires):
+            far = device.slrs[index + 1].name
+            wires, limit = floorplan.wires[index], device.crossing_wires
+            lines.append(f"{slr.name}-{far}: {wires:,} of {limit:,} wires")
+    return lines

@@ -1,0 +1,166 @@
+"""Which parts each wire of a design joins, and whether it takes a registered way there."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_way
+from gen.floorplan.netlist import Bit, Cell
+from gen.floorplan.plan import Path
+
+#: clocks and resets reach all SLRs by nets of their own kind: those of components, ...
+GLOBAL = re.compile(r"(.+_)?(clk|rst)")
+#: ... of registers, ...
+REGISTER_GLOBAL = ("CLK", "ARST", "SRST")
+#: ... and of the vendor's IP
+VENDOR_GLOBAL = re.compile(r"(?i).*(clk\d?|clock|(^|_)rst|reset)(_?n)?")
+
+
+@dataclass
+class Net:
+    """Ends of one wire."""
+
+    drivers: list[str] = field(default_factory=list)  #: parts
+    sinks: set[str] = field(default_factory=set)  #: parts
+    unknown: list[str] = field(default_factory=list)  #: parts whose side has no known direction
+    onward: list[int] = field(default_factory=list)  #: wires at the other end of registered ways
+    port: str = ""  #: of the instance that drives it, or where logic does
+    is_global: bool = False  #: a clock or a reset
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A wire that joins parts: from one to others, with registers between or without."""
+
+    source: str
+    sinks: tuple[tuple[str, bool], ...]  #: part, and whether only a registered way leads there
+    port: str = field(default="", compare=False)  #: that drives it, or where logic does
+
+
+class Wires:
+    """All wires of a hierarchy."""
+
+    def __init__(self, hierarchy: Hierarchy, vendor_outputs: dict[str, dict[str, bool]]) -> None:
+        self.vendor_outputs = vendor_outputs
+        self._numbers: dict[tuple[Path, Bit], int] = {}
+        self._parent: list[int] = []
+        self._nets: dict[int, Net] = {}
+        places = {place.path: place for place in hierarchy.places}
+        for place in hierarchy.places[1:]:
+            self._join_ports(place, places[place.path[:-1]])
+        for place in hierarchy.places:
+            for cell in place.netlist.cells:
+                if cell.type.startswith("$"):
+                    self._add_logic(place, cell)
+        for leaf in hierarchy.leaves:
+            self._add_leaf(leaf)
+
+    def _number(self, path: Path, bit: Bit) -> int:
+        """A number of the wire that is ``bit`` in the place at ``path``."""
+        key = path, bit
+        if key not in self._numbers:
+            self._numbers[key] = len(self._parent)
+            self._parent.append(self._numbers[key])
+        return self._root(self._numbers[key])
+
+    def _root(self, number: int) -> int:
+        """The number that stands for all wires that are joined with ``number``."""
+        while self._parent[number] != number:
+            self._parent[number] = self._parent[self._parent[number]]
+            number = self._parent[number]
+        return number
+
+    def _net(self, path: Path, bit: Bit) -> Net:
+        return self._nets.setdefault(self._number(path, bit), Net())
+
+    def _join_ports(self, place: Place, around: Place) -> None:
+        """Make one of the wires on both sides of a place's ports."""
+        cell = next(cell for cell in around.netlist.cells if cell.name == place.path[-1])
+        for name, inside in place.netlist.ports.items():
+            for bit, outer in zip(inside, cell.wires.get(name, ()), strict=False):
+                if isinstance(bit, int) and isinstance(outer, int):
+                    one, other = self._number(place.path, bit), self._number(around.path, outer)
+                    self._parent[max(one, other)] = min(one, other)
+
+    def _add_logic(self, place: Place, cell: Cell) -> None:
+        """Logic of a part, or a register of a way."""
+        delayed = place.netlist.delayed
+        is_delay = cell.type in ("$dff", "$sdff") and delayed.issuperset(cell.wires["Q"])
+        for port, bits in cell.wires.items():
+            for index, bit in enumerate(bits):
+                if not isinstance(bit, int):
+                    continue
+                net = self._net(place.path, bit)
+                if port in REGISTER_GLOBAL:
+                    net.is_global |= port == "CLK"
+                elif is_delay:
+                    if port == "D":
+                        net.onward.append(self._number(place.path, cell.wires["Q"][index]))
+                elif cell.directions[port] == "output":
+                    net.drivers.append(place.owner)
+                    net.port = f"that of logic in {'/'.join(place.path) or 'the top'}"
+                else:
+                    net.sinks.add(place.owner)
+
+    def _add_leaf(self, leaf: Leaf) -> None:
+        """An instance; a way leads on to the port of the other side."""
+        outputs = self._outputs(leaf)
+        is_global = VENDOR_GLOBAL if leaf.module is None else GLOBAL
+        way = leaf.module is not None and is_way(leaf.module)
+        for port, bits in leaf.cell.wires.items():
+            for index, bit in enumerate(bits):
+                if not isinstance(bit, int):
+                    continue
+                net = self._net(leaf.path[:-1], bit)
+                if is_global.fullmatch(port):
+                    net.is_global = True
+                elif way:
+                    far = leaf.cell.wires.get(mirrored(port), ())
+                    if not outputs[port] and index < len(far) and isinstance(far[index], int):
+                        net.onward.append(self._number(leaf.path[:-1], far[index]))
+                elif port not in outputs:
+                    net.unknown.append(leaf.owner)
+                elif outputs[port]:
+                    net.drivers.append(leaf.owner)
+                    net.port = "/".join((*leaf.path, port))
+                else:
+                    net.sinks.add(leaf.owner)
+
+    def _outputs(self, leaf: Leaf) -> dict[str, bool]:
+        """Whether each port is an output, as far as that is known."""
+        if leaf.module is None:
+            return self.vendor_outputs.get(leaf.cell.type, {})
+        return {port.name: port.direction == "output" for port in leaf.module.ports}
+
+    def __iter__(self) -> Iterator[Wire]:
+        """The wires that join several parts."""
+        for net in self._nets.values():
+            drivers = net.drivers or net.unknown[:1]
+            if not drivers or net.is_global:
+                continue
+            source = drivers[0]
+            sinks = {part: ways for part, ways in self._reached(net).items() if part != source}
+            if sinks:
+                yield Wire(source, tuple(sorted(sinks.items())), net.port)
+
+    def _reached(self, net: Net) -> dict[str, bool]:
+        """The parts that a wire ends in, directly or by ways."""
+        found: dict[str, bool] = dict.fromkeys([*net.sinks, *net.drivers, *net.unknown], False)
+        seen: set[int] = set()
+        waiting = list(net.onward)
+        while waiting:
+            number = self._root(waiting.pop())
+            if number not in seen and number in self._nets:
+                seen.add(number)
+                far = self._nets[number]
+                for part in (*far.sinks, *far.unknown):
+                    found.setdefault(part, True)
+                waiting += far.onward
+        return found
+
+
+def mirrored(port: str) -> str:
+    """The port of a way that ``port`` leads to: ``i_payload`` to ``o_payload``."""
+    side, _, rest = port.partition("_")
+    other = {"i": "o", "o": "i"}.get(side, side)
+    return f"{other}_{rest}" if rest else other

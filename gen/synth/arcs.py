@@ -1,0 +1,181 @@
+"""What a signal passes inside a primitive: arcs from its inputs to its outputs, and registers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gen.synth.cells import BLOCK_RAM, DSP, FLIP_FLOP, LUT, LUTRAM, SHIFT_REGISTER, URAM
+
+#: levels of a DSP that no register inside cuts: a multiplier or an adder of 48 bits
+DSP_LEVELS = 4
+CLOCKS = frozenset(("CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK"))
+FLIP_FLOP_CLOCKS = frozenset(("C", "G"))  #: a DSP's C is an operand
+CARRY_BITS = {"CARRY4": 4, "CARRY8": 8}
+#: register in front of an input of a DSP, by the parameter that sets it
+DSP_INPUTS = {
+    "A": ("AREG", "MREG"),
+    "B": ("BREG", "MREG"),
+    "D": ("DREG", "ADREG", "MREG"),
+    "C": ("CREG",),
+    "OPMODE": ("OPMODEREG",),
+    "ALUMODE": ("ALUMODEREG",),
+    "INMODE": ("INMODEREG", "MREG"),
+    "CARRYIN": ("CARRYINREG",),
+    "CARRYINSEL": ("CARRYINSELREG",),
+}
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A way through a primitive, from one bit of the netlist to another."""
+
+    source: int
+    target: int
+    levels: int = 0  #: of LUTs
+    enters: bool = False  #: comes into a carry chain
+    carry: int = 0  #: bits of the chain it passes
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where paths start and end at a primitive with registers."""
+
+    starts: tuple[tuple[int, int], ...] = ()  #: bit, levels behind the register
+    ends: tuple[int, ...] = ()
+
+
+Connections = Mapping[str, list[Any]]
+
+
+def carry_outputs(cell: Mapping[str, Any]) -> Iterator[int]:
+    """Bits of a carry chain that can go on in the next piece."""
+    return live(cell["connections"].get("CO", ())) if cell["type"] in CARRY_BITS else iter(())
+
+
+def arcs_of(kind: str, cell: Mapping[str, Any]) -> tuple[list[Arc], Ends] | None:
+    """Arcs and registers of a primitive; None where the kind is not known."""
+    wires: Connections = cell["connections"]
+    if LUT.fullmatch(kind):
+        return through(wires, ("O", "O5", "O6"), levels=1), Ends()
+    if kind in CARRY_BITS:
+        return list(carry_arcs(wires, CARRY_BITS[kind])), Ends()
+    if kind.startswith(("INV", "MUXF", "BUFG")):
+        return through(wires, ("O",), levels=0), Ends()
+    if FLIP_FLOP.fullmatch(kind):
+        return [], registered(wires, ("Q",), FLIP_FLOP_CLOCKS)
+    if kind in LUTRAM:
+        return lutram_arcs(wires), registered(wires, lutram_outputs(wires))
+    if SHIFT_REGISTER.fullmatch(kind):
+        addresses = [bit for name, bits in wires.items() if name.startswith("A") for bit in bits]
+        arcs = [Arc(a, q, 1) for q in live(wires.get("Q", ())) for a in live(addresses)]
+        return arcs, registered(wires, ("Q", "Q15", "Q31"))
+    if BLOCK_RAM.fullmatch(kind) or URAM.fullmatch(kind):
+        return [], registered(wires, [n for n in wires if "OUT" in n or n.startswith("DBITERR")])
+    if DSP.fullmatch(kind):
+        return dsp_arcs(wires, cell.get("parameters", {}))
+    return None
+
+
+def live(bits: Any) -> Iterator[int]:
+    """Those of ``bits`` that are no constants."""
+    return (bit for bit in bits if isinstance(bit, int))
+
+
+def through(wires: Connections, outputs: tuple[str, ...], levels: int) -> list[Arc]:
+    """From every input to every output."""
+    inputs = [bit for name, bits in wires.items() if name not in outputs for bit in live(bits)]
+    targets = [bit for name in outputs for bit in live(wires.get(name, ()))]
+    return [Arc(source, target, levels) for target in targets for source in inputs]
+
+
+def registered(wires: Connections, outputs: Any, clocks: frozenset[str] = CLOCKS) -> Ends:
+    """Every output starts paths, every input but the clock ends them."""
+    starts = [(bit, 0) for name in outputs for bit in live(wires.get(name, ()))]
+    ends = [
+        bit
+        for name, bits in wires.items()
+        if name not in outputs and name not in clocks
+        for bit in live(bits)
+    ]
+    return Ends(tuple(starts), tuple(ends))
+
+
+def carry_arcs(wires: Connections, bits: int) -> Iterator[Arc]:
+    """O[i] is S[i] ^ C[i], CO[i] chooses C[i] or DI[i] by S[i]; C[0] is CI or CYINIT."""
+    outputs, carries = wires.get("O", ()), wires.get("CO", ())
+    for index in range(bits):
+        for name in ("S", "DI"):
+            for source in live(wires.get(name, ())[index : index + 1]):
+                if name == "S":
+                    yield from carry_arc(source, outputs, index, True, 1)
+                for last in range(index, bits):
+                    yield from carry_arc(source, carries, last, True, last - index + 1)
+                    yield from carry_arc(source, outputs, last + 1, True, last - index + 2)
+    for name in ("CI", "CYINIT", "CI_TOP"):
+        for source in live(wires.get(name, ())):
+            first = 4 if name == "CI_TOP" else 0
+            for last in range(first, bits):
+                enters = name != "CI"
+                yield from carry_arc(source, carries, last, enters, last - first + 1)
+                yield from carry_arc(source, outputs, last, enters, last - first + 1)
+
+
+def carry_arc(source: int, targets: Any, index: int, enters: bool, carry: int) -> Iterator[Arc]:
+    """To bit ``index`` of ``targets``, where there is one."""
+    for target in live(targets[index : index + 1]):
+        yield Arc(source, target, 0, enters, carry)
+
+
+def lutram_outputs(wires: Connections) -> list[str]:
+    """Ports that are read."""
+    return [name for name in wires if name.startswith("DO") or name in ("O", "SPO", "DPO")]
+
+
+def lutram_arcs(wires: Connections) -> list[Arc]:
+    """A read without a clock is a level from its port's address."""
+    arcs = []
+    for output in lutram_outputs(wires):
+        if output == "DPO":
+            address = "DPRA"
+        elif output in ("O", "SPO"):
+            address = "A"
+        else:
+            address = f"ADDR{output[2:]}" if f"ADDR{output[2:]}" in wires else "ADDR"
+        sources = [
+            bit
+            for name, bits in wires.items()
+            if name.rstrip("0123456789") == address
+            for bit in live(bits)
+        ]
+        arcs += [Arc(s, t, 1) for t in live(wires[output]) for s in sources]
+    return arcs
+
+
+def dsp_arcs(wires: Connections, parameters: Mapping[str, Any]) -> tuple[list[Arc], Ends]:
+    """Cut by the registers that the parameters set: those behind inputs, and P's."""
+
+    def has(name: str, default: int = 1) -> bool:
+        value = parameters.get(name, default)
+        return int(value, 2) != 0 if isinstance(value, str) else bool(value)
+
+    outputs = [name for name in wires if is_dsp_output(name)]
+    targets = [bit for name in outputs for bit in live(wires[name])]
+    if has("PREG"):
+        return [], registered(wires, outputs)
+    arcs, ends, cut = [], [], False
+    for name, bits in wires.items():
+        if name in outputs or name in CLOCKS:
+            continue
+        registers = DSP_INPUTS.get(name, ())
+        if name.startswith(("CE", "RST")) or any(has(register) for register in registers):
+            ends += live(bits)
+            cut = cut or any(has(register) for register in registers)
+        else:
+            arcs += [Arc(s, t, DSP_LEVELS) for t in targets for s in live(bits)]
+    starts = [(target, DSP_LEVELS) for target in targets] if cut else []
+    return arcs, Ends(tuple(starts), tuple(ends))
+
+
+def is_dsp_output(name: str) -> bool:
+    """P, its companions and the cascades that leave."""
+    return name in ("P", "XOROUT", "OVERFLOW", "UNDERFLOW") or "OUT" in name or "DETECT" in name

@@ -1,0 +1,110 @@
+"""Vivado's figures beside the estimate, module by module."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gen.synth.resources import Resources
+from gen.synth.synthesis import Synthesis
+from gen.synth.vivado_utilization import Placed, Utilization
+
+#: kinds that both know: title -> field
+KINDS = {
+    "LUT": "lut",
+    "LUTRAM": "lutram",
+    "FF": "ff",
+    "DSP": "dsp",
+    "BRAM18": "bram18",
+    "URAM": "uram",
+}
+#: what Vivado puts behind the name of a module that it makes distinct
+DISTINCT = re.compile(r"(_+\d+|__parameterized\d+|__xdcDup__\d+|_HD\d+)+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """A module, with everything below it, as estimated and as Vivado found it."""
+
+    module: str
+    count: int  #: in the estimate
+    found: int  #: instances that Vivado lists
+    estimate: Resources
+    vivado: Resources  #: mean of its instances
+
+    @property
+    def ratios(self) -> dict[str, float | None]:
+        """Vivado's by ours; None where we have none."""
+        return {
+            field: round(getattr(self.vivado, field) / ours, 3) if ours else None
+            for field in KINDS.values()
+            for ours in (getattr(self.estimate, field),)
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self) | {"ratios": self.ratios}
+
+
+def module_of(name: str, known: Sequence[str]) -> str | None:
+    """The module that Vivado's ``name`` stands for: the longest that it begins with."""
+    if name in known:
+        return name
+    begins = [k for k in known if name.startswith(k) and DISTINCT.fullmatch(name[len(k) :])]
+    return max(begins, key=len, default=None)
+
+
+def beside(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Beside]:
+    """Each module that Vivado kept; what it dissolved into its parent is not listed by it."""
+    names = list(synthesis.modules)
+    found: dict[str, list[Resources]] = {}
+    for placed in instances:
+        # Of the top Vivado tells the name where instances stand.
+        listed = placed.path if placed.module == "(top)" else placed.module
+        name = module_of(listed, names)
+        if name is not None:
+            found.setdefault(name, []).append(placed.use)
+    return [
+        Beside(
+            module=name,
+            count=synthesis.modules[name].count,
+            found=len(found[name]),
+            estimate=synthesis.inclusive(name),
+            vivado=mean(found[name]),
+        )
+        for name in names
+        if name in found
+    ]
+
+
+def mean(uses: Sequence[Resources]) -> Resources:
+    """Of amounts, to whole ones."""
+    total = sum(uses, Resources())
+    return Resources(**{kind: round(n / len(uses)) for kind, n in asdict(total).items()})
+
+
+def total_beside(
+    synthesis: Synthesis, modules: Sequence[Beside], reports: Sequence[Utilization]
+) -> Beside | None:
+    """The whole design: the instance of its top, or else a report of all that there is."""
+    top = synthesis.top.name
+    for row in modules:
+        if row.module == top:
+            return row
+    for report in reports:
+        if report.total is not None:
+            return Beside(
+                module=top, count=1, found=1, estimate=synthesis.total, vivado=report.total
+            )
+    return None
+
+
+def describe(
+    modules: Sequence[Beside], total: Beside | None, timing: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """As JSON."""
+    return {
+        "modules": [row.describe() for row in modules],
+        "total": total.describe() if total else None,
+        "timing": timing,
+    }

@@ -1,0 +1,51 @@
+"""Vivado's figures beside the estimate, as people read them."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+
+from gen.synth.beside import KINDS, Beside
+from gen.synth.report import new_table
+from gen.synth.timing import Depth
+from gen.synth.vivado_timing import VivadoTiming
+
+
+def beside_report(
+    modules: Sequence[Beside], total: Beside | None, depth: Depth, timing: VivadoTiming | None
+) -> RenderableType:
+    """A row per module, the total, then timing."""
+    table = new_table("One of each module with all below it: estimate > Vivado (ratio)", "module")
+    for title in ("x", "found", *KINDS):
+        table.add_column(title, justify="right")
+    for row in modules:
+        table.add_row(row.module, f"{row.count:,}", f"{row.found:,}", *cells(row))
+    if total is not None:
+        table.add_section()
+        table.add_row("total", "", "", *cells(total))
+    return Group(table, *timing_lines(depth, timing))
+
+
+def cells(row: Beside) -> Iterable[str]:
+    """``12,000 > 9,000 (0.75)``."""
+    for field in KINDS.values():
+        ours, theirs = getattr(row.estimate, field), getattr(row.vivado, field)
+        ratio = row.ratios[field]
+        text = f"{ours:,} > {theirs:,}" + (f" ({ratio:.2f})" if ratio is not None else "")
+        yield text if ours or theirs else ""
+
+
+def timing_lines(depth: Depth, timing: VivadoTiming | None) -> Iterable[str]:
+    """Slack, and the worst path of both."""
+    if timing is None:
+        return
+    met = "met" if timing.wns >= 0 else "missed"
+    yield f"timing {met}: WNS {timing.wns:.3f} ns, TNS {timing.tns:.3f} ns"
+    if timing.levels is not None:
+        yield (
+            f"Vivado's worst path: {timing.levels} logic levels ({timing.cells}), from"
+            f" {timing.source} to {timing.destination}"
+        )
+    yield (
+        f"estimate's worst path: {depth.levels} LUT levels and {depth.chains} carry chains, from"
+        f" {depth.start} to {depth.end}"
+    )

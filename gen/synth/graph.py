@@ -1,0 +1,128 @@
+"""The graph in which the paths of a netlist are walked: bits, and the arcs between them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gen.synth.arcs import arcs_of, carry_outputs, live, registered
+from gen.synth.mapping import MappedModule
+from gen.synth.reach import Reach, Way, begin
+
+if TYPE_CHECKING:
+    from gen.synth.timing import ModuleTiming
+
+
+@dataclass(kw_only=True)
+class Graph:
+    """Arcs, and where paths start and end."""
+
+    ways: dict[int, list[Way]] = field(default_factory=dict)  #: by the bit they lead to
+    starts: list[tuple[int, Reach]] = field(default_factory=list)
+    ends: list[tuple[int, Reach]] = field(default_factory=list)
+
+    def add(self, target: int, way: Way) -> None:
+        """An arc to ``target``."""
+        self.ways.setdefault(target, []).append(way)
+
+    def turned(self) -> "Graph":
+        """The same with every arc turned round."""
+        turned = Graph(starts=self.ends, ends=self.starts)
+        for target, ways in self.ways.items():
+            for way in ways:
+                turned.add(way.source, way._replace(source=target))
+        return turned
+
+
+def graph_of(module: MappedModule, children: Mapping[str, "ModuleTiming"]) -> Graph:
+    """The graph of a netlist; a cell that is neither a child nor known is all registers."""
+    graph, names = Graph(), bit_names(module)
+    chained = {bit for cell in module.cells.values() for bit in carry_outputs(cell)}
+    for name, cell in module.cells.items():
+        if cell["type"] in children:
+            add_child(graph, name, cell["connections"], children[cell["type"]])
+        else:
+            add_primitive(graph, name, cell, names, chained)
+    return graph
+
+
+def add_primitive(
+    graph: Graph, name: str, cell: Mapping[str, Any], names: Mapping[int, str], chained: set[int]
+) -> None:
+    """Arcs, starts and ends of a primitive; one without a name is called by what it drives."""
+    arcs, ends = arcs_of(cell["type"], cell) or ([], registered(cell["connections"], outputs(cell)))
+    for arc in arcs:
+        outside = bool(arc.carry) and not arc.enters and arc.source not in chained
+        graph.add(arc.target, Way(arc.source, replace(arc, enters=True) if outside else arc))
+    named = not name.startswith("$")
+    for bit, levels in ends.starts:
+        graph.starts.append((bit, begin(name if named else names.get(bit, name), levels)))
+    if not named and ends.starts:
+        name = names.get(ends.starts[0][0], name)
+    graph.ends += [(bit, begin(name)) for bit in ends.ends]
+
+
+def outputs(cell: Mapping[str, Any]) -> list[str]:
+    """Ports that a cell of unknown kind drives."""
+    directions = cell.get("port_directions", {})
+    return [name for name, direction in directions.items() if direction == "output"]
+
+
+def add_child(
+    graph: Graph, name: str, wires: Mapping[str, list[Any]], child: "ModuleTiming"
+) -> None:
+    """What was found of a child, at the bits that this instance is connected to."""
+
+    def at(port: str, index: int) -> list[int]:
+        return list(live(wires.get(port, [])[index : index + 1]))
+
+    @cache  # most bits of a port are reached alike
+    def named(reach: Reach) -> Reach:
+        return reach._replace(start=f"{name}.{reach.start}")
+
+    for bit, reach in child.outputs.items():
+        graph.starts += [(wire, named(reach)) for wire in at(*bit)]
+    for bit, reach in child.inputs.items():
+        graph.ends += [(wire, named(reach)) for wire in at(*bit)]
+    for output, sources in child.through.items():
+        for target in at(*output):
+            for bit, reach in sources.items():
+                for source in at(*bit):
+                    graph.add(target, Way(source, None, reach))
+
+
+def bit_names(module: MappedModule) -> dict[int, str]:
+    """The shortest name of each bit that has one."""
+    found: dict[int, str] = {}
+    for name in sorted(module.names, key=lambda name: (len(name), name)):
+        bits = module.names[name]
+        for index, bit in enumerate(bits):
+            if isinstance(bit, int):
+                found.setdefault(bit, f"{name}[{index}]" if len(bits) > 1 else name)
+    return found
+
+
+def sort(graph: Graph, roots: Iterable[int]) -> tuple[list[int], int]:
+    """All bits that lead to ``roots``, sources first, and how many arcs close a ring."""
+    order: list[int] = []
+    state: dict[int, bool] = {}  # False: on the way to the root, True: done
+    rings = 0
+    for root in roots:
+        if root in state:
+            continue
+        state[root] = False
+        stack = [(root, iter(graph.ways.get(root, ())))]
+        while stack:
+            bit, ways = stack[-1]
+            for way in ways:
+                seen = state.get(way.source)
+                if seen is None:
+                    state[way.source] = False
+                    stack.append((way.source, iter(graph.ways.get(way.source, ()))))
+                    break
+                rings += seen is False
+            else:
+                stack.pop()
+                state[bit] = True
+                order.append(bit)
+    return order, rings

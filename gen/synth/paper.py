@@ -1,0 +1,146 @@
+"""What papers report of their hardware, beside the estimate of ours."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gen.synth.resources import Resources
+from gen.synth.synthesis import ModuleEstimate, Synthesis
+
+URAM_BITS, BRAM18_BITS = 288 * 1024, 18 * 1024
+MEGABIT = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A part of a design: figures by column, the paper's and ours; None where there is none."""
+
+    part: str
+    paper: Mapping[str, float | None]
+    ours: Mapping[str, float | None]
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparisons:
+    """A table of them."""
+
+    title: str
+    rows: tuple[Comparison, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"title": self.title, "rows": [row.describe() for row in self.rows]}
+
+
+def table_three(lut: float, ff: float, megabits: float, dsp: float) -> dict[str, float]:
+    """As a row of P4SGD's Table III: thousands of LUT and FF, Mb of RAM."""
+    return {"LUT K": lut, "FF K": ff, "RAM Mb": megabits, "DSP": dsp}
+
+
+def ours_as_table_three(use: Resources) -> dict[str, float]:
+    """The same columns of an estimate; RAM is what the blocks hold, used or not."""
+    bits = use.uram * URAM_BITS + use.bram18 * BRAM18_BITS
+    megabits = round(bits / MEGABIT, 2)
+    return table_three(round(use.luts / 1000, 1), round(use.ff / 1000, 1), megabits, use.dsp)
+
+
+def p4sgd(synthesis: Synthesis) -> Comparisons | None:
+    """Table III, per engine where there are not eight of them."""
+    engines, transports = synthesis.of_class("Engine"), synthesis.of_class("Transport")
+    if not engines or not transports:
+        return None
+
+    def total(modules: list[ModuleEstimate]) -> dict[str, float]:
+        parts = (module.count * synthesis.inclusive(module.name) for module in modules)
+        return ours_as_table_three(sum(parts, Resources()))
+
+    count = sum(module.count for module in engines)
+    paper = [
+        ("8 engines", table_three(188, 904, 152, 4096)),
+        ("network transport", table_three(10, 27, 3.5, 0)),
+        ("HBM subsystem", table_three(7, 42, 3.26, 0)),
+        ("PCI-Express", table_three(63, 98, 4.3, 0)),
+    ]
+    ours = [total(engines), total(transports), {}, {}]
+    name = f"8 engines (ours: {count})" if count != 8 else "8 engines"
+    return Comparisons(
+        title="P4SGD, Table III (the vendor's IP for HBM and PCI-Express is not estimated)",
+        rows=tuple(
+            Comparison(part=name if i == 0 else part, paper=figures, ours=mine)
+            for i, ((part, figures), mine) in enumerate(zip(paper, ours, strict=True))
+        ),
+    )
+
+
+#: NetSparse's Table 9: per cent of a RIG unit's area
+AREA = {"Idx buffer": 12, "Pending PR Table": 53, "Property buffer": 12, "LSQ": 10, "Rest": 13}
+#: structures by the classes from the unit down to them; the longest that matches counts
+STRUCTURES = {
+    ("RigUnit", "IdxFetch", "Fifo"): "Idx buffer",
+    ("RigUnit", "Client", "PendingTable"): "Pending PR Table",
+    ("RigUnit", "Fifo"): "Property buffer",
+    ("RigUnit", "Client", "FilterPort"): "LSQ",
+    ("RigUnit", "RigControl"): "Rest: control",
+    ("RigUnit", "IdxFetch"): "Rest: idx fetch",
+    ("RigUnit", "Client"): "Rest: idx pipeline",
+    ("RigUnit", "ResponseMatch"): "Rest: responses",
+    ("RigUnit", "Server"): "Rest: server",
+    ("RigUnit", "WriteBack"): "Rest: write-back",
+    ("RigUnit",): "Rest: between them",
+}
+
+
+def structure_of(path: tuple[str, ...]) -> str:
+    """The structure that a module at ``path``, by class, is part of."""
+    length = next(n for n in range(len(path), 0, -1) if path[:n] in STRUCTURES)
+    return STRUCTURES[path[:length]]
+
+
+def netsparse(synthesis: Synthesis) -> Comparisons | None:
+    """Table 9: the share of each structure in a RIG unit's LUTs, FFs and bits of memory."""
+    units = synthesis.of_class("RigUnit")
+    if not units:
+        return None
+    names = [*AREA, *(name for name in STRUCTURES.values() if name not in AREA)]
+    amounts = {name: {"LUT %": 0.0, "FF %": 0.0, "memory %": 0.0} for name in names}
+
+    def add(module: ModuleEstimate, path: tuple[str, ...], times: int) -> None:
+        name = structure_of(path)
+        bits = sum(memory.bits * memory.depth for memory in module.memories)
+        figures = {"LUT %": module.own.luts, "FF %": module.own.ff, "memory %": bits}
+        for where in {name, name.partition(":")[0]}:
+            for column, figure in figures.items():
+                amounts[where][column] += times * figure
+        for child, count in module.children.items():
+            below = synthesis.modules[child]
+            add(below, (*path, below.component), times * count)
+
+    add(units[0], ("RigUnit",), 1)
+    whole = {column: sum(amounts[name][column] for name in AREA) for column in amounts["Rest"]}
+    shares = {
+        name: {column: percent(figure, whole[column]) for column, figure in figures.items()}
+        for name, figures in amounts.items()
+    }
+    return Comparisons(
+        title=f"NetSparse, Table 9: shares of a RIG unit ({units[0].name})",
+        rows=tuple(
+            Comparison(part=name, paper={"area %": AREA.get(name)}, ours=shares[name])
+            for name in names
+        ),
+    )
+
+
+def percent(part: float, whole: float) -> float:
+    """To a tenth."""
+    return round(100 * part / whole, 1) if whole else 0.0
+
+
+#: design -> what compares it
+PAPERS: Mapping[str, Callable[[Synthesis], Comparisons | None]] = {
+    "p4sgd-worker": p4sgd,
+    "netsparse-snic": netsparse,
+}

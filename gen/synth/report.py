@@ -1,0 +1,148 @@
+"""An estimate as people read it."""
+
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+
+from gen.synth.device import LIMITED, Device
+from gen.synth.fit import TITLES, crowded, fits
+from gen.synth.paper import Comparisons
+from gen.synth.resources import Resources
+from gen.synth.synthesis import Synthesis
+from gen.synth.timing import Depth
+
+#: columns of amounts: title -> field
+COLUMNS = {
+    "LUT": "lut",
+    "LUTRAM": "lutram",
+    "FF": "ff",
+    "CARRY8": "carry",
+    "DSP": "dsp",
+    "BRAM18": "bram18",
+    "URAM": "uram",
+}
+WIDTH = 150  #: characters, where the output is no terminal that has a width of its own
+
+
+def report(synthesis: Synthesis, device: Device, comparisons: Comparisons | None) -> RenderableType:
+    """Modules, the device, the paper's figures, and what is amiss."""
+    parts: list[RenderableType] = [modules_table(synthesis), device_table(synthesis.total, device)]
+    if comparisons is not None:
+        parts.append(paper_table(comparisons))
+    return Group(*parts, *remarks(synthesis, device))
+
+
+def modules_table(synthesis: Synthesis) -> Table:
+    """What each module takes without its children, and all of its kind together."""
+    table = new_table("Estimate by module, without what it places", "module", "x")
+    for title in COLUMNS:
+        table.add_column(title, justify="right")
+    for title in ("x: LUTs", "x: FF", "depth"):
+        table.add_column(title, justify="right")
+    for module in synthesis.modules.values():
+        of_all = module.count * module.own
+        figures = (amount(module.own, field) for field in COLUMNS.values())
+        table.add_row(
+            module.name,
+            f"{module.count:,}",
+            *figures,
+            f"{of_all.luts:,}",
+            f"{of_all.ff:,}",
+            depth_text(module.depth),
+        )
+    table.add_section()
+    total = synthesis.total
+    figures = (amount(total, field) for field in COLUMNS.values())
+    deepest = depth_text(synthesis.deepest.depth)
+    table.add_row("total", "", *figures, f"{total.luts:,}", f"{total.ff:,}", deepest)
+    return table
+
+
+def depth_text(depth: Depth) -> str:
+    """``5+1 (38)``: LUT levels, carry chains, bits of the longest of these."""
+    if not depth.end:
+        return "-"
+    return f"{depth.levels}+{depth.chains}" + (f" ({depth.carry})" if depth.chains else "")
+
+
+def device_table(total: Resources, device: Device) -> Table:
+    """What the design needs of each kind against what is free beside the shell."""
+    table = new_table(f"Against {device.name} with the shell's use taken off", "where")
+    for kind in LIMITED:
+        table.add_column(f"{TITLES[kind]} free", justify="right")
+        table.add_column("%", justify="right")
+    places = [(slr.name, slr.free) for slr in device.slrs]
+    whole = {kind: sum(free[kind] for _, free in places) for kind in LIMITED}
+    for name, free in ((device.name, whole), *places):
+        cells = []
+        for kind in LIMITED:
+            share = 100 * getattr(total, kind) / free[kind] if free[kind] else 0.0
+            cells += [f"{free[kind]:,}", f"{share:.1f}"]
+        table.add_row(name, *cells)
+    return table
+
+
+def paper_table(comparisons: Comparisons) -> Table:
+    """The paper's columns, then ours."""
+    table = new_table(comparisons.title, "part")
+    columns = {
+        who: list(dict.fromkeys(key for row in comparisons.rows for key in getattr(row, who)))
+        for who in ("paper", "ours")
+    }
+    for who, titles in columns.items():
+        for title in titles:
+            table.add_column(f"{who}: {title}", justify="right")
+    for row in comparisons.rows:
+        figures = (getattr(row, who).get(key) for who, keys in columns.items() for key in keys)
+        table.add_row(row.part, *("-" if f is None else f"{f:,g}" for f in figures))
+    return table
+
+
+def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
+    """The worst path, and what the reader must not miss, a line each."""
+    deepest = synthesis.deepest
+    depth = deepest.depth
+    if depth.end:
+        yield (
+            f"deepest: {deepest.name}, {depth.levels} LUT levels and {depth.chains} carry chains"
+            f" (longest {depth.carry} bits), from {depth.start} to {depth.end}"
+        )
+        most = synthesis.depth
+        yield (
+            f"most on any path: {most.most_levels} LUT levels, {most.most_chains} carry chains,"
+            f" a chain of {most.most_carry} bits"
+        )
+    for module in synthesis.modules.values():
+        if module.depth.rings:
+            yield f"{module.name}: {module.depth.rings} arcs close combinational rings, left out"
+        if module.unknown:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in module.unknown.items())
+            yield f"{module.name}: not counted, since not known: {kinds}"
+    for module, memory in synthesis.strayed:
+        yield (
+            f"not mapped as intended: {module.name}.{memory.name}, {memory.depth} x"
+            f" {memory.bits}, asked for {memory.style}, became {memory.became}"
+        )
+    lines = fits(synthesis.total, device)
+    yield from lines or [f"fits {device.name} with the shell"]
+    yield from crowded(synthesis.total, device)
+
+
+def new_table(title: str, *names: str) -> Table:
+    """Names to the left; they are never cut."""
+    table = Table(title=title, title_justify="left", title_style="bold", expand=False)
+    for name in names:
+        table.add_column(name, justify="left" if name != "x" else "right", overflow="fold")
+    return table
+
+
+def amount(resources: Resources, field: str) -> str:
+    """Nothing where there is nothing, so that figures stand out."""
+    return f"{getattr(resources, field):,}" if getattr(resources, field) else ""
+
+
+def console() -> Console:
+    """Standard output, wide enough for the tables where it is a file or a pipe."""
+    made = Console(highlight=False, markup=False)
+    return made if made.is_terminal else Console(highlight=False, markup=False, width=WIDTH)

@@ -1,0 +1,38 @@
+"""Amounts of an FPGA's resources."""
+
+from dataclasses import astuple, dataclass, fields
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """How much of each kind; sums and multiples are of every kind."""
+
+    lut: int = 0  #: LUTs that compute
+    lutram: int = 0  #: LUTs that are memory or shift registers
+    ff: int = 0
+    carry: int = 0  #: CARRY8, eight bits of a carry chain
+    dsp: int = 0  #: DSP48E2
+    bram18: int = 0  #: halves of a RAMB36
+    uram: int = 0  #: URAM288
+
+    @property
+    def luts(self) -> int:
+        """LUTs of either use."""
+        return self.lut + self.lutram
+
+    def __add__(self, other: "Resources") -> "Resources":
+        return Resources(**{name: a + b for name, a, b in pairs(self, other)})
+
+    def __sub__(self, other: "Resources") -> "Resources":
+        return Resources(**{name: a - b for name, a, b in pairs(self, other)})
+
+    def __mul__(self, times: int) -> "Resources":
+        return Resources(**{name: times * a for name, a, _ in pairs(self, self)})
+
+    __rmul__ = __mul__
+
+
+def pairs(one: Resources, other: Resources) -> list[tuple[str, int, int]]:
+    """Name and both amounts of each kind."""
+    names = [field.name for field in fields(Resources)]
+    return list(zip(names, astuple(one), astuple(other), strict=True))

@@ -1,0 +1,154 @@
+"""Logic depth: the worst path between two registers, walked bit by bit through a netlist.
+
+A path is counted in LUT levels and carry chains; muxes behind LUTs, inverters and the steps of a
+chain from one slice to the next cost nothing. What stands below a module is followed through its
+ports, by the costs found when it was walked itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gen.synth.graph import Graph, graph_of, sort
+from gen.synth.mapping import MappedModule
+from gen.synth.reach import PATH, Reach, advance, begin, join, past_child
+
+Bit = tuple[str, int]  #: of a port: name, index
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depth:
+    """The worst path between registers, and the most of each kind on any path."""
+
+    levels: int = 0  #: LUTs on the path
+    chains: int = 0  #: carry chains on it
+    carry: int = 0  #: bits of the longest chain on it
+    start: str = ""  #: register or memory; a dot follows each module below
+    end: str = ""
+    most_levels: int = 0  #: of any path
+    most_chains: int = 0
+    most_carry: int = 0
+    rings: int = 0  #: arcs left out because they would close a ring
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Greater is worse."""
+        return self.levels + self.chains, self.carry
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleTiming:
+    """A module as its parent sees it, and its own depth."""
+
+    depth: Depth
+    outputs: Mapping[Bit, Reach]  #: from a register inside
+    inputs: Mapping[Bit, Reach]  #: to a register inside, which is called ``start``
+    through: Mapping[Bit, Mapping[Bit, Reach]]  #: output -> input, where no register cuts
+
+
+def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> ModuleTiming:
+    """Walk ``module``; ``children`` by name have been walked before."""
+    graph = graph_of(module, children)
+    inputs, outputs = port_bits(module, "input"), port_bits(module, "output")
+    order, rings = sort(graph, [bit for bit, _ in graph.ends] + list(outputs))
+    forward = walk(graph, order, graph.starts)
+    backward = walk(graph.turned(), order[::-1], graph.ends, backward=True)
+    return ModuleTiming(
+        depth=worst(graph, forward, rings),
+        outputs={p: forward[b] for b, ps in outputs.items() if b in forward for p in ps},
+        inputs={p: backward[b] for b, ps in inputs.items() if b in backward for p in ps},
+        through=passing(graph, order, inputs, outputs),
+    )
+
+
+def port_bits(module: MappedModule, direction: str) -> dict[int, list[Bit]]:
+    """The bits of a module's inputs or outputs, and what each is called there."""
+    found: dict[int, list[Bit]] = {}
+    for name, port in module.ports.items():
+        if port["direction"] == direction:
+            for index, bit in enumerate(port["bits"]):
+                if isinstance(bit, int):
+                    found.setdefault(bit, []).append((name, index))
+    return found
+
+
+def walk(
+    graph: Graph, order: Iterable[int], starts: Iterable[tuple[int, Reach]], backward: bool = False
+) -> dict[int, Reach]:
+    """How far each bit that a start leads to is from it; ``order`` has sources first."""
+    reached: dict[int, Reach] = {}
+    for bit, reach in starts:
+        reached[bit] = join(reached[bit], reach) if bit in reached else reach
+    for bit in order:
+        best = reached.get(bit)
+        for way in graph.ways.get(bit, ()):
+            if (source := reached.get(way.source)) is not None:
+                reach = advance(source, way, backward)
+                best = reach if best is None else join(best, reach)
+        if best is not None:
+            reached[bit] = best
+    return reached
+
+
+def worst(graph: Graph, forward: Mapping[int, Reach], rings: int) -> Depth:
+    """Of all paths that end in a register."""
+    found: Reach | None = None
+    path: tuple[tuple, str] = ((), "")
+    for bit, last in graph.ends:
+        if bit in forward:
+            reach = past_child(forward[bit], last)
+            path = max(path, (reach[:PATH], last.start))
+            found = reach if found is None else join(found, reach)
+    if found is None:
+        return Depth(rings=rings)
+    return Depth(
+        levels=found.levels,
+        chains=found.chains,
+        carry=found.carry,
+        start=found.start,
+        end=path[1],
+        most_levels=found.most_levels,
+        most_chains=found.most_chains,
+        most_carry=found.most_carry,
+        rings=rings,
+    )
+
+
+def passing(
+    graph: Graph,
+    order: list[int],
+    inputs: Mapping[int, list[Bit]],
+    outputs: Mapping[int, list[Bit]],
+) -> dict[Bit, dict[Bit, Reach]]:
+    """The ways from each output back to the inputs, where no register cuts."""
+    needed = between(graph, order, inputs, outputs)
+    reached: dict[int, dict[Bit, Reach]] = {}
+    for bit in order:
+        if bit not in needed:
+            continue
+        here = {port: begin("") for port in inputs.get(bit, ())}
+        for way in graph.ways.get(bit, ()):
+            for port, reach in reached.get(way.source, {}).items():
+                more = advance(reach, way)
+                here[port] = join(here[port], more) if port in here else more
+        reached[bit] = here
+    return {p: reached[bit] for bit, ps in outputs.items() if reached.get(bit) for p in ps}
+
+
+def between(
+    graph: Graph, order: list[int], inputs: Iterable[int], outputs: Iterable[int]
+) -> set[int]:
+    """Bits on a way from an input to an output."""
+    behind = set(inputs)
+    for bit in order:
+        if any(way.source in behind for way in graph.ways.get(bit, ())):
+            behind.add(bit)
+    before = set(outputs)
+    for bit in reversed(order):
+        if bit in before:
+            before.update(way.source for way in graph.ways.get(bit, ()))
+    return behind & before

@@ -1,0 +1,120 @@
+"""A small design: one consumer beside its producer, one far off, pins and a vendor's cell."""
+
+from types import SimpleNamespace
+
+from amaranth.hdl import ClockSignal, Instance, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect
+
+from hdl.common.component import Component
+from hdl.common.placed_delay import placed_delay
+from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.u280.vendor import VendorIp, VendorPort
+
+MAC = VendorIp(
+    name="mac",
+    vlnv="vendor:ip:mac:1.0",
+    ports=(
+        VendorPort(name="core_clk", direction="input"),
+        VendorPort(name="frame", direction="input", bits=7),
+        VendorPort(name="status", direction="output", bits=2),
+    ),
+)
+
+
+class Producer(Component):
+    def __init__(self):
+        ports = {"o": Out(stream.Signature(16)), "mode": Out(3), "heard": In(5), "status": In(2)}
+        super().__init__(None, ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        count = Signal(16)
+        m.d.sync += count.eq(count + self.heard + self.status)
+        m.d.comb += [self.o.payload.eq(count), self.o.valid.eq(1), self.mode.eq(count)]
+        return m
+
+
+class Consumer(Component):
+    def __init__(self):
+        ports = {"i": In(stream.Signature(16)), "mode": In(3), "heard": Out(5)}
+        super().__init__(None, ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(1)
+        with m.If(self.i.valid):
+            m.d.sync += self.heard.eq(self.i.payload ^ self.mode)
+        return m
+
+
+class Group(Component):
+    """A consumer with its share of the way inside."""
+
+    def __init__(self):
+        ports = {"i": In(stream.Signature(16)), "mode": In(3), "heard": Out(5)}
+        super().__init__(None, ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.way = way = StreamPipeline(StreamPipelineParams(width=16))
+        m.submodules.consumer = consumer = Consumer()
+        m.d.comb += [
+            way.i.payload.eq(self.i.payload),
+            way.i.valid.eq(self.i.valid),
+            self.i.ready.eq(way.i.ready),
+            consumer.mode.eq(placed_delay(m, self.mode, 2, "mode")),
+            self.heard.eq(placed_delay(m, consumer.heard, 2, "heard", reset_less=True)),
+        ]
+        connect(m, way.o, consumer.i)
+        return m
+
+
+class Board(Component):
+    vendor_ips = (MAC,)
+
+    def __init__(self):
+        super().__init__(None, {"led": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.producer = producer = Producer()
+        m.submodules.near = near = Consumer()
+        m.submodules.group = group = Group()
+        frame = Signal(7)
+        status = Signal(2)
+        m.submodules.mac = MAC.place(core_clk=ClockSignal(), frame=frame, status=status)
+        m.submodules.pad = Instance("OBUF", i_I=near.heard[0], o_O=self.led)
+        both = Signal()
+        m.d.comb += both.eq(near.i.ready & group.i.ready)
+        m.d.comb += [
+            producer.o.ready.eq(both),
+            near.i.payload.eq(producer.o.payload),
+            near.i.valid.eq(producer.o.valid),
+            group.i.payload.eq(producer.o.payload),
+            group.i.valid.eq(producer.o.valid),
+            near.mode.eq(producer.mode),
+            group.mode.eq(producer.mode),
+            producer.heard.eq(near.heard ^ group.heard),
+            frame.eq(placed_delay(m, producer.o.payload[:7], 1, "frame")),
+            producer.status.eq(placed_delay(m, status, 1, "status")),
+        ]
+        return m
+
+
+#: for each module, what it takes with all that is inside
+SYNTHESIS = {
+    "producer": 10,
+    "consumer": 20,
+    "stream_pipeline_16_2": 5,
+    "group": 28,
+    "board": 70,
+}
+
+
+def synthesis(emission):
+    """Made-up amounts; every module of ``emission`` is there."""
+    from gen.synth.resources import Resources
+
+    assert set(emission.modules) - {"fifo_16x8_distributed"} == set(SYNTHESIS)
+    return SimpleNamespace(inclusive=lambda name: Resources(lut=SYNTHESIS[name]))

@@ -1,0 +1,117 @@
+"""Plans against the designs that they are for."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gen.catalogue import find_design
+from gen.emit import emit
+from gen.floorplan.parts import floorplan, parts_and_links
+from gen.floorplan.plan import Plan
+from gen.floorplan.plans import plan_of
+from gen.floorplan.solver import solve
+from gen.settings import make_params
+from gen.synth.device import U280
+from gen.synth.resources import Resources
+from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.worker import Worker
+from hdl.u280.snic_board import SnicBoard
+from hdl.u280.switch_board import SwitchBoard
+from hdl.u280.worker_board import WorkerBoard
+from tests.gen.floorplan.design import Consumer
+from tests.gen.floorplan.plans import ENGINE
+
+
+def params(name, preset, **settings):
+    found = find_design(name)
+    return make_params(found.params_class, found.settings_of(preset), settings)
+
+
+def synthesis(emission):
+    """Engines of full size, little of anything else."""
+
+    def inclusive(name):
+        module = emission.modules[name]
+        if isinstance(module.component, Engine):
+            return ENGINE
+        below = (times * inclusive(child) for child, times in module.instances.items())
+        return sum(below, Resources(lut=100))
+
+    return SimpleNamespace(inclusive=inclusive)
+
+
+@pytest.fixture(scope="module")
+def worker():
+    """Eight engines of tiny size in three groups, on their board."""
+    return emit(WorkerBoard(params("p4sgd-worker", "tiny", engines=8, slrs=3)))
+
+
+@pytest.fixture(scope="module")
+def cut(worker):
+    """Its parts and links."""
+    return parts_and_links(worker, synthesis(worker), plan_of(worker.top.component))
+
+
+def test_engines_lie_three_three_two(cut):
+    found = solve(*cut, U280)
+    assert found.assignment == {"hub": 0, "group_0": 0, "group_1": 1, "group_2": 2, "cages": 2}
+    assert [use.uram for use in found.use] == [3 * 66, 3 * 66, 2 * 66]
+
+
+def test_ways_are_registered(cut):
+    chain = {
+        (link.a, link.b, link.registered)
+        for link in cut[1]
+        if {link.a, link.b} & {"group_0", "group_1", "group_2"}
+    }
+    assert chain == {
+        ("hub", "group_0", False),
+        ("group_0", "hub", False),
+        ("group_0", "group_1", True),
+        ("group_1", "group_0", True),
+        ("group_1", "group_2", True),
+        ("group_2", "group_1", True),
+    }
+
+
+def test_words_of_all_engines_beyond_cross(worker, cut):
+    def between(a, b):
+        return sum(link.wires for link in cut[1] if {link.a, link.b} == {a, b})
+
+    word = worker.top.component.params.engine.word.size
+    # A stream's valid and ready go with it. What is not words is the same at both, but for events
+    # of every engine beyond, waiting, and the bits of a larger sum.
+    more = between("group_0", "group_1") - between("group_1", "group_2")
+    assert 3 * (word + 2) < more < 3 * (word + 2 + 20) + 8 * 2
+
+
+@pytest.mark.parametrize(
+    ("board", "design", "settings", "cages"),
+    [(SwitchBoard, "p4sgd-switch", {"ports": 2}, 2), (SnicBoard, "netsparse-snic", {}, 1)],
+)
+def test_boards(board, design, settings, cages):
+    emission = emit(board(params(design, "tiny", **settings)))
+    found = floorplan(emission, synthesis(emission), U280, plan_of(emission.top.component))
+    assert found.assignment == {"hub": 0, "cages": 2}
+    parts = {part.name: part for part in found.parts}
+    assert parts["cages"].cells == tuple(f"mac_{k}" for k in range(cages))
+    assert "core" in parts["hub"].cells
+    ways = sum(way.wires for way in emission.top.component.slr_crossings)
+    assert ways <= found.wires[0] <= ways + 50 * cages
+    assert found.wires[0] == found.wires[1]
+
+
+def test_a_worker_without_its_board():
+    worker = Worker(params("p4sgd-worker", "tiny", engines=2, slrs=2))
+    assert [part.cells for part in plan_of(worker).parts] == [
+        ("core/chain/group_0", "core/chain/crossing_0"),
+        ("core/chain/group_1",),
+    ]
+
+
+def test_one_slr_has_no_groups():
+    assert plan_of(Worker(params("p4sgd-worker", "tiny"))) == Plan()
+
+
+def test_others_lie_together():
+    assert plan_of(Consumer()) == Plan()

@@ -1,0 +1,138 @@
+"""Small circuits whose cost is known by reasoning, under one top."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import memory
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.memory import DualPortMemory, MemoryParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bits:
+    bits: int = 8
+
+    @property
+    def suffix(self):
+        return str(self.bits)
+
+
+class Sum(Component):
+    """Two registered numbers and their registered sum."""
+
+    def __init__(self, params):
+        super().__init__(
+            params, {"a": In(params.bits), "b": In(params.bits), "total": Out(params.bits + 1)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        a, b = (Signal(self.params.bits, name=name) for name in ("first", "second"))
+        m.d.sync += [a.eq(self.a), b.eq(self.b), self.total.eq(a + b)]
+        return m
+
+
+class Delay(Component):
+    """Eight stages without a reset."""
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(params.bits), "o": Out(params.bits)})
+
+    def elaborate(self, platform):
+        m = Module()
+        value = self.i
+        for index in range(8):
+            stage = Signal(self.params.bits, name=f"stage_{index}", reset_less=True)
+            m.d.sync += stage.eq(value)
+            value = stage
+        m.d.comb += self.o.eq(value)
+        return m
+
+
+class Table(Component):
+    """A memory that is read without a clock."""
+
+    def __init__(self, params):
+        super().__init__(
+            params,
+            {"at": In(5), "o": Out(params.bits), "write": In(1), "to": In(5), "i": In(params.bits)},
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        attributes = {"ram_style": "distributed"}
+        m.submodules.words = words = memory.Memory(
+            shape=self.params.bits, depth=32, init=[], attrs=attributes
+        )
+        write, read = words.write_port(), words.read_port(domain="comb")
+        m.d.comb += [write.addr.eq(self.to), write.data.eq(self.i), write.en.eq(self.write)]
+        m.d.comb += [read.addr.eq(self.at), self.o.eq(read.data)]
+        return m
+
+
+class Parity(Component):
+    """Of 6 bits: one LUT from its inputs to its output, no register."""
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(params.bits), "o": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(self.i.xor())
+        return m
+
+
+class Product(Component):
+    """Of two registered numbers, registered."""
+
+    def __init__(self, params):
+        super().__init__(
+            params, {"a": In(params.bits), "b": In(params.bits), "o": Out(2 * params.bits)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        a, b = Signal(self.params.bits), Signal(self.params.bits)
+        m.d.sync += [a.eq(self.a), b.eq(self.b), self.o.eq(a * b)]
+        return m
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoParams:
+    pass
+
+
+ULTRA = MemoryParams(bits=72, depth=4096, style="ultra")
+BLOCK = MemoryParams(bits=36, depth=1024, style="block")
+
+
+class Circuits(Component):
+    """All of them; two parities in a row between a register and another."""
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(72), "at": In(12), "o": Out(168), "parity": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.sum = total = Sum(Bits(bits=16))
+        m.submodules.delay = delay = Delay(Bits(bits=4))
+        m.submodules.table = table = Table(Bits(bits=14))
+        m.submodules.product = product = Product(Bits(bits=12))
+        m.submodules.ultra = ultra = DualPortMemory(ULTRA)
+        m.submodules.block = block = DualPortMemory(BLOCK)
+        m.submodules.one = one = Parity(Bits(bits=6))
+        m.submodules.other = other = Parity(Bits(bits=6))
+        m.d.comb += [total.a.eq(self.i), total.b.eq(self.i[16:]), delay.i.eq(self.i)]
+        m.d.comb += [table.at.eq(self.at), table.to.eq(self.at), table.i.eq(self.i)]
+        m.d.comb += [table.write.eq(self.i[0]), product.a.eq(self.i), product.b.eq(self.i[12:])]
+        for part in (ultra, block):
+            m.d.comb += [part.read_address.eq(self.at), part.write_address.eq(self.at)]
+            m.d.comb += [part.write.eq(self.i[1]), part.write_data.eq(self.i)]
+        held = Signal(6)
+        m.d.sync += [held.eq(self.i), self.parity.eq(other.o)]
+        m.d.comb += [one.i.eq(held), other.i.eq(one.o)]
+        read = (ultra.read_data, block.read_data, table.o, product.o, total.total, delay.o)
+        m.d.comb += self.o.eq(Cat(*read))
+        return m

@@ -1,0 +1,16 @@
+import pytest
+
+from gen.emit import emit
+from gen.synth.synthesis import synthesise
+from sim.cache import cached_folder
+from tests.gen.synth.circuits import Circuits, NoParams
+
+
+@pytest.fixture(scope="session")
+def emission():
+    return emit(Circuits(NoParams()))
+
+
+@pytest.fixture(scope="session")
+def synthesis(emission):
+    return synthesise(emission, cache=cached_folder)

@@ -1,0 +1,28 @@
+"""Estimates made by hand."""
+
+from gen.synth.memories import MemoryUse
+from gen.synth.resources import Resources
+from gen.synth.synthesis import ModuleEstimate, Synthesis
+from gen.synth.timing import Depth
+
+
+def module(name, component, own=None, count=1, children=None, memory=None, depth=None):
+    memories = (memory,) if memory else ()
+    return ModuleEstimate(
+        name=name,
+        component=component,
+        own=own or Resources(),
+        count=count,
+        depth=depth or Depth(),
+        memories=memories,
+        children=children or {},
+        unknown={},
+    )
+
+
+def memory(bits, depth, style="auto", became="lutram"):
+    return MemoryUse(name="words", bits=bits, depth=depth, style=style, became=became, cells={})
+
+
+def synthesis_of(*modules):
+    return Synthesis(modules={module.name: module for module in modules})

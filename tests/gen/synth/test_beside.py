@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from gen.synth.beside import beside, describe, module_of, total_beside
+from gen.synth.resources import Resources
+from gen.synth.vivado_utilization import Placed, read_utilization
+from tests.gen.synth.made import module, synthesis_of
+
+REPORTS = Path(__file__).parent / "reports"
+ENGINE = synthesis_of(
+    module("tree_8x32", "Tree", Resources(lut=100, ff=50), count=2),
+    module("bank_8x8", "Bank", Resources(lut=60), count=2, children={"tree_8x32": 1}),
+    module("fifo_8x16", "Fifo", Resources(lut=4, lutram=8)),
+    module("gone", "Gone", Resources(lut=1)),
+    module("engine_8x8", "Engine", Resources(lut=8_675), children={"bank_8x8": 2, "fifo_8x16": 1}),
+)
+
+
+def test_modules_are_found_under_the_names_that_vivado_makes():
+    rows = {row.module: row for row in beside(ENGINE, hierarchical().instances)}
+    assert list(rows) == ["tree_8x32", "bank_8x8", "fifo_8x16", "engine_8x8"]
+    bank = rows["bank_8x8"]
+    assert (bank.count, bank.found) == (2, 2)
+    assert bank.estimate == Resources(lut=160, ff=50)
+    assert bank.vivado.lut == 102  # the mean of 100 and 103, to even
+    assert bank.ratios["ff"] == 4.0
+    assert bank.ratios["dsp"] is None
+    assert rows["fifo_8x16"].vivado.lutram == 16
+
+
+def hierarchical():
+    return read_utilization(REPORTS / "hierarchical.rpt")
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("fifo_8", "fifo_8"),
+        ("fifo_8_1", "fifo_8_1"),
+        ("fifo_8_12", "fifo_8"),
+        ("fifo_8_1_3", "fifo_8_1"),
+        ("fifo_8__parameterized0", "fifo_8"),
+        ("fifo_8__xdcDup__1", "fifo_8"),
+        ("fifo_8x", None),
+        ("my_fifo_8", None),
+    ],
+)
+def test_the_longest_name_wins(name, module):
+    assert module_of(name, ["fifo_8", "fifo_8_1"]) == module
+
+
+def test_the_total_is_of_the_top_and_not_of_the_board():
+    report = hierarchical()
+    total = total_beside(ENGINE, beside(ENGINE, report.instances), [report])
+    assert total.vivado.lut == 9000
+    assert total.ratios["lut"] == 1.0
+
+
+def test_the_top_of_a_design_built_alone_is_found():
+    use = Resources(lut=5)
+    (row,) = beside(ENGINE, [Placed(path="engine_8x8", module="(top)", use=use)])
+    assert (row.module, row.vivado) == ("engine_8x8", use)
+
+
+def test_a_flat_report_gives_the_total():
+    report = read_utilization(REPORTS / "flat.rpt")
+    total = total_beside(ENGINE, [], [report])
+    assert total.vivado.uram == 66
+    assert total_beside(ENGINE, [], []) is None
+
+
+def test_it_is_json():
+    rows = beside(ENGINE, hierarchical().instances)
+    content = json.loads(json.dumps(describe(rows, rows[-1], None)))
+    assert content["total"]["ratios"]["lut"] == 1.0
+    assert [row["module"] for row in content["modules"]] == [row.module for row in rows]

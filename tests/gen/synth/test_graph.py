@@ -1,0 +1,57 @@
+from gen.synth.graph import Graph, bit_names, graph_of, sort
+from gen.synth.reach import Way
+from tests.gen.synth.netlists import flip_flop, lut, netlist
+
+
+def graph_with(*arcs):
+    graph = Graph()
+    for source, target in arcs:
+        graph.add(target, Way(source, None))
+    return graph
+
+
+def test_sources_come_before_what_they_lead_to():
+    order, rings = sort(graph_with((1, 2), (2, 3), (1, 3), (7, 8)), [3])
+    assert order == [1, 2, 3]
+    assert rings == 0
+
+
+def test_a_ring_is_counted_once_and_cut():
+    order, rings = sort(graph_with((1, 2), (2, 3), (3, 2), (3, 4)), [4])
+    assert sorted(order) == [1, 2, 3, 4]
+    assert rings == 1
+
+
+def test_deep_netlists_do_not_exhaust_the_stack():
+    order, _ = sort(graph_with(*((n, n + 1) for n in range(20_000))), [20_000])
+    assert order == list(range(20_001))
+
+
+def test_bits_have_their_shortest_name():
+    module = netlist({}, names={"deep.name": [2, 3], "word": [2, "0"], "flag": [4]})
+    assert bit_names(module) == {2: "word[0]", 3: "deep.name[1]", 4: "flag"}
+
+
+def test_registers_are_called_by_what_they_drive_and_memories_by_themselves():
+    memory = ("URAM288", {"DOUT_A": [5], "ADDR_A": [6], "CLK": [1]})
+    cells = {"$ff": flip_flop(3, 2), "words.0.0": memory}
+    graph = graph_of(netlist(cells, names={"state": [2]}), {})
+    assert {(bit, reach.start) for bit, reach in graph.starts} == {(2, "state"), (5, "words.0.0")}
+    assert {(bit, reach.start) for bit, reach in graph.ends} == {(3, "state"), (6, "words.0.0")}
+
+
+def test_a_carry_input_that_no_chain_drives_enters():
+    first = {"CI": [9], "S": [2, "0", "0", "0"], "DI": ["0"] * 4, "O": [], "CO": [10, 11, 12, 13]}
+    second = {"CI": [13], "S": ["0"] * 4, "DI": ["0"] * 4, "O": [20], "CO": []}
+    cells = {"$l": lut(9, 8), "$a": ("CARRY4", first), "$b": ("CARRY4", second)}
+    graph = graph_of(netlist(cells), {})
+    enters = {(w.source, t): w.arc.enters for t, ways in graph.ways.items() for w in ways}
+    assert enters[9, 13] is True
+    assert enters[13, 20] is False
+
+
+def test_what_is_not_known_is_all_registers():
+    cell = ("MAC", {"I": [2], "O": [3]}, {"port_directions": {"I": "input", "O": "output"}})
+    graph = graph_of(netlist({"mac": cell}), {})
+    assert [bit for bit, _ in graph.starts] == [3]
+    assert [bit for bit, _ in graph.ends] == [2]

@@ -1,0 +1,77 @@
+import dataclasses
+import sys
+
+import pytest
+
+from gen.emit import Port, emit
+from gen.errors import UserError
+from gen.synth import mapping
+from sim.cache import cached_folder
+from tests.gen.synth.circuits import Bits, Parity
+
+
+@pytest.fixture(scope="module")
+def parity():
+    return emit(Parity(Bits(bits=6))).top
+
+
+def cache_in(folder, monkeypatch):
+    monkeypatch.setenv("INGATHER_CACHE", str(folder))
+    return cached_folder
+
+
+def test_a_module_is_mapped_once(parity, monkeypatch, tmp_path):
+    cache = cache_in(tmp_path, monkeypatch)
+    first = mapping.map_module(parity, {}, cache)
+    assert first.count() == {"LUT6": 1}
+    assert first.ports["i"]["bits"] == first.names["i"]
+    monkeypatch.setattr(mapping, "run_yosys", None)
+    assert mapping.map_module(parity, {}, cache) == first
+
+
+def test_a_key_is_of_all_that_the_netlist_depends_on(parity, monkeypatch):
+    keys = []
+
+    def cache(kind, key, make):
+        keys.append(key)
+        raise InterruptedError
+
+    leaf = dataclasses.replace(parity, name="leaf")
+    wide = dataclasses.replace(leaf, ports=[Port("i", "input", 7)])
+    above = dataclasses.replace(parity, instances={"leaf": 1})
+    changed = dataclasses.replace(parity, rtlil=parity.rtlil + "\n")
+    runs = [(parity, {}), (changed, {}), (above, {"leaf": leaf}), (above, {"leaf": wide})]
+    for module, children in (*runs, *runs):
+        with pytest.raises(InterruptedError):
+            mapping.map_module(module, children, cache)
+    assert len(set(keys)) == 4
+    monkeypatch.setattr(mapping, "yosys_version", lambda: "another")
+    with pytest.raises(InterruptedError):
+        mapping.map_module(parity, {}, cache)
+    assert keys[-1] not in keys[:-1]
+
+
+def test_what_yosys_says_is_told(parity):
+    broken = dataclasses.replace(parity, rtlil="module \\parity_6\n  nonsense\nend\n")
+    with pytest.raises(UserError, match=r"Yosys cannot map parity_6: .*nonsense"):
+        mapping.map_module(broken, {})
+
+
+def test_a_black_box_has_its_ports(parity):
+    text = mapping.black_box(parity)
+    assert "attribute \\blackbox 1\nmodule \\parity_6\n" in text
+    assert "wire width 6 input 1 \\i\n" in text
+    assert "wire width 1 output 2 \\o\n" in text
+
+
+def test_a_missing_yosys_is_named(monkeypatch):
+    def missing(name):
+        raise mapping.PackageNotFoundError(name)
+
+    monkeypatch.setattr(mapping, "version", missing)
+    with pytest.raises(UserError, match="Yosys is missing: pip install"):
+        mapping.yosys_version()
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "pyosys.libyosys", None)
+    with pytest.raises(UserError, match="Yosys is missing: pip install"):
+        mapping.yosys_version()

@@ -1,0 +1,71 @@
+from gen.synth.paper import netsparse, p4sgd
+from gen.synth.resources import Resources
+from tests.gen.synth.made import memory, module, synthesis_of
+
+ENGINE = Resources(lut=9_000, lutram=1_000, ff=18_000, dsp=512, uram=66)
+
+
+def worker(engines):
+    return synthesis_of(
+        module("memory", "DualPortMemory", Resources(uram=6), count=engines),
+        module("engine", "Engine", ENGINE - Resources(uram=6), engines, {"memory": 1}),
+        module("transport", "Transport", Resources(lut=1_250, ff=800, bram18=57)),
+        module("worker", "Worker", children={"engine": engines, "transport": 1}),
+    )
+
+
+def test_table_three_counts_all_engines_with_what_is_in_them():
+    engines, transport, hbm, pcie = p4sgd(worker(8)).rows
+    assert engines.part == "8 engines"
+    assert engines.paper == {"LUT K": 188, "FF K": 904, "RAM Mb": 152, "DSP": 4096}
+    # 8 x 66 x 288 Kb
+    assert engines.ours == {"LUT K": 80.0, "FF K": 144.0, "RAM Mb": 148.5, "DSP": 4096}
+    assert transport.ours == {"LUT K": 1.2, "FF K": 0.8, "RAM Mb": 1.0, "DSP": 0}
+    assert transport.paper["LUT K"] == 10
+    assert (hbm.ours, pcie.ours) == ({}, {})
+    assert pcie.paper["FF K"] == 98
+
+
+def test_another_number_of_engines_is_said():
+    assert p4sgd(worker(4)).rows[0].part == "8 engines (ours: 4)"
+
+
+def test_a_design_without_the_parts_has_no_comparison():
+    alone = synthesis_of(module("fifo", "Fifo"))
+    assert p4sgd(alone) is None
+    assert netsparse(alone) is None
+
+
+def test_table_nine_gives_each_structure_its_share():
+    unit = synthesis_of(
+        module("fifo", "Fifo", Resources(lut=10), memory=memory(8, 100)),
+        module("free", "FreeEntries", Resources(lut=5)),
+        module("pending", "PendingTable", Resources(lut=45), children={"free": 1}),
+        module("filter", "FilterPort", Resources(lut=10, ff=3)),
+        module("check", "IdxCheck", Resources(lut=3)),
+        module(
+            "client", "Client", Resources(lut=4), children={"pending": 1, "filter": 1, "check": 2}
+        ),
+        module("fetch", "IdxFetch", Resources(lut=5), children={"fifo": 1}),
+        module(
+            "unit",
+            "RigUnit",
+            Resources(lut=5, ff=1),
+            children={"fetch": 1, "client": 1, "fifo": 1},
+        ),
+    )
+    rows = {row.part: row for row in netsparse(unit).rows}
+    assert {part: row.ours["LUT %"] for part, row in rows.items() if row.ours["LUT %"]} == {
+        "Idx buffer": 10,
+        "Pending PR Table": 50,
+        "Property buffer": 10,
+        "LSQ": 10,
+        "Rest": 20,
+        "Rest: idx fetch": 5,
+        "Rest: idx pipeline": 10,
+        "Rest: between them": 5,
+    }
+    assert rows["LSQ"].ours["FF %"] == 75
+    assert rows["Idx buffer"].ours["memory %"] == 50
+    paper = [row.paper["area %"] for row in rows.values() if row.paper["area %"] is not None]
+    assert paper == [12, 53, 12, 10, 13]

@@ -1,0 +1,77 @@
+import io
+
+from rich.console import Console
+
+from gen.synth.device import U280
+from gen.synth.paper import p4sgd
+from gen.synth.report import WIDTH, console, depth_text, report
+from gen.synth.resources import Resources
+from gen.synth.timing import Depth
+from tests.gen.synth.made import memory, module, synthesis_of
+from tests.gen.synth.test_paper import worker
+
+
+def text_of(synthesis, comparisons=None):
+    made = Console(file=io.StringIO(), width=WIDTH)
+    made.print(report(synthesis, U280, comparisons))
+    return made.file.getvalue()
+
+
+DEEP = Depth(levels=5, chains=1, carry=38, start="a.b[3]", end="c", most_levels=6, rings=2)
+SMALL = synthesis_of(
+    module(
+        "leaf",
+        "Leaf",
+        Resources(lut=1_234, ff=5),
+        count=3,
+        depth=DEEP,
+        memory=memory(72, 4096, "ultra", "bram"),
+    ),
+    module("top", "Top", Resources(uram=7), children={"leaf": 3}),
+)
+
+
+def test_modules_are_multiplied_and_summed():
+    rows = {line.split()[1]: line for line in text_of(SMALL).splitlines() if line[:1] == "│"}
+    assert "1,234" in rows["leaf"]
+    assert "3,702" in rows["leaf"]
+    assert "5+1 (38)" in rows["leaf"]
+    assert "3,702" in rows["total"]
+
+
+def test_the_device_and_its_slrs_in_per_cent():
+    rows = {line.split()[1]: line for line in text_of(SMALL).splitlines() if line[:1] == "│"}
+    assert rows["SLR1"].split()[1:6] == ["SLR1", "│", "382,080", "│", "1.0"]
+    assert "2.2" in rows["SLR1"]  # 7 of 320 URAM
+    assert "SLR2" in rows
+
+
+def test_what_must_not_be_missed_is_a_line_each():
+    text = text_of(SMALL)
+    assert "from a.b[3] to c" in text
+    assert "most on any path: 6 LUT levels" in text
+    assert "leaf: 2 arcs close combinational rings" in text
+    assert "not mapped as intended: leaf.words, 4096 x 72, asked for ultra, became bram" in text
+    assert "fits u280 with the shell" in text
+
+
+def test_what_does_not_fit_is_told():
+    text = text_of(synthesis_of(module("top", "Top", Resources(uram=961))))
+    assert "does not fit u280: URAM needs 961, 960 are free, 1 too many" in text
+    assert "fits u280 with the shell" not in text
+
+
+def test_the_papers_figures_stand_beside_ours():
+    text = text_of(worker(8), p4sgd(worker(8)))
+    assert "paper: LUT K" in text
+    assert "904" in text
+    assert "148.5" in text
+
+
+def test_depth_in_short():
+    assert depth_text(Depth()) == "-"
+    assert depth_text(Depth(levels=3, end="x")) == "3+0"
+
+
+def test_pipes_are_wide_enough(capsys):
+    assert console().width == WIDTH

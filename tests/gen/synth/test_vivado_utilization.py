@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+
+from gen.errors import UserError
+from gen.synth.resources import Resources
+from gen.synth.vivado_utilization import read_utilization
+
+REPORTS = Path(__file__).parent / "reports"
+
+
+def test_by_hierarchy():
+    report = read_utilization(REPORTS / "hierarchical.rpt")
+    assert report.total is None
+    found = {placed.path: placed for placed in report.instances}
+    assert list(found) == [
+        "board_top",
+        "board_top/core",
+        "board_top/core/bank_0",
+        "board_top/core/bank_0/tree",
+        "board_top/core/bank_1",
+        "board_top/core/word_fifo",
+        "board_top/shell",
+    ]
+    core = found["board_top/core"]
+    assert core.module == "engine_8x8"
+    assert core.use == Resources(lut=9000, lutram=20, ff=15000, dsp=512, bram18=1, uram=66)
+    assert found["board_top/core/word_fifo"].use.bram18 == 5
+
+
+def test_of_a_whole_design():
+    report = read_utilization(REPORTS / "flat.rpt")
+    assert report.instances == ()
+    assert report.total == Resources(
+        lut=9000, lutram=20, ff=15000, carry=700, dsp=512, bram18=5, uram=66
+    )
+
+
+def changed(tmp_path, name, old, new):
+    text = (REPORTS / name).read_text()
+    assert old in text
+    path = tmp_path / name
+    path.write_text(text.replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("hierarchical.rpt", "  9000 |", "  nine |", "line 26: 'nine' is no amount"),
+        (
+            "hierarchical.rpt",
+            "9000 |      16 |",
+            "9000 |",
+            "line 26: 10 columns where there are 11",
+        ),
+        ("hierarchical.rpt", "Total LUTs", "All LUTs", "is no utilization report"),
+        ("flat.rpt", "LUT as Logic             |  9000", "LUT as Logic |     ", "line 16: ''"),
+        ("flat.rpt", "CLB Registers", "Registers", "is no utilization report"),
+    ],
+)
+def test_malformed_reports_are_told(tmp_path, name, old, new, words):
+    with pytest.raises(UserError) as error:
+        read_utilization(changed(tmp_path, name, old, new))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_another_kind_of_file(tmp_path):
+    (tmp_path / "x").write_bytes(bytes(range(256)))
+    for path in (REPORTS / "timing.rpt", tmp_path / "x"):
+        with pytest.raises(UserError, match="is no utilization report"):
+            read_utilization(path)

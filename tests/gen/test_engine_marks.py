@@ -1,0 +1,44 @@
+"""The engine of the u280 preset against the marks that it was built to."""
+
+import json
+
+import pytest
+
+from tests.gen.test_cli import ingather
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    path = tmp_path_factory.mktemp("marks") / "engine.json"
+    assert ingather("synth", "p4sgd-engine", "--json", str(path)).returncode == 0
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [("luts", 12_000), ("ff", 20_000), ("dsp", 512), ("uram", 66), ("bram18", 0)]
+)
+def test_resources(engine, kind, most):
+    """LUTs with those that are memory and shift registers."""
+    total = engine["total"]
+    print(kind, total)
+    assert (total["lut"] + total["lutram"] if kind == "luts" else total[kind]) <= most
+
+
+def test_depth(engine):
+    """On any path at most six LUTs, and one carry chain of at most 64 bits."""
+    depth = engine["depth"]
+    print(depth)
+    assert depth["most_levels"] <= 6
+    assert depth["most_chains"] <= 1
+    assert depth["most_carry"] <= 64
+
+
+def test_memories_are_as_intended(engine):
+    """The model and the word FIFO in UltraRAM, the queue of sums in LUTs."""
+    found = {m["name"]: memory for m in engine["modules"] for memory in m["memories"]}
+    assert all(memory["as_intended"] for memory in found.values())
+    ultra = [m for m in engine["modules"] if m["name"] in found and m["own"]["uram"]]
+    assert {found[m["name"]]["became"] for m in ultra} == {"uram"}
+    assert sum(m["count"] * m["own"]["uram"] for m in ultra) == 66
+    bits = sum(m["count"] * found[m["name"]]["bits"] for m in ultra)
+    assert bits == 2 * 64 * 32 + 512
