@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -46,7 +46,7 @@ class EmittedModule:
     name: str
     component: Component
     ports: list[Port] = field(default_factory=list)
-    clocked: bool = False
+    domains: tuple[str, ...] = ()  #: those of its clock domains that it has ports for
     rtlil: str = ""
     verilog: str = ""
     instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
@@ -111,8 +111,8 @@ class Emitter:
         self._open.pop()
         ports = interface(component)
         module.rtlil = to_rtlil(fragment, ports, module.name)
-        module.clocked = bool(re.search(r"\binput \d+ +\\clk$", module.rtlil, re.M))
-        module.ports = [Port(n, "input", 1) for n in ("clk", "rst") if module.clocked]
+        module.domains = clocked_domains(component, inputs_of(module) - set(ports))
+        module.ports = [Port(n, "input", 1) for d in module.domains for n in domain_ports(d)]
         module.ports += [Port(n, d.value, len(v)) for n, (v, d) in ports.items()]
         self._names[key] = module.name
         self.modules[module.name] = module
@@ -129,8 +129,10 @@ class Emitter:
             ("i_" if direction is PortDirection.Input else "o_") + name: value
             for name, (value, direction) in interface(component).items()
         }
-        if module.clocked:
-            wires |= {"i_clk": ClockSignal(), "i_rst": ResetSignal(allow_reset_less=True)}
+        for domain in module.domains:
+            clk, rst = domain_ports(domain)
+            wires[f"i_{clk}"] = ClockSignal(domain)
+            wires[f"i_{rst}"] = ResetSignal(domain, allow_reset_less=True)
         return Instance(module.name, **wires)
 
 
@@ -147,6 +149,32 @@ def interface(component: Component) -> dict[str, tuple[Any, PortDirection]]:
         if len(value):
             ports[name] = (value, direction)
     return ports
+
+
+def domain_ports(domain: str) -> tuple[str, str]:
+    """Clock and reset of a clock domain: ``clk`` and ``rst``, with the name of all but sync."""
+    prefix = "" if domain == "sync" else f"{domain}_"
+    return f"{prefix}clk", f"{prefix}rst"
+
+
+def inputs_of(module: EmittedModule) -> set[str]:
+    """The names of all inputs in the RTLIL of a module, clocks and resets too."""
+    text = module.rtlil.partition(f"module \\{module.name}\n")[2].partition("\nend\n")[0]
+    return set(re.findall(r"^ *wire .*\binput \d+ +\\(\w+)$", text, re.M))
+
+
+def clocked_domains(component: Component, inputs: Set[str]) -> tuple[str, ...]:
+    """Those of the component's domains whose clock is among ``inputs``, which are no ports of it.
+
+    A domain that is neither declared nor made inside would be left without a clock: ValueError.
+    """
+    declared = {name for domain in component.domains for name in domain_ports(domain)}
+    if strange := sorted(inputs - declared):
+        raise ValueError(
+            f"{type(component).__name__}: {strange[0]} is of no clock domain that its class"
+            f" declares in domains: {', '.join(component.domains)}"
+        )
+    return tuple(domain for domain in component.domains if domain_ports(domain)[0] in inputs)
 
 
 def module_name(component: Component) -> str:

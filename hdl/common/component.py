@@ -17,6 +17,9 @@ class Component(wiring.Component):
     emitted module; it must tell apart all parameter sets of one class within a design.
     """
 
+    #: its clock domains; the module of each but ``sync`` has ports ``<domain>_clk``, ``_rst``
+    domains: tuple[str, ...] = ("sync",)
+
     # Components are also made to read their layouts and latencies: no warning if never elaborated.
     _MustUse__silence = True
 

@@ -22,8 +22,8 @@ class ModelExchange(Component):
     group, chunk by chunk, go to the network, and their sums, saturated there, into the model.
     ``refill`` ends it.
 
-    Throughput of an exchange: a packet a cycle out; one in per load of an engine (5 cycles), or
-    as fast as the network answers.
+    Throughput of an exchange: a packet a cycle out; one in per load of an engine (5 cycles, and
+    the way to its die and back), or as fast as the network answers.
     """
 
     def __init__(self, params: WorkerParams) -> None:

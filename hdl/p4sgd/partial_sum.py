@@ -16,25 +16,27 @@ class PartialSum(Component):
     """``PA = sat(round(sum over engines))`` of every sample: P4SGD, section 4.1.3, stage 2.
 
     Engines offer exact sums in units of the last plane, which weighs ``2^-bits`` (``2^-(bits-1)``
-    for signed features). They are added exactly and rounded once, ``floor(x + 1/2)``, so the
-    result does not depend on the number of engines. ``saturations`` counts the samples that
-    saturated, in the cycle after a result is accepted.
+    for signed features); over several dies their groups have added these up to one term. They are
+    added exactly and rounded once, ``floor(x + 1/2)``, so the result does not depend on the number
+    of engines. ``saturations`` counts the samples that saturated, in the cycle after a result is
+    accepted.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles: a level of three-input
-    adders per factor of three in engines, rounding, clamping. A waiting result holds the pipeline.
+    adders per factor of three in terms, rounding, clamping. A waiting result holds the pipeline.
     """
 
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
+        terms = params.engines if params.slrs == 1 else 1
         self.levels = 0
-        while 3**self.levels < params.engines:
+        while 3**self.levels < terms:
             self.levels += 1
         self.latency = self.levels + 2
         super().__init__(
             params,
             {
                 "settings": In(engine.settings),
-                "partials": In(stream.Signature(engine.partials)).array(params.engines),
+                "partials": In(stream.Signature(params.sums(params.engines // terms))).array(terms),
                 "activations": Out(stream.Signature(engine.activations)),
                 "saturations": Out(4),
             },

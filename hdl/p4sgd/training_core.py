@@ -8,6 +8,7 @@ from hdl.common.component import Component
 from hdl.common.streams import Fork, ForkParams
 from hdl.p4sgd.counters import EVENTS
 from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.engine_chain import EngineChain
 from hdl.p4sgd.loss_unit import LossUnit
 from hdl.p4sgd.network_join import NetworkJoin
 from hdl.p4sgd.partial_sum import PartialSum
@@ -25,44 +26,43 @@ class TrainingCore(Component):
 
     ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
     ``engine_events`` feed the counters.
+
+    With several dies the engines stand in an :class:`EngineChain`, all else in the first die, and
+    the results are the same to the bit. ``load`` and ``peek`` then go to one engine at a time.
     """
 
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
         activations = stream.Signature(engine.activations)
-        super().__init__(
-            params,
-            {
-                "settings": In(engine.settings),
-                "loss": In(LOSS_SETTINGS),
-                "join": In(1),
-                "begin": In(1),
-                "words": In(stream.Signature(engine.word)).array(params.engines),
-                "labels": In(activations),
-                "partial": Out(activations),
-                "full": In(activations),
-                "load": In(stream.Signature(engine.load)).array(params.engines),
-                "peek": In(stream.Signature(engine.address)).array(params.engines),
-                "peeked": Out(stream.Signature(engine.group)).array(params.engines),
-                "exchanging": In(1),
-                "refill": In(1),
-                "updated": Out(params.engines),
-                "finished": Out(1),
-                "words_waiting": Out(params.engines),
-                "labels_waiting": Out(1),
-                "events": Out(EVENTS),
-                "engine_events": Out(engine.events).array(params.engines),
-            },
-        )
+        ports = {
+            "settings": In(engine.settings),
+            "loss": In(LOSS_SETTINGS),
+            "join": In(1),
+            "begin": In(1),
+            "words": In(stream.Signature(engine.word)).array(params.engines),
+            "labels": In(activations),
+            "partial": Out(activations),
+            "full": In(activations),
+            "load": In(stream.Signature(engine.load)).array(params.engines),
+            "peek": In(stream.Signature(engine.address)).array(params.engines),
+            "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+            "exchanging": In(1),
+            "refill": In(1),
+            "updated": Out(params.engines),
+            "finished": Out(1),
+            "words_waiting": Out(params.engines),
+            "labels_waiting": Out(1),
+            "events": Out(EVENTS),
+            "engine_events": Out(engine.events).array(params.engines),
+        }
+        super().__init__(params, ports)
 
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        deltas = params.engine.deltas
         m.submodules.partial_sum = partial_sum = PartialSum(params)
         m.submodules.network_join = join = NetworkJoin(params.engine)
         m.submodules.loss_unit = loss = LossUnit(params)
-        m.submodules.fork = fork = Fork(ForkParams(width=deltas.size, count=params.engines))
         connect(m, partial_sum.activations, join.sums)
         connect(m, join.partial, flipped(self.partial))
         connect(m, flipped(self.full), join.full)
@@ -74,14 +74,27 @@ class TrainingCore(Component):
             loss.settings.eq(self.settings),
             loss.loss.eq(self.loss),
             loss.start.eq(self.begin),
-            fork.i.payload.eq(loss.deltas.payload.as_value()),
-            fork.i.valid.eq(loss.deltas.valid),
-            loss.deltas.ready.eq(fork.i.ready),
             self.labels_waiting.eq(join.activations.valid & ~self.labels.valid),
             self.events.micro_batches.eq(loss.deltas.valid & loss.deltas.ready),
             self.events.activation_saturations.eq(partial_sum.saturations),
             self.events.derivative_saturations.eq(loss.saturations.derivative),
             self.events.delta_saturations.eq(loss.saturations.delta),
+        ]
+        if params.slrs == 1:
+            self.add_engines(m, loss, partial_sum)
+        else:
+            self.add_chain(m, loss, partial_sum)
+        return m
+
+    def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
+        """All engines side by side."""
+        params = self.params
+        width = params.engine.deltas.size
+        m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))
+        m.d.comb += [
+            fork.i.payload.eq(loss.deltas.payload.as_value()),
+            fork.i.valid.eq(loss.deltas.valid),
+            loss.deltas.ready.eq(fork.i.ready),
         ]
         engines = []
         for e in range(params.engines):
@@ -107,4 +120,24 @@ class TrainingCore(Component):
             self.finished.eq(Cat(engine.finished for engine in engines).all()),
             self.words_waiting.eq(Cat(engine.waiting for engine in engines)),
         ]
-        return m
+
+    def add_chain(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
+        """The engines die by die."""
+        m.submodules.chain = chain = EngineChain(self.params)
+        connect(m, loss.deltas, chain.deltas)
+        connect(m, chain.partials, partial_sum.partials[0])
+        for e in range(self.params.engines):
+            connect(m, flipped(self.words[e]), chain.words[e])
+            connect(m, flipped(self.load[e]), chain.load[e])
+            connect(m, flipped(self.peek[e]), chain.peek[e])
+            connect(m, chain.peeked[e], flipped(self.peeked[e]))
+            m.d.comb += self.engine_events[e].eq(chain.events[e])
+        m.d.comb += [
+            chain.settings.eq(self.settings),
+            chain.begin.eq(self.begin),
+            chain.exchanging.eq(self.exchanging),
+            chain.refill.eq(self.refill),
+            self.updated.eq(chain.updated),
+            self.finished.eq(chain.finished),
+            self.words_waiting.eq(chain.waiting),
+        ]

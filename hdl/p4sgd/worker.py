@@ -10,6 +10,7 @@ from hdl.p4sgd.batch_gate import BatchGate
 from hdl.p4sgd.control import Control
 from hdl.p4sgd.counters import COUNTERS, Counters
 from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.engine_chain import EngineChain
 from hdl.p4sgd.frame import AXIS
 from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.label_reader import LabelReader
@@ -24,6 +25,8 @@ from hdl.p4sgd.training_core import TrainingCore
 from hdl.p4sgd.transport.registers import network_values
 from hdl.p4sgd.transport.transport import Transport
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
+
+OVER_DIES = "deltas to engines of other dies, and their partials back"  #: in ``latencies``
 
 
 class Worker(Component):
@@ -58,6 +61,8 @@ class Worker(Component):
             "partial activation to its frame": Transport.send_latency,
             "frame to full activation": Transport.receive_latency,
         }
+        if params.slrs > 1:
+            self.latencies[OVER_DIES] = EngineChain(params).latency
         port = AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
         bus = model_bus(params)
         model = Axi4Signature(

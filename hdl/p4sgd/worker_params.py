@@ -42,10 +42,23 @@ class WorkerParams:
     address_bits: int = 28  #: byte address of one memory port, 16..40; an HBM channel has 28
     prefetch_beats: int = 256  #: beats in flight or buffered per memory port, a power of two, >= 32
     slots: int = 256  #: AllReduces under way, 2..4096
+    slrs: int = 1  #: dies that the engines are dealt to, 1..3, at most as many as engines
+    slr_stages: int = 2  #: registers in each direction between neighbouring dies, 1..4
 
     def __post_init__(self) -> None:
-        for name, low, high in (("engines", 1, 8), ("address_bits", 16, 40), ("slots", 2, 4096)):
+        for name, low, high in (
+            ("engines", 1, 8),
+            ("address_bits", 16, 40),
+            ("slots", 2, 4096),
+            ("slrs", 1, 3),
+            ("slr_stages", 1, 4),
+        ):
             check_range(name, getattr(self, name), low, high)
+        if self.slrs > self.engines:
+            raise ValueError(
+                f"slrs must be at most engines, one in each die at least:"
+                f" {self.slrs} dies, {self.engines} engines"
+            )
         if not is_power_of_two(self.engine.banks):
             raise ValueError(
                 f"banks must be a power of two in a worker, because 8 labels make a beat:"
@@ -84,12 +97,33 @@ class WorkerParams:
             parts.append(f"p{self.prefetch_beats}")
         if self.slots != usual.slots:
             parts.append(f"n{self.slots}")
+        if self.slrs != usual.slrs:
+            parts.append(f"slr{self.slrs}")
+        if self.slr_stages != usual.slr_stages:
+            parts.append(f"x{self.slr_stages}")
         return "_".join(parts)
 
     @property
     def sum_bits(self) -> int:
         """A sample's sum over all engines: exact."""
         return self.engine.partial_bits + ceil_log2(self.engines)
+
+    @property
+    def engine_index(self) -> range:
+        """Values of an engine's number, as the shape of a field."""
+        return range(max(2, self.engines))
+
+    @property
+    def groups(self) -> tuple[range, ...]:
+        """The engines of each die, dealt evenly, the larger groups first."""
+        each, more = divmod(self.engines, self.slrs)
+        ends = [each * (k + 1) + min(more, k + 1) for k in range(self.slrs)]
+        return tuple(range(a, b) for a, b in zip([0, *ends], ends, strict=False))
+
+    def sums(self, engines: int) -> data.ArrayLayout:
+        """The exact partial activations of a micro-batch, added over some of the engines."""
+        bits = self.engine.partial_bits + ceil_log2(engines)
+        return data.ArrayLayout(signed(bits), self.engine.banks)
 
     @property
     def fifo_bits(self) -> int:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
 from amaranth.sim import Simulator
 
 from gen.emit import Port, emit
@@ -103,3 +103,64 @@ def test_simulates_in_plain_amaranth_too():
     simulator.add_clock(1e-9)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+class TwoClocks(Leaf):
+    """A register in each of two clocks, in parts that know one clock only."""
+
+    domains = ("sync", "slow")
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.first = first = Leaf(self.params)
+        m.submodules.second = second = DomainRenamer("slow")(Leaf(self.params))
+        m.d.comb += [first.a.eq(self.a), second.a.eq(first.b), self.b.eq(second.b)]
+        return m
+
+
+def instances(verilog):
+    """Connections by instance."""
+    found = re.findall(r"^  \w+ (\w+) \(\n(.*?)^  \);", verilog, re.M | re.S)
+    return {name: dict(re.findall(r"\.(\w+)\((.*?)\)", wires)) for name, wires in found}
+
+
+def test_other_clocks_have_ports_of_their_own():
+    module = emit(TwoClocks(LeafParams())).top
+    assert module.domains == ("sync", "slow")
+    assert [port.name for port in module.ports] == ["clk", "rst", "slow_clk", "slow_rst", "a", "b"]
+    wires = instances(module.verilog)
+    assert (wires["first"]["clk"], wires["first"]["rst"]) == ("clk", "rst")
+    assert (wires["second"]["clk"], wires["second"]["rst"]) == ("slow_clk", "slow_rst")
+
+
+def test_clocks_are_renamed_where_a_component_is_placed():
+    class Around(Pair):
+        domains = ("core",)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.domains.fast = ClockDomain(local=True)
+            m.submodules.both = both = DomainRenamer({"sync": "core", "slow": "fast"})(
+                TwoClocks(LeafParams())
+            )
+            m.d.comb += [
+                ClockSignal("fast").eq(self.x[0]),
+                ResetSignal("fast").eq(self.x[1]),
+                both.a.eq(self.x),
+                self.y.eq(both.b),
+            ]
+            return m
+
+    module = emit(Around(PairParams())).top
+    assert module.domains == ("core",)
+    wires = instances(module.verilog)["both"]
+    assert (wires["clk"], wires["rst"]) == ("core_clk", "core_rst")
+    assert (wires["slow_clk"], wires["slow_rst"]) == ("x[0]", "x[1]")
+
+
+def test_a_clock_that_is_not_declared_is_refused():
+    class Secret(TwoClocks):
+        domains = ("sync",)
+
+    with pytest.raises(ValueError, match="Secret: slow_clk is of no clock domain"):
+        emit(Secret(LeafParams()))

@@ -2,10 +2,12 @@ from dataclasses import asdict
 
 import cocotb
 import numpy as np
+import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.training_core import TrainingCore
+from hdl.p4sgd.worker import OVER_DIES, Worker
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim import streams
 from sim.golden import p4sgd as golden
@@ -25,12 +27,18 @@ from tests.hdl.p4sgd.bench import (
     watch,
 )
 
-PARAMS = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=4, fifo_words=40, l2=True))
+ENGINE = EngineParams(lanes=32, chunks=4, fifo_words=40, l2=True)
+SIZES = {
+    "one die": WorkerParams(engines=2, engine=ENGINE),
+    "three dies": WorkerParams(engines=4, engine=ENGINE, slrs=3),
+}
+APART = {1: 0, 3: 2 * 2 * 3 + 2}  #: cycles by dies: two crossings, out and back, and two adders
 EPOCHS = 2
 
 
-def test_training_core():
-    simulate(TrainingCore(PARAMS), __name__)
+@pytest.mark.parametrize("size", SIZES)
+def test_training_core(size):
+    simulate(TrainingCore(SIZES[size]), __name__)
 
 
 class Job:
@@ -136,7 +144,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     for beat in job.label_beats():
         labels.append(beat)
     for e in engines:
-        words = streams.Source(dut, f"words_{e}", stall=[source, sink][e])
+        words = streams.Source(dut, f"words_{e}", stall=[source, sink][e % 2])
         for word in job.words(e):
             words.append(word)
     while not dut.finished.value:
@@ -152,7 +160,10 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss))
 async def mark_turnaround(dut, loss):
-    """Joined: last word -> first word of the next mini-batch within 40 cycles, s = 4."""
+    """Joined: last word -> first word of the next mini-batch, s = 4: the sum of its parts.
+
+    Within 40 cycles, and those that it takes to and from other dies.
+    """
     params = params_in_simulator(WorkerParams)
     count, bits = 6, 4
     settings = {"bits": bits, "chunks": 1, "batch_micro_batches": 1, "tail_samples": 8}
@@ -176,7 +187,14 @@ async def mark_turnaround(dut, loss):
     cycles = words[0].cycles
     delays = {a - b for a, b in zip(cycles[bits::bits], cycles[bits - 1 :: bits], strict=False)}
     dut._log.info("turnaround with %s loss: %s cycles", loss.name, delays)
-    assert max(delays) <= 40
+    parts = Worker(params).latencies
+    names = ["last word in to partials", "deltas to the next mini-batch's first word, with one bit"]
+    kind = "logistic" if loss is Loss.LOGISTIC else "linear and hinge"
+    names += [f"partials to deltas, {kind}"]
+    apart = parts[OVER_DIES] if params.slrs > 1 else 0
+    assert delays == {sum(parts[name] for name in names) + bits - 1 + apart}
+    assert max(delays) <= 40 + apart
+    assert apart == APART[params.slrs]
 
 
 def check_events(job, trace, saturations, total):

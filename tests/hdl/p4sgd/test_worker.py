@@ -28,15 +28,21 @@ from tests.hdl.p4sgd.transport.bench import LANES, Network, Others, settings
 from tests.sim.test_train import random_data
 
 TRAINING = "INGATHER_TEST_TRAINING"
-HARDWARE = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=8, fifo_words=48))
+ENGINE = EngineParams(lanes=32, chunks=8, fifo_words=48)
+SIZES = {
+    "one die": WorkerParams(engines=2, engine=ENGINE),
+    "three dies": WorkerParams(engines=3, engine=ENGINE, slrs=3),
+}
 
 
-def test_worker(tmp_path, rng):
-    data = random_data(rng, 75, 300, Loss.LOGISTIC)
-    training = TrainingRun(data, HARDWARE, Options(bits=4, batch=16, epochs=2))
+@pytest.mark.parametrize("size", SIZES)
+def test_worker(size, tmp_path, rng):
+    hardware = SIZES[size]
+    data = random_data(rng, 75, 150 * hardware.engines, Loss.LOGISTIC)
+    training = TrainingRun(data, hardware, Options(bits=4, batch=16, epochs=2))
     (tmp_path / "training.pickle").write_bytes(pickle.dumps(training))
     simulate(
-        WorkerSystem(HARDWARE),
+        WorkerSystem(hardware),
         __name__,
         extra_sources=[MEMORY_ARRAY],
         plusargs=memory_arguments(training, tmp_path),
@@ -44,12 +50,16 @@ def test_worker(tmp_path, rng):
     )
 
 
+def hardware():
+    return params_in_simulator(WorkerParams)
+
+
 async def begin(dut, **memory):
     """A worker out of reset, set up for the training and loaded with random weights."""
     with open(os.environ[TRAINING], "rb") as file:
         training = pickle.load(file)
     settings = MemorySettings(**({"latency": 40} | memory))
-    dut.memory.value = pack(memory_params(HARDWARE).settings, settings.fields)
+    dut.memory.value = pack(memory_params(hardware()).settings, settings.fields)
     dut.fail_index.value = settings.fail_index
     dut.s_axis_tvalid.value = 0
     dut.m_axis_tready.value = 0
@@ -82,9 +92,9 @@ async def train_once(training, driver, weights):
 async def tells_what_it_is(dut):
     _, driver, _ = await begin(dut)
     assert await driver.read("identity") == IDENTITY
-    engine = HARDWARE.engine
+    engine = hardware().engine
     for name, value in {
-        "engines": HARDWARE.engines,
+        "engines": hardware().engines,
         "banks": engine.banks,
         "lanes": engine.lanes,
         "max_bits": engine.max_bits,
@@ -92,7 +102,7 @@ async def tells_what_it_is(dut):
         "l2_built": engine.l2,
         "max_chunks": engine.chunks,
         "fifo_words": engine.fifo_words,
-        "slots": HARDWARE.slots,
+        "slots": hardware().slots,
     }.items():
         assert await driver.read(name) == value, name
 
@@ -113,14 +123,14 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     await train_once(training, driver, weights)
     counters = await driver.counters()
     words = training.micro_batches * training.chunks * training.options.bits
-    assert counters["words"] == words * HARDWARE.engines
+    assert counters["words"] == words * hardware().engines
     waits = sum(count for name, count in counters.items() if name.endswith("stalls"))
     busy = counters["words"] + waits
     assert counters["memory_stalls"] > 0
     assert counters["dependency_stalls"] > 0
     # What is left of a run is the way of the last micro-batch, after its last word.
-    tail = HARDWARE.engines * counters["cycles"] - busy
-    assert 0 < tail < HARDWARE.engines * (40 + 2 * training.chunks * training.options.bits)
+    tail = hardware().engines * counters["cycles"] - busy
+    assert 0 < tail < hardware().engines * (40 + 2 * training.chunks * training.options.bits)
 
 
 async def join_network(dut, driver, training, **network):
@@ -186,12 +196,13 @@ async def a_switch_that_is_gone_stops_it(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(index=range(memory_count(HARDWARE)), beat=[0, 3])
-async def an_error_of_the_memory_stops_it(dut, index, beat):
+@cocotb.parametrize(memory=["first words", "last words", "labels"], beat=[0, 3])
+async def an_error_of_the_memory_stops_it(dut, memory, beat):
+    labels = memory == "labels"
+    index = 0 if memory == "first words" else memory_count(hardware()) - 2 + labels
     training, driver, weights = await begin(dut, fail_index=index, fail_beat=beat)
     with pytest.raises(WorkerFailure) as failure:
         await driver.run()
-    labels = index == memory_count(HARDWARE) - 1
     assert failure.value.cause == (Cause.LABEL_READ if labels else Cause.WORD_READ)
     assert await driver.read("failed")
     assert not await driver.read("done")
@@ -201,7 +212,7 @@ async def an_error_of_the_memory_stops_it(dut, index, beat):
     await driver.write(start=1)  # ignored
     assert await driver.read("failed")
 
-    dut.memory.value = pack(memory_params(HARDWARE).settings, MemorySettings().fields)
+    dut.memory.value = pack(memory_params(hardware()).settings, MemorySettings().fields)
     await driver.soft_reset()
     assert await driver.read("cause") == Cause.NONE.value
     await train_once(training, driver, weights)

@@ -3,7 +3,13 @@ import pytest
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 
-WORKER = {"engines": (1, 8), "address_bits": (16, 40), "slots": (2, 4096)}
+WORKER = {
+    "engines": (1, 8),
+    "address_bits": (16, 40),
+    "slots": (2, 4096),
+    "slrs": (1, 3),
+    "slr_stages": (1, 4),
+}
 
 
 @pytest.mark.parametrize("name", WORKER)
@@ -49,6 +55,28 @@ def test_prefetch_is_a_power_of_two(beats):
 
 def test_suffix_tells_sizes_apart():
     """Modules are named by it: two sizes of one name would be one module."""
-    others = {"engines": 2, "address_bits": 33, "prefetch_beats": 64, "slots": 128}
+    others = {
+        "engines": 2,
+        "address_bits": 33,
+        "prefetch_beats": 64,
+        "slots": 128,
+        "slrs": 3,
+        "slr_stages": 3,
+    }
     workers = [WorkerParams(), *(WorkerParams(**{name: v}) for name, v in others.items())]
     assert len({worker.suffix for worker in workers}) == len(workers)
+
+
+@pytest.mark.parametrize(
+    ("engines", "slrs", "each"),
+    [(8, 1, [8]), (8, 3, [3, 3, 2]), (5, 2, [3, 2]), (4, 3, [2, 1, 1]), (3, 3, [1, 1, 1])],
+)
+def test_engines_are_dealt_evenly(engines, slrs, each):
+    groups = WorkerParams(engines=engines, slrs=slrs).groups
+    assert [len(group) for group in groups] == each
+    assert [e for group in groups for e in group] == list(range(engines))
+
+
+def test_no_die_without_an_engine():
+    with pytest.raises(ValueError, match=r"slrs must be at most engines, .*: 3 dies, 2 engines"):
+        WorkerParams(engines=2, slrs=3)

@@ -1,0 +1,68 @@
+"""Events of one clock, to be counted by another."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
+
+WAITING_BITS = 8  #: events of a kind that may wait for their way over
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountCrossingParams:
+    """Size of a crossing of events."""
+
+    kinds: int  #: of events
+
+    def __post_init__(self) -> None:
+        if self.kinds < 1:
+            raise ValueError(f"kinds must be at least 1: {self.kinds}")
+
+    @property
+    def suffix(self) -> str:
+        """Kinds."""
+        return str(self.kinds)
+
+
+class CountCrossing(Component):
+    """``o`` is what to add, in a cycle of ``read``, for the ``events`` in cycles of ``write``.
+
+    ``events`` has a bit for each kind, ``o`` as many numbers. None is lost while the slower clock
+    has at least a thirtieth of the other's frequency; a reset loses those under way.
+    """
+
+    domains = ("write", "read")
+
+    def __init__(self, params: CountCrossingParams) -> None:
+        self.way = StreamCrossingParams(width=WAITING_BITS * params.kinds, depth=16)
+        self.crossings = inside("way", StreamCrossing(self.way).crossings, {})
+        super().__init__(
+            params,
+            {
+                "events": In(params.kinds),
+                "o": Out(WAITING_BITS).array(params.kinds),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.way = way = StreamCrossing(self.way)
+        waiting = [Signal(WAITING_BITS, name=f"waiting_{k}") for k in range(self.params.kinds)]
+        leave = Signal()
+        m.d.comb += [
+            way.i.payload.eq(Cat(waiting)),
+            way.i.valid.eq(Cat(count.any() for count in waiting).any()),
+            leave.eq(way.i.valid & way.i.ready),
+            way.o.ready.eq(1),
+        ]
+        for k, count in enumerate(waiting):
+            rest = Mux(leave, 0, count)
+            with m.If(rest != (1 << WAITING_BITS) - 1):
+                m.d.write += count.eq(rest + self.events[k])
+            add = way.o.payload.word_select(k, WAITING_BITS)
+            m.d.comb += self.o[k].eq(Mux(way.o.valid, add, 0))
+        return m

@@ -1,0 +1,57 @@
+"""A counter's value from one clock to another."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import Crossing
+from hdl.common.crossing.synchroniser import ASYNC
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrayCrossingParams:
+    """Size of a crossing number."""
+
+    bits: int  #: of the number, at least 2
+
+    def __post_init__(self) -> None:
+        if self.bits < 2:
+            raise ValueError(f"bits must be at least 2: {self.bits}")
+
+    @property
+    def suffix(self) -> str:
+        """Bits."""
+        return str(self.bits)
+
+
+class GrayCrossing(Component):
+    """``value`` in clock domain ``write``, known as the Gray code ``seen`` in domain ``read``.
+
+    ``value`` changes by one, up or down, or while nobody looks. ``gray`` is its code a cycle of
+    ``write`` later, ``seen`` that code two cycles of ``read`` later: any that has been, in order.
+    Registers: ``gray``, ``first``, ``seen``; no reset reaches them.
+    """
+
+    domains = ("write", "read")
+    constraint = "gray_crossing"
+
+    def __init__(self, params: GrayCrossingParams) -> None:
+        self.crossings = (
+            Crossing(path="", constraint=self.constraint, source="write", target="read"),
+        )
+        bits = params.bits
+        super().__init__(params, {"value": In(bits), "gray": Out(bits), "seen": Out(bits)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        bits = self.params.bits
+        # Named by the constraint, so not to be merged with a like register, as that of the value.
+        code = Signal(bits, reset_less=True, attrs={"DONT_TOUCH": "TRUE"})
+        first = Signal(bits, reset_less=True, attrs=ASYNC)
+        seen = Signal(bits, reset_less=True, attrs=ASYNC)
+        m.d.write += code.eq(self.value ^ self.value[1:])
+        m.d.read += [first.eq(code), seen.eq(first)]
+        m.d.comb += [self.gray.eq(code), self.seen.eq(seen)]
+        return m

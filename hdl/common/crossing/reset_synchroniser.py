@@ -1,0 +1,54 @@
+"""A reset that a clock can use."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import Crossing
+from hdl.common.crossing.synchroniser import ASYNC
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetSynchroniserParams:
+    """Length of a reset synchroniser."""
+
+    stages: int = 4  #: registers, 2..15
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.stages <= 15:
+            raise ValueError(f"stages must be from 2 to 15: {self.stages}")
+
+    @property
+    def suffix(self) -> str:
+        """Stages."""
+        return str(self.stages)
+
+
+class ResetSynchroniser(Component):
+    """``reset`` goes high at the first edge after ``i`` and low ``params.stages + 1`` after it.
+
+    ``i``, from registers or one gate behind them, needs no clock to be caught: however short it
+    is, and if the clock stands still, all the edges with ``reset`` come later. Registers:
+    ``stages``, which ``i`` sets without a clock, and behind them ``reset``, a plain one.
+    """
+
+    constraint = "reset_synchroniser"
+
+    def __init__(self, params: ResetSynchroniserParams) -> None:
+        self.crossings = (
+            Crossing(path="", constraint=self.constraint, source="any", target="sync"),
+        )
+        super().__init__(params, {"i": In(1), "reset": Out(1)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count = self.params.stages
+        m.domains.caught = caught = ClockDomain("caught", local=True, async_reset=True)
+        stages = Signal(count, init=(1 << count) - 1, attrs=ASYNC)
+        reset = Signal(init=1, reset_less=True)
+        m.d.comb += [caught.clk.eq(ClockSignal()), caught.rst.eq(self.i), self.reset.eq(reset)]
+        m.d.caught += stages.eq(Cat(Const(0, 1), stages[:-1]))
+        m.d.sync += reset.eq(stages[-1])
+        return m

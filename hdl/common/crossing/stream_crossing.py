@@ -1,0 +1,146 @@
+"""A stream from one clock to another: a queue whose pointers cross in Gray code."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal
+from amaranth.lib import memory, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import Crossing, inside
+from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
+from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamCrossingParams:
+    """Size of a crossing."""
+
+    width: int  #: bits of a beat, at least 1
+    depth: int = 32  #: words of memory, a power of two, 4..64; a LUT holds a bit of each
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if self.depth not in (4, 8, 16, 32, 64):
+            raise ValueError(f"depth must be 4, 8, 16, 32 or 64 words: {self.depth}")
+
+    @property
+    def suffix(self) -> str:
+        """Width and depth."""
+        return f"{self.width}x{self.depth}"
+
+
+class StreamCrossing(Component):
+    """Beats taken at ``i`` in clock domain ``write`` leave ``o`` in domain ``read``, in order.
+
+    Throughput: a beat a cycle of the slower clock, with at least 16 words. Latency: a cycle of
+    ``write`` and three to four of ``read``. Full: ``i.ready`` goes low; it and ``o`` are registers
+    or one gate behind them.
+
+    A reset of either domain empties both sides, whatever the other does meanwhile: they stop, and
+    go on when each knows that the other has stopped and cleared its pointer. Beats inside are lost,
+    also one that waits at ``o``; ``i.ready`` is low until then.
+    """
+
+    domains = ("write", "read")
+    constraint = "stream_crossing"
+
+    def __init__(self, params: StreamCrossingParams) -> None:
+        self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)
+        self.state = SynchroniserParams(width=3)
+        there, back = {}, {"write": "read", "read": "write"}
+        self.crossings = (
+            Crossing(path="", constraint=self.constraint, source="write", target="read"),
+            *inside("write_pointer", GrayCrossing(self.pointer).crossings, there),
+            *inside("read_pointer", GrayCrossing(self.pointer).crossings, back),
+            *inside("write_state", Synchroniser(self.state).crossings, {"sync": "read"}),
+            *inside("read_state", Synchroniser(self.state).crossings, {"sync": "write"}),
+        )
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.width)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        bits = self.pointer.bits
+        m.submodules.words = words = memory.Memory(
+            shape=self.params.width,
+            depth=self.params.depth,
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        m.submodules.write_pointer = write_pointer = GrayCrossing(self.pointer)
+        m.submodules.read_pointer = read_pointer = DomainRenamer(
+            {"write": "read", "read": "write"}
+        )(GrayCrossing(self.pointer))
+        write_runs, write_clear, read_runs, read_clear = self.add_resets(m)
+
+        write = words.write_port(domain="write")
+        written = Signal(bits, reset_less=True)
+        # What the reader's pointer is in a queue full of words: the code's top two bits differ.
+        full = read_pointer.seen ^ (3 << (bits - 2))
+        m.d.comb += [
+            self.i.ready.eq(write_runs & (write_pointer.gray != full)),
+            write.en.eq(self.i.valid & self.i.ready),
+            write.addr.eq(written),
+            write.data.eq(self.i.payload),
+            write_pointer.value.eq(Mux(write_clear, 0, written + write.en)),
+        ]
+        m.d.write += written.eq(write_pointer.value)
+
+        read = words.read_port(domain="comb")
+        taken = Signal(bits, reset_less=True)
+        valid = Signal(reset_less=True)
+        payload = Signal(self.params.width, reset_less=True)
+        advance = Signal()
+        pop = Signal()
+        m.d.comb += [
+            advance.eq(~valid | self.o.ready),
+            pop.eq(read_runs & advance & (read_pointer.gray != write_pointer.seen)),
+            read.addr.eq(taken),
+            read_pointer.value.eq(Mux(read_clear, 0, taken + pop)),
+            self.o.valid.eq(valid),
+            self.o.payload.eq(payload),
+        ]
+        m.d.read += [taken.eq(read_pointer.value), valid.eq(read_runs & Mux(advance, pop, 1))]
+        with m.If(advance):
+            m.d.read += payload.eq(read.data)
+        return m
+
+    def add_resets(self, m: Module) -> tuple[Signal, ...]:
+        """What makes both sides start together: runs and clear of ``write``, the same of ``read``.
+
+        A side that is reset asks. A side that asks or is asked stops, clears its pointer once it
+        knows that the other has stopped, and asks no longer once both have cleared theirs. It runs
+        when it knows that the other does not stand still.
+        """
+        tells = {
+            domain: Signal(3, name=f"{domain}_tells", reset_less=True, init=0b011)
+            for domain in self.domains
+        }
+        outcome = []
+        for here, there in (("write", "read"), ("read", "write")):
+            state = DomainRenamer(here)(Synchroniser(self.state))
+            m.submodules[f"{there}_state"] = state
+            m.d.comb += state.i.eq(tells[there])
+            heard = state.o
+            asks, stopped, cleared = (tells[here][k] for k in range(3))
+            runs = Signal(name=f"{here}_runs")
+            reset = ResetSignal(here, allow_reset_less=True)
+            asked, other_stopped, other_cleared = (heard[k] for k in range(3))
+            m.d[here] += tells[here].eq(
+                Cat(
+                    reset | (asks & ~(cleared & other_cleared)),
+                    asks | asked,
+                    stopped & other_stopped,
+                )
+            )
+            m.d.comb += runs.eq(~stopped & ~cleared & ~other_stopped)
+            outcome += [runs, cleared]
+        return tuple(outcome)

@@ -1,0 +1,54 @@
+"""Levels from another clock."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import Crossing
+
+#: keeps the registers of a synchroniser side by side, and free of logic
+ASYNC = {"ASYNC_REG": "TRUE"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynchroniserParams:
+    """Size of a synchroniser."""
+
+    width: int = 1  #: levels, each on its own
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+
+    @property
+    def suffix(self) -> str:
+        """Width."""
+        return str(self.width)
+
+
+class Synchroniser(Component):
+    """``o`` is ``i`` two cycles later; ``i`` may change at any time.
+
+    ``i`` comes straight from registers. Bits that change together may arrive a cycle apart, so
+    several bits are several levels or a Gray code. A level that lasts less than a cycle and a half
+    may be missed. Registers: ``first``, then ``o``; no reset reaches them.
+    """
+
+    latency = 2
+    constraint = "synchroniser"
+
+    def __init__(self, params: SynchroniserParams) -> None:
+        self.crossings = (
+            Crossing(path="", constraint=self.constraint, source="any", target="sync"),
+        )
+        super().__init__(params, {"i": In(params.width), "o": Out(params.width)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        first = Signal(self.params.width, reset_less=True, attrs=ASYNC)
+        o = Signal(self.params.width, reset_less=True, attrs=ASYNC)
+        m.d.sync += [first.eq(self.i), o.eq(first)]
+        m.d.comb += self.o.eq(o)
+        return m

@@ -1,0 +1,110 @@
+"""A stream over a long way: registers between two places, and no stall signal between them."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.placed_delay import placed_delay
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPipelineParams:
+    """Size of a beat and length of the way."""
+
+    width: int  #: bits of a beat, at least 1
+    stages: int = 2  #: registers in each direction, 1..15; the first here, the last there
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if not 1 <= self.stages <= 15:
+            raise ValueError(f"stages must be from 1 to 15: {self.stages}")
+
+    @property
+    def suffix(self) -> str:
+        """Width and stages."""
+        return f"{self.width}_{self.stages}"
+
+    @property
+    def capacity(self) -> int:
+        """Beats that it holds whose ``o`` stands still: at least those of a way out and back."""
+        return 1 << ceil_log2(2 * self.stages + 2)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat taken at ``i`` to the same beat valid at ``o``, when empty."""
+        return self.stages + 1
+
+    @property
+    def wires(self) -> int:
+        """Registered wires from one place to the other: beats there, room back."""
+        return self.width + 2
+
+
+class StreamPipeline(Component):
+    """``stages`` plain registers from ``i`` to a queue at ``o``, and as many back: for SLRs.
+
+    The queue has room for every beat under way, so the registers never stop; ``i`` counts the
+    room, and a beat that leaves the queue gives its own back. Registers of the way are called
+    ``payload_1`` (beside ``i``) up to ``payload_N`` (beside ``o``), ``sent_1`` .. ``sent_N``, and
+    ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``).
+
+    ``empty`` is high while ``i`` knows that every beat it took has left ``o``: at the latest
+    ``stages + 1`` cycles after the last one did. Throughput: one beat a cycle. Latency:
+    ``params.latency``. Full: ``i.ready``, a register, goes low after ``params.capacity`` beats.
+    """
+
+    def __init__(self, params: StreamPipelineParams) -> None:
+        self.latency = params.latency
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.width)),
+                "empty": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.queue = queue = Fifo(
+            FifoParams(width=params.width, depth=params.capacity, style="distributed")
+        )
+        taken = Signal()
+        leaves = Signal()
+        full = Signal()
+        under_way = Signal(range(params.capacity + 1))
+        none_under_way = Signal(init=1)
+        left = placed_delay(m, leaves, params.stages, "left")
+        m.d.comb += [
+            self.i.ready.eq(~full),
+            self.empty.eq(none_under_way),
+            taken.eq(self.i.valid & ~full),
+            queue.i.payload.eq(
+                placed_delay(m, self.i.payload, params.stages, "payload", reset_less=True)
+            ),
+            queue.i.valid.eq(placed_delay(m, taken, params.stages, "sent")),
+            self.o.payload.eq(queue.o.payload),
+            self.o.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.o.ready),
+            leaves.eq(self.o.valid & self.o.ready),
+        ]
+        with m.If(taken & ~left):
+            m.d.sync += [
+                under_way.eq(under_way + 1),
+                full.eq(under_way == params.capacity - 1),
+                none_under_way.eq(0),
+            ]
+        with m.If(left & ~taken):
+            m.d.sync += [
+                under_way.eq(under_way - 1),
+                full.eq(0),
+                none_under_way.eq(under_way == 1),
+            ]
+        return m

@@ -1,0 +1,94 @@
+"""What passes between the engines of one die and those of the next, and the sizes of a group."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, Signature
+
+from hdl.p4sgd.worker_params import WorkerParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupParams:
+    """Which of a worker's groups."""
+
+    worker: WorkerParams  #: with more than one die
+    index: int  #: the die, from the one with readers, loss and network up
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.index < self.worker.slrs:
+            raise ValueError(
+                f"index must be from 0 to {self.worker.slrs - 1}, a die of the worker: {self.index}"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """The die and the worker."""
+        return f"{self.index}_{self.worker.suffix}"
+
+    @property
+    def own(self) -> range:
+        """Engines of this die."""
+        return self.worker.groups[self.index]
+
+    @property
+    def beyond(self) -> range:
+        """Engines of the dies behind it."""
+        return range(self.own.stop, self.worker.engines)
+
+    @property
+    def engines(self) -> range:
+        """All of these: those that are reached through this die."""
+        return range(self.own.start, self.worker.engines)
+
+
+def group_load(params: WorkerParams) -> data.StructLayout:
+    """Eight weights for one of the engines."""
+    return data.StructLayout({"engine": params.engine_index, **params.engine.load.members})
+
+
+def group_peek(params: WorkerParams) -> data.StructLayout:
+    """Eight weights that are asked of one of the engines."""
+    return data.StructLayout({"engine": params.engine_index, **params.engine.address.members})
+
+
+def group_peeked(params: WorkerParams) -> data.StructLayout:
+    """Eight weights and the engine that answered."""
+    return data.StructLayout({"engine": params.engine_index, "group": params.engine.group})
+
+
+class GroupSignature(Signature):
+    """All that ``engines`` exchange with the rest of a worker; ``Out`` is towards the engines.
+
+    ``words_k``, ``events[k]``, ``updated[k]`` and ``waiting[k]`` belong to the k-th of them;
+    ``load``, ``peek`` and ``peeked`` name one by its number in the worker. ``deltas`` go to all,
+    ``partials`` is the sum of all. ``settings``, ``exchanging`` and ``refill`` are an engine's
+    and keep their place beside ``begin``, which starts all engines.
+
+    ``loaded`` is high in the cycle in which an engine has taken what ``load`` brought: nothing
+    else may be sent there before. ``peeked`` answers in the order of ``peek``. ``waiting`` says
+    that an engine lacks a word and none is on its way. ``finished`` falls in the cycle after
+    ``begin``, as an engine's does.
+    """
+
+    def __init__(self, params: WorkerParams, engines: range) -> None:
+        engine, count = params.engine, len(engines)
+        super().__init__(
+            {
+                "settings": Out(engine.settings),
+                "begin": Out(1),
+                "exchanging": Out(1),
+                "refill": Out(1),
+                **{f"words_{k}": Out(stream.Signature(engine.word)) for k in range(count)},
+                "deltas": Out(stream.Signature(engine.deltas)),
+                "load": Out(stream.Signature(group_load(params))),
+                "peek": Out(stream.Signature(group_peek(params))),
+                "partials": In(stream.Signature(params.sums(count))),
+                "peeked": In(stream.Signature(group_peeked(params))),
+                "loaded": In(1),
+                "updated": In(count),
+                "waiting": In(count),
+                "finished": In(1),
+                "events": In(data.ArrayLayout(engine.events, count)),
+            }
+        )

@@ -1,0 +1,91 @@
+"""From the engines of one die to those of the next: registers, and nothing that stops them."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.placed_delay import placed_delay
+from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.p4sgd.group_params import GroupParams, GroupSignature
+
+
+class SlrCrossing(Component):
+    """``far`` is what ``near`` is, over ``slr_stages`` registers in each direction.
+
+    Streams cross by :class:`StreamPipeline`, everything else by plain registers. What is said of
+    engines holds at ``near`` although it is older there: ``finished`` is low from the cycle after
+    ``begin`` until it has been heard of again, and an engine is ``waiting`` if it was after it had
+    taken the last word that was sent to it.
+
+    Throughput: a beat a cycle of each stream. Latency: :attr:`latency` cycles of a stream, one
+    less of anything else. :attr:`wires` run between the dies.
+    """
+
+    def __init__(self, params: GroupParams) -> None:
+        self.stages = params.worker.slr_stages
+        self.latency = StreamPipelineParams(width=1, stages=self.stages).latency
+        signature = GroupSignature(params.worker, params.beyond)
+        super().__init__(params, {"near": In(signature), "far": Out(signature)})
+        unused = 0 if params.worker.engine.data_parallel else 2 + len(params.beyond)
+        self.wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        near, far = self.near, self.far
+        words = [f"words_{k}" for k in range(len(self.params.beyond))]
+        empty = Cat(self.cross(m, name, getattr(near, name), getattr(far, name)) for name in words)
+        for name in ("deltas", "load", "peek"):
+            self.cross(m, name, getattr(near, name), getattr(far, name))
+        for name in ("partials", "peeked"):
+            self.cross(m, name, getattr(far, name), getattr(near, name))
+
+        m.d.comb += [
+            far.settings.eq(self.registers(m, near.settings, "settings", reset_less=True)),
+            far.begin.eq(self.registers(m, near.begin, "begin")),
+            near.events.eq(self.registers(m, far.events, "events")),
+            near.loaded.eq(self.registers(m, far.loaded, "loaded")),
+            near.waiting.eq(self.registers(m, far.waiting, "waiting") & empty),
+        ]
+        if self.params.worker.engine.data_parallel:
+            m.d.comb += [
+                far.exchanging.eq(self.registers(m, near.exchanging, "exchanging")),
+                far.refill.eq(self.registers(m, near.refill, "refill")),
+                near.updated.eq(self.registers(m, far.updated, "updated")),
+            ]
+        self.report_end(m)
+        return m
+
+    def cross(self, m: Module, name: str, source: Any, target: Any) -> Signal:
+        """A stream from die to die; high while all of it has arrived."""
+        width = source.payload.shape().size
+        m.submodules[name] = pipeline = StreamPipeline(
+            StreamPipelineParams(width=width, stages=self.stages)
+        )
+        m.d.comb += [
+            pipeline.i.payload.eq(source.payload.as_value()),
+            pipeline.i.valid.eq(source.valid),
+            source.ready.eq(pipeline.i.ready),
+            target.payload.as_value().eq(pipeline.o.payload),
+            target.valid.eq(pipeline.o.valid),
+            pipeline.o.ready.eq(target.ready),
+        ]
+        return pipeline.empty
+
+    def registers(self, m: Module, value: Any, name: str, *, reset_less: bool = False) -> Any:
+        """A plain wire from die to die."""
+        return placed_delay(m, value, self.stages, name, reset_less=reset_less)
+
+    def report_end(self, m: Module) -> None:
+        """``finished``, but not that of the run before."""
+        begun = Signal()
+        # Out goes begin, back comes finished, which it has taken down.
+        heard_of = delay(m, self.near.begin, 2 * self.stages, "heard_of", reset_less=False)
+        with m.If(self.near.begin):
+            m.d.sync += begun.eq(1)
+        with m.Elif(heard_of):
+            m.d.sync += begun.eq(0)
+        finished = self.registers(m, self.far.finished, "finished")
+        m.d.comb += self.near.finished.eq(finished & ~begun)

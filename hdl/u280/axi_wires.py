@@ -1,0 +1,79 @@
+"""AXI buses of the vendor's IP: their ports, and what is wired to them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Shape, Value
+from amaranth.lib.wiring import Out, Signature
+
+from hdl.u280.vendor import VendorPort
+
+#: signals of AW and AR that our own buses leave out: bits, and what a slave is told
+EXTRAS: Mapping[str, tuple[int, int]] = {
+    "lock": (1, 0),
+    "cache": (4, 0b0011),  # bufferable and modifiable, so that widths may be converted
+    "prot": (3, 0),
+    "region": (4, 0),
+    "qos": (4, 0),
+}
+
+
+def bus_ports(
+    prefix: str, role: str, signature: Signature, *, extras: Sequence[str] = ()
+) -> tuple[VendorPort, ...]:
+    """Ports ``<prefix><signal>`` of a bus at which the IP is the ``master`` or the ``slave``."""
+    from_master, from_slave = ("output", "input") if role == "master" else ("input", "output")
+    ports = [
+        VendorPort(
+            name=prefix + name,
+            direction=from_master if member.flow == Out else from_slave,
+            bits=_bits(member.shape),
+        )
+        for name, member in signature.members.items()
+    ]
+    ports += [
+        VendorPort(
+            name=f"{prefix}{channel}{extra}",
+            direction=from_master,
+            bits=EXTRAS[extra][0],
+            unused=role == "master",
+        )
+        for channel in ("aw", "ar")
+        for extra in extras
+    ]
+    return tuple(ports)
+
+
+def bus_wires(prefix: str, *buses: Any, extras: Sequence[str] = ()) -> dict[str, Any]:
+    """Wires of ``buses``, side by side, to ports of :func:`bus_ports`.
+
+    ``extras`` are those of an IP that is the slave: they have one value, ever.
+    """
+    wires: dict[str, Any] = {
+        prefix + name: Cat(getattr(bus, name) for bus in buses)
+        for name in buses[0].signature.members
+    }
+    for channel in ("aw", "ar"):
+        for extra in extras:
+            bits, value = EXTRAS[extra]
+            wires[f"{prefix}{channel}{extra}"] = Const(value, bits)
+    return wires
+
+
+def _bits(shape: Any) -> int:
+    return Shape.cast(shape).width
+
+
+def join(m: Module, master: Any, slave: Any) -> None:
+    """Connect buses that differ in what they have: addresses of more bits lose their upper ones.
+
+    Signals that only one of them has stay as they are: an identifier is 0. An answer's goes back.
+    """
+    for name in master.signature.members:
+        if name not in slave.signature.members:
+            continue
+        ready = name.endswith("ready")
+        answers = name[0] in "br"
+        given, taken = (slave, master) if answers != ready else (master, slave)
+        source, target = (Value.cast(getattr(bus, name)) for bus in (given, taken))
+        m.d.comb += target.eq(source[: len(target)])

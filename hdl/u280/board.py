@@ -1,0 +1,282 @@
+"""What a top of the board tells those who build it, and what all tops have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    DomainRenamer,
+    Module,
+    Mux,
+    ResetSignal,
+    Signal,
+)
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.count_crossing import WAITING_BITS
+from hdl.common.crossing.crossing import Crossing, inside
+from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
+from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.u280.axi_wires import join
+from hdl.u280.board_status import BoardStatus
+from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER
+from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
+from hdl.u280.hbm import Hbm
+from hdl.u280.mac import EVENTS, Mac, MacParams
+from hdl.u280.packets import BEAT, to_axis, to_stream
+from hdl.u280.pcie import PINS, PcieBridge, PcieDma
+from hdl.u280.pcie_ip import CORE_MHZ
+from hdl.u280.registers import BoardRegistersParams
+from hdl.u280.vendor import VendorIp
+
+SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
+PACKETS_WAY = StreamPipelineParams(width=BEAT.size, stages=SLR_STAGES)
+COUNTS_WAY = StreamPipelineParams(width=WAITING_BITS * len(EVENTS), stages=SLR_STAGES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """A clock of the board."""
+
+    name: str  #: as crossings name it
+    mhz: float
+    port: str = ""  #: of the top, where it comes in
+    pin: str = ""  #: instance path and output of the IP that makes it
+
+    def __post_init__(self) -> None:
+        if bool(self.port) == bool(self.pin):
+            raise ValueError(f"clock {self.name} comes from a port or from a pin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlrWay:
+    """A ``StreamPipeline`` between SLRs; its registers may be placed on the way."""
+
+    path: str  #: of the instance
+    stages: int
+    wires: int  #: registered, one way and back
+    source: str  #: what stands at its ``i``: an instance of the top
+    target: str  #: what stands at its ``o``
+
+
+RESET = ResetSynchroniserParams()
+
+
+class Board(Component):
+    """A design on an Alveo U280: PCI Express, clocks, cages, and the pins of all that.
+
+    The core's clock, 250 MHz, is PCI Express's; ``hbm``, 450 MHz, and ``apb``, 100 MHz, come of the
+    card's own oscillator, and each cage gives its own. A clock's reset is released in its time.
+
+    For those who build it: ``vendor_ips`` to be made and ``primitives`` that exist, ``clocks``,
+    ``crossings`` with the constraint of each, ``slr_crossings`` between SLRs.
+    """
+
+    domains = ()
+    primitives: tuple[VendorIp, ...] = (REFCLK_BUFFER,)
+
+    def __init__(
+        self,
+        params: Any,
+        link: PcieDma | PcieBridge,
+        cages: Iterable[MacParams],
+        *,
+        memory: Hbm | None = None,
+    ) -> None:
+        self.link = link
+        self.cages = tuple(cages)
+        self.memory = memory
+        macs = [Mac(cage) for cage in self.cages]
+        parts = [link, *macs, *([memory] if memory else [])]
+        self.vendor_ips = (BOARD_CLOCKS, *(ip for part in parts for ip in part.vendor_ips))
+        self.clocks = (
+            Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p"),
+            Clock(name="pcie_refclk", mhz=100.0, port="pcie_refclk_1_p"),
+            Clock(name="sync", mhz=CORE_MHZ, pin="pcie/ip/axi_aclk"),
+            Clock(name="apb", mhz=APB_MHZ, pin="board_clocks/clk_out2"),
+            *([Clock(name="hbm", mhz=HBM_MHZ, pin="board_clocks/clk_out1")] if memory else []),
+            *(clock for cage in self.cages for clock in cage_clocks(cage)),
+        )
+        reset = ResetSynchroniser(RESET).crossings
+        level = Synchroniser(SynchroniserParams()).crossings
+        resets = ["sync", "apb", *(["hbm", "hbm_ports"] if memory else [])]
+        self.crossings: tuple[Crossing, ...] = (
+            *(
+                crossing
+                for name in resets
+                for crossing in inside(f"{name}_reset", reset, {"sync": name.partition("_")[0]})
+            ),
+            *(crossing for mac in macs for crossing in inside(mac.clock, mac.crossings, {})),
+            *(inside("memory", memory.crossings, {}) if memory else ()),
+            *(inside("memory_level", level, {}) if memory else ()),
+        )
+        self.slr_crossings = tuple(
+            SlrWay(path=name, stages=way.stages, wires=way.wires, source=source, target=target)
+            for mac in macs
+            for name, way, source, target in slr_ways(mac)
+        )
+        super().__init__(params, pins(self.cages))
+
+    def begin(self) -> Module:
+        """A module with clocks, resets, PCI Express and memory: ``self.link``, ``self.memory``."""
+        m = Module()
+        for name in ("sync", "apb", *(["hbm"] if self.memory else [])):
+            m.domains += ClockDomain(name, local=True)
+        locked = Signal()
+        m.submodules.board_clocks = BOARD_CLOCKS.place(
+            clk_in1_p=self.clk_100mhz_0_p,
+            clk_in1_n=self.clk_100mhz_0_n,
+            clk_out1=ClockSignal("hbm") if self.memory else Signal(name="unused_clock"),
+            clk_out2=ClockSignal("apb"),
+            locked=locked,
+        )
+        link = self.link
+        m.submodules.pcie = link
+        m.d.comb += [
+            link.refclk_p.eq(self.pcie_refclk_1_p),
+            link.refclk_n.eq(self.pcie_refclk_1_n),
+            link.reset_n.eq(self.pcie_reset_n),
+            link.rx_p.eq(self.pcie_rx_p),
+            link.rx_n.eq(self.pcie_rx_n),
+            self.pcie_tx_p.eq(link.tx_p),
+            self.pcie_tx_n.eq(link.tx_n),
+            ClockSignal("sync").eq(link.clk),
+        ]
+        self.add_reset(m, "sync", link.reset)
+        self.add_reset(m, "apb", ~locked)
+        if self.memory:
+            m.submodules.memory = self.memory
+            self.add_reset(m, "hbm", ~(locked & self.memory.complete))
+            m.d.comb += [
+                self.memory.reset.eq(self.reset_of(m, "hbm_ports", "hbm", ~locked)),
+                self.hbm_cattrip.eq(self.memory.hot),
+            ]
+        return m
+
+    def reset_of(self, m: Module, name: str, domain: str, cause) -> Signal:
+        """``cause`` as a reset that ``domain`` can use, by an instance ``<name>_reset``."""
+        synchroniser = ResetSynchroniser(RESET)
+        m.submodules[f"{name}_reset"] = DomainRenamer(domain)(synchroniser)
+        m.d.comb += synchroniser.i.eq(cause)
+        return synchroniser.reset
+
+    def add_reset(self, m: Module, domain: str, cause) -> None:
+        """The reset of a clock domain."""
+        m.d.comb += ResetSignal(domain).eq(self.reset_of(m, domain, domain, cause))
+
+    def add_cage(self, m: Module, cage: MacParams) -> Mac:
+        """A cage's MAC and its pins; its streams are wired by :meth:`send`, :meth:`take`."""
+        mac = Mac(cage)
+        m.submodules[mac.clock] = mac
+        k = cage.cage
+
+        def pin(name: str):
+            return getattr(self, f"qsfp{k}_{name}")
+
+        m.d.comb += [
+            mac.refclk_p.eq(pin("mgt_refclk_1_p")),
+            mac.refclk_n.eq(pin("mgt_refclk_1_n")),
+            mac.rx_p.eq(pin("rx_p")),
+            mac.rx_n.eq(pin("rx_n")),
+            pin("tx_p").eq(mac.tx_p),
+            pin("tx_n").eq(mac.tx_n),
+            pin("refclk_oe_b").eq(Const(0, 1)),
+            pin("refclk_fs").eq(Const(1, 1)),  # 161.13 MHz
+        ]
+        return mac
+
+    def add_status(self, m: Module, macs: list[Mac]) -> BoardStatus:
+        """The board's registers; ``request`` is left to be driven."""
+        m.submodules.board_status = status = BoardStatus(
+            BoardRegistersParams(cages=len(macs), hbm=self.memory is not None)
+        )
+        join(m, self.link.registers[1], status.axil)
+        m.d.comb += self.link.irq.eq(status.irq)
+        for k, mac in enumerate(macs):
+            m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(COUNTS_WAY)
+            arrived = Mux(way.o.valid, way.o.payload, 0)
+            m.d.comb += [
+                status.links[k].eq(mac.link),
+                way.i.payload.eq(Cat(mac.counts)),
+                way.i.valid.eq(way.i.payload.any()),  # it always has room, as nobody waits
+                way.o.ready.eq(1),
+                Cat(status.counts[k]).eq(arrived),
+            ]
+        if self.memory:
+            level = Synchroniser(SynchroniserParams())
+            m.submodules.memory_level = level
+            m.d.comb += [
+                level.i.eq(self.memory.complete),
+                status.memory_ready.eq(level.o),
+                *(
+                    to.eq(of)
+                    for to, of in zip(status.temperature, self.memory.temperature, strict=True)
+                ),
+            ]
+        return status
+
+    def send(self, m: Module, mac: Mac, axis) -> None:
+        """Packets of ``axis``, a source, to a MAC, by way of registers."""
+        way = self.add_way(m, f"to_{mac.clock}")
+        to_stream(m, axis, way.i)
+        to_axis(m, way.o, mac.transmit)
+
+    def take(self, m: Module, mac: Mac, index: int, axis) -> None:
+        """Packets of a MAC's stream to ``axis``, a sink, likewise."""
+        way = self.add_way(m, f"of_{mac.clock}_{index}")
+        to_stream(m, mac.receive[index], way.i)
+        to_axis(m, way.o, axis)
+
+    def add_way(self, m: Module, name: str) -> StreamPipeline:
+        """Registers between SLRs."""
+        m.submodules[name] = way = StreamPipeline(PACKETS_WAY)
+        return way
+
+
+def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:
+    """A MAC's registers between SLRs: name, size, and what stands before and behind."""
+    return [
+        (f"to_{mac.clock}", PACKETS_WAY, "core", mac.clock),
+        *(
+            (f"of_{mac.clock}_{k}", PACKETS_WAY, mac.clock, "core")
+            for k in range(mac.params.classes)
+        ),
+        (f"counts_of_{mac.clock}", COUNTS_WAY, mac.clock, "board_status"),
+    ]
+
+
+def cage_clocks(cage: MacParams) -> tuple[Clock, Clock]:
+    """The reference of a cage and its MAC's clock."""
+    k = cage.cage
+    return (
+        Clock(name=f"qsfp{k}_refclk", mhz=REFCLK_MHZ, port=f"qsfp{k}_mgt_refclk_1_p"),
+        Clock(name=f"mac_{k}", mhz=MAC_MHZ, pin=f"mac_{k}/cmac/gt_txusrclk2"),
+    )
+
+
+def pins(cages: Iterable[MacParams]) -> dict:
+    """Ports of a top: the card's pins, in the names of constraints/u280/pins.csv."""
+    ports = {"clk_100mhz_0_p": In(1), "clk_100mhz_0_n": In(1), "hbm_cattrip": Out(1)}
+    names = {"refclk_p": "refclk_1_p", "refclk_n": "refclk_1_n"}
+    ports |= {f"pcie_{names.get(name, name)}": pin for name, pin in PINS.items()}
+    for cage in cages:
+        ports |= {
+            f"qsfp{cage.cage}_{name}": pin
+            for name, pin in (
+                ("mgt_refclk_1_p", In(1)),
+                ("mgt_refclk_1_n", In(1)),
+                ("rx_p", In(LANES)),
+                ("rx_n", In(LANES)),
+                ("tx_p", Out(LANES)),
+                ("tx_n", Out(LANES)),
+                ("refclk_oe_b", Out(1)),
+                ("refclk_fs", Out(1)),
+            )
+        }
+    return ports

@@ -1,0 +1,92 @@
+"""The hardened 100G Ethernet MACs beside the QSFP28 cages."""
+
+from amaranth.hdl import Const
+
+from hdl.u280.vendor import VendorIp, VendorPort
+
+CAGES = 2
+LANES = 4
+MAC_MHZ = 322.265625  #: of a lane's 25.78125 Gb/s, 80 bits at a time
+REFCLK_MHZ = 161.1328125
+FIRST_LANE = (40, 44)  #: GTY channel X0Y.. of each cage's quad, 134 and 135
+CORES = ("CMACE4_X0Y6", "CMACE4_X0Y7")  #: the MAC beside each
+
+#: inputs that never change, and what they are: no loopback, no test, error correction on
+TIED = {
+    "gt_loopback_in": Const(0, 12),
+    "gtwiz_reset_tx_datapath": Const(0, 1),
+    "gtwiz_reset_rx_datapath": Const(0, 1),
+    "ctl_rx_enable": Const(1, 1),
+    "ctl_rx_force_resync": Const(0, 1),
+    "ctl_rx_test_pattern": Const(0, 1),
+    "core_rx_reset": Const(0, 1),
+    "ctl_rsfec_ieee_error_indication_mode": Const(0, 1),
+    "ctl_tx_rsfec_enable": Const(1, 1),
+    "ctl_rx_rsfec_enable": Const(1, 1),
+    "ctl_rx_rsfec_enable_correction": Const(1, 1),
+    "ctl_rx_rsfec_enable_indication": Const(1, 1),
+    "ctl_tx_test_pattern": Const(0, 1),
+    "ctl_tx_send_idle": Const(0, 1),
+    "ctl_tx_send_lfi": Const(0, 1),
+    "core_tx_reset": Const(0, 1),
+    "tx_preamblein": Const(0, 56),
+    "core_drp_reset": Const(0, 1),
+    "drp_clk": Const(0, 1),
+    "drp_addr": Const(0, 10),
+    "drp_di": Const(0, 16),
+    "drp_en": Const(0, 1),
+    "drp_we": Const(0, 1),
+}
+
+
+def cmac_ip(cage: int) -> VendorIp:
+    """The MAC of a cage, with its transceivers: 512-bit streams, RS-FEC, no flow control."""
+    lanes = [f"X0Y{FIRST_LANE[cage] + lane}" for lane in range(LANES)]
+    config = (
+        ("CMAC_CAUI4_MODE", "1"),
+        ("NUM_LANES", "4x25"),
+        ("GT_REF_CLK_FREQ", "161.1328125"),
+        ("USER_INTERFACE", "AXIS"),
+        ("GT_DRP_CLK", "100.00"),
+        ("TX_FLOW_CONTROL", "0"),
+        ("RX_FLOW_CONTROL", "0"),
+        ("INCLUDE_RS_FEC", "1"),
+        ("CMAC_CORE_SELECT", CORES[cage]),
+        ("GT_GROUP_SELECT", f"{lanes[0]}~{lanes[-1]}"),
+        *((f"LANE{k}_GT_LOC", lane) for k, lane in enumerate(lanes, 1)),
+        ("ENABLE_PIPELINE_REG", "1"),
+    )
+
+    def port(name: str, direction: str, bits: int = 1) -> VendorPort:
+        return VendorPort(name=name, direction=direction, bits=bits)
+
+    ports = [
+        port("gt_ref_clk_p", "input"),
+        port("gt_ref_clk_n", "input"),
+        port("gt_rxp_in", "input", LANES),
+        port("gt_rxn_in", "input", LANES),
+        port("gt_txp_out", "output", LANES),
+        port("gt_txn_out", "output", LANES),
+        port("init_clk", "input"),
+        port("sys_reset", "input"),
+        port("gt_txusrclk2", "output"),
+        port("rx_clk", "input"),
+        port("usr_tx_reset", "output"),
+        port("usr_rx_reset", "output"),
+        port("stat_rx_aligned", "output"),
+        port("ctl_tx_enable", "input"),
+        port("ctl_tx_send_rfi", "input"),
+        *(port(name, "input", len(value)) for name, value in TIED.items()),
+    ]
+    for name, bits in (("tdata", 512), ("tkeep", 64), ("tlast", 1), ("tuser", 1), ("tvalid", 1)):
+        ports += [
+            port(f"tx_axis_{name}", "input", bits),
+            port(f"rx_axis_{name}", "output", bits),
+        ]
+    ports.append(port("tx_axis_tready", "output"))
+    return VendorIp(
+        name=f"cmac_{cage}",
+        vlnv="xilinx.com:ip:cmac_usplus:3.1",
+        config=config,
+        ports=tuple(ports),
+    )

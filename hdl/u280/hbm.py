@@ -1,0 +1,112 @@
+"""HBM in the core's clock: a bus for each port that a design uses."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import ClockSignal, Const, Module, ResetSignal, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.u280.hbm_ip import (
+    ADDRESS_BITS,
+    CHANNEL_BITS,
+    HBM_BUS,
+    PORTS,
+    axi_wires,
+    enabled_ports,
+    hbm_ip,
+)
+from hdl.u280.hbm_port import HbmPort, HbmPortParams
+
+STACKS = 2
+TEMPERATURE_BITS = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class HbmParams:
+    """The ports in use."""
+
+    ports: tuple[tuple[int, HbmPortParams], ...]  #: numbers, 0..31, rising, and what they do
+
+    def __post_init__(self) -> None:
+        numbers = [number for number, _ in self.ports]
+        if numbers != sorted(set(numbers)) or not numbers:
+            raise ValueError(f"ports must be given once each, in order: {numbers}")
+        if not 0 <= numbers[0] <= numbers[-1] < PORTS:
+            raise ValueError(f"ports must be from 0 to {PORTS - 1}: {numbers}")
+
+    @property
+    def suffix(self) -> str:
+        """Each port, with its address bits and directions."""
+        return "_".join(f"{number}x{port.suffix}" for number, port in self.ports)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of the ports."""
+        return tuple(number for number, _ in self.ports)
+
+
+class Hbm(Component):
+    """Bus ``port_<n>`` is HBM's port n, in the core's clock (:class:`HbmPort`).
+
+    A bus of 28 address bits sees the 256 MB that lie nearest to its port, from byte 0; one of 33
+    bits sees all 8 GB. Until ``complete``, in the clock of the set-up, no burst is taken if the
+    reset of domain ``hbm`` lasts as long. ``reset`` is that of the IP's ports. ``hot`` is high
+    when a stack is about to be destroyed by heat: it must reach the card's pin. ``temperature`` of
+    each stack, in degrees; one that changes just now may read wrong.
+    """
+
+    domains = ("sync", "hbm", "apb")
+
+    def __init__(self, params: HbmParams) -> None:
+        self.ip = hbm_ip(params.numbers)
+        self.vendor_ips = (self.ip,)
+        level = Synchroniser(SynchroniserParams(width=TEMPERATURE_BITS))
+        self.crossings = (
+            *(
+                c
+                for n, port in params.ports
+                for c in inside(f"way_{n}", HbmPort(port).crossings, {})
+            ),
+            *(c for k in range(STACKS) for c in inside(f"degrees_{k}", level.crossings, {})),
+        )
+        super().__init__(
+            params,
+            {f"port_{number}": In(port.axi) for number, port in params.ports}
+            | {
+                "reset": In(1),
+                "complete": Out(1),
+                "hot": Out(1),
+                "temperature": Out(TEMPERATURE_BITS).array(STACKS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        buses = {n: HBM_BUS.create(path=(f"hbm_{n}",)) for n in self.params.numbers}
+        for number, port in self.params.ports:
+            m.submodules[f"way_{number}"] = way = HbmPort(port)
+            connect(m, flipped(getattr(self, f"port_{number}")), way.axi)
+            connect(m, way.hbm, flipped(buses[number]))
+            m.d.comb += way.base.eq(Const(number << CHANNEL_BITS, ADDRESS_BITS))
+        complete = Signal(STACKS)
+        hot = Signal(STACKS)
+        wires = {}
+        for stack in range(STACKS):
+            level = Synchroniser(SynchroniserParams(width=TEMPERATURE_BITS))
+            m.submodules[f"degrees_{stack}"] = level
+            m.d.comb += self.temperature[stack].eq(level.o)
+            wires |= {
+                f"HBM_REF_CLK_{stack}": ClockSignal("apb"),
+                f"APB_{stack}_PCLK": ClockSignal("apb"),
+                f"APB_{stack}_PRESET_N": ~ResetSignal("apb"),
+                f"apb_complete_{stack}": complete[stack],
+                f"DRAM_{stack}_STAT_CATTRIP": hot[stack],
+                f"DRAM_{stack}_STAT_TEMP": level.i,
+            }
+        for number in enabled_ports(self.params.numbers):
+            wires |= axi_wires(number, ClockSignal("hbm"), self.reset, buses.get(number))
+        m.submodules.ip = self.ip.place(**wires)
+        m.d.comb += [self.complete.eq(complete.all()), self.hot.eq(hot.any())]
+        return m

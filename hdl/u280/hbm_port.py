@@ -1,0 +1,127 @@
+"""A port of HBM as the core sees it: AXI4, in the core's own clock."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, DomainRenamer, Module
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, Burst, Response
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import Crossing, inside
+from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
+from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
+
+ADDRESS_DEPTH = 16  #: bursts that wait on their way to HBM
+DATA_DEPTH = 32  #: beats on theirs: more than a way there and back takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class HbmPortParams:
+    """What a port can do."""
+
+    address_bits: int = 28  #: byte address of the core's, 16..33
+    reads: bool = True  #: AR and R are there
+    writes: bool = False  #: AW, W and B are there
+
+    def __post_init__(self) -> None:
+        if not 16 <= self.address_bits <= ADDRESS_BITS:
+            raise ValueError(
+                f"address_bits must be from 16 to {ADDRESS_BITS}, all of HBM: {self.address_bits}"
+            )
+        if not self.reads and not self.writes:
+            raise ValueError("a port reads, or writes, or both")
+
+    @property
+    def suffix(self) -> str:
+        """Address bits, directions."""
+        return f"{self.address_bits}_{'r' * self.reads}{'w' * self.writes}"
+
+    @property
+    def axi(self) -> AxiReadSignature | AxiWriteSignature | Axi4Signature:
+        """The bus, from the master's side."""
+        kind = AxiReadSignature if not self.writes else AxiWriteSignature
+        if self.reads and self.writes:
+            kind = Axi4Signature
+        return kind(address_bits=self.address_bits, data_bits=DATA_BITS)
+
+    @property
+    def channels(self) -> dict[str, tuple[data.StructLayout, int, bool]]:
+        """By channel: what crosses, the depth, and whether it goes from the core to HBM."""
+        burst = data.StructLayout({"addr": self.address_bits, "len": LENGTH_BITS})
+        beat = {"data": DATA_BITS, "resp": 2, "last": 1}
+        written = {"data": DATA_BITS, "strb": DATA_BITS // 8, "last": 1}
+        channels = {}
+        if self.reads:
+            channels["ar"] = (burst, ADDRESS_DEPTH, True)
+            channels["r"] = (data.StructLayout(beat), DATA_DEPTH, False)
+        if self.writes:
+            channels["aw"] = (burst, ADDRESS_DEPTH, True)
+            channels["w"] = (data.StructLayout(written), DATA_DEPTH, True)
+            channels["b"] = (data.StructLayout({"resp": 2}), ADDRESS_DEPTH, False)
+        return channels
+
+
+class HbmPort(Component):
+    """``axi`` of the core's clock is ``hbm`` of HBM's, each channel through a queue of its own.
+
+    Bursts are of full width, INCR and of 1 to 16 beats, and have no identifiers. Where ``axi`` has
+    fewer address bits than HBM, ``base`` has those above. ``base`` stands still.
+
+    Throughput: a beat a cycle of the slower clock and channel. Latency: that of a
+    ``StreamCrossing`` there and back. Stalls: each channel holds on its own.
+    """
+
+    domains = ("sync", "hbm")
+
+    def __init__(self, params: HbmPortParams) -> None:
+        crossings: list[Crossing] = []
+        for name, (layout, depth, to_hbm) in params.channels.items():
+            way = StreamCrossing(StreamCrossingParams(width=layout.size, depth=depth))
+            crossings += inside(name, way.crossings, clocks(to_hbm))
+        self.crossings = tuple(crossings)
+        super().__init__(
+            params, {"axi": In(params.axi), "base": In(ADDRESS_BITS), "hbm": Out(HBM_BUS)}
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        for channel, (layout, depth, to_hbm) in self.params.channels.items():
+            way = StreamCrossing(StreamCrossingParams(width=layout.size, depth=depth))
+            m.submodules[channel] = DomainRenamer(clocks(to_hbm))(way)
+            source, sink = (self.axi, self.hbm) if to_hbm else (self.hbm, self.axi)
+            self.connect_channel(m, channel, layout, way, source, sink)
+        m.d.comb += [
+            getattr(self.hbm, f"{prefix}{field}").eq(value)
+            for prefix in ("ar", "aw")
+            for field, value in (("size", BYTES_SIZE), ("burst", Burst.INCR))
+        ]
+        return m
+
+    def connect_channel(
+        self, m: Module, channel: str, layout: data.StructLayout, way: StreamCrossing, source, sink
+    ) -> None:
+        """Wire a channel to its queue, field by field."""
+        given, taken = layout(way.i.payload), layout(way.o.payload)
+        for field in layout.members:
+            to, of = getattr(sink, channel + field), getattr(source, channel + field)
+            value = taken[field]
+            if field == "addr":
+                bits = self.params.address_bits
+                value = Cat(value, self.base[bits:])
+            m.d.comb += [
+                given[field].eq(of),
+                to.eq(Response(value) if field == "resp" else value),
+            ]
+        m.d.comb += [
+            way.i.valid.eq(getattr(source, f"{channel}valid")),
+            getattr(source, f"{channel}ready").eq(way.i.ready),
+            getattr(sink, f"{channel}valid").eq(way.o.valid),
+            way.o.ready.eq(getattr(sink, f"{channel}ready")),
+        ]
+
+
+def clocks(to_hbm: bool) -> dict[str, str]:
+    """The clock domains of a channel's queue."""
+    core, hbm = ("write", "read") if to_hbm else ("read", "write")
+    return {core: "sync", hbm: "hbm"}

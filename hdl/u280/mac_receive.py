@@ -1,0 +1,70 @@
+"""From a MAC that cannot wait to the core: whole packets, or nothing of them."""
+
+from amaranth.hdl import DomainRenamer, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.stream_crossing import StreamCrossing
+from hdl.netsparse.concat.packet_buffer import PacketBuffer
+from hdl.u280.mac_transmit import CROSSING, MacTransmitParams
+from hdl.u280.packets import AXIS, BEAT, to_axis
+
+
+class MacReceive(Component):
+    """Packets that come by ``mac`` in the MAC's clock leave ``axis`` in the core's.
+
+    ``mac.tready`` is always high. A packet that the MAC marks as broken, by ``tuser`` with its
+    last beat, and one that does not fit, is lost as a whole: ``broken`` or ``dropped`` is high for
+    a cycle of the MAC's. One that is both counts as broken.
+
+    Throughput: a beat a cycle of the slower clock. Latency: a packet's length, five cycles of the
+    MAC's and the crossing. Stalls: packets wait up to the buffer's size; longer ones are dropped.
+    """
+
+    domains = ("mac", "sync")
+
+    def __init__(self, params: MacTransmitParams) -> None:
+        self.crossings = inside(
+            "way", StreamCrossing(CROSSING).crossings, {"write": "mac", "read": "sync"}
+        )
+        super().__init__(
+            params,
+            {"mac": In(AXIS), "axis": Out(AXIS), "dropped": Out(1), "broken": Out(1)},
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
+        m.submodules.way = way = DomainRenamer({"write": "mac", "read": "sync"})(
+            StreamCrossing(CROSSING)
+        )
+        to_axis(m, way.o, self.axis)
+        come = Signal()
+        room = Signal()
+        word = Signal(BEAT, reset_less=True)
+        bad = Signal()
+        lost = Signal()  # a beat of the packet found no room
+        m.d.mac += [
+            come.eq(self.mac.tvalid),
+            room.eq(packets.room),
+            word.data.eq(self.mac.tdata),
+            word.keep.eq(self.mac.tkeep),
+            word.last.eq(self.mac.tlast),
+            bad.eq(self.mac.tuser),
+            self.broken.eq(packets.ends & bad),
+            self.dropped.eq(packets.ends & ~bad & ~packets.keep),
+        ]
+        with m.If(come):
+            m.d.mac += lost.eq((lost | ~room) & ~word.last)
+        m.d.comb += [
+            self.mac.tready.eq(1),
+            packets.write.eq(come & room & ~lost),
+            packets.word.eq(word),
+            packets.ends.eq(come & word.last),
+            packets.keep.eq(room & ~lost & ~bad),
+            way.i.payload.eq(packets.o.payload),
+            way.i.valid.eq(packets.o.valid),
+            packets.o.ready.eq(way.i.ready),
+        ]
+        return m

@@ -1,0 +1,86 @@
+"""From the core to a MAC that cannot wait for the rest of a packet."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
+from hdl.netsparse.concat.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.u280.packets import AXIS, BEAT, to_axis, to_stream
+
+LEAST_BYTES = 60  #: of a frame without its checksum
+
+CROSSING = StreamCrossingParams(width=BEAT.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacTransmitParams:
+    """Size of the way to a MAC."""
+
+    beats: int = 512  #: that wait, a power of two, 16..65536; the longest packet has 3 less
+
+    def __post_init__(self) -> None:
+        PacketBufferParams(width=BEAT.size, words=self.beats, behind=1)
+
+    @property
+    def suffix(self) -> str:
+        """Beats."""
+        return str(self.beats)
+
+    @property
+    def buffer(self) -> PacketBufferParams:
+        """Whole packets."""
+        return PacketBufferParams(width=BEAT.size, words=self.beats, behind=1)
+
+
+class MacTransmit(Component):
+    """Packets of ``axis``, in the core's clock, leave ``mac`` in the MAC's without a gap.
+
+    A packet leaves when all of it has come. Bytes behind its end become zero, and those of a frame
+    that is shorter than Ethernet allows are sent as well. ``tuser`` is not looked at.
+
+    Throughput: a beat a cycle of the slower clock. Latency: a packet's length, the crossing, and
+    five cycles of the MAC's. Full: ``axis.tready`` goes low. Longer packets than
+    ``params.buffer.most_packet_words`` never leave.
+    """
+
+    domains = ("sync", "mac")
+
+    def __init__(self, params: MacTransmitParams) -> None:
+        self.crossings = inside(
+            "way", StreamCrossing(CROSSING).crossings, {"write": "sync", "read": "mac"}
+        )
+        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.way = way = DomainRenamer({"write": "sync", "read": "mac"})(
+            StreamCrossing(CROSSING)
+        )
+        m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
+        to_stream(m, self.axis, way.i)
+        to_axis(m, packets.o, self.mac)
+        beat = BEAT(way.o.payload)
+        begins = Signal(init=1)  # the beat that comes is a packet's first
+        write = Signal()
+        word = Signal(BEAT)
+        m.d.comb += [
+            way.o.ready.eq(packets.room),
+            packets.write.eq(write),
+            packets.word.eq(word),
+            packets.ends.eq(write & word.last),
+            packets.keep.eq(1),
+        ]
+        short = begins & beat.last
+        m.d.mac += [
+            write.eq(way.o.valid & packets.room),
+            word.last.eq(beat.last),
+            word.keep.eq(beat.keep | Mux(short, (1 << LEAST_BYTES) - 1, 0)),
+            word.data.eq(beat.data & Cat(bit.replicate(8) for bit in beat.keep)),
+        ]
+        with m.If(way.o.valid & way.o.ready):
+            m.d.mac += begins.eq(beat.last)
+        return m

@@ -1,0 +1,238 @@
+"""PCI Express in the core's clock, which it gives: registers, and memory of either side."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.axi import Axi4Signature, AxiLiteSignature
+from hdl.common.component import Component
+from hdl.u280 import axi_ip, pcie_ip
+from hdl.u280.axi_wires import bus_wires, join
+from hdl.u280.clock_ip import REFCLK_BUFFER
+from hdl.u280.registers import ADDRESS_BITS as BOARD_BITS
+from hdl.u280.registers import BASE
+from hdl.u280.vendor import VendorIp
+
+HBM_REGION = 33  #: address bits of what a host's DMA sees from 0 on
+MODEL_BASE = 1 << HBM_REGION  #: where the host's DMA sees a model
+BEAT_BITS = 256  #: of what leaves for memories here
+LEAST_REGION = 12  #: address bits that a decoder tells apart
+PINS = {
+    "refclk_p": In(1),
+    "refclk_n": In(1),
+    "reset_n": In(1),
+    "rx_p": In(pcie_ip.LANES),
+    "rx_n": In(pcie_ip.LANES),
+    "tx_p": Out(pcie_ip.LANES),
+    "tx_n": Out(pcie_ip.LANES),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PcieParams:
+    """What the host reaches."""
+
+    register_bits: int  #: byte address of the design's registers, 12..16
+    model_bits: int = 0  #: byte address of a model that DMA reaches; 0: none, and a bridge
+
+    def __post_init__(self) -> None:
+        if not LEAST_REGION <= self.register_bits <= 16:
+            raise ValueError(f"register_bits must be from 12 to 16: {self.register_bits}")
+
+    @property
+    def suffix(self) -> str:
+        """Address bits."""
+        return f"{self.register_bits}" + (f"_{self.model_bits}" if self.model_bits else "")
+
+
+class Link(Component):
+    """The pins, clock, reset, interrupt and registers that both forms of PCI Express have.
+
+    ``clk`` is the core's clock and ``reset`` its reset, until the link is up and when the host
+    resets it. ``registers[0]`` are the design's, at 0; ``registers[1]`` the board's, at BASE.
+    ``irq`` is a level, high until the host has seen to it.
+    """
+
+    domains = ()
+
+    def __init__(self, params: PcieParams, ports: dict) -> None:
+        regions = ((0, max(LEAST_REGION, params.register_bits)), (BASE, BOARD_BITS))
+        self.decoder = axi_ip.crossbar("register_decoder", pcie_ip.REGISTER_BUS, regions)
+        super().__init__(
+            params,
+            PINS
+            | {
+                "clk": Out(1),
+                "reset": Out(1),
+                "irq": In(1),
+                "registers": Out(pcie_ip.REGISTER_BUS).array(2),
+            }
+            | ports,
+        )
+
+    def place_link(self, m: Module, ip: VendorIp, **wires) -> None:
+        """Place the IP, with ``wires`` to what its form has of its own."""
+        m.submodules.refclk = REFCLK_BUFFER.place(
+            I=self.refclk_p,
+            IB=self.refclk_n,
+            CEB=Const(0, 1),
+            O=(gt := Signal(name="refclk_gt")),
+            ODIV2=(half := Signal(name="refclk_half")),
+        )
+        running = Signal()
+        m.submodules.ip = ip.place(
+            sys_clk=half,
+            sys_clk_gt=gt,
+            sys_rst_n=self.reset_n,
+            pci_exp_rxp=self.rx_p,
+            pci_exp_rxn=self.rx_n,
+            pci_exp_txp=self.tx_p,
+            pci_exp_txn=self.tx_n,
+            axi_aclk=self.clk,
+            axi_aresetn=running,
+            usr_irq_req=self.irq,
+            **wires,
+        )
+        m.d.comb += self.reset.eq(~running)
+
+    def place_on_bus(self, m: Module, name: str, ip: VendorIp, prefix: str = "", **wires) -> None:
+        """Place a part of the interconnect."""
+        clocks = {f"{prefix}aclk": self.clk, f"{prefix}aresetn": ~self.reset}
+        m.submodules[name] = ip.place(**clocks, **wires)
+
+    def decode(self, m: Module, bus) -> None:
+        """Registers of the design and of the board."""
+        wires = bus_wires("s_axi_", bus) | bus_wires("m_axi_", *self.registers)
+        self.place_on_bus(m, "decoder", self.decoder, **wires)
+
+
+class PcieDma(Link):
+    """DMA between the host and memories here, beside registers (:class:`Link`).
+
+    Byte addresses of DMA: HBM from 0, a model from MODEL_BASE on. ``hbm`` has bursts of up to 16
+    beats, ``model`` up to 256; both without identifiers, in order.
+    """
+
+    def __init__(self, params: PcieParams) -> None:
+        bus = pcie_ip.MEMORY_BUS
+        regions = ((0, HBM_REGION), (MODEL_BASE, max(LEAST_REGION, params.model_bits)))
+        self.memories = axi_ip.crossbar("memory_decoder", bus, regions)
+        self.narrow = axi_ip.width_converter("dma_width", bus, BEAT_BITS)
+        self.beats = Axi4Signature(address_bits=bus.address_bits, data_bits=BEAT_BITS)
+        self.bursts = axi_ip.to_axi3("dma_bursts", self.beats)
+        super().__init__(
+            params,
+            {
+                "hbm": Out(Axi4Signature(address_bits=HBM_REGION, data_bits=BEAT_BITS)),
+                "model": Out(self.beats),
+            },
+        )
+        self.vendor_ips = (
+            pcie_ip.DMA,
+            self.decoder,
+            self.memories,
+            self.narrow,
+            self.bursts,
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        bus = pcie_ip.MEMORY_BUS
+        registers = pcie_ip.REGISTER_BUS.create(path=("registers",))
+        memory = bus.create(path=("memory",))
+        ways = [bus.create(path=(f"{name}_wide",)) for name in ("hbm", "model")]
+        beats = self.beats.create(path=("hbm_beats",))
+        short = axi_ip.Axi3Signature(address_bits=bus.address_bits, data_bits=BEAT_BITS).create(
+            path=("hbm_short",)
+        )
+        self.place_link(
+            m, pcie_ip.DMA, **bus_wires("m_axi_", memory), **bus_wires("m_axil_", registers)
+        )
+        self.decode(m, registers)
+        self.place_on_bus(
+            m,
+            "memories",
+            self.memories,
+            **bus_wires("s_axi_", memory, extras=axi_ip.CROSSBAR_EXTRAS),
+            **bus_wires("m_axi_", *ways),
+        )
+        for name, way, narrow in (
+            ("hbm_width", ways[0], beats),
+            ("model_width", ways[1], self.model),
+        ):
+            self.place_on_bus(
+                m,
+                name,
+                self.narrow,
+                "s_axi_",
+                **bus_wires("s_axi_", way, extras=axi_ip.EXTRAS),
+                **bus_wires("m_axi_", narrow),
+            )
+        self.place_on_bus(
+            m,
+            "hbm_bursts",
+            self.bursts,
+            **bus_wires("s_axi_", beats, extras=axi_ip.EXTRAS),
+            **bus_wires("m_axi_", short),
+        )
+        join(m, short, self.hbm)
+        return m
+
+
+class PcieBridge(Link):
+    """Registers (:class:`Link`), and host memory at its own addresses through ``host``.
+
+    ``host`` has no identifiers: what it answers is in order.
+    """
+
+    def __init__(self, params: PcieParams) -> None:
+        bus = pcie_ip.MEMORY_BUS
+        self.narrow = axi_ip.width_converter("register_width", bus, 32)
+        self.words = Axi4Signature(address_bits=bus.address_bits, data_bits=32)
+        self.lite = axi_ip.to_lite("register_lite", self.words)
+        super().__init__(
+            params,
+            {"host": In(Axi4Signature(address_bits=64, data_bits=pcie_ip.DATA_BITS))},
+        )
+        self.vendor_ips = (pcie_ip.BRIDGE, self.decoder, self.narrow, self.lite)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        bus = pcie_ip.MEMORY_BUS
+        wide = bus.create(path=("registers_wide",))
+        words = self.words.create(path=("register_words",))
+        lite = AxiLiteSignature(address_bits=64).create(path=("registers_lite",))
+        registers = pcie_ip.REGISTER_BUS.create(path=("registers",))
+        host = bus.create(path=("host_ids",))
+        unused = {
+            f"s_axil_{name}": Const(0, len(Value.cast(getattr(registers, name))))
+            for name, member in registers.signature.members.items()
+            if member.flow == Out
+        }
+        self.place_link(
+            m,
+            pcie_ip.BRIDGE,
+            **bus_wires("m_axib_", wide),
+            **bus_wires("s_axib_", host, extras=pcie_ip.SLAVE_EXTRAS),
+            **unused,
+        )
+        self.place_on_bus(
+            m,
+            "width",
+            self.narrow,
+            "s_axi_",
+            **bus_wires("s_axi_", wide, extras=axi_ip.EXTRAS),
+            **bus_wires("m_axi_", words),
+        )
+        self.place_on_bus(
+            m,
+            "lite",
+            self.lite,
+            **bus_wires("s_axi_", words, extras=axi_ip.EXTRAS),
+            **bus_wires("m_axi_", lite),
+        )
+        self.decode(m, registers)
+        join(m, lite, registers)
+        join(m, self.host, host)
+        return m

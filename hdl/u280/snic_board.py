@@ -1,0 +1,75 @@
+"""A NetSparse NIC on an Alveo U280."""
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect
+
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.registers import snic_registers
+from hdl.netsparse.snic import Snic
+from hdl.u280.axi_wires import join
+from hdl.u280.board import Board
+from hdl.u280.hbm import Hbm, HbmParams
+from hdl.u280.hbm_ip import ADDRESS_BITS
+from hdl.u280.hbm_port import HbmPortParams
+from hdl.u280.kind_split import KINDS, READS, RESPONSES
+from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
+from hdl.u280.mac import MacParams
+from hdl.u280.packets import BEAT, to_axis, to_stream
+from hdl.u280.pcie import PcieBridge, PcieParams
+
+DRAM = 0  #: the port of HBM that is the SNIC's own memory
+
+
+class SnicBoard(Board):
+    """The SNIC with HBM as its own memory, its network at cage 0 and host memory behind the bridge.
+
+    Reads and responses share the cage, as they share a network's links: they take turns by packet
+    on the way out, and are told apart on the way in (:class:`KindSplit`), where each has a buffer
+    of its own. ``m_axi_dram`` is HBM from address 0, through port 0. ``m_axi_host`` is host memory
+    at the host's own physical (or IOMMU's) addresses.
+
+    BAR 0, 1 MB: the SNIC's registers at 0, the board's (:func:`board_registers`) at 0x10000. The
+    interrupt is requested while there is a completion; the board's registers let it pass.
+    """
+
+    def __init__(self, params: SnicParams) -> None:
+        if params.dram_address_bits > ADDRESS_BITS:
+            raise ValueError(
+                f"dram_address_bits must be at most {ADDRESS_BITS} on this board, 8 GB of HBM:"
+                f" {params.dram_address_bits}"
+            )
+        link = PcieBridge(PcieParams(register_bits=snic_registers(params).address_bits))
+        port = HbmPortParams(address_bits=params.dram_address_bits, writes=True)
+        memory = Hbm(HbmParams(ports=((DRAM, port),)))
+        super().__init__(params, link, [MacParams(cage=0, split=True)], memory=memory)
+
+    def elaborate(self, platform) -> Module:
+        params, link = self.params, self.link
+        m = self.begin()
+        m.submodules.core = core = Snic(params)
+        mac = self.add_cage(m, self.cages[0])
+        m.submodules.turns = turns = StreamArbiter(
+            StreamArbiterParams(width=BEAT.size, count=KINDS, last_bit=BEAT["last"].offset)
+        )
+        to_stream(m, core.m_axis_reads, turns.i[READS])
+        to_stream(m, core.m_axis_responses, turns.i[RESPONSES])
+        way = self.add_way(m, f"to_{mac.clock}")
+        m.d.comb += [
+            way.i.payload.eq(turns.o.payload.payload),
+            way.i.valid.eq(turns.o.valid),
+            turns.o.ready.eq(way.i.ready),
+        ]
+        to_axis(m, way.o, mac.transmit)
+        self.take(m, mac, READS, core.s_axis_reads)
+        self.take(m, mac, RESPONSES, core.s_axis_responses)
+        m.submodules.lines = lines = LineSplitter(
+            LineSplitterParams(address_bits=params.dram_address_bits, id_bits=params.filter.id_bits)
+        )
+        connect(m, core.m_axi_dram, lines.lines)
+        connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))
+        join(m, core.m_axi_host, link.host)
+        join(m, link.registers[0], core.s_axil)
+        status = self.add_status(m, [mac])
+        m.d.comb += status.request.eq(core.irq)
+        return m

@@ -1,0 +1,43 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.crossing.count_crossing import CountCrossing, CountCrossingParams
+from sim.verilator import simulate
+from tests.hdl.common.crossing.clocks import RATIOS, start
+
+
+def test_count_crossing():
+    simulate(CountCrossing(CountCrossingParams(kinds=3)), __name__)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="kinds must be at least 1: 0"):
+        CountCrossingParams(kinds=0)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(ratio=RATIOS, chance=[0.05, 0.5, 1.0])
+async def loses_none(dut, ratio, chance):
+    write, read = await start(dut, write=ratio[0], read=ratio[1])
+    sent, counted = [0] * 3, [0] * 3
+
+    async def add_up():
+        while True:
+            await RisingEdge(read.clk)
+            for k in range(3):
+                counted[k] += int(getattr(dut, f"o_{k}").value)
+
+    adding = cocotb.start_soon(add_up())
+    for _ in range(300):
+        events = [random.random() < chance for _ in range(3)]
+        dut.events.value = sum(event << k for k, event in enumerate(events))
+        await RisingEdge(write.clk)
+        sent = [count + event for count, event in zip(sent, events, strict=True)]
+    dut.events.value = 0
+    await write.edges(40)
+    await read.edges(40)
+    adding.cancel()
+    assert counted == sent

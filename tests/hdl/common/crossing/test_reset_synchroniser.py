@@ -1,0 +1,56 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+
+from gen.emit import emit
+from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_reset_synchroniser():
+    simulate(ResetSynchroniser(ResetSynchroniserParams(stages=3)), __name__)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="stages must be from 2 to 15: 1"):
+        ResetSynchroniserParams(stages=1)
+
+
+def test_registers_that_the_constraint_names():
+    verilog = emit(ResetSynchroniser(ResetSynchroniserParams())).verilog
+    assert "always @(posedge clk, posedge i)\n    if (i) stages <= 4'hf;" in verilog
+    assert '(* ASYNC_REG = "TRUE" *)\n  reg [3:0] stages' in verilog
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def catches_what_no_edge_sees_and_ends_in_its_time(dut):
+    stages = params_in_simulator(ResetSynchroniserParams).stages
+    dut.i.value = 0
+    await start(dut)
+    for _ in range(stages + 3):
+        await RisingEdge(dut.clk)
+    for _ in range(20):
+        assert not dut.reset.value
+        await Timer(random.randrange(100, 1500), unit="ps")  # between edges, 4 ns apart
+        dut.i.value = 1
+        await Timer(200, unit="ps")
+        dut.i.value = 0
+        await RisingEdge(dut.clk)  # the one that takes it over
+        for _ in range(stages):
+            await RisingEdge(dut.clk)
+            assert dut.reset.value
+        await RisingEdge(dut.clk)
+        assert not dut.reset.value
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def lasts_as_long_as_its_cause(dut):
+    dut.i.value = 1
+    await start(dut)
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+        assert dut.reset.value
+    dut.i.value = 0

@@ -1,0 +1,164 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+from cocotb.utils import get_sim_time
+
+from gen.emit import emit
+from hdl.common.crossing.crossing import Crossing
+from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
+from sim.streams import STALLS, Sink, Source
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.crossing.clocks import RATIOS, start
+
+SIZES = [StreamCrossingParams(width=16, depth=4), StreamCrossingParams(width=33)]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_stream_crossing(params):
+    simulate(StreamCrossing(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"width": 0}, "width must be at least 1: 0"),
+        ({"width": 4, "depth": 24}, "depth must be 4, 8, 16, 32 or 64 words: 24"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        StreamCrossingParams(**sizes)
+
+
+def test_registers_that_constraints_name():
+    modules = emit(StreamCrossing(StreamCrossingParams(width=9))).modules
+    top = modules["stream_crossing_9x32"].verilog
+    assert 'ram_style = "distributed"' in top
+    assert "gray_crossing_6 write_pointer (" in top
+    assert "reg [8:0] o__payload" in top
+
+
+def test_crossings():
+    crossings = StreamCrossing(StreamCrossingParams(width=9)).crossings
+    assert crossings[0] == Crossing(
+        path="", constraint="stream_crossing", source="write", target="read"
+    )
+    assert [(c.path, c.constraint, c.source, c.target) for c in crossings[1:]] == [
+        ("write_pointer", "gray_crossing", "write", "read"),
+        ("read_pointer", "gray_crossing", "read", "write"),
+        ("write_state", "synchroniser", "any", "read"),
+        ("read_state", "synchroniser", "any", "write"),
+    ]
+
+
+def random_beats(count):
+    width = params_in_simulator(StreamCrossingParams).width
+    return [(1 << width) - 1, 0] + [random.getrandbits(width) for _ in range(count - 2)]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(ratio=RATIOS, stalls=STALLS)
+async def keeps_order(dut, ratio, stalls):
+    beats = random_beats(300)
+    write, read = await start(dut, write=ratio[0], read=ratio[1])
+    source = Source(write, "i", stall=stalls.value[0])
+    sink = Sink(read, "o", stall=stalls.value[1])
+    begin = get_sim_time("ps")
+    await source.send_all(beats)
+    await sink.wait_for(len(beats))
+    if stalls.none and params_in_simulator().depth >= 16:
+        # As fast as the slower clock lets it, but for the start.
+        assert get_sim_time("ps") - begin < (len(beats) + 20) * max(ratio) + 20 * min(ratio)
+    await read.edges(20)
+    assert sink.beats == beats
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(ratio=RATIOS)
+async def fills_and_recovers(dut, ratio):
+    depth = params_in_simulator().depth
+    beats = random_beats(2 * depth + 10)
+    write, read = await start(dut, write=ratio[0], read=ratio[1])
+    dut.o_ready.value = 0
+    source = Source(write, "i")
+    for beat in beats:
+        source.append(beat)
+    await Timer(20 * sum(ratio) + 4 * depth * max(ratio), unit="ps")
+    assert len(source.cycles) == depth + 1  # one of them waits at the output
+    assert not dut.i_ready.value
+    sink = Sink(read, "o")
+    await sink.wait_for(len(beats))
+    assert sink.beats == beats
+
+
+async def write_numbers(side, dut, until):
+    """Send 1, 2, 3, ... with pauses; how far it came."""
+    number = 0
+    while not until():
+        dut.i_valid.value = 0
+        await side.edges(random.choice([0, 0, 0, 1, 5]))
+        number += 1
+        dut.i_payload.value = number
+        dut.i_valid.value = 1
+        await RisingEdge(side.clk)
+        while not dut.i_ready.value:
+            await RisingEdge(side.clk)
+    dut.i_valid.value = 0
+    return number
+
+
+async def read_numbers(side, dut, numbers):
+    """Take what comes, with pauses."""
+    while True:
+        dut.o_ready.value = random.random() < 0.7
+        await RisingEdge(side.clk)
+        if dut.o_valid.value and dut.o_ready.value:
+            numbers.append(int(dut.o_payload.value))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(ratio=RATIOS, which=["write", "read", "both"])
+async def recovers_from_a_reset_of_either_side(dut, ratio, which):
+    write, read = await start(dut, write=ratio[0], read=ratio[1])
+    dut.i_valid.value = 0
+    done, numbers = [], []
+    writing = cocotb.start_soon(write_numbers(write, dut, lambda: done))
+    reading = cocotb.start_soon(read_numbers(read, dut, numbers))
+    for _ in range(12):
+        await Timer(random.randrange(1, 40 * max(ratio)), unit="ps")
+        sides = {"write": [write], "read": [read], "both": [write, read]}[which]
+        resets = [cocotb.start_soon(s.reset(random.choice([1, 2, 3, 8]))) for s in sides]
+        for reset in resets:
+            await reset
+    await Timer(60 * max(ratio), unit="ps")  # both go on by now
+    settled = len(numbers)
+    await Timer(200 * max(ratio), unit="ps")
+    done.append(True)
+    last = await writing
+    await Timer(60 * max(ratio), unit="ps")
+    reading.cancel()
+    # Nothing old, nothing twice, nothing that was never sent; and all of it when resets are over.
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) > settled
+    assert numbers[settled:] == list(range(numbers[settled], last + 1))
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(ratio=RATIOS, which=["write", "read"])
+async def a_reset_empties_it(dut, ratio, which):
+    sides = dict(
+        zip(("write", "read"), await start(dut, write=ratio[0], read=ratio[1]), strict=True)
+    )
+    dut.o_ready.value = 0
+    source = Source(sides["write"], "i")
+    await source.send_all(random_beats(4))
+    await Timer(20 * sum(ratio), unit="ps")
+    assert dut.o_valid.value
+    await sides[which].reset(1)
+    await Timer(40 * sum(ratio), unit="ps")
+    assert dut.i_ready.value  # it goes on
+    for _ in range(20):
+        await sides["read"].edges()
+        assert not dut.o_valid.value

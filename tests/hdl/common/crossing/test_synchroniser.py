@@ -1,0 +1,37 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from gen.emit import emit
+from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from sim.streams import start
+from sim.verilator import simulate
+
+
+def test_synchroniser():
+    simulate(Synchroniser(SynchroniserParams(width=5)), __name__)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="width must be at least 1: 0"):
+        SynchroniserParams(width=0)
+
+
+def test_registers_are_kept_together():
+    verilog = emit(Synchroniser(SynchroniserParams(width=3))).verilog
+    assert verilog.count('(* ASYNC_REG = "TRUE" *)') == 2
+    assert "reg [2:0] first" in verilog
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def follows_in_its_latency(dut):
+    await start(dut)
+    sent = []
+    for _ in range(50):
+        dut.i.value = random.getrandbits(5)
+        await RisingEdge(dut.clk)
+        sent.append(int(dut.i.value))
+        if len(sent) > Synchroniser.latency:
+            assert int(dut.o.value) == sent[-1 - Synchroniser.latency]

@@ -1,0 +1,134 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, Timer
+
+from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from sim.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
+from sim.verilator import params_in_simulator, simulate
+
+SIZES = [(1, 1), (40, 2), (9, 4)]
+
+
+@pytest.mark.parametrize(("width", "stages"), SIZES)
+def test_stream_pipeline(width, stages):
+    simulate(StreamPipeline(StreamPipelineParams(width=width, stages=stages)), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"width": 0}, "width must be at least 1: 0"),
+        ({"width": 1, "stages": 0}, "stages must be from 1 to 15: 0"),
+        ({"width": 1, "stages": 16}, "stages must be from 1 to 15: 16"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        StreamPipelineParams(**sizes)
+
+
+def test_sizes_have_names_of_their_own():
+    names = {StreamPipelineParams(width=w, stages=s).suffix for w in (1, 2) for s in (1, 2)}
+    assert len(names) == 4
+
+
+def random_beats(count):
+    width = params_in_simulator().width
+    return [random.getrandbits(width) for _ in range(count)]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def keeps_order_and_pace(dut, stalls):
+    params = params_in_simulator(StreamPipelineParams)
+    beats = random_beats(500)
+    await start(dut)
+    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
+    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
+    sent = await sending
+    assert received == beats
+    if stalls.none:
+        assert sent == list(range(sent[0], sent[0] + len(beats)))
+        assert cycles == [when + params.latency for when in sent]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def holds_as_many_as_it_says(dut):
+    params = params_in_simulator(StreamPipelineParams)
+    beats = random_beats(3 * params.capacity)
+    await start(dut)
+    dut.o_ready.value = 0
+    source = Source(dut, "i")
+    for beat in beats:
+        source.append(beat)
+    for _ in range(2 * params.capacity + 8):
+        await RisingEdge(dut.clk)
+    assert len(source.cycles) == params.capacity >= 2 * params.stages + 2
+    received, cycles = await receive(dut, "o", len(beats))
+    assert received == beats
+    assert cycles == list(range(cycles[0], cycles[0] + len(beats)))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def empty_only_when_all_have_left(dut, stall):
+    params = params_in_simulator(StreamPipelineParams)
+    await start(dut)
+    await RisingEdge(dut.clk)
+    assert dut.empty.value
+    source, sink = Source(dut, "i"), Sink(dut, "o", stall=stall)
+    for count in range(1, params.capacity + 3):
+        sink.beats.clear()
+        for beat in random_beats(count):
+            source.append(beat)
+        while len(sink.beats) < count:
+            await RisingEdge(dut.clk)
+            assert not (dut.empty.value and len(source.cycles) > len(sink.cycles))
+        last = sink.cycles[-1]
+        while not dut.empty.value:
+            await RisingEdge(dut.clk)
+        assert cycle() - last <= params.stages + 1
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_reset_flushes_it(dut):
+    params = params_in_simulator(StreamPipelineParams)
+    await start(dut)
+    for under_way in range(params.capacity + 1):
+        dut.o_ready.value = 0
+        dut.i_valid.value = 1
+        for _ in range(under_way):
+            await RisingEdge(dut.clk)
+        dut.i_valid.value = 0
+        dut.rst.value = 1
+        await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        for _ in range(params.latency + 1):
+            await RisingEdge(dut.clk)
+            assert not dut.o_valid.value
+        assert dut.empty.value
+        beats = random_beats(2 * params.capacity)
+        sending = cocotb.start_soon(send(dut, "i", beats))
+        assert (await receive(dut, "o", len(beats)))[0] == beats
+        await sending
+        for _ in range(params.latency):
+            await RisingEdge(dut.clk)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def cuts_both_ways(dut):
+    """Whatever the inputs do within a cycle, the outputs stand still."""
+    await start(dut)
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+        seen = set()
+        for _ in range(4):
+            dut.i_valid.value = random.random() < 0.5
+            dut.o_ready.value = random.random() < 0.5
+            dut.i_payload.value = random_beats(1)[0]
+            await Timer(500, "ps")
+            outputs = (dut.i_ready, dut.o_valid, dut.o_payload, dut.empty)
+            seen.add(tuple(int(output.value) for output in outputs))
+        assert len(seen) == 1

@@ -1,0 +1,75 @@
+"""Masters and memories on buses that lack what cocotbext-axi insists on."""
+
+from cocotbext.axi import AxiBus, AxiMaster, AxiRam, AxiReadBus, AxiWriteBus
+from cocotbext.axi.axi_channels import AxiARBus, AxiAWBus, AxiBBus, AxiRBus, AxiWBus
+
+from tests.hdl.common.read_bench import Absent
+
+
+class Wide:
+    """The length of AXI3's bursts where a model looks for AXI4's."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __len__(self):
+        return 8
+
+    def __getattr__(self, name):
+        return getattr(self.handle, name)
+
+
+class Widened:
+    """The design with the lengths of its bursts as a model wants them."""
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def __dir__(self):
+        return dir(self.dut)
+
+    def __getattr__(self, name):
+        handle = getattr(self.dut, name)
+        return Wide(handle) if name.endswith("len") and len(handle) < 8 else handle
+
+
+def channel(kind, dut, prefix):
+    """A channel's bus, with an identifier that the models want."""
+    name = kind.__name__.removeprefix("Axi").removesuffix("Bus").lower()
+    signals, stand_ins = list(kind._signals), {}
+    if f"{name}id" in signals and not hasattr(dut, f"{prefix}_{name}id"):
+        stand_ins[f"{name}id"] = Absent()
+    kept = [signal for signal in signals if signal not in stand_ins]
+    nameless = type(kind.__name__, (kind,), {"_signals": kept, **stand_ins})
+    return nameless.from_prefix(Widened(dut), prefix)
+
+
+def bus(dut, prefix):
+    """All five channels."""
+    return AxiBus(
+        AxiWriteBus(*(channel(kind, dut, prefix) for kind in (AxiAWBus, AxiWBus, AxiBBus))),
+        AxiReadBus(*(channel(kind, dut, prefix) for kind in (AxiARBus, AxiRBus))),
+    )
+
+
+def pause(part, stall):
+    """Let every channel of a model pause when ``stall`` says so."""
+    for interface in (part.read_if, part.write_if):
+        interface.log.setLevel("WARNING")
+        for name in ("ar", "r", "aw", "w", "b"):
+            if one := getattr(interface, f"{name}_channel", None):
+                one.set_pause_generator(iter(stall, None))
+
+
+def master(side, prefix, stall, **options):
+    """A master on the bus ``prefix`` of a clock's ``side``."""
+    made = AxiMaster(bus(side, prefix), side.clk, side.rst, **options)
+    pause(made, stall)
+    return made
+
+
+def memory(side, prefix, stall, size):
+    """A memory of ``size`` bytes, likewise."""
+    made = AxiRam(bus(side, prefix), side.clk, side.rst, size=size)
+    pause(made, stall)
+    return made

@@ -1,0 +1,81 @@
+"""What every top of the board must tell rightly."""
+
+import csv
+import re
+from pathlib import Path
+
+from hdl.common.crossing.gray_crossing import GrayCrossing
+from hdl.common.crossing.reset_synchroniser import ResetSynchroniser
+from hdl.common.crossing.stream_crossing import StreamCrossing
+from hdl.common.crossing.synchroniser import Synchroniser
+from tests.hdl.u280.lint import lint_with_stubs
+
+PINS = Path(__file__).resolve().parents[3] / "constraints" / "u280" / "pins.csv"
+CROSSINGS = (GrayCrossing, ResetSynchroniser, StreamCrossing, Synchroniser)
+
+
+def instances_below(emission, name, path=()):
+    """Path and module of all instances below a module, its own and the vendor's."""
+    for kind, instance in re.findall(r"^  (\w+) (\w+) \($", emission.modules[name].verilog, re.M):
+        here = (*path, instance)
+        yield "/".join(here), kind
+        if kind in emission.modules:
+            yield from instances_below(emission, kind, here)
+
+
+def check_board(board):
+    """Lint ``board`` and hold what it tells against what it became; the emission."""
+    emission = lint_with_stubs(board, (*board.vendor_ips, *board.primitives))
+    instances = dict(instances_below(emission, emission.top.name))
+    check_ports(board, emission)
+    check_crossings(board, emission, instances)
+    check_clocks(board, instances)
+    placed = set(instances.values()) - set(emission.modules)
+    assert placed == {ip.name for ip in (*board.vendor_ips, *board.primitives)}
+    assert {cell.vlnv for cell in board.primitives} == {""}
+    for crossing in board.slr_crossings:
+        component = emission.modules[instances[crossing.path]].component
+        assert (component.params.stages, component.params.wires) == (
+            crossing.stages,
+            crossing.wires,
+        )
+        assert {crossing.source, crossing.target} < set(instances)
+    return emission
+
+
+def check_ports(board, emission):
+    """Ports are the card's pins, whole."""
+    with PINS.open() as file:
+        pins = {row["port"] for row in csv.DictReader(file)}
+    for port in emission.top.ports:
+        bits = [port.name] if port.bits == 1 else [f"{port.name}[{k}]" for k in range(port.bits)]
+        assert set(bits) <= pins, port.name
+        assert f"{port.name}[{port.bits}]" not in pins
+    assert emission.top.domains == ()
+
+
+def check_crossings(board, emission, instances):
+    """Each instance in which signals cross, and nothing else, has its constraint."""
+    found = {}
+    for path, kind in instances.items():
+        component = emission.modules[kind].component if kind in emission.modules else None
+        if isinstance(component, CROSSINGS):
+            found[path] = component.constraint
+    told = {crossing.path: crossing.constraint for crossing in board.crossings}
+    assert told == found
+    assert len(told) == len(board.crossings)
+    clocks = {clock.name for clock in board.clocks} | {"any"}
+    assert {name for c in board.crossings for name in (c.source, c.target)} <= clocks
+
+
+def check_clocks(board, instances):
+    """Clocks come from ports or from outputs of IP that are there."""
+    ips = {ip.name: ip for ip in board.vendor_ips}
+    assert len({clock.name for clock in board.clocks}) == len(board.clocks)
+    for clock in board.clocks:
+        if clock.port:
+            assert clock.port in board.signature.members
+        else:
+            path, _, pin = clock.pin.rpartition("/")
+            ports = {port.name: port for port in ips[instances[path]].ports}
+            assert ports[pin].direction == "output"

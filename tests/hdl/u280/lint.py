@@ -1,0 +1,12 @@
+"""Verilator's opinion of a component that places the vendor's IP."""
+
+from gen.emit import Emission, EmittedModule, emit
+from sim.verilator import lint
+
+
+def lint_with_stubs(component, ips):
+    """Lint what ``component`` becomes, an empty module for each of ``ips``; the emission."""
+    emission = emit(component)
+    stubs = {ip.name: EmittedModule(ip.name, component, verilog=ip.stub) for ip in ips}
+    lint(Emission(stubs | emission.modules))
+    return emission

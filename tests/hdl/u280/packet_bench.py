@@ -1,0 +1,81 @@
+"""Packets on 512-bit AXI4-Stream, beat by beat."""
+
+import random
+
+from cocotb.triggers import RisingEdge
+
+from sim.streams import never
+
+BEAT = 64
+
+
+def beats_of(packet):
+    """Data, keep and last of each beat."""
+    for at in range(0, len(packet), BEAT):
+        part = packet[at : at + BEAT]
+        yield int.from_bytes(part, "little"), (1 << len(part)) - 1, at + BEAT >= len(packet)
+
+
+async def send(side, prefix, packets, stall=never, *, broken=(), waits=True, gap=never):
+    """Send ``packets``; those numbered in ``broken`` end with tuser.
+
+    A receiver of a MAC's does not wait for tready. ``stall`` pauses anywhere, ``gap`` between
+    packets.
+    """
+
+    def drive(name, value):
+        getattr(side, f"{prefix}_{name}").value = value
+
+    ready = getattr(side, f"{prefix}_tready")
+    for number, packet in enumerate(packets):
+        while gap():
+            drive("tvalid", 0)
+            await RisingEdge(side.clk)
+        for data, keep, last in beats_of(packet):
+            while stall():
+                drive("tvalid", 0)
+                await RisingEdge(side.clk)
+            # What is behind a packet's end may be anything.
+            noise = random.getrandbits(512) & ~((1 << (8 * keep.bit_length())) - 1)
+            drive("tdata", data | noise)
+            drive("tkeep", keep)
+            drive("tlast", last)
+            drive("tuser", last and number in broken)
+            drive("tvalid", 1)
+            await RisingEdge(side.clk)
+            while waits and not ready.value:
+                await RisingEdge(side.clk)
+    drive("tvalid", 0)
+
+
+async def take(side, prefix, packets, stall=never, *, whole=False):
+    """Append what comes to ``packets``; with ``whole``, a pause within one is an error."""
+
+    def read(name):
+        return getattr(side, f"{prefix}_{name}").value
+
+    parts = []
+    while True:
+        getattr(side, f"{prefix}_tready").value = not stall()
+        await RisingEdge(side.clk)
+        assert read("tvalid") or not (whole and parts), "a packet has a gap"
+        if read("tvalid") and read("tready"):
+            keep, data = int(read("tkeep")), int(read("tdata"))
+            assert keep in (2**n - 1 for n in range(1, 65)), "bytes are missing inside a packet"
+            parts.append(data.to_bytes(BEAT, "little")[: keep.bit_length()])
+            if whole:
+                assert not data >> (8 * keep.bit_length()), "there is something behind the end"
+            if read("tlast"):
+                packets.append(b"".join(parts))
+                parts = []
+            else:
+                assert keep.bit_length() == BEAT, "only a last beat has fewer bytes"
+
+
+async def until(side, condition, cycles=4000):
+    """Wait for ``condition`` at edges of the clock, not forever."""
+    for _ in range(cycles):
+        if condition():
+            return
+        await RisingEdge(side.clk)
+    raise AssertionError("it did not happen in time")

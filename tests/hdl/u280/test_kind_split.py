@@ -1,0 +1,73 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
+from hdl.u280.kind_split import READS, RESPONSES, KindSplit
+from sim.streams import never, often, start
+from sim.verilator import simulate
+from tests.hdl.u280.packet_bench import send
+
+CLASSES = {Kind.READ: READS, Kind.RESPONSE: RESPONSES, Kind.ERROR: RESPONSES}
+
+
+def test_kind_split():
+    simulate(KindSplit(), __name__)
+
+
+def header(kind, **changes):
+    """The first 64 bytes of a packet."""
+    upper = PACKET_CONSTANTS | {"destination_mac": random.getrandbits(48)} | changes
+    fields = {"concatenation": {"type": kind, "dest": random.getrandbits(32)}, "upper": upper}
+    return PACKET_HEADER.const(fields).as_bits().to_bytes(64, "big")
+
+
+def random_packet():
+    """A packet, and its class; None if it is of none."""
+    what = random.choice([*Kind, "type", "length", *PACKET_CONSTANTS])
+    if what in CLASSES:
+        return header(what.value) + random.randbytes(random.randrange(300)), CLASSES[what]
+    if what == "type":
+        return header(random.choice([0, 4, 257])) + random.randbytes(100), None
+    if what == "length":
+        return header(Kind.READ.value)[: random.randrange(1, 64)], None
+    return header(Kind.READ.value, **{what: PACKET_CONSTANTS[what] ^ 1}) + bytes(70), None
+
+
+async def collect(dut, packets, foreign):
+    parts = [[], []]
+    while True:
+        await RisingEdge(dut.clk)
+        valid = [bool(getattr(dut, f"o_{k}_tvalid").value) for k in range(2)]
+        assert not all(valid)
+        foreign[0] += int(dut.foreign.value)
+        for k in range(2):
+            if valid[k]:
+                keep = int(getattr(dut, f"o_{k}_tkeep").value)
+                data = int(getattr(dut, f"o_{k}_tdata").value)
+                parts[k].append(data.to_bytes(64, "little")[: keep.bit_length()])
+                if getattr(dut, f"o_{k}_tlast").value:
+                    packets[k].append(
+                        (b"".join(parts[k]), bool(getattr(dut, f"o_{k}_tuser").value))
+                    )
+                    parts[k] = []
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def every_packet_goes_to_its_class(dut, stall):
+    dut.mac_tvalid.value = 0
+    await start(dut)
+    chosen = [random_packet() for _ in range(200)]
+    broken = set(random.sample(range(200), 30))
+    packets, foreign = [[], []], [0]
+    cocotb.start_soon(collect(dut, packets, foreign))
+    await send(dut, "mac", [p for p, _ in chosen], stall, broken=broken, waits=False)
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    for k in range(2):
+        assert packets[k] == [
+            (packet, number in broken) for number, (packet, kind) in enumerate(chosen) if kind == k
+        ]
+    assert foreign[0] == sum(kind is None for _, kind in chosen)

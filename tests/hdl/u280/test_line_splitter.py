@@ -1,0 +1,58 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
+from sim.streams import STALLS, Stalls, start
+from sim.verilator import simulate
+from tests.hdl.u280.axi_bench import master, memory
+
+PARAMS = LineSplitterParams(address_bits=16, id_bits=3, outstanding=4)
+
+
+def test_line_splitter():
+    simulate(LineSplitter(PARAMS), __name__)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="id_bits must be at least 1: 0"):
+        LineSplitterParams(address_bits=16, id_bits=0)
+
+
+async def begin(dut, stalls):
+    await start(dut)
+    lines = master(dut, "lines", stalls.value[0], max_burst_len=1)
+    ram = memory(dut, "halves", stalls.value[1], 1 << 16)
+    await RisingEdge(dut.clk)
+    return lines, ram
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def lines_are_halves_in_order(dut, stalls):
+    lines_master, ram = await begin(dut, stalls)
+    lines = {64 * k: random.randbytes(64) for k in random.sample(range(1024), 24)}
+    writes = [
+        lines_master.init_write(address, line, awid=random.randrange(8))
+        for address, line in lines.items()
+    ]
+    for write in writes:
+        await write.wait()
+    assert all(ram.read(address, 64) == line for address, line in lines.items())
+    reads = [
+        (line, lines_master.init_read(address, 64, arid=random.randrange(8)))
+        for address, line in lines.items()
+    ]
+    for line, read in reads:
+        await read.wait()
+        assert bytes(read.data.data) == line
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def strobes_of_a_line(dut):
+    lines_master, ram = await begin(dut, Stalls.NONE)
+    ram.write(128, bytes(64))
+    await lines_master.write(128 + 30, b"abcd")  # across the middle
+    assert ram.read(128, 64) == bytes(30) + b"abcd" + bytes(30)

@@ -1,0 +1,29 @@
+from dataclasses import replace
+
+import pytest
+
+from gen.catalogue import SNIC_PRESETS, find_design
+from gen.settings import make_params
+from hdl.netsparse.params import SnicParams
+from hdl.u280.snic_board import SnicBoard
+from tests.hdl.u280.board_checks import check_board
+
+
+def tiny() -> SnicParams:
+    return make_params(find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"])
+
+
+def test_one_cage_for_both_kinds():
+    board = SnicBoard(tiny())
+    check_board(board)
+    assert [crossing.path for crossing in board.slr_crossings] == [
+        "to_mac_0",
+        "of_mac_0_0",
+        "of_mac_0_1",
+        "counts_of_mac_0",
+    ]
+
+
+def test_more_memory_than_hbm_is_refused():
+    with pytest.raises(ValueError, match="dram_address_bits must be at most 33 on this board"):
+        SnicBoard(replace(tiny(), dram_address_bits=34))

@@ -1,0 +1,31 @@
+import pytest
+
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from hdl.u280.worker_board import WorkerBoard
+from tests.hdl.u280.board_checks import check_board
+
+TINY = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
+
+
+def hbm_ports(board):
+    (ip,) = [ip for ip in board.vendor_ips if ip.name == "hbm"]
+    return [int(key[-2:]) for key, value in ip.config if "SAXI" in key and value == "true"]
+
+
+def test_two_engines():
+    board = WorkerBoard(TINY)
+    emission = check_board(board)
+    # Engine e: port 4e; labels and host at engine 0's; the second stack needs one as well.
+    assert hbm_ports(board) == [0, 2, 3, 4, 16]
+    assert ".hot(hbm_cattrip)" in emission.top.verilog
+
+
+def test_eight_engines_use_the_ports_of_both_stacks():
+    words = [4 * engine + k for engine in range(8) for k in range(2)]
+    assert hbm_ports(WorkerBoard(WorkerParams())) == sorted([*words, 2, 3])
+
+
+def test_a_port_that_reaches_beyond_its_channel_is_refused():
+    with pytest.raises(ValueError, match="address_bits must be at most 28 on this board"):
+        WorkerBoard(WorkerParams(address_bits=30))
