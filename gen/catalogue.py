@@ -114,7 +114,7 @@ SNIC_PRESETS: Mapping[str, Settings] = {
         "pool": 64,
         "filter_banks": 8,
         "filter_cache_bytes": 65536,
-        "dram_address_bits": 34,
+        "dram_address_bits": 33,
     },
 }
 

@@ -3,25 +3,30 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.placed_delay import placed_delay
+from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.p4sgd.group_params import GroupParams, GroupSignature
+
+WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
 
 
 class SlrCrossing(Component):
     """``far`` is what ``near`` is, over ``slr_stages`` registers in each direction.
 
-    Streams cross by :class:`StreamPipeline`, everything else by plain registers. What is said of
+    Streams cross by :class:`StreamPipeline`, everything else by plain registers. Eight weights, to
+    an engine and back, cross in :data:`WEIGHT_PARTS`: wires between dies are few. What is said of
     engines holds at ``near`` although it is older there: ``finished`` is low from the cycle after
     ``begin`` until it has been heard of again, and an engine is ``waiting`` if it was after it had
     taken the last word that was sent to it.
 
-    Throughput: a beat a cycle of each stream. Latency: :attr:`latency` cycles of a stream, one
-    less of anything else. :attr:`wires` run between the dies.
+    Throughput: a beat a cycle of each stream, one of eight weights in ``WEIGHT_PARTS + 1``.
+    Latency: :attr:`latency` cycles of a stream, ``WEIGHT_PARTS + 1`` more of weights, one less of
+    anything else. :attr:`wires` run between the dies.
     """
 
     def __init__(self, params: GroupParams) -> None:
@@ -30,6 +35,9 @@ class SlrCrossing(Component):
         signature = GroupSignature(params.worker, params.beyond)
         super().__init__(params, {"near": In(signature), "far": Out(signature)})
         unused = 0 if params.worker.engine.data_parallel else 2 + len(params.beyond)
+        for stream in (self.near.load, self.near.peeked):
+            parts = parts_of(stream.payload)
+            unused += parts.width - parts.part_bits
         self.wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
 
     def elaborate(self, platform) -> Module:
@@ -37,10 +45,11 @@ class SlrCrossing(Component):
         near, far = self.near, self.far
         words = [f"words_{k}" for k in range(len(self.params.beyond))]
         empty = Cat(self.cross(m, name, getattr(near, name), getattr(far, name)) for name in words)
-        for name in ("deltas", "load", "peek"):
+        for name in ("deltas", "peek"):
             self.cross(m, name, getattr(near, name), getattr(far, name))
-        for name in ("partials", "peeked"):
-            self.cross(m, name, getattr(far, name), getattr(near, name))
+        self.cross(m, "partials", far.partials, near.partials)
+        self.cross_in_parts(m, "load", near.load, far.load)
+        self.cross_in_parts(m, "peeked", far.peeked, near.peeked)
 
         m.d.comb += [
             far.settings.eq(self.registers(m, near.settings, "settings", reset_less=True)),
@@ -74,6 +83,25 @@ class SlrCrossing(Component):
         ]
         return pipeline.empty
 
+    def cross_in_parts(self, m: Module, name: str, source: Any, target: Any) -> None:
+        """A stream that has time, over fewer wires."""
+        parts = parts_of(source.payload)
+        m.submodules[f"{name}_cutter"] = cutter = StreamCutter(parts)
+        m.submodules[f"{name}_joiner"] = joiner = StreamJoiner(parts)
+        m.submodules[name] = pipeline = StreamPipeline(
+            StreamPipelineParams(width=parts.part_bits, stages=self.stages)
+        )
+        connect(m, cutter.o, pipeline.i)
+        connect(m, pipeline.o, joiner.i)
+        m.d.comb += [
+            cutter.i.payload.eq(source.payload.as_value()),
+            cutter.i.valid.eq(source.valid),
+            source.ready.eq(cutter.i.ready),
+            target.payload.as_value().eq(joiner.o.payload),
+            target.valid.eq(joiner.o.valid),
+            joiner.o.ready.eq(target.ready),
+        ]
+
     def registers(self, m: Module, value: Any, name: str, *, reset_less: bool = False) -> Any:
         """A plain wire from die to die."""
         return placed_delay(m, value, self.stages, name, reset_less=reset_less)
@@ -89,3 +117,8 @@ class SlrCrossing(Component):
             m.d.sync += begun.eq(0)
         finished = self.registers(m, self.far.finished, "finished")
         m.d.comb += self.near.finished.eq(finished & ~begun)
+
+
+def parts_of(payload: Any) -> PartsParams:
+    """How eight weights and what is with them are cut."""
+    return PartsParams(width=payload.shape().size, parts=WEIGHT_PARTS)

@@ -7,9 +7,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.group_params import GroupParams
 from hdl.p4sgd.params import EngineParams
-from hdl.p4sgd.slr_crossing import SlrCrossing
+from hdl.p4sgd.slr_crossing import WEIGHT_PARTS, SlrCrossing
 from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
+from sim.payloads import unpack
 from sim.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock
 
@@ -22,7 +23,7 @@ def test_slr_crossing():
     simulate(SlrCrossing(GroupParams(worker=WORKER, index=0)), __name__)
 
 
-@pytest.mark.parametrize(("index", "wires"), [(0, 4025), (1, 2446)])
+@pytest.mark.parametrize(("index", "wires"), [(0, 3626), (1, 2047)])
 def test_full_size_fits_the_wires(index, wires):
     crossing = SlrCrossing(GroupParams(worker=WorkerParams(slrs=3), index=index))
     assert crossing.wires == wires < MOST_WIRES
@@ -113,3 +114,30 @@ async def nobody_waits_while_a_word_is_on_its_way(dut, index):
         assert int(dut.near_waiting.value) == everyone & ~(1 << index)
         await RisingEdge(dut.clk)
     assert int(dut.near_waiting.value) == everyone
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(
+    way=[
+        ("near_load", "far_load", 1),
+        ("far_peeked", "near_peeked", 1),
+        ("near_peek", "far_peek", 0),
+    ],
+    stalls=streams.STALLS,
+)
+async def streams_arrive_in_order(dut, way, stalls):
+    """What has eight weights goes in parts, and takes as many cycles more."""
+    source, target, in_parts = way
+    await quiet(dut)
+    side, name = source.split("_")
+    shape = getattr(getattr(component_in_simulator(), side), name).payload.shape()
+    beats = [random.getrandbits(shape.size) for _ in range(60)]
+    sending = cocotb.start_soon(streams.send(dut, source, beats, stalls.value[0]))
+    received, cycles = await streams.receive(dut, target, len(beats), stalls.value[1])
+    sent = await sending
+    assert received == [unpack(shape, beat) for beat in beats]
+    if stalls.none:
+        more = (WEIGHT_PARTS + 1) * in_parts
+        latency = component_in_simulator().latency
+        assert cycles[0] == sent[0] + latency + more
+        assert cycles[-1] - cycles[0] == (len(beats) - 1) * max(1, more)
