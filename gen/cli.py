@@ -12,12 +12,15 @@ from gen.errors import UserError
 SPMM = "ingather spmm --matrix uk --property-bytes 4 -o build/uk"
 SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx.gz --nodes 4 --no-concatenate"
 
+GENERATE = "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny"
+GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"
+
 #: name -> where its function is, and an example for its help
 COMMANDS = {
     "list": ("gen.list_command:list_designs", "ingather list --params"),
     "generate": (
         "gen.generate_command:generate",
-        "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny",
+        f"{GENERATE}\n\nExample: {GENERATE_FOR_CARD}",
     ),
     "train": ("gen.train_command:train", "ingather train --data digits -o build/digits"),
     "spmm": ("gen.spmm_command:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gen.board.boards import find_board
 from gen.catalogue import find_design
+from gen.errors import UserError
 from gen.folder import check_target, written_whole
 from gen.settings import make_params, parse_settings
 
@@ -19,26 +21,57 @@ def generate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
     ] = None,
+    board: Annotated[
+        str | None, typer.Option(help="A card (u280) to build for: adds its top, Tcl and XDC.")
+    ] = None,
+    floorplan: Annotated[
+        bool, typer.Option(help="Estimate what the card's SLRs have to hold; minutes, once.")
+    ] = True,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Write nothing if it does not fit the card.")
+    ] = False,
 ) -> None:
-    """Write a design's Verilog, file list, registers and manifest."""
+    """Write a design's Verilog, file list, registers and manifest; all of a card's build too."""
     start = time.monotonic()
     chosen = find_design(design)
-    preset = chosen.preset if preset is None else preset
+    if board is None and strict:
+        raise UserError("--strict needs --board: without a card there is nothing to fit")
+    if strict and not floorplan:
+        raise UserError("--strict needs the estimate that --no-floorplan leaves out")
+    card = None if board is None else find_board(board)
+    on_card = None if card is None else card.find(design)
+    target = on_card or chosen
+    preset = target.preset if preset is None else preset
     changes = parse_settings(settings or [])
-    params = make_params(chosen.params_class, chosen.settings_of(preset), changes)
+    params = make_params(chosen.params_class, target.settings_of(preset), changes)
     check_target(output)
 
+    from gen.board.black_boxes import with_boxes
+    from gen.board.package import write_package
+    from gen.board.placement import place
     from gen.emit import emit
     from gen.manifest import write_design
 
     with Console(stderr=True).status(f"generating {design}") as status:
-        component = chosen.make(params)
+        component = target.make(params)
         emission = emit(component, progress=lambda name: status.update(f"elaborating {name}"))
+        placement, misfits = None, []
+        if card is not None and floorplan:
+            from sim.cache import cached_folder
+
+            placement, misfits = place(emission, card, status.update, cached_folder)
+    if strict and misfits:
+        raise UserError("; ".join(misfits))
     with written_whole(output) as folder:
-        files = write_design(folder, emission, design=design, preset=preset, settings=changes)
+        described = emission if card is None else with_boxes(emission)
+        files = write_design(folder, described, design=design, preset=preset, settings=changes)
+        if card is not None:
+            files |= write_package(folder, emission, card, chosen, placement)
         size = sum((folder / name).stat().st_size for name in files)
     modules, instances = len(emission.modules), sum(emission.counts().values())
     typer.echo(
         f"{output}: {emission.top.name}, {modules} modules in {instances} instances,"
         f" {len(files)} files, {size / 1e6:.2f} MB, {time.monotonic() - start:.1f} s"
     )
+    for misfit in misfits:
+        typer.echo(misfit)

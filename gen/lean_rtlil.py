@@ -8,6 +8,7 @@ Its search for combinational loops takes most of an emission and ends at the bor
 Verilator's lint (UNOPTFLAT) finds them in the whole design, and stands in for it.
 """
 
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -27,9 +28,22 @@ class LeanModuleEmitter(rtlil.ModuleEmitter):
             super().emit_memory(cell_idx, cell)
 
 
+def sorted_domains(
+    fragment: Any,
+    *arguments: Any,
+    create: Callable[..., Any] = Fragment._create_missing_domains,  # pyright: ignore[reportAttributeAccessIssue]
+    **options: Any,
+) -> Any:
+    """Clock domains in the order of their names: Amaranth finds them in that of their hashes."""
+    return sorted(create(fragment, *arguments, **options), key=lambda domain: domain.name)
+
+
 def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
     """The text of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
-    with patch.object(Netlist, "check_comb_cycles", lambda netlist: None):
+    with (
+        patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
+        patch.object(Fragment, "_create_missing_domains", sorted_domains),
+    ):
         netlist = build_netlist(fragment, ports=ports, name=name)
     for fields in netlist.signal_fields.values():
         for path in [path for path in fields if any(isinstance(step, int) for step in path)]:

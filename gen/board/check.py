@@ -1,0 +1,90 @@
+"""A package for a card held against its own Verilog: what of it does not fit."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gen.board.check_constraints import (
+    check_blocks,
+    check_cells,
+    check_clocks,
+    check_crossings,
+    check_pins,
+    read_constraints,
+)
+from gen.board.check_ips import check_instances, check_ips
+from gen.board.check_ipxact import check_component
+from gen.board.hierarchy import Hierarchy, read_verilog
+from gen.board.pins import read_pins
+from gen.emit import Port
+from gen.folder import MANIFEST
+
+
+def problems(folder: Path, table: Path, top: Any) -> list[str]:
+    """What is wrong with the package in ``folder``, a line each.
+
+    ``top`` is the component that it is for: its ``vendor_ips``, ``primitives``, ``clocks`` and
+    ``crossings`` are what the package must cover. ``table`` lists the pins of the card.
+    """
+    wrong: list[str] = []
+    manifest = json.loads((folder / MANIFEST).read_text())
+    wrong += check_files(folder, manifest)
+    try:
+        modules = read_verilog(sorted(folder.glob("rtl/*.v")))
+    except ValueError as error:
+        return [*wrong, str(error)]
+    boxes = {ip.name: [port.name for port in ip.ports] for ip in (*top.vendor_ips, *top.primitives)}
+    hierarchy = Hierarchy(manifest["top"], modules, boxes)
+    if manifest["top"] not in modules:
+        return [*wrong, f"there is no module {manifest['top']}"]
+    constraints = read_constraints(sorted(folder.glob("xdc/*.xdc")), wrong)
+    ports = [Port(**port) for port in manifest["ports"]]
+    wrong += check_ports(ports, hierarchy)
+    wrong += check_pins(constraints, ports, read_pins(table))
+    clocks = {clock.port: clock.mhz for clock in top.clocks if clock.port}
+    wrong += (f"port {p.name} has no clock" for p in ports if is_clock(p) and p.name not in clocks)
+    wrong += check_clocks(constraints, clocks)
+    wrong += check_cells(constraints, hierarchy)
+    wrong += check_blocks(constraints)
+    wrong += check_crossings(constraints, [c.path for c in top.crossings], hierarchy)
+    wrong += check_ips(folder / "tcl" / "ip.tcl", hierarchy, top.vendor_ips, top.primitives)
+    wrong += check_instances(hierarchy)
+    wrong += check_component(folder / "component.xml", modules, folder)
+    return list(dict.fromkeys(wrong))
+
+
+def is_clock(port: Port) -> bool:
+    """Whether a port is, by its name, an oscillator's output (the true half of a pair)."""
+    return port.direction == "input" and "clk" in port.name and port.name.endswith("_p")
+
+
+def check_files(folder: Path, manifest: Any) -> Iterator[str]:
+    """What is listed is there, what is there is listed: manifest, file list, constraints."""
+    there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    yield from compare(there - {MANIFEST}, set(manifest["files"]), "the manifest")
+    listed = (folder / "filelist.f").read_text().split()
+    verilog = {name for name in there if name.startswith("rtl/")}
+    yield from compare(verilog, set(listed), "filelist.f")
+    if len(listed) != len(set(listed)):
+        yield "filelist.f lists a file twice"
+    project = (folder / "tcl" / "project.tcl").read_text()
+    used = {f"xdc/{name}" for name in re.findall(r"[\w-]+\.xdc", project)}
+    yield from compare({n for n in there if n.startswith("xdc/")}, used, "project.tcl")
+
+
+def compare(there: set[str], listed: set[str], what: str) -> Iterator[str]:
+    """The differences between a folder and a list of it."""
+    yield from (f"{name} is not in {what}" for name in sorted(there - listed))
+    yield from (f"{what} lists {name}, which is not there" for name in sorted(listed - there))
+
+
+def check_ports(ports: Sequence[Port], hierarchy: Hierarchy) -> Iterator[str]:
+    """The manifest's ports are those of the top's Verilog."""
+    verilog = hierarchy.modules[hierarchy.top].ports
+    listed = {port.name: (port.direction, port.bits) for port in ports}
+    yield from compare(set(verilog), set(listed), "the manifest")
+    for name in set(verilog) & set(listed):
+        if verilog[name] != listed[name]:
+            yield f"port {name} is {verilog[name]} in Verilog, {listed[name]} in the manifest"

@@ -1,0 +1,208 @@
+"""Constraints held against what they constrain: ports, pins, clocks, cells."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gen.board.hierarchy import Hierarchy, glob
+from gen.board.pins import Pin, bits_of
+from gen.board.tcl import Command, TclError, commands, elements
+from gen.emit import Port
+
+#: what a file of constraints may say: Vivado takes no other Tcl in it
+STATEMENTS = (
+    "add_cells_to_pblock",
+    "create_clock",
+    "create_generated_clock",
+    "create_pblock",
+    "resize_pblock",
+    "set",
+    "set_bus_skew",
+    "set_clock_groups",
+    "set_false_path",
+    "set_input_delay",
+    "set_max_delay",
+    "set_multicycle_path",
+    "set_output_delay",
+    "set_property",
+)
+QUERIES = (
+    "current_design",
+    "expr",
+    "get_cells",
+    "get_clocks",
+    "get_pblocks",
+    "get_pins",
+    "get_ports",
+    "get_property",
+    "list",
+)
+WITH_VALUE = ("-of_objects", "-filter", "-hsc", "-match_style")  #: options of queries
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A command of a file of constraints."""
+
+    file: str
+    command: Command
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.command.line}"
+
+    @property
+    def queries(self) -> list[Command]:
+        """All queries in it."""
+        return self.command.calls
+
+    def names(self, query: str) -> list[str]:
+        """The names that all queries of that kind in it look for."""
+        return [name for call in self.queries if call.name == query for name in searched(call)]
+
+
+def searched(query: Command) -> list[str]:
+    """The names that a query looks for."""
+    names: list[str] = []
+    words = iter(query.words[1:])
+    for word in words:
+        if word in WITH_VALUE:
+            next(words, None)
+        elif word.startswith("[list") or not word.startswith(("-", "[")):
+            names += elements(word)
+    return names
+
+
+def read_constraints(files: Sequence[Path], wrong: list[str]) -> list[Constraint]:
+    """All commands of ``files``; what is not XDC is added to ``wrong``."""
+    found: list[Constraint] = []
+    for path in files:
+        try:
+            parsed = commands(path.read_text())
+        except TclError as error:
+            wrong.append(f"{path.name} is not Tcl: {error}")
+            continue
+        for command in parsed:
+            here = Constraint(path.name, command)
+            found.append(here)
+            if command.name not in STATEMENTS:
+                wrong.append(f"{here}: {command.name} is no constraint")
+            for call in here.queries:
+                if call.name not in QUERIES:
+                    wrong.append(f"{here}: {call.name} is no query")
+    return found
+
+
+def check_pins(
+    constraints: Sequence[Constraint], ports: Sequence[Port], table: Mapping[str, Pin]
+) -> Iterator[str]:
+    """Every bit of every port has its pin of the table, once, with its standard."""
+    wanted = [name for port in ports for name in bits_of(port, table)]
+    given: dict[str, list[dict[str, str]]] = {name: [] for name in wanted}
+    for constraint in constraints:
+        for name in constraint.names("get_ports"):
+            if name not in given:
+                yield f"{constraint}: the top has no port {name}"
+        if constraint.command.name == "set_property":
+            properties = properties_of(constraint.command)
+            if "PACKAGE_PIN" in properties:
+                for name in constraint.names("get_ports"):
+                    given.setdefault(name, []).append(properties)
+    for name, placed in given.items():
+        if len(placed) != 1:
+            yield (
+                f"port {name} has {len(placed) or 'no'} pins"
+                if placed
+                else (f"port {name} has no pin")
+            )
+        elif name not in table:
+            yield f"port {name} is not in the table of pins"
+        else:
+            yield from check_pin(table[name], placed[0])
+    used = Counter(p["PACKAGE_PIN"] for placed in given.values() for p in placed)
+    yield from (f"pin {pin} is used {times} times" for pin, times in used.items() if times > 1)
+
+
+def check_pin(pin: Pin, properties: Mapping[str, str]) -> Iterator[str]:
+    """The properties of one port are those of the table."""
+    if properties["PACKAGE_PIN"] != pin.pin:
+        yield f"port {pin.port} is at {properties['PACKAGE_PIN']}, in the table at {pin.pin}"
+    if (standard := properties.get("IOSTANDARD", "")) != pin.iostandard:
+        yield f"port {pin.port} has standard {standard!r}, in the table {pin.iostandard!r}"
+    if pin.pull_up and properties.get("PULLUP") != "true":
+        yield f"port {pin.port} has no pull-up"
+
+
+def properties_of(command: Command) -> dict[str, str]:
+    """What a ``set_property`` sets."""
+    if (pairs := command.option("-dict")) is not None:
+        words = elements(pairs)
+        return dict(zip(words[::2], words[1::2], strict=False))
+    words = [word for word in command.words[1:] if not word.startswith("-")]
+    return {words[0]: words[1]} if len(words) > 1 else {}
+
+
+def check_clocks(constraints: Sequence[Constraint], at_pins: Mapping[str, float]) -> Iterator[str]:
+    """Each clock of ``at_pins`` (port: MHz) is made once, at its period; clocks named are there."""
+    made = [
+        c for c in constraints if c.command.name.startswith("create_") and "clock" in c.command.name
+    ]
+    names = [name for c in made if (name := c.command.option("-name"))]
+    yield from (f"clock {name} is defined {n} times" for name, n in Counter(names).items() if n > 1)
+    ports = [(port, c) for c in made for port in c.names("get_ports")]
+    for port, times in Counter(port for port, _ in ports).items():
+        if times > 1:
+            yield f"port {port} has {times} clocks"
+        if port not in at_pins:
+            yield f"port {port} is no clock of the top"
+    for port, mhz in at_pins.items():
+        periods = [c.command.option("-period") for p, c in ports if p == port]
+        if not periods:
+            yield f"clock port {port} has no clock"
+        elif any(period != f"{1000 / mhz:.3f}" for period in periods):
+            yield f"clock of port {port} has period {periods[0]}, not {1000 / mhz:.3f}"
+    for constraint in constraints:
+        for name in constraint.names("get_clocks"):
+            if not any(glob(name).fullmatch(known) for known in names):
+                yield f"{constraint}: no clock {name} is defined"
+
+
+def check_cells(constraints: Sequence[Constraint], hierarchy: Hierarchy) -> Iterator[str]:
+    """Every cell and pin that is named exists."""
+    for constraint in constraints:
+        for call in constraint.queries:
+            if call.name not in ("get_cells", "get_pins"):
+                continue
+            find = hierarchy.cells if call.name == "get_cells" else hierarchy.pins
+            for name in searched(call):
+                if not find(name):
+                    kind = call.name.removeprefix("get_").removesuffix("s")
+                    yield f"{constraint}: there is no {kind} {name}"
+
+
+def check_blocks(constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Pblocks are made once and used by name."""
+    made = Counter(c.command.words[1] for c in constraints if c.command.name == "create_pblock")
+    yield from (f"pblock {name} is made {n} times" for name, n in made.items() if n > 1)
+    for constraint in constraints:
+        used = constraint.names("get_pblocks")
+        if constraint.command.name in ("resize_pblock", "add_cells_to_pblock"):
+            used += [word for word in constraint.command.words[1:2] if word[0] not in "[-"]
+        yield from (f"{constraint}: there is no pblock {n}" for n in used if n not in made)
+
+
+def check_crossings(
+    constraints: Sequence[Constraint], paths: Sequence[str], hierarchy: Hierarchy
+) -> Iterator[str]:
+    """Every crossing exists and has an exception that names cells or pins of it."""
+    named = [
+        name
+        for constraint in constraints
+        if constraint.command.name in ("set_false_path", "set_max_delay", "set_bus_skew")
+        for name in constraint.names("get_cells") + constraint.names("get_pins")
+    ]
+    for path in paths:
+        if not hierarchy.cells(path):
+            yield f"there is no crossing at {path}"
+        elif not any(name.startswith(f"{path}/") for name in named):
+            yield f"the crossing at {path} has no exception"

@@ -1,0 +1,100 @@
+"""Everything beside the Verilog that Vivado needs to build a design for a card."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gen.board.boards import Board
+from gen.board.check import problems
+from gen.board.ipxact import component_xml
+from gen.board.placement import Placement
+from gen.board.templates import environment
+from gen.board.values import below, values_of
+from gen.catalogue import Design
+from gen.datasheet.page import datasheet
+from gen.emit import Emission
+from gen.folder import MANIFEST
+from gen.manifest import as_bytes, digest, to_json
+from gen.registers.documents import register_documents
+
+#: file of the package <- template of the card
+TEMPLATES = {
+    "Makefile": "Makefile.j2",
+    "README.md": "README.md.j2",
+    "tcl/project.tcl": "project.tcl.j2",
+    "tcl/ip.tcl": "ip.tcl.j2",
+    "tcl/build.tcl": "build.tcl.j2",
+    "tcl/reports.tcl": "reports.tcl.j2",
+    "tcl/open_reports.tcl": "open_reports.tcl.j2",
+    "xdc/pins.xdc": "pins.xdc.j2",
+    "xdc/clocks.xdc": "clocks.xdc.j2",
+    "xdc/configuration.xdc": "configuration.xdc.j2",
+    "xdc/crossings.xdc": "crossings.xdc.j2",
+}
+FAMILIES = ("virtexuplus", "virtexuplusHBM")
+CORE_MHZ = 250.0
+
+
+def write_package(
+    folder: Path,
+    emission: Emission,
+    board: Board,
+    design: Design,
+    placement: Placement | None = None,
+) -> dict[str, str]:
+    """Add what builds ``emission`` for ``board`` to the design in ``folder``, and check the whole.
+
+    Returns the hashes of the files by name, the manifest's too. ValueError says what of the package
+    does not fit the Verilog.
+    """
+    manifest = json.loads((folder / MANIFEST).read_text())
+    files = package_files(
+        emission, board, design, placement, manifest["preset"], manifest["settings"]
+    )
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(as_bytes(text))
+    hashes = {name: digest(text) for name, text in files.items()}
+    manifest["board"] = {"name": board.name, "part": board.device.part}
+    manifest["files"] |= hashes
+    text = to_json(manifest)
+    (folder / MANIFEST).write_text(text)
+    if found := problems(folder, board.constraints / "pins.csv", emission.top.component):
+        raise ValueError("\n".join(found))
+    return hashes | {MANIFEST: digest(text)}
+
+
+def package_files(
+    emission: Emission,
+    board: Board,
+    design: Design,
+    placement: Placement | None,
+    preset: str = "",
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, str | bytes]:
+    """The files of a package by name, but those of the top itself.
+
+    ``preset`` and ``settings`` are named in the datasheet of the design.
+    """
+    values = values_of(emission, board, design, floorplan=placement is not None)
+    templates = environment(board.constraints)
+    files: dict[str, str | bytes] = {
+        name: templates.get_template(template).render(values)
+        for name, template in TEMPLATES.items()
+    }
+    core = below(emission, values["core"])
+    files["core.html"] = datasheet(core, design=design.name, preset=preset, settings=settings or {})
+    files["component.xml"] = component_xml(
+        core.top,
+        [f"rtl/{name}.v" for name in core.modules],
+        about=design.about,
+        families=FAMILIES,
+        mhz=CORE_MHZ,
+    )
+    for prefix, map in values["maps"].items():
+        files |= {prefix + name: text for name, text in register_documents(map).items()}
+    if placement is not None:
+        files |= {"xdc/floorplan.xdc": placement.xdc, "floorplan.svg": placement.svg}
+    return files

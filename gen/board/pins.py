@@ -1,0 +1,52 @@
+"""Package pins of a card: the table, and what of it a top uses."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gen.emit import Port
+
+#: ports that must not float while nobody drives them
+PULL_UPS = ("pcie_reset_n",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pin:
+    """A package pin of the card and the port that it is called."""
+
+    port: str  #: with an index where the port has several bits
+    pin: str
+    iostandard: str  #: none for a pin of a transceiver
+    site: str  #: the transceiver's, where it is one
+
+    @property
+    def pull_up(self) -> bool:
+        """The pin has to be held high inside the FPGA."""
+        return self.port in PULL_UPS
+
+
+def read_pins(path: Path) -> dict[str, Pin]:
+    """The table of a card, by port; ValueError if a port or a pin stands in it twice."""
+    with path.open(newline="") as file:
+        pins = [Pin(**row) for row in csv.DictReader(file)]
+    for kind in ("port", "pin"):
+        names = [getattr(pin, kind) for pin in pins]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"{path.name}: {kind} {twice[0]} stands in it twice")
+    return {pin.port: pin for pin in pins}
+
+
+def bits_of(port: Port, table: Mapping[str, Pin]) -> list[str]:
+    """The names of a port's bits, as constraints call them."""
+    if port.bits == 1 and f"{port.name}[0]" not in table:
+        return [port.name]
+    return [f"{port.name}[{bit}]" for bit in range(port.bits)]
+
+
+def pins_of(ports: Iterable[Port], table: Mapping[str, Pin]) -> list[Pin]:
+    """The pins of all bits of ``ports``, in order; ValueError for a bit that has none."""
+    names = [name for port in ports for name in bits_of(port, table)]
+    if strangers := [name for name in names if name not in table]:
+        raise ValueError(f"the card has no pin called {strangers[0]}")
+    return [table[name] for name in names]

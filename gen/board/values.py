@@ -1,0 +1,98 @@
+"""What a card's templates are told of a top."""
+
+import inspect
+import re
+from typing import Any
+
+from gen.board.boards import Board
+from gen.board.pins import pins_of, read_pins
+from gen.catalogue import Design, load
+from gen.emit import Emission
+from hdl.common.registers import RegisterMap
+
+EARLY = ("pins.xdc", "clocks.xdc", "configuration.xdc")  #: hold for synthesis too
+LATE = ("crossings.xdc", "floorplan.xdc")  #: name cells and clocks that synthesis makes
+
+
+def values_of(
+    emission: Emission, board: Board, design: Design, *, floorplan: bool
+) -> dict[str, Any]:
+    """The variables of all templates.
+
+    ``core`` is the module of the design inside its top; ``maps`` are register maps by folder.
+    """
+    top: Any = emission.top.component
+    core = core_of(emission, load(design.component))
+    clocks = [describe_clock(clock) for clock in top.clocks]
+    return {
+        "top": emission.top.name,
+        "core": core,
+        "design": design.name,
+        "about": design.about,
+        "notes": notes_of(top),
+        "part": board.device.part,
+        "pins": pins_of(emission.top.ports, read_pins(board.constraints / "pins.csv")),
+        "clocks": [clock for clock in clocks if clock["port"]],
+        "all_clocks": clocks,
+        "crossings": top.crossings,
+        "ips": [describe_ip(ip) for ip in top.vendor_ips],
+        "macs": any(":cmac_usplus:" in ip.vlnv for ip in top.vendor_ips),
+        "maps": register_maps(emission, core),
+        "early": EARLY,
+        "late": [name for name in LATE if floorplan or name != "floorplan.xdc"],
+        "floorplan": floorplan,
+    }
+
+
+def notes_of(top: Any) -> str:
+    """The docstring of a top, as Markdown."""
+    return re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.getdoc(type(top)) or "")
+
+
+def describe_ip(ip: Any) -> dict[str, Any]:
+    """An IP as its template takes it."""
+    config = [(f"CONFIG.{name.removeprefix('CONFIG.')}", value) for name, value in ip.config]
+    return {"name": ip.name, "vlnv": ip.vlnv, "config": config}
+
+
+def describe_clock(clock: Any) -> dict[str, Any]:
+    """A clock as its template takes it: an IP makes it at ``pin``, or it enters at ``port``."""
+    return {
+        "name": clock.name,
+        "mhz": clock.mhz,
+        "period": f"{1000 / clock.mhz:.3f}",
+        "port": clock.port,
+        "pin": clock.pin,
+    }
+
+
+def core_of(emission: Emission, core: type) -> str:
+    """The module of the design inside its top."""
+    found = [name for name, m in emission.modules.items() if type(m.component) is core]
+    if len(found) != 1:
+        raise ValueError(f"{emission.top.name} holds {len(found)} modules of {core.__name__}")
+    return found[0]
+
+
+def register_maps(emission: Emission, core: str) -> dict[str, RegisterMap]:
+    """The register maps below the top, by the folder of the files that describe them.
+
+    Those of the design lie where they lie without a card, others in a folder each.
+    """
+    maps: dict[str, RegisterMap] = {}
+    for name, module in emission.modules.items():
+        component: Any = module.component
+        make = getattr(component, "register_map", None)
+        if make is not None and module is not emission.top:
+            map = make(component.params)
+            maps["" if name == core else f"{map.name}/"] = map
+    return maps
+
+
+def below(emission: Emission, name: str) -> Emission:
+    """``name`` and the modules below it."""
+    wanted = {name}
+    for module in reversed(emission.modules.values()):
+        if module.name in wanted:
+            wanted |= set(module.instances)
+    return Emission({n: module for n, module in emission.modules.items() if n in wanted})

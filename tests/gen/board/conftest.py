@@ -1,0 +1,83 @@
+"""The sample's package, made once, and copies of it to spoil."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gen.board.black_boxes import with_boxes
+from gen.board.boards import find_board
+from gen.board.package import write_package
+from gen.board.placement import Placement
+from gen.emit import emit
+from gen.folder import written_whole
+from gen.manifest import write_design
+from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
+
+HERE = Path(__file__).resolve().parent
+PLACEMENT = Placement(
+    xdc="create_pblock pblock_slr0\n"
+    "resize_pblock [get_pblocks pblock_slr0] -add {SLR0}\n"
+    "set_property IS_SOFT TRUE [get_pblocks pblock_slr0]\n"
+    "add_cells_to_pblock [get_pblocks pblock_slr0] [get_cells {core}]\n",
+    svg='<svg xmlns="http://www.w3.org/2000/svg"/>\n',
+)
+
+
+def package_of(emission, design, board, folder, placement=None):
+    with written_whole(folder) as unfinished:
+        boxed = with_boxes(emission)
+        write_design(unfinished, boxed, design=design.name, preset="", settings={})
+        write_package(unfinished, emission, board, design, placement)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def emission():
+    return emit(SampleBoard(CoreParams()))
+
+
+@pytest.fixture(scope="session")
+def package(emission, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package") / "of sample"
+    return package_of(emission, DESIGN, find_board("u280"), folder, PLACEMENT)
+
+
+@pytest.fixture
+def copy(package, tmp_path):
+    shutil.copytree(package, tmp_path / "a copy")
+    return tmp_path / "a copy"
+
+
+@pytest.fixture
+def vivado(tmp_path):
+    """Run ``make`` in a folder, with the stub as Vivado; what the stub was told."""
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "vivado"
+    command.write_text(f'#!/bin/sh\nexec tclsh {HERE}/vivado_stub.tcl "$@"\n')
+    command.chmod(0o755)
+    log = tmp_path / "log"
+
+    def make(folder, *targets, modules, slack="0.013", failing="", path=f"{tmp_path}/bin"):
+        environment = {
+            "PATH": f"{path}:{os.environ['PATH']}",
+            "STUB_LOG": str(log),
+            "STUB_MODULES": " ".join(modules),
+            "STUB_SLACK": slack,
+            "STUB_FAILING_RUN": failing,
+        }
+        result = subprocess.run(
+            ["make", "-C", str(folder), *targets],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=120,
+        )
+        told = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return result, told
+
+    return make

@@ -1,0 +1,136 @@
+"""``ingather generate --board``: every design of the card, built by ``make`` with Vivado's stub."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from gen.board.boards import BOARDS
+from tests.gen.test_cli import ingather, tree
+
+BOARD = ("--board", "u280", "--no-floorplan")
+
+
+def build(folder, vivado):
+    script = (folder / "tcl" / "ip.tcl").read_text()
+    modules = re.findall(r"-module_name (\w+)", script)
+    result, told = vivado(folder, "bitstream", modules=modules)
+    assert result.returncode == 0, result.stderr
+    return told
+
+
+def properties(told, pattern):
+    return [line for line in told if re.match(rf"set_property {pattern}", line)]
+
+
+def generate(design, folder):
+    result = ingather("generate", design, "--preset", "tiny", *BOARD, "-o", folder)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("\n") == 1
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Each design as small as it gets, generated once."""
+    parent = tmp_path_factory.mktemp("small")
+    return cache(lambda design: generate(design, parent / design))
+
+
+@pytest.mark.parametrize("design", sorted(BOARDS["u280"].designs))
+def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado):
+    folder = tmp_path / "out"
+    shutil.copytree(small(design), folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["board"]["name"] == "u280"
+    assert {"hbm_cattrip", "pcie_reset_n"} <= {port["name"] for port in manifest["ports"]}
+    assert {"registers.json", "component.xml", "core.html"} <= set(manifest["files"])
+    told = build(folder, vivado)
+    assert (folder / "build" / f"{manifest['top']}.bit").exists()
+    bits = sum(port["bits"] for port in manifest["ports"])
+    assert len(properties(told, r".*PACKAGE_PIN")) == bits
+    assert properties(told, r".*PULLUP true") == [
+        "set_property -dict {PACKAGE_PIN BH26 IOSTANDARD LVCMOS18 PULLUP true} pcie_reset_n"
+    ]
+    again = ingather("generate", design, "--preset", "tiny", *BOARD, "-o", folder)
+    assert again.returncode == 2
+    assert "holds what ingather did not write, such as build/" in again.stderr
+
+
+def test_the_worker_of_the_card(tmp_path, vivado):
+    folder = tmp_path / "out"
+    result = ingather("generate", "p4sgd-worker", *BOARD, "-o", folder)
+    assert result.returncode == 0, result.stderr
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["preset"], manifest["parameters"]["slrs"]) == ("u280", 3)
+    told = build(folder, vivado)
+    made = [line.split()[-1] for line in told if line.startswith("create_ip")]
+    assert {"hbm", "cmac_0"} <= set(made)
+    enabled = re.findall(r"CONFIG.USER_SAXI_(\d\d) true", "\n".join(told))
+    # Of eight engines: two ports of words each, one of labels, one of the host.
+    assert len(enabled) == 8 * 2 + 2
+
+
+def test_the_same_command_gives_the_same_bytes(tmp_path):
+    """Whatever order sets have: each process hashes in its own way."""
+    for seed in ("1", "2"):
+        command = ["generate", "p4sgd-switch", "--preset", "tiny", *BOARD, "-o", tmp_path / seed]
+        subprocess.run(
+            [sys.executable, "-m", "gen", *command],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed},
+        )
+    assert tree(tmp_path / "1") == tree(tmp_path / "2")
+
+
+WORKER = ("generate", "p4sgd-worker", "--preset", "tiny")
+MISTAKES = [
+    ((*WORKER, "--board", "u28", "-o", "out"), "no board 'u28'; did you mean u280?"),
+    (("generate", "p4sgd-engine", *BOARD, "-o", "out"), "use p4sgd-worker, which holds it"),
+    (
+        ("generate", "p4sgd-switch", "--preset", "8-port", *BOARD, "-o", "out"),
+        "ports can be at most 2, not 8: the card has two QSFP28 cages",
+    ),
+    (("generate", "p4sgd-worker", "--preset", "u20", *BOARD, "-o", "out"), "did you mean u280?"),
+    ((*WORKER, *BOARD, "--set", "slrs=4", "-o", "out"), "slrs"),
+    ((*WORKER, "--strict", "-o", "out"), "--strict needs --board"),
+    ((*WORKER, *BOARD, "--strict", "-o", "out"), "--strict needs the estimate"),
+    ((*WORKER, *BOARD, "-o", "taken"), "not made by ingather"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), MISTAKES)
+def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").write_text("precious")
+    result = ingather(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("ingather: ")
+    assert result.stderr.count("\n") == 1
+    assert text in result.stderr
+    assert tree(tmp_path) == {"taken/file": b"precious"}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_what_does_not_fit_is_said(strict, tmp_path, monkeypatch, capsys):
+    from gen.cli import main
+
+    lack = "does not fit u280: URAM needs 1,000, 960 are free, 40 too many"
+    monkeypatch.setattr("gen.board.placement.place", lambda *_: (None, [lack]))
+    folder = tmp_path / "out"
+    arguments = ["generate", "p4sgd-switch", "--preset", "tiny", "--board", "u280"]
+    arguments += ["-o", str(folder), *(["--strict"] if strict else [])]
+    monkeypatch.setattr("sys.argv", ["ingather", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, error = capsys.readouterr()
+    assert ended.value.code == (2 if strict else 0)
+    assert folder.exists() == (not strict)
+    assert lack in (error if strict else out)
+    assert "floorplan.svg" not in (tree(folder) if not strict else ())
