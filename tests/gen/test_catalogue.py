@@ -10,6 +10,7 @@ from gen.catalogue import DESIGNS
 from gen.emit import emit
 from gen.manifest import port_list
 from gen.settings import make_params
+from sim.primitives import models_of
 from sim.verilator import lint
 from tests.gen.sample import Pair, PairParams
 
@@ -45,7 +46,8 @@ def slang_findings(emission, tmp_path):
         (tmp_path / f"{name}.v").write_text(module.verilog)
     driver = Driver()
     driver.addStandardArgs()
-    files = " ".join(f'"{tmp_path}/{name}.v"' for name in emission.modules)
+    paths = [*(tmp_path / f"{name}.v" for name in emission.modules), *models_of(emission.verilog)]
+    files = " ".join(f'"{path}"' for path in paths)
     assert driver.parseCommandLine(f"slang --top {emission.top.name} {files}")
     assert driver.processOptions()
     assert driver.parseAllSources()
