@@ -24,9 +24,13 @@ def generate(
     board: Annotated[
         str | None, typer.Option(help="A card (u280) to build for: adds its top, Tcl and XDC.")
     ] = None,
-    floorplan: Annotated[
-        bool, typer.Option(help="Estimate what the card's SLRs have to hold; minutes, once.")
-    ] = True,
+    estimate: Annotated[
+        bool | None,
+        typer.Option(
+            help="Synthesise: resources in the datasheet, a floorplan of the card; minutes, once.",
+            show_default="with --board",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if it does not fit the card.")
     ] = False,
@@ -36,8 +40,8 @@ def generate(
     chosen = find_design(design)
     if board is None and strict:
         raise UserError("--strict needs --board: without a card there is nothing to fit")
-    if strict and not floorplan:
-        raise UserError("--strict needs the estimate that --no-floorplan leaves out")
+    if strict and estimate is False:
+        raise UserError("--strict needs the estimate that --no-estimate leaves out")
     card = None if board is None else find_board(board)
     on_card = None if card is None else card.find(design)
     target = on_card or chosen
@@ -48,23 +52,27 @@ def generate(
 
     from gen.board.black_boxes import with_boxes
     from gen.board.package import write_package
-    from gen.board.placement import place
+    from gen.board.placement import estimated, place
     from gen.emit import emit
     from gen.manifest import write_design
 
     with Console(stderr=True).status(f"generating {design}") as status:
         component = target.make(params)
         emission = emit(component, progress=lambda name: status.update(f"elaborating {name}"))
-        placement, misfits = None, []
-        if card is not None and floorplan:
+        synthesis, placement, misfits = None, None, []
+        if card is not None if estimate is None else estimate:
             from sim.cache import cached_folder
 
-            placement, misfits = place(emission, card, status.update, cached_folder)
+            synthesis = estimated(emission, status.update, cached_folder)
+        if card is not None and synthesis is not None:
+            placement, misfits = place(emission, card, synthesis)
     if strict and misfits:
         raise UserError("; ".join(misfits))
     with written_whole(output) as folder:
         described = emission if card is None else with_boxes(emission)
-        files = write_design(folder, described, design=design, preset=preset, settings=changes)
+        resources = None if synthesis is None else synthesis.describe()
+        names = {"design": design, "preset": preset, "settings": changes}
+        files = write_design(folder, described, **names, resources=resources)
         if card is not None:
             files |= write_package(folder, emission, card, chosen, placement)
         size = sum((folder / name).stat().st_size for name in files)

@@ -13,7 +13,7 @@ def with_boxes(emission: Emission) -> Emission:
     The Verilog stays: what reads that finds the IP's own files.
     """
     top: Any = emission.top.component
-    boxes = {f"cell \\{ip.name} ": black_box(ip) for ip in top.vendor_ips}
+    boxes = {f"cell \\{ip.name} ": black_box(ip) for ip in getattr(top, "vendor_ips", ())}
     return Emission(
         {
             name: replace(

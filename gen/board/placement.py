@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import Board
 from gen.emit import Emission
+
+if TYPE_CHECKING:
+    from gen.synth.synthesis import Synthesis
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,30 +20,34 @@ class Placement:
     svg: str
 
 
-def place(
-    emission: Emission,
-    board: Board,
-    progress: Callable[[str], None] | None = None,
-    cache: Any = None,
-) -> tuple[Placement | None, list[str]]:
-    """The floorplan of a top for ``board``, if there is one; what does not fit, a line each.
+def estimated(
+    emission: Emission, progress: Callable[[str], None] | None = None, cache: Any = None
+) -> "Synthesis":
+    """What a design takes, the vendor's IP left out.
 
-    The first time this takes minutes: all of the design is synthesised for an estimate. What has
-    been estimated before is found in ``cache``, a function such as :func:`sim.cache.cached_folder`.
+    The first time this takes minutes. What has been estimated before is found in ``cache``, a
+    function such as :func:`sim.cache.cached_folder`.
     """
-    from gen.floorplan.drawing import to_svg
-    from gen.floorplan.model import FloorplanError
-    from gen.floorplan.parts import floorplan
-    from gen.floorplan.pblocks import to_xdc
-    from gen.floorplan.plans import plan_of
-    from gen.synth.fit import fits
     from gen.synth.synthesis import synthesise
 
     def mapped(done: int, of: int, name: str) -> None:
         if progress is not None:
             progress(f"estimated {done} of {of} modules, {name}")
 
-    synthesis = synthesise(with_boxes(emission), progress=mapped, cache=cache)
+    return synthesise(with_boxes(emission), progress=mapped, cache=cache)
+
+
+def place(
+    emission: Emission, board: Board, synthesis: "Synthesis"
+) -> tuple[Placement | None, list[str]]:
+    """The floorplan of a top for ``board``, if there is one; what does not fit, a line each."""
+    from gen.floorplan.drawing import to_svg
+    from gen.floorplan.model import FloorplanError
+    from gen.floorplan.parts import floorplan
+    from gen.floorplan.pblocks import to_xdc
+    from gen.floorplan.plans import plan_of
+    from gen.synth.fit import fits
+
     misfits = list(fits(synthesis.total, board.device))
     try:
         plan = floorplan(emission, synthesis, board.device, plan_of(emission.top.component))

@@ -29,8 +29,9 @@ def plan_of(component: Component) -> Plan:
 def engine_groups(params: WorkerParams, worker: str = "") -> tuple[PlanPart, ...]:
     """The groups of engines of the worker called ``worker`` (the top if it has no name).
 
-    The near side of a way to the next group belongs to its own, the far side to the next. With one SLR there are no groups:
-    no registers are between engines and the rest, which must lie together.
+    The near side of a way to the next group belongs to its own, the far side to the next. With
+    one SLR there are no groups: no registers are between engines and the rest, which must lie
+    together.
     """
     if params.slrs == 1:
         return ()

@@ -13,7 +13,7 @@ import pytest
 from gen.board.boards import BOARDS
 from tests.gen.test_cli import ingather, tree
 
-BOARD = ("--board", "u280", "--no-floorplan")
+BOARD = ("--board", "u280", "--no-estimate")
 
 
 def build(folder, vivado):

@@ -6,7 +6,7 @@ import pytest
 
 from gen.board.boards import find_board
 from gen.board.check import problems
-from gen.board.placement import place
+from gen.board.placement import estimated, place
 from gen.synth.device import U280
 from gen.synth.resources import Resources
 from sim.cache import cached_folder
@@ -22,7 +22,8 @@ def board_that(**changes):
 @pytest.fixture(scope="module")
 def placed(emission):
     heard = []
-    return place(emission, find_board("u280"), heard.append, cached_folder), heard
+    synthesis = estimated(emission, heard.append, cached_folder)
+    return place(emission, find_board("u280"), synthesis), heard
 
 
 def test_a_floorplan_that_fits_the_verilog(placed, emission, tmp_path):
@@ -40,6 +41,7 @@ def test_a_floorplan_that_fits_the_verilog(placed, emission, tmp_path):
 
 def test_a_card_that_is_too_small(emission):
     small = replace(U280.slrs[0], offers=Resources(), shell=Resources())
-    placement, misfits = place(emission, board_that(slrs=(small,)), cache=cached_folder)
+    synthesis = estimated(emission, cache=cached_folder)
+    placement, misfits = place(emission, board_that(slrs=(small,)), synthesis)
     assert placement is None
     assert any("FF" in misfit for misfit in misfits)
