@@ -21,6 +21,8 @@ run: $(READY)
 	.venv/bin/ingather train --data digits --preset u280 -o build/digits
 
 test: lint
+	@command -v tclsh >/dev/null \
+		|| { echo "missing: tclsh, for the tests of the board package (on Debian: apt-get install tcl)" >&2; exit 1; }
 	$(PYTHON) -m pytest -n 2 --dist worksteal
 
 bench: $(READY)

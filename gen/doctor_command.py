@@ -108,6 +108,14 @@ def extras() -> list[Finding]:
     findings = [
         Finding("pyslang", package_version("pyslang"), "checks Verilog", "pip install pyslang")
     ]
-    for name, use in (("ccache", "compiles again faster"), ("gtkwave", "shows waves")):
-        findings.append(Finding(name, program_version(name), use, debian(name)))
+    for name, use, package in (
+        ("ccache", "compiles again faster", "ccache"),
+        ("gtkwave", "shows waves", "gtkwave"),
+        ("tclsh", "runs the tests of the board package", "tcl"),
+    ):
+        findings.append(Finding(name, program_version(name), use, debian(package)))
+    board = "pip install 'ingather[board]'"
+    findings.append(
+        Finding("highspy", package_version("highspy"), "places a design on a card", board)
+    )
     return [Finding(f.name, f.found, f.use, f.how, needed=False) for f in findings]
