@@ -83,11 +83,12 @@ class DspCascade(Component):
         m = Module()
         slices = self.params.slices
         from_above = None
+        total = Signal(DSP_BITS)
         for k in range(slices):
             last = k == slices - 1
             gates = delay(m, self.gates[2 * k : 2 * k + 2], k, f"gates_{k}")
             second = 2 * k + 1 < self.params.inputs
-            total = Signal(DSP_BITS, name=f"total_{k}")
+            so_far = total if last else Signal(DSP_BITS, name=f"total_{k}")
             below = Signal(DSP_BITS, name=f"down_{k}")
             m.submodules[f"slice_{k}"] = gated_adder(
                 clock=ClockSignal(),
@@ -99,7 +100,7 @@ class DspCascade(Component):
                 negate=delay(m, self.negate, k, f"negate_{k}"),
                 cascade_in=from_above,
                 cascade_out=below,
-                total=total,
+                total=so_far,
                 accumulation=self.accumulation(m) if last else None,
             )
             from_above = below
