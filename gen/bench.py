@@ -19,6 +19,7 @@ PARTS = {
     "build": ("Build of the simulator from nothing", "sim.bench.speed:build_rows"),
     "speed": ("Speed of simulation: u280 worker, digits, 30 epochs", "sim.bench.speed:speed_rows"),
     "cycles": ("Cycles of an epoch beside the ideal ones", "sim.bench.cycles:rows"),
+    "card": ("The u280 preset on its card: estimates", "sim.bench.card:rows"),
     "gather": ("Gather: two SNICs", "sim.bench.gather:rows"),
     "network": ("Network: AllReduce, switch, scale-out", "sim.bench.network:rows"),
 }

@@ -14,9 +14,8 @@ from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
 
 from gen.emit import PASSES, emit, interface, silent_stdout, to_rtlil
 from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.worker import Worker
-from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.card import U280_WORKER
 from sim.bench.marks import Mark, Row
 
 LEAST_SPEED_UP = Mark(20, at_least=True)
@@ -26,18 +25,18 @@ MOST_MODULES = Mark(60)
 
 def ours() -> str:
     """The whole worker of preset u280 as Verilog."""
-    return emit(Worker(WorkerParams())).verilog
+    return emit(Worker(U280_WORKER)).verilog
 
 
 def plain() -> str:
     """One of its engines by Amaranth alone, which elaborates every instance anew."""
-    engine = Engine(EngineParams())
+    engine = Engine(U280_WORKER.engine)
     return plain_verilog(rtlil.convert(engine, name="engine", ports=interface(engine)))
 
 
 def lean() -> str:
     """The same, without the initial values of memories that start out empty."""
-    engine = Engine(EngineParams())
+    engine = Engine(U280_WORKER.engine)
     ports = interface(engine)
     return plain_verilog(to_rtlil(Fragment.get(engine, None), ports, "engine"))
 
@@ -84,7 +83,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 def judge(found: dict[str, dict[str, float]]) -> list[Row]:
     """The rows of what :func:`measure` found; an engine counts as many times as there are."""
     mine, theirs, bare = found["ours"], found["plain"], found["lean"]
-    engines = WorkerParams().engines
+    engines = U280_WORKER.engines
     times = f"{engines} times one engine by Amaranth alone"
     return [
         Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="median of 3"),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.card import U280_WORKER
 from sim.bench.marks import Mark, Row
 from sim.bench.replay import FREE_RUNNING, replay
 from sim.golden.p4sgd import Loss
@@ -41,7 +41,7 @@ def build_rows(progress: Callable[[str], None]) -> list[Row]:
     progress("building the simulator of the u280 worker from nothing")
     start = time.perf_counter()
     with empty_cache():
-        build_worker(WorkerParams())
+        build_worker(U280_WORKER)
     seconds = time.perf_counter() - start
     note = f"emission, Verilator, g++ on {os.cpu_count()} cores"
     return [
@@ -57,7 +57,7 @@ def build_rows(progress: Callable[[str], None]) -> list[Row]:
 
 def speed_rows(progress: Callable[[str], None]) -> list[Row]:
     """Train on digits with Python and without, in turns."""
-    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), WorkerParams(), Options(epochs=30))
+    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), U280_WORKER, Options(epochs=30))
     progress("building the simulator of the u280 worker, with a second main")
     simulator = build_worker(training.params, second_main=FREE_RUNNING)
     with_python, without = [], []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.bench import emission, speed
+from sim.bench import card, emission, speed
 from sim.bench.marks import Mark, Row, number
 
 
@@ -68,3 +68,32 @@ def test_emission_counts_an_engine_eight_times(way, change, fails):
 def test_speed_compares_medians():
     assert broken(speed.judge([60, 1, 61], [100, 99, 1000])) == []
     assert broken(speed.judge([59, 1000, 1], [100, 99, 1000])) == ["train / alone"]
+
+
+ENGINE = {
+    "total": {"luts": 12_000, "ff": 20_000, "dsp": 512, "uram": 66},
+    "depth": {"most_levels": 6, "most_chains": 1, "most_carry": 64},
+}
+
+
+@pytest.mark.parametrize("kind", ["luts", "ff", "dsp", "uram"])
+def test_an_engine_s_sizes_have_marks(kind):
+    more = ENGINE["total"] | {kind: ENGINE["total"][kind] + 1}
+    assert broken(card.sizes(ENGINE)) == []
+    assert len(broken(card.sizes(ENGINE | {"total": more}))) == 1
+
+
+@pytest.mark.parametrize("kind", list(ENGINE["depth"]))
+def test_an_engine_s_depth_has_marks(kind):
+    more = ENGINE["depth"] | {kind: ENGINE["depth"][kind] + 1}
+    assert len(broken(card.sizes(ENGINE | {"depth": more}))) == 1
+
+
+def test_the_worker_s_estimate_has_marks():
+    fits = {"modules": [1, 2], "lacks": []}
+    assert broken(card.times(300, 30, fits)) == []
+    assert broken(card.times(301, 31, fits | {"lacks": ["LUT"]})) == [
+        "worker, estimated from nothing",
+        "worker, nothing changed",
+        "worker: kinds that the card lacks",
+    ]
