@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
+from gen.errors import UserError
 from gen.lean_rtlil import to_rtlil
 from hdl.common.component import Component
 
@@ -186,8 +188,7 @@ def module_name(component: Component) -> str:
 
 def to_verilog(modules: list[EmittedModule]) -> None:
     """Fill in the Verilog of ``modules`` by Yosys, in one process."""
-    from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
-
+    ys = native_yosys()
     with tempfile.TemporaryDirectory() as folder, silent_stdout():
         for index, module in enumerate(modules):
             source, target = Path(folder, f"{index}.il"), Path(folder, f"{index}.v")
@@ -197,6 +198,14 @@ def to_verilog(modules: list[EmittedModule]) -> None:
                 ys.run_pass(f"tee -q -o {folder}/log {command}", design)
             # The first line names the compiler that Yosys was built with.
             module.verilog = renumber(target.read_text().split("\n", 1)[1].lstrip())
+
+
+def native_yosys() -> Any:
+    """Yosys as a library; UserError if it is not installed."""
+    try:
+        return import_module("pyosys.libyosys")
+    except ImportError as error:
+        raise UserError("Yosys is missing: pip install ingather, which brings pyosys") from error
 
 
 def renumber(verilog: str) -> str:

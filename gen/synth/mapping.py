@@ -13,12 +13,11 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gen.emit import EmittedModule
+from gen.emit import EmittedModule, native_yosys
 from gen.errors import UserError
 from gen.synth.cells import DSP, use_of
 
@@ -165,8 +164,5 @@ def essence(module: Mapping[str, Any]) -> dict[str, Any]:
 
 def yosys_version() -> str:
     """The version of Yosys; UserError if it is not installed."""
-    try:
-        import_module("pyosys.libyosys")
-        return version("pyosys")
-    except (ImportError, PackageNotFoundError) as error:
-        raise UserError("Yosys is missing: pip install ingather, which brings pyosys") from error
+    native_yosys()
+    return version("pyosys")
