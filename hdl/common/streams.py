@@ -1,8 +1,9 @@
-"""Small parts of stream plumbing: copies of a stream, and a register stage."""
+"""Small parts of stream plumbing: copies of a stream, a register stage, a cut of ready alone."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -116,3 +117,51 @@ class StreamRegister(Component):
         with m.Elif(self.i.valid):
             m.d.sync += waiting.eq(1)
         return m
+
+
+class StreamSkid(Component):
+    """A cut of ``ready`` alone: ``i.ready`` is a register, ``o`` follows ``i`` in the same cycle.
+
+    Throughput: one beat a cycle. Latency: none. Stalls: it holds one beat, which was under way
+    when ``o.ready`` went low. For where a cycle more is too many and ``ready`` comes too late.
+    """
+
+    latency = 0
+    capacity = 1
+
+    def __init__(self, params: StreamRegisterParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.width)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        spare = Signal(self.params.width, reset_less=True)
+        holds = Signal()  # a beat, in spare
+        m.d.comb += [
+            self.i.ready.eq(~holds),
+            self.o.valid.eq(holds | self.i.valid),
+            self.o.payload.eq(Mux(holds, spare, self.i.payload)),
+        ]
+        m.d.sync += holds.eq(self.o.valid & ~self.o.ready)
+        with m.If(~holds):
+            m.d.sync += spare.eq(self.i.payload)
+        return m
+
+
+def cut_ready(m: Module, name: str, source: Any, target: Any) -> None:
+    """Connect two streams of one shape by a :class:`StreamSkid` called ``name``."""
+    skid = StreamSkid(StreamRegisterParams(width=len(Value.cast(source.payload))))
+    m.submodules[name] = skid
+    m.d.comb += [
+        skid.i.payload.eq(Value.cast(source.payload)),
+        skid.i.valid.eq(source.valid),
+        source.ready.eq(skid.i.ready),
+        Value.cast(target.payload).eq(skid.o.payload),
+        target.valid.eq(skid.o.valid),
+        skid.o.ready.eq(target.ready),
+    ]

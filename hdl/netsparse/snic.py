@@ -7,6 +7,7 @@ from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import cut_ready
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.host.host_reader import HostReader
@@ -147,7 +148,8 @@ class Snic(Component):
                 self.params.deconcatenator(bool(k))
             )
             connect(m, flipped(getattr(self, f"s_axis_{name}")), deconcatenator.axis)
-            connect(m, deconcatenator.prs, sink)
+            # Else one path of ready reaches from the host through a unit to the packets.
+            cut_ready(m, f"{name}_skid", deconcatenator.prs, sink)
             m.d.comb += [
                 deconcatenator.node.eq(settings.node),
                 events.received[k].eq(deconcatenator.events),

@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import Fork, ForkParams
+from hdl.common.streams import Fork, ForkParams, cut_ready
 from hdl.p4sgd.counters import EVENTS
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.engine_chain import EngineChain
@@ -63,7 +63,8 @@ class TrainingCore(Component):
         m.submodules.partial_sum = partial_sum = PartialSum(params)
         m.submodules.network_join = join = NetworkJoin(params.engine)
         m.submodules.loss_unit = loss = LossUnit(params)
-        connect(m, partial_sum.activations, join.sums)
+        # Else one path of ready reaches from the network to all engines' queues.
+        cut_ready(m, "skid", partial_sum.activations, join.sums)
         connect(m, join.partial, flipped(self.partial))
         connect(m, flipped(self.full), join.full)
         connect(m, join.activations, loss.activations)

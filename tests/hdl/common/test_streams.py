@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge, Timer
 
-from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams
+from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
 from sim.streams import STALLS, Sink, Source, never, often, rarely, receive, send, start
 from sim.verilator import params_in_simulator, simulate
 
@@ -18,6 +18,10 @@ def test_fork(width, count):
 def test_stream_register(width):
     params = StreamRegisterParams(width=width)
     simulate(StreamRegister(params), __name__, test_filter="register_")
+
+
+def test_stream_skid():
+    simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter="skid_")
 
 
 @pytest.mark.parametrize(
@@ -103,6 +107,35 @@ async def register_holds_two_beats(dut):
     received, cycles = await receive(dut, "o", len(beats))
     assert received == beats
     assert cycles == list(range(cycles[0], cycles[0] + len(beats)))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def skid_keeps_order_without_delay(dut, stalls):
+    beats = random_beats(500)
+    await start(dut)
+    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
+    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
+    sent = await sending
+    assert received == beats
+    if stalls.none:
+        assert cycles == sent == list(range(sent[0], sent[0] + len(beats)))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def skid_cuts_ready(dut):
+    """A beat that finds no room waits inside; whatever ``o_ready`` does, ``i_ready`` stands."""
+    await start(dut)
+    for _ in range(200):
+        await RisingEdge(dut.clk)
+        dut.i_valid.value = random.random() < 0.7
+        dut.i_payload.value = random_beats(1)[0]
+        seen = set()
+        for ready in (0, 1, random.randrange(2)):
+            dut.o_ready.value = ready
+            await Timer(500, "ps")
+            seen.add((int(dut.i_ready.value), int(dut.o_valid.value), int(dut.o_payload.value)))
+        assert len(seen) == 1
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
