@@ -2,12 +2,13 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.card import U280_WORKER
 from sim.bench.marks import Mark, Row
 from sim.bench.replay import FREE_RUNNING, replay
 from sim.train import build_worker
@@ -15,12 +16,12 @@ from sim.training import Options, TrainingRun
 from sim.verilate import Build
 from sim.workloads.datasets import DataSet
 
-LOOP_CYCLES = 6  #: length of the update loop: the least a micro-batch takes
+LOOP_CYCLES = U280_WORKER.engine.update_loop  #: the least a micro-batch takes
 MOST_DEVIATION = Mark(0.03)
 MOST_TURNAROUND = Mark(40)
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
-HARDWARE = {"1 engine": WorkerParams(engines=1), "8 engines": WorkerParams()}
+HARDWARE = {"1 engine": replace(U280_WORKER, engines=1), "8 engines": U280_WORKER}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-LOOP_CYCLES = 6  #: length of the update loop: the least a micro-batch takes
+LOOP_CYCLES = 5  #: length of the update loop: the least a micro-batch takes
 LOAD_CYCLES = 5.5  #: of eight weights out of an engine and into it: 44 a chunk of 64, measured
 GROUP = 8  #: numbers of a packet
 SLOTS = 256  #: AllReduces that a worker has under way

@@ -25,4 +25,4 @@ def test_data_parallel_has_fewer_samples_and_all_features():
     features = 8 * 2 * SLOTS
     assert machine.data_parallel(features, 64, 0) == 4 * features // 64 * 4 + 2 * SLOTS * 8
     # Padding is exchanged too.
-    assert machine.data_parallel(1, 64, 0) == 4 * 6 + 8 * 5.5
+    assert machine.data_parallel(1, 64, 0) == 4 * LOOP_CYCLES + 8 * 5.5
