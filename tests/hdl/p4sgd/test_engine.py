@@ -32,7 +32,6 @@ SIZES = {
     "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
     "dsp": EngineParams(lanes=32, chunks=16, fifo_words=64, dsp=True),
     "odd_dsp": EngineParams(banks=3, lanes=5, chunks=5, fifo_words=41, max_bits=7, dsp=True),
-    "one_dsp": EngineParams(banks=1, lanes=1, chunks=1, fifo_words=8, max_bits=1, dsp=True),
 }
 
 
