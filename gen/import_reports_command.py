@@ -5,10 +5,17 @@ from typing import Annotated
 
 import typer
 
-from gen.catalogue import find_design
 from gen.errors import UserError
-from gen.settings import make_params, parse_settings
-from gen.synth_command import check_json_file, estimate, write_json
+from gen.synth_command import (
+    Changes,
+    Jobs,
+    JsonFile,
+    Preset,
+    check_json_file,
+    choose,
+    estimate,
+    write_json,
+)
 
 
 def import_reports(
@@ -18,23 +25,13 @@ def import_reports(
         typer.Option(help="report_utilization of Vivado, -hierarchical or not; may be repeated."),
     ],
     timing: Annotated[Path | None, typer.Option(help="report_timing_summary of Vivado.")] = None,
-    preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
-    ] = None,
-    json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write figures; - is stdout.")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Modules at a time; as many as cores.")
-    ] = None,
+    preset: Preset = None,
+    settings: Changes = None,
+    json_file: JsonFile = None,
+    jobs: Jobs = None,
 ) -> None:
     """Put what Vivado reports beside the estimate, module by module and in total."""
-    chosen = find_design(design)
-    preset = chosen.preset if preset is None else preset
-    params = make_params(
-        chosen.params_class, chosen.settings_of(preset), parse_settings(settings or [])
-    )
+    chosen, preset, params = choose(design, preset, settings)
     check_json_file(json_file)
 
     from gen.synth.beside import beside, describe, total_beside

@@ -10,34 +10,41 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from gen.catalogue import find_design
+from gen.catalogue import Design, find_design
 from gen.errors import UserError, unknown
 from gen.settings import make_params, parse_settings
+
+Preset = Annotated[str | None, typer.Option(help="A named set of parameters.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
+]
+JsonFile = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write figures; - is stdout.")
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Modules at a time; as many as cores.")]
+
+
+def choose(design: str, preset: str | None, settings: list[str] | None) -> tuple[Design, str, Any]:
+    """The design, the preset and the parameters that a command line asks for."""
+    chosen = find_design(design)
+    preset = chosen.preset if preset is None else preset
+    changes = parse_settings(settings or [])
+    return chosen, preset, make_params(chosen.params_class, chosen.settings_of(preset), changes)
 
 
 def synth(
     design: Annotated[str, typer.Argument(help="One of `ingather list`.")],
-    preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
-    ] = None,
-    json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write figures; - is stdout.")
-    ] = None,
+    preset: Preset = None,
+    settings: Changes = None,
+    json_file: JsonFile = None,
     board: Annotated[str, typer.Option(help="The card to fit.")] = "u280",
     strict: Annotated[bool, typer.Option(help="Exit with 2 if it does not fit.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Modules at a time; as many as cores.")
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Estimate what a design takes of a card: LUTs, registers, memories, logic depth."""
     from gen.synth.device import DEVICES
 
-    chosen = find_design(design)
-    preset = chosen.preset if preset is None else preset
-    params = make_params(
-        chosen.params_class, chosen.settings_of(preset), parse_settings(settings or [])
-    )
+    chosen, preset, params = choose(design, preset, settings)
     if board not in DEVICES:
         raise unknown("board", board, DEVICES)
     check_json_file(json_file)

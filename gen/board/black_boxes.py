@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from gen.emit import Emission
-from hdl.u280.vendor import VendorIp
+from gen.synth.mapping import black_box
 
 
 def with_boxes(emission: Emission) -> Emission:
@@ -24,11 +24,3 @@ def with_boxes(emission: Emission) -> Emission:
             for name, module in emission.modules.items()
         }
     )
-
-
-def black_box(ip: VendorIp) -> str:
-    """RTLIL of an IP: its ports, and nothing inside."""
-    lines = ["attribute \\blackbox 1", f"module \\{ip.name}"]
-    for index, port in enumerate(ip.ports, 1):
-        lines.append(f"  wire width {port.bits} {port.direction} {index} \\{port.name}")
-    return "\n".join([*lines, "end", ""])

@@ -20,6 +20,7 @@ from typing import Any
 from gen.emit import EmittedModule, native_yosys
 from gen.errors import UserError
 from gen.synth.cells import DSP, use_of
+from hdl.u280.vendor import VendorIp
 
 #: kind, key, what fills the folder -> the folder, and whether it was made just now
 Cache = Callable[[str, str, Callable[[Path], None]], tuple[Path, bool]]
@@ -118,8 +119,8 @@ def read_netlist(folder: Path) -> dict[str, Any]:
     return json.loads((folder / NETLIST).read_text())
 
 
-def black_box(module: EmittedModule) -> str:
-    """RTLIL of a module without its inside."""
+def black_box(module: EmittedModule | VendorIp) -> str:
+    """RTLIL of a module without its inside, or of IP, whose inside nobody has."""
     lines = ["attribute \\blackbox 1", f"module \\{module.name}"]
     for index, port in enumerate(module.ports, 1):
         lines.append(f"  wire width {port.bits} {port.direction} {index} \\{port.name}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gen import import_reports_command
+from gen import import_reports_command, synth_command
 from gen.errors import UserError
 from gen.import_reports_command import import_reports
 from tests.gen.test_cli import ingather
@@ -26,7 +26,7 @@ TABLE = f"""
 
 @pytest.fixture(autouse=True)
 def circuits(monkeypatch):
-    monkeypatch.setattr(import_reports_command, "find_design", lambda name: CIRCUITS)
+    monkeypatch.setattr(synth_command, "find_design", lambda name: CIRCUITS)
 
 
 @pytest.fixture
