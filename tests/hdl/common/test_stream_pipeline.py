@@ -7,6 +7,7 @@ from cocotb.triggers import RisingEdge, Timer
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from sim.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.stream_bench import passes_in_order
 
 SIZES = [(1, 1), (40, 2), (9, 4)]
 
@@ -42,16 +43,9 @@ def random_beats(count):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def keeps_order_and_pace(dut, stalls):
-    params = params_in_simulator(StreamPipelineParams)
-    beats = random_beats(500)
+    latency = params_in_simulator(StreamPipelineParams).latency
     await start(dut)
-    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
-    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
-    sent = await sending
-    assert received == beats
-    if stalls.none:
-        assert sent == list(range(sent[0], sent[0] + len(beats)))
-        assert cycles == [when + params.latency for when in sent]
+    await passes_in_order(dut, random_beats(500), stalls, latency)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -5,8 +5,9 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
-from sim.streams import STALLS, Sink, Source, never, often, rarely, receive, send, start
-from sim.verilator import params_in_simulator, simulate
+from sim.streams import STALLS, Sink, Source, never, often, rarely, receive, start
+from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from tests.hdl.common.stream_bench import passes_in_order
 
 
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
@@ -17,11 +18,11 @@ def test_fork(width, count):
 @pytest.mark.parametrize("width", [1, 40])
 def test_stream_register(width):
     params = StreamRegisterParams(width=width)
-    simulate(StreamRegister(params), __name__, test_filter="register_")
+    simulate(StreamRegister(params), __name__, test_filter="register_|keeps_")
 
 
 def test_stream_skid():
-    simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter="skid_")
+    simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter="skid_|keeps_")
 
 
 @pytest.mark.parametrize(
@@ -81,16 +82,10 @@ async def fork_lets_copies_go_apart(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
-async def register_keeps_order(dut, stalls):
-    beats = random_beats(500)
+async def keeps_order_and_pace(dut, stalls):
     await start(dut)
-    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
-    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
-    sent = await sending
-    assert received == beats
-    if stalls.none:
-        assert sent == list(range(sent[0], sent[0] + len(beats)))
-        assert cycles == [cycle + StreamRegister.latency for cycle in sent]
+    latency = component_in_simulator().latency
+    await passes_in_order(dut, random_beats(500), stalls, latency)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -107,19 +102,6 @@ async def register_holds_two_beats(dut):
     received, cycles = await receive(dut, "o", len(beats))
     assert received == beats
     assert cycles == list(range(cycles[0], cycles[0] + len(beats)))
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
-async def skid_keeps_order_without_delay(dut, stalls):
-    beats = random_beats(500)
-    await start(dut)
-    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
-    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
-    sent = await sending
-    assert received == beats
-    if stalls.none:
-        assert cycles == sent == list(range(sent[0], sent[0] + len(beats)))
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

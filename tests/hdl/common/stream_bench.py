@@ -1,0 +1,18 @@
+"""Shared by the tests of what a stream passes through unchanged."""
+
+from typing import Any
+
+import cocotb
+
+from sim.streams import receive, send
+
+
+async def passes_in_order(dut: Any, beats: list[int], stalls: Any, latency: int) -> None:
+    """``beats`` leave ``o`` as they came to ``i``; one a cycle, ``latency`` later, if unstalled."""
+    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
+    received, cycles = await receive(dut, "o", len(beats), stalls.value[1])
+    sent = await sending
+    assert received == beats
+    if stalls.none:
+        assert sent == list(range(sent[0], sent[0] + len(beats)))
+        assert cycles == [when + latency for when in sent]
