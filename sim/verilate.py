@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -50,6 +50,10 @@ class Build:
     folder: Path
     top: str
     traced: bool = False  #: it can write waves
+    built: bool = field(default=False, compare=False)  #: just now, not found in the cache
+    seconds: float = field(default=0.0, compare=False)  #: that it took to build or find
+    #: the class of which each module was emitted, by module
+    components: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def program(self) -> Path:
@@ -162,8 +166,20 @@ def build(
     )
     start = time.monotonic()
     folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))
-    tally(f"built {recipe.key} {time.monotonic() - start:.1f}" if fresh else f"found {recipe.key}")
-    return Build(folder, top, waves)
+    seconds = time.monotonic() - start
+    tally(f"built {recipe.key} {seconds:.1f}" if fresh else f"found {recipe.key}")
+    return Build(folder, top, waves, fresh, seconds, components_of(emission))
+
+
+def components_of(emission: Emission | None) -> dict[str, str]:
+    """The class of each module, by module."""
+    modules = emission.modules.values() if emission is not None else ()
+    return {module.name: class_path(type(module.component)) for module in modules}
+
+
+def class_path(kind: type) -> str:
+    """``hdl.common.fifo.Fifo``."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def verilator_flags(hier: bool, waves: bool, coverage: bool, all_signals: bool) -> tuple[str, ...]:

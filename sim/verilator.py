@@ -13,31 +13,43 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
-from xml.etree import ElementTree
 
 import cocotb_tools.runner
 
 from gen.emit import Emission, emit
 from hdl.common.component import Component
 from sim.cache import CHECKOUT, cache_root
-from sim.verilate import Build, BuildError, build, cocotb_folder, find_verilator, lint
+from sim.harvest import covers, gather
+from sim.results import Case, Run, read_results
+from sim.verilate import (
+    Build,
+    BuildError,
+    build,
+    class_path,
+    cocotb_folder,
+    find_verilator,
+    lint,
+)
 
 __all__ = [
     "Build",
     "BuildError",
+    "Case",
     "Run",
+    "Simulation",
     "SimulationError",
     "build",
     "component_in_simulator",
     "emission_of",
     "find_verilator",
     "lint",
+    "observers",
     "params_in_simulator",
     "run",
     "simulate",
@@ -51,15 +63,39 @@ _emissions: dict[tuple[type, Any], Emission] = {}
 class SimulationError(AssertionError):
     """Tests failed inside the simulator; the text says which and how to see it again."""
 
+    def __init__(self, text: str, run: Run, simulation: "Simulation | None" = None) -> None:
+        super().__init__(text)
+        self.run = run
+        self.simulation = simulation
 
-@dataclass(frozen=True)
-class Run:
-    """A simulation that passed."""
 
-    seed: int
-    seconds: float
-    tests: tuple[str, ...]  #: the cocotb tests that ran
-    folder: Path  #: where it ran; it stays if there are waves or it was asked for by name
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """A call of :func:`simulate`, which can be sent to another process and made again."""
+
+    component: type[Component]
+    params: Any
+    test_module: str
+    plusargs: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    test_filter: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  #: of :func:`build`
+
+    def again(self, *, seed: int, **changes: Any) -> Run:
+        """Simulate once more; ``changes`` are further arguments of :func:`simulate`."""
+        arguments: dict[str, Any] = {
+            "plusargs": self.plusargs,
+            "env": self.env,
+            "test_filter": self.test_filter,
+            **self.options,
+            **changes,
+        }
+        return simulate(self.component(self.params), self.test_module, seed=seed, **arguments)
+
+
+#: called at the end of every run, before a failure is raised; without a Simulation if it was not
+#: started by :func:`simulate`
+observers: list[Callable[[Simulation | None, Run], None]] = []
 
 
 class Simulator(cocotb_tools.runner.Verilator):
@@ -110,12 +146,22 @@ def simulate(
     """
     __tracebackhide__ = True
     waves = bool(os.environ.get("INGATHER_WAVES")) if waves is None else waves
-    made = build(emission_of(component), waves=waves, **options)
+    simulation = Simulation(
+        component=type(component),
+        params=component.params,
+        test_module=test_module,
+        plusargs=tuple(plusargs),
+        env=dict(env or {}),
+        test_filter=test_filter,
+        options=options,
+    )
+    made = build(emission_of(component), waves=waves, **({"coverage": covers()} | options))
     return run(
         made,
         test_module,
         params=component.params,
         component=type(component),
+        simulation=simulation,
         seed=seed,
         plusargs=plusargs,
         env=env,
@@ -137,12 +183,13 @@ def run(
     waves: bool = False,
     test_filter: str | None = None,
     folder: Path | None = None,
+    simulation: Simulation | None = None,
 ) -> Run:
     """Run the cocotb tests of ``test_module`` that match ``test_filter`` in a folder of its own.
 
     ``params`` and ``component`` are what the tests find inside the simulator. ``seed`` is what
     ``pytest --seed`` says unless given, or else random. Quiet when all pass; a failure raises
-    :class:`SimulationError` and prints the log.
+    :class:`SimulationError` and prints the log. ``simulation`` is the call that this is part of.
     """
     __tracebackhide__ = True
     if waves and not build.traced:
@@ -174,13 +221,39 @@ def run(
             log_file=log,
             test_filter=test_filter,
         )
-    seconds = time.monotonic() - start
-    tests, failures = read_results(results)
-    if not tests or failures:
-        raise SimulationError(explain(tests, failures, seed, log, scratch if waves else None))
+    done = Run(
+        top=build.top,
+        seed=seed,
+        seconds=time.monotonic() - start,
+        tests=read_results(results),
+        folder=scratch,
+        built=build.built,
+        build_seconds=build.seconds,
+    )
+    gather(scratch, about(build, component, params, test_module, seed))
+    for observer in observers:
+        observer(simulation, done)
+    if not done.passed:
+        raise SimulationError(explain(done, log, waves), done, simulation)
     if folder is None and not waves:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Run(seed, seconds, tests, scratch)
+    return done
+
+
+def about(
+    build: Build, component: type[Component] | None, params: Any, test_module: str, seed: int
+) -> dict[str, Any]:
+    """What a run was of, as JSON."""
+    return {
+        "component": None if component is None else class_path(component),
+        "params": repr(params),
+        "test_module": test_module,
+        "test": pytest_item(),
+        "top": build.top,
+        "build": str(build.folder),
+        "components": dict(build.components),
+        "seed": seed,
+    }
 
 
 def chosen_seed() -> int:
@@ -191,43 +264,33 @@ def chosen_seed() -> int:
 
 def new_scratch(test_module: str) -> Path:
     """An empty folder that carries the name of the test that asks for it."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", test_module).rpartition("/")[2]
-    name = re.sub(r"[^\w.-]+", "-", test.removesuffix(" (call)"))[:80]
+    test = (pytest_item() or test_module).rpartition("/")[2]
+    name = re.sub(r"[^\w.-]+", "-", test)[:80]
     root = cache_root() / "runs"
     root.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
 
 
-def read_results(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The tests that ran, and what went wrong by test; nothing at all if there is no file."""
-    if not path.exists():
-        return (), {}
-    cases = list(ElementTree.parse(path).getroot().iter("testcase"))
-    failures = {}
-    for case in cases:
-        for problem in [*case.findall("failure"), *case.findall("error")]:
-            text = problem.get("message", "").partition("\n")[0]
-            failures[case.get("name", "?")] = f"{problem.get('type', 'Error')}: {text}"
-    return tuple(case.get("name", "?") for case in cases), failures
-
-
-def explain(
-    tests: Sequence[str], failures: Mapping[str, str], seed: int, log: Path, waves: Path | None
-) -> str:
+def explain(run: Run, log: Path, waves: bool) -> str:
     """Print the log; what failed, and how to see it again."""
     print(log.read_text(errors="replace") if log.exists() else "the simulator did not start")
-    if failures:
-        lines = [f"{len(failures)} of {len(tests)} cocotb tests failed"]
-        lines += [f"  {name}: {text}" for name, text in failures.items()]
+    if run.failures:
+        lines = [f"{len(run.failures)} of {len(run.tests)} cocotb tests failed"]
+        lines += [f"  {case.name}: {case.message}" for case in run.failures]
     else:
         lines = ["the simulator ran no test, or died"]
-    lines.append(f"  seed:   {seed}")
-    if test := os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)"):
-        lines.append(f"  replay: pytest {shlex.quote(test)} --seed {seed}  # and --waves")
+    lines.append(f"  seed:   {run.seed}")
+    if test := pytest_item():
+        lines.append(f"  replay: pytest {shlex.quote(test)} --seed {run.seed}  # and --waves")
     lines.append(f"  log:    {shown(log)}")
-    if waves is not None:
-        lines.append(f"  waves:  {shown(waves / 'dump.vcd')}")
+    if waves:
+        lines.append(f"  waves:  {shown(run.folder / 'dump.vcd')}")
     return "\n".join(lines)
+
+
+def pytest_item() -> str:
+    """The test that pytest is running; empty outside of one."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
 
 
 def shown(path: Path) -> str:

@@ -1,0 +1,60 @@
+"""What a simulation says of itself when it has ended."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A cocotb test that ran."""
+
+    name: str
+    passed: bool
+    sim_ns: float  #: simulated time
+    seconds: float
+    message: str = ""  #: why it failed, in a line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A simulation that ended."""
+
+    top: str  #: module
+    seed: int
+    seconds: float
+    tests: tuple[Case, ...]  #: none if the simulator died
+    folder: Path  #: where it ran; it stays after a failure, for waves, or if it was asked for
+    built: bool  #: its simulator was built for it, not found in the cache
+    build_seconds: float
+
+    @property
+    def failures(self) -> tuple[Case, ...]:
+        """The cases that failed."""
+        return tuple(case for case in self.tests if not case.passed)
+
+    @property
+    def passed(self) -> bool:
+        """Something ran, and all of it passed."""
+        return bool(self.tests) and not self.failures
+
+
+def read_results(path: Path) -> tuple[Case, ...]:
+    """The cases of cocotb's results file; none if there is no file."""
+    if not path.exists():
+        return ()
+    return tuple(map(read_case, ElementTree.parse(path).getroot().iter("testcase")))
+
+
+def read_case(element: ElementTree.Element) -> Case:
+    """A case from its element."""
+    problems = [*element.findall("failure"), *element.findall("error")]
+    told = [(p.get("type", "Error"), p.get("message", "").partition("\n")[0]) for p in problems]
+    properties = {p.get("name"): p.get("value", "") for p in element.iter("property")}
+    return Case(
+        name=element.get("name", "?"),
+        passed=not problems,
+        sim_ns=float(properties.get("sim_time_duration") or 0),
+        seconds=float(element.get("time") or 0),
+        message="; ".join(f"{kind}: {text}" for kind, text in told),
+    )
