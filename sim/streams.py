@@ -19,6 +19,7 @@ from cocotb_bus.drivers import BusDriver
 from cocotb_bus.monitors import BusMonitor
 from cocotb_bus.scoreboard import Scoreboard
 
+from sim.functional import watch as functional
 from sim.payloads import pack, payload_shape, unpack
 from sim.verilator import component_in_simulator
 
@@ -102,6 +103,7 @@ async def start(dut: Any) -> Cycles:
     for _ in range(RESET_CYCLES):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
+    functional.begin(dut)
     return Cycles()
 
 

@@ -73,7 +73,7 @@ class SimulationError(AssertionError):
 class Simulation:
     """A call of :func:`simulate`, which can be sent to another process and made again."""
 
-    component: type[Component]
+    component: Any  #: the class
     params: Any
     test_module: str
     plusargs: tuple[str, ...] = ()
@@ -155,7 +155,8 @@ def simulate(
         test_filter=test_filter,
         options=options,
     )
-    made = build(emission_of(component), waves=waves, **({"coverage": covers()} | options))
+    chosen: dict[str, Any] = {"coverage": covers(), "waves": waves, **options}
+    made = build(emission_of(component), **chosen)
     return run(
         made,
         test_module,
