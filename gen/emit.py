@@ -53,6 +53,11 @@ class EmittedModule:
     verilog: str = ""
     instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
 
+    @property
+    def kind(self) -> type[Component]:
+        """The component's class."""
+        return type(self.component)
+
 
 @dataclass(frozen=True)
 class Emission:

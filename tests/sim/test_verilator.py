@@ -228,7 +228,8 @@ def test_killed_build_leaves_nothing_finished(fresh_cache, monkeypatch):
     assert sorted(path.name for path in done.folder.iterdir()) == ["design.v", "simulation"]
 
 
-def test_block_translated_once_behaves_the_same():
+def test_block_translated_once_behaves_the_same(monkeypatch):
+    monkeypatch.setenv("INGATHER_OPTIMISE", "1")
     simulate(
         StreamChain(RegisterParams()),
         __name__,

