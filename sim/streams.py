@@ -13,13 +13,16 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.simtime import convert, get_sim_time
 from cocotb.triggers import Event, RisingEdge
 from cocotb_bus.drivers import BusDriver
 from cocotb_bus.monitors import BusMonitor
 from cocotb_bus.scoreboard import Scoreboard
 
+from sim import first_wrong
+from sim.beats import Beats, Moments
+from sim.clock import PERIOD_NS, cycle
 from sim.functional import watch as functional
+from sim.mismatch import NOTHING, Mismatch, Wrong, decoded
 from sim.payloads import pack, payload_shape, unpack
 from sim.verilator import component_in_simulator
 
@@ -40,7 +43,6 @@ __all__ = [
     "start",
 ]
 
-PERIOD_NS = 4
 RESET_CYCLES = 2
 
 Stall = Callable[[], bool]  #: asked every cycle: pause in this one?
@@ -80,12 +82,6 @@ class Stalls(Enum):
 STALLS = list(Stalls)  #: for ``@cocotb.parametrize(stalls=STALLS)``
 
 
-def cycle() -> int:
-    """The number of the clock's rising edges so far, the one that just came included."""
-    # Whole simulator steps, so this is exact; counting would wake Python up every cycle.
-    return get_sim_time("step") // convert(PERIOD_NS, "ns", to="step") + 1
-
-
 class Cycles:
     """The number of rising edges since it was made: ``int(cycles)``."""
 
@@ -98,6 +94,7 @@ class Cycles:
 
 async def start(dut: Any) -> Cycles:
     """Start the clock, hold reset for two cycles, count cycles from its end."""
+    first_wrong.install()
     Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
     dut.rst.value = 1
     for _ in range(RESET_CYCLES):
@@ -125,12 +122,14 @@ class Source(BusDriver):
     bus: Any
     _signals = ["valid", "ready"]
     _optional_signals = ["payload"]
+    drives = True
 
     def __init__(self, dut: Any, name: str, *, stall: Stall = never, shape: Any = None) -> None:
         super().__init__(dut, name, dut.clk, case_insensitive=False)
         self.shape = shape_of(name) if shape is None else shape
         self.stall = stall
-        self.cycles: list[int] = []  #: when each beat moved
+        self.cycles = Moments(stream=name)  #: when each beat moved
+        first_wrong.watch(self)
         self._edge = RisingEdge(dut.clk)
         self._payload = getattr(self.bus, "payload", None)
         self.bus.valid.value = 0
@@ -149,6 +148,11 @@ class Source(BusDriver):
             ready = bool(self.bus.ready.value)
         self.cycles.append(cycle())
         self.bus.valid.value = 0
+
+    @property
+    def missing(self) -> int:
+        """Beats that have not moved yet."""
+        return len(self._sendQ) + bool(self.bus.valid.value)
 
     async def send_all(self, beats: Iterable[Any]) -> None:
         """Send ``beats`` and wait until the last has moved."""
@@ -170,11 +174,14 @@ class Monitor(BusMonitor):
     bus: Any
     _signals = ["valid", "ready"]
     _optional_signals = ["payload"]
+    drives = False
 
     def __init__(self, dut: Any, name: str, *, shape: Any = None, callback: Any = None) -> None:
         self.shape = shape_of(name) if shape is None else shape
-        self.beats: list[Any] = []
-        self.cycles: list[int] = []
+        self.cycles = Moments(stream=name)
+        self.beats = Beats(stream=name, cycles=self.cycles)
+        self.wanted = 0  #: beats in all that somebody waits for
+        first_wrong.watch(self)
         self._moved = Event()
         super().__init__(
             dut, name, dut.clk, reset=dut.rst, callback=callback, case_insensitive=False
@@ -190,17 +197,33 @@ class Monitor(BusMonitor):
                 waiting = None
                 continue
             valid = bool(self.bus.valid.value)
-            assert valid or waiting is None, f"{self.name}: a waiting beat went away"
             if not valid:
+                if waiting is not None:
+                    raise self._unsteady("went away", waiting, None)
                 continue
             bits = 0 if payload is None else int(payload.value)
-            assert waiting is None or bits == waiting, (
-                f"{self.name}: a waiting beat changed from {waiting:#x} to {bits:#x}"
-            )
+            if waiting is not None and bits != waiting:
+                raise self._unsteady(f"changed from {waiting:#x} to {bits:#x}", waiting, bits)
             waiting = bits
             if self.bus.ready.value:
                 waiting = None
                 self._take(unpack(self.shape, bits))
+
+    def _unsteady(self, what: str, before: int, now: int | None) -> Mismatch:
+        """A waiting beat that did not stay as it was."""
+        wrong = Wrong(
+            stream=self.name,
+            index=len(self.cycles),
+            cycle=cycle(),
+            expected=decoded(unpack(self.shape, before)),
+            got=NOTHING if now is None else decoded(unpack(self.shape, now)),
+        )
+        return Mismatch(f"{self.name}: a waiting beat {what}", wrong)
+
+    @property
+    def missing(self) -> int:
+        """Beats that somebody waits for."""
+        return max(0, self.wanted - len(self.beats))
 
     def _take(self, beat: Any) -> None:
         self.beats.append(beat)
@@ -210,6 +233,7 @@ class Monitor(BusMonitor):
 
     async def wait_for(self, count: int) -> None:
         """Wait until ``count`` beats in all have moved."""
+        self.wanted = count
         while len(self.beats) < count:
             self._moved.clear()
             await self._moved.wait()

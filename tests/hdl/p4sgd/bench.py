@@ -11,6 +11,8 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.params import GROUP_LANES, EngineParams
+from sim import first_wrong
+from sim.beats import Beats
 from sim.golden.p4sgd import update
 from sim.payloads import numbered, pack, unpack
 from sim.streams import Stall, cycle, never, receive, send
@@ -73,19 +75,23 @@ class Trace:
         self.first = cycle() + 1
         self.ports = {name: getattr(dut, name) for name in names}
         self.bits: dict[str, list[int]] = {name: [] for name in names}
+        first_wrong.histories.append(lambda: [self[name] for name in self.ports])
 
     def sample(self) -> None:
         """Note what stands now, a rising edge."""
         for name, port in self.ports.items():
             self.bits[name].append(int(port.value))
 
-    def __getitem__(self, name: str) -> list[Any]:
+    def __getitem__(self, name: str) -> Beats:
         shape = port_shapes().get(name, 1)
-        return [unpack(shape, bits) for bits in self.bits[name]]
+        values = (unpack(shape, bits) for bits in self.bits[name])
+        cycles = range(self.first, self.first + len(self.bits[name]))
+        return Beats(values, stream=name, cycles=cycles, numbered=False)
 
     def at(self, name: str, when: int) -> Any:
         """The value in the cycle that ended with edge ``when``, as streams count them."""
-        return unpack(port_shapes().get(name, 1), self.bits[name][when - self.first])
+        value = unpack(port_shapes().get(name, 1), self.bits[name][when - self.first])
+        return Beats([value], stream=name, cycles=[when], numbered=False)[0]
 
     def when(self, name: str) -> list[int]:
         """The cycles in which a 1-bit port was high, as streams count them."""
