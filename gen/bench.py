@@ -21,6 +21,7 @@ PARTS = {
     "cycles": ("Cycles of an epoch beside the ideal ones", "sim.bench.cycles:rows"),
     "card": ("The u280 preset on its card: estimates", "sim.bench.card:rows"),
     "gather": ("Gather: two SNICs", "sim.bench.gather:rows"),
+    "harness": ("Harness: verify, and what ports alone save", "sim.bench.harness:rows"),
     "network": ("Network: AllReduce, switch, scale-out", "sim.bench.network:rows"),
 }
 EXAMPLE = "Example: python -m gen.bench --only cycles --json build/bench.json"

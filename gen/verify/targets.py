@@ -1,0 +1,109 @@
+"""From what a user names to the tests of it."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from gen.catalogue import DESIGNS
+from gen.errors import UserError
+
+#: what is collected when nothing is named; what simulates is chosen from it
+EVERYTHING = ("tests",)
+
+
+def targets(root: Path, names: Sequence[str]) -> list[str]:
+    """Paths of tests in checkout ``root`` for what is named, each once.
+
+    A name is a design (the tests of every package from which the design takes a component), a
+    component or package (``hdl.p4sgd.bank``, ``hdl/p4sgd/bank.py``), or a path under tests,
+    which may end in ``::item``. Raises UserError for all else.
+    """
+    if not (root / "tests" / "conftest.py").is_file():
+        raise UserError("verify runs the tests of a checkout: there are none beside this package")
+    found = [path for name in names for path in tests_of(root, name)]
+    return list(dict.fromkeys(found)) or list(EVERYTHING)
+
+
+def tests_of(root: Path, name: str) -> list[str]:
+    """The tests of one name."""
+    if name in DESIGNS:
+        return tests_of_design(root, DESIGNS[name].component.partition(":")[0])
+    path, colons, item = name.partition("::")
+    path = path.removeprefix("./").rstrip("/")
+    inside = path == "tests" or (path.startswith("tests/") and ".." not in path.split("/"))
+    if inside and (root / path).exists():
+        return [path + colons + item]
+    if module := module_of(root, name):
+        return tests_of_module(root, module)
+    raise nothing(root, name)
+
+
+def tests_of_design(root: Path, top: str) -> list[str]:
+    """The test folders that mirror the folders of all modules that ``top`` needs."""
+    folders = {str(Path(*module.split(".")).parent) for module in needed(root, top)}
+    return [
+        str(path.relative_to(root))
+        for folder in sorted(folders)
+        for path in sorted((root / "tests" / folder).glob("test_*.py"))
+    ]
+
+
+def needed(root: Path, top: str) -> set[str]:
+    """``top`` and the modules of hdl that it imports, directly or not."""
+    found, waiting = set[str](), [top]
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting.extend(imports_of(root, module))
+    return found
+
+
+def imports_of(root: Path, module: str) -> Iterator[str]:
+    """The modules of hdl that ``module`` imports."""
+    for node in ast.walk(ast.parse(file_of(root, module).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hdl."):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            yield from (name for name in names if name and file_of(root, name).is_file())
+
+
+def file_of(root: Path, module: str) -> Path:
+    """Where a module stands."""
+    return root.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def module_of(root: Path, name: str) -> str | None:
+    """The module or package of hdl that is meant: dotted, with its class, or as a path."""
+    dotted = name.removeprefix("./").rstrip("/").removesuffix(".py").replace("/", ".")
+    if dotted.partition(".")[0] != "hdl":
+        return None
+    for candidate in (dotted, dotted.rpartition(".")[0]):
+        there = root.joinpath(*candidate.split("."))
+        if candidate and (there.is_dir() or there.with_suffix(".py").is_file()):
+            return candidate if candidate == dotted or there.with_suffix(".py").is_file() else None
+    return None
+
+
+def tests_of_module(root: Path, module: str) -> list[str]:
+    """The tests that mirror it; of a component that has none of its own, those of its package."""
+    path = Path(*module.split("."))
+    for mirror in (Path("tests") / path, Path("tests") / path.parent / f"test_{path.name}.py"):
+        if (root / mirror).exists():
+            return [str(mirror)]
+    if len(path.parts) < 2:
+        raise UserError(f"no tests are of {module}")
+    return tests_of_module(root, ".".join(path.parent.parts))
+
+
+def nothing(root: Path, name: str) -> UserError:
+    """There is nothing of that name; the nearest that there is."""
+    files = [path.relative_to(root) for path in (root / "hdl").rglob("*.py")]
+    modules = [".".join(path.with_suffix("").parts) for path in files]
+    paths = [str(path.relative_to(root)) for path in (root / "tests").rglob("test_*.py")]
+    nearest = get_close_matches(name, [*DESIGNS, *modules, *paths], n=1, cutoff=0.5)
+    hint = f"did you mean {nearest[0]}? " if nearest else ""
+    return UserError(
+        f"nothing to verify is called {name!r}; {hint}name a design ({', '.join(DESIGNS)}),"
+        " a component such as hdl.p4sgd.bank, or a path under tests"
+    )

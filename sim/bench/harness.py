@@ -1,0 +1,106 @@
+"""What the harness costs: ``ingather verify`` beside its simulations, and what ports alone save."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.marks import Mark, Row
+from sim.bench.speed import empty_cache, train
+from sim.golden.p4sgd import Loss
+from sim.train import build_worker
+from sim.training import Options, TrainingRun
+from sim.verilate import Build, build
+from sim.verilator import emission_of
+from sim.workloads.datasets import load
+
+MOST_OVERHEAD = Mark(1.10)
+SUBSET = "hdl.common"  #: some 60 quick and medium items
+#: the preset small
+MIDDLE = WorkerParams(engines=2, engine=EngineParams(lanes=64, chunks=256, fifo_words=1024))
+ROUNDS = 3
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Both measurements."""
+    return [*overhead_rows(progress), *visibility_rows(progress)]
+
+
+def overhead_rows(progress: Callable[[str], None]) -> list[Row]:
+    """Verify the subset twice: the first time builds what is not in the cache."""
+    for turn in ("to build", "to measure"):
+        progress(f"verifying {SUBSET} {turn}")
+        found = verify(SUBSET)
+    return judge_overhead(found)
+
+
+def verify(*names: str) -> dict[str, Any]:
+    """The content of verify.json after ``ingather verify``."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "verify")
+        command = [sys.executable, "-m", "gen", "verify", *names, "-o", str(output)]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        return json.loads((output / "verify.json").read_text())
+
+
+def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
+    """Time of all workers, over the time that they spent in simulators."""
+    simulated, jobs = found["simulation_seconds"], found["jobs"]
+    built = sum(run["built"] for item in found["items"] for run in item["runs"])
+    return [
+        Row(
+            what="verify overhead",
+            value=found["seconds"] * jobs / simulated,
+            unit="times",
+            mark=MOST_OVERHEAD,
+            note=f"{found['seconds']:.0f} s with {jobs} jobs, {simulated:.0f} s in simulators,"
+            f" {len(found['items'])} items, {built} built",
+        )
+    ]
+
+
+def visibility_rows(progress: Callable[[str], None]) -> list[Row]:
+    """Build a worker from nothing with its ports visible and with all its signals, and train."""
+    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), MIDDLE, Options(epochs=10))
+    speeds: dict[bool, list[float]] = {False: [], True: []}
+    builds: dict[bool, Build] = {}
+    with empty_cache(), tempfile.TemporaryDirectory() as folder:
+        build(emission_of(Fifo(FifoParams(width=8, depth=2))))  # Verilator's runtime, for all
+        for whole in speeds:
+            progress(f"building a worker with {'all signals' if whole else 'ports'} visible")
+            builds[whole] = build_worker(MIDDLE, all_signals=whole)
+        for turn in range(1, ROUNDS + 1):
+            for whole, made in builds.items():
+                progress(f"training, turn {turn} of {ROUNDS}")
+                last = train(training, made, Path(folder))
+                speeds[whole].append(last.simulated_cycles / last.seconds)
+    seconds = {whole: made.seconds for whole, made in builds.items()}
+    return judge_visibility(seconds, {whole: median(found) for whole, found in speeds.items()})
+
+
+def judge_visibility(seconds: Mapping[bool, float], speeds: Mapping[bool, float]) -> list[Row]:
+    """What is gained by ports alone: ``seconds`` to build, cycles a second, by all signals or not.
+
+    A false key stands for ports alone.
+    """
+    return [
+        Row(
+            what="ports only, build",
+            value=seconds[True] / seconds[False],
+            unit="times as fast",
+            note=f"{seconds[False]:.1f} s; with all signals {seconds[True]:.1f} s",
+        ),
+        Row(
+            what="ports only, simulation",
+            value=speeds[False] / speeds[True],
+            unit="times as fast",
+            note=f"{speeds[False]:,.0f} cycles/s; with all signals {speeds[True]:,.0f}",
+        ),
+    ]

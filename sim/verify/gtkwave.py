@@ -1,0 +1,103 @@
+"""A save file for GTKWave: the streams of the top, the one with the wrong beat first."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import log2
+from pathlib import Path
+from typing import Any
+
+from vcd.gtkw import GTKWColor, GTKWSave
+
+from sim.clock import PERIOD_NS
+
+__all__ = ["moment", "write_save"]
+
+BEFORE_CYCLES, SHOWN_CYCLES = 12, 40
+PIXELS = 1000  #: of the window, for waves
+PORTS = "$rootio"  #: the scope in which Verilator lists the ports of the top
+PARTS = ("_valid", "_ready", "_payload")
+NANOSECONDS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "ps": 1e-3, "fs": 1e-6}
+
+
+def moment(cycle: int) -> float:
+    """Nanoseconds at which the waveform shows what ``cycle`` ends with: half-way to its edge."""
+    return max(0.0, (cycle - 1.5) * PERIOD_NS)
+
+
+def write_save(
+    waves: Path, top: str, wrong: Mapping[str, Any] | None, streams: Sequence[str] = ()
+) -> Path:
+    """Write ``view.gtkw`` beside ``waves``, which are of the module ``top``; its path.
+
+    ``wrong`` is the first wrong beat, where the marker goes. ``streams`` are those that the test
+    used, which come next; what else the top has stands in groups that are closed.
+    """
+    path = waves.with_name("view.gtkw")
+    header = header_of(waves, top)
+    mark = None if wrong is None else wrong["stream"]
+    groups = grouped(header.widths)
+    with path.open("w") as file:
+        save = GTKWSave(file)
+        save.dumpfile(waves.name, abspath=False)
+        if wrong is not None and wrong["cycle"] is not None:
+            go_to(save, wrong["cycle"], header.unit_ns)
+        save.size(1400, 800)
+        save.treeopen(f"{header.top}.")
+        for name in ("clk", "rst", *([mark] if mark not in groups else [])):
+            show(save, header, name, GTKWColor.red if name == mark else None)
+        for name in dict.fromkeys([mark, *streams, *groups]):
+            if name in groups:
+                with save.group(name, closed=name != mark and name not in streams):
+                    for signal in groups.pop(name):
+                        show(save, header, signal, GTKWColor.red if name == mark else None)
+        others = [name for name in header.widths if not name.endswith((*PARTS, "clk", "rst"))]
+        with save.group("other ports", closed=True):
+            for name in others:
+                show(save, header, name, None)
+    return path
+
+
+def go_to(save: GTKWSave, cycle: int, unit_ns: float) -> None:
+    """Put the marker into ``cycle``, and show some more around it."""
+    save.timestart(round(moment(max(1, cycle - BEFORE_CYCLES)) / unit_ns))
+    # GTKWave's zoom is minus the logarithm of the time that a pixel stands for.
+    zoom = -log2(SHOWN_CYCLES * PERIOD_NS / unit_ns / PIXELS)
+    save.zoom_markers(zoom, round(moment(cycle) / unit_ns))
+
+
+def show(save: GTKWSave, header: "Header", name: str | None, color: GTKWColor | None) -> None:
+    """Show a signal of the top if it has it, in hexadecimal if it has several bits."""
+    width = header.widths.get(name or "")
+    if width is not None:
+        suffix = f"[{width - 1}:0]" if width > 1 else ""
+        datafmt = "hex" if width > 1 else "bin"
+        save.trace(f"{header.top}.{name}{suffix}", datafmt=datafmt, color=color)
+
+
+def grouped(widths: Iterable[str]) -> dict[str, list[str]]:
+    """The signals of each stream among ``widths``: valid, ready, payload."""
+    names = set(widths)
+    streams = [name.removesuffix("_valid") for name in widths if name.endswith("_valid")]
+    return {
+        stream: [f"{stream}{part}" for part in PARTS if f"{stream}{part}" in names]
+        for stream in streams
+    }
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a waveform says of itself."""
+
+    unit_ns: float  #: of its times
+    top: str  #: the module that is simulated
+    widths: dict[str, int]  #: of its ports
+
+
+def header_of(waves: Path, top: str) -> Header:
+    """Read the head of a VCD file."""
+    # An extra: it is there for whoever runs the tests.
+    waveform: Any = import_module("pywellen").Waveform(str(waves), stream_only=True)
+    unit = waveform.timescale
+    ports = {v.name: v.bitwidth for v in waveform.all_vars() if v.full_name == f"{PORTS}.{v.name}"}
+    return Header(unit.factor * NANOSECONDS[str(unit.unit)], top, ports)

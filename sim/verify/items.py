@@ -1,0 +1,84 @@
+"""What became of the items of a regression."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+OUTCOMES = ("passed", "failed", "error", "timeout", "skipped")
+GOOD = ("passed", "skipped")
+SEED_IN_NAME = r"\[seed=(\d+)\]$|-seed=(\d+)(?=\]$)"  #: as sim.verify.seeds puts it there
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A test with its parameters, run on one seed."""
+
+    test: str  #: pytest's name of it, without the seed
+    seed: int
+    outcome: str  #: one of OUTCOMES
+    seconds: float  #: set-up and tear-down included
+    message: str = ""  #: why it is not good, in a line
+    runs: tuple[Mapping[str, Any], ...] = ()  #: as records.describe tells them
+    failure: Mapping[str, Any] | None = None  #: case, first wrong beat, replay, log, waves, gtkw
+    output: str = field(default="", repr=False)  #: traceback and log of a failure
+    failed: str = field(default="", repr=False)  #: simulation and run that failed, pickled
+
+    @property
+    def good(self) -> bool:
+        """It counts as no failure."""
+        return self.outcome in GOOD
+
+    @property
+    def simulation_seconds(self) -> float:
+        """That its simulators ran."""
+        return sum(run["seconds"] for run in self.runs)
+
+    @property
+    def build_seconds(self) -> float:
+        """That its simulators took to build, or to be found."""
+        return sum(run["build_seconds"] for run in self.runs)
+
+    @property
+    def cycles(self) -> int:
+        """Simulated in all of its runs."""
+        return sum(run["cycles"] for run in self.runs)
+
+    @property
+    def built(self) -> int:
+        """How many of its simulators were built for it."""
+        return sum(run["built"] for run in self.runs)
+
+    def with_failure(self, failure: Mapping[str, Any]) -> "Item":
+        """The same, explained."""
+        return replace(self, failure=failure)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in verify.json."""
+        return {
+            "test": self.test,
+            "seed": self.seed,
+            "outcome": self.outcome,
+            "seconds": round(self.seconds, 3),
+            "message": self.message,
+            "runs": [dict(run) for run in self.runs],
+            "failure": None if self.failure is None else dict(self.failure),
+        }
+
+
+def name_of(nodeid: str) -> str:
+    """pytest's name of an item without its seed: what it is called where there is one seed."""
+    return re.sub(SEED_IN_NAME, "", nodeid)
+
+
+def seed_in(nodeid: str) -> int | None:
+    """The seed that pytest's name of an item carries, if it does."""
+    found = re.search(SEED_IN_NAME, nodeid)
+    return int(found[1] or found[2]) if found else None
+
+
+def counts(items: Sequence[Item]) -> dict[str, int]:
+    """How many items had each outcome, those that none had left out."""
+    found = Counter(item.outcome for item in items)
+    return {outcome: found[outcome] for outcome in OUTCOMES if found[outcome]}

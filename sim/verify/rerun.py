@@ -1,0 +1,144 @@
+"""What is done with a simulation that failed: once more with waves, and the first wrong beat."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sim import first_wrong
+from sim.build_tools import BuildError
+from sim.cache import CHECKOUT
+from sim.results import Run
+from sim.verify.gtkwave import moment, write_save
+from sim.verilator import Simulation, SimulationError, observers, pytest_item
+
+__all__ = ["investigate", "replay_line"]
+
+#: nobody is to count the rerun, nor to take it for a part of a regression's coverage
+QUIET = ("INGATHER_COVERAGE", "INGATHER_HARVEST")
+
+
+def investigate(
+    simulation: Simulation | None, run: Run, folder: Path, *, test: str = ""
+) -> dict[str, Any]:
+    """Run the first failed case of ``run`` again with waves in ``folder``; what went wrong.
+
+    ``test`` is pytest's name of the item, as it is to be replayed. Leaves ``log.txt``,
+    ``dump.vcd`` of that case alone, and ``view.gtkw``, which opens them at the wrong beat.
+    Returns ``case``, ``first_wrong``, ``reproduced``, ``replay``, and the paths ``log``, ``waves``
+    and ``gtkw``, which are None for what could not be made; ``note`` says why.
+    """
+    case = run.failures[0].name if run.failures else ""
+    before = record_of(run.folder, case)
+    told: dict[str, Any] = {
+        "case": case,
+        "first_wrong": before.get("first_wrong"),
+        "reproduced": False,
+        "replay": replay_line(test or pytest_item() or module_of(simulation), case, run.seed),
+        "log": existing(run.folder / "log.txt"),
+        "waves": None,
+        "gtkw": None,
+        "note": "",
+    }
+    if simulation is None:
+        return told | {"note": "not run again: it was not started by simulate()"}
+    try:
+        again = rerun(simulation, case, run.seed, folder)
+    except BuildError as error:
+        return told | {"note": "not run again: " + str(error).partition("\n")[0]}
+    after = record_of(folder, case)
+    if again is None:
+        told["note"] = "not reproduced: it passed when it ran again alone"
+    else:
+        told["reproduced"] = same(before, after)
+        told["first_wrong"] = after.get("first_wrong") or told["first_wrong"]
+        told["note"] = "" if told["reproduced"] else "it failed in another way when it ran again"
+    told |= {"log": existing(folder / "log.txt"), "waves": existing(folder / "dump.vcd")}
+    if told["waves"] is not None:
+        used = [stream["stream"] for stream in after.get("streams", ())]
+        wrong = after.get("first_wrong")
+        if wrong is not None and wrong["cycle"] is not None:
+            told["first_wrong"]["wave_ns"] = moment(wrong["cycle"])
+        try:
+            told["gtkw"] = str(write_save(folder / "dump.vcd", run.top, wrong, used))
+        except ImportError:
+            told["note"] = "no save file for GTKWave: `pip install 'ingather[verify]'`"
+    return told
+
+
+def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | None:
+    """Simulate ``case`` alone with waves, out of everybody's sight; None if it passes."""
+    test_filter = only(case) if case else simulation.test_filter
+    (folder / first_wrong.FILE).unlink(missing_ok=True)
+    with unobserved():
+        try:
+            simulation.again(
+                seed=seed, waves=True, coverage=False, test_filter=test_filter, folder=folder
+            )
+        except SimulationError as error:
+            return error.run
+        finally:
+            (folder / "results.xml").unlink(missing_ok=True)
+    return None
+
+
+def only(case: str) -> str:
+    """The filter of cocotb tests that lets ``case`` through."""
+    return rf"\.{re.escape(case)}$"
+
+
+@contextlib.contextmanager
+def unobserved() -> Iterator[None]:
+    """Tell no observer, add nothing to a harvest, print no log."""
+    watching, environment = observers[:], {name: os.environ.get(name) for name in QUIET}
+    observers.clear()
+    for name in QUIET:
+        os.environ.pop(name, None)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        observers[:] = watching
+        os.environ.update({name: text for name, text in environment.items() if text is not None})
+
+
+def record_of(folder: Path, case: str) -> dict[str, Any]:
+    """What the simulator wrote down of ``case``; nothing if it did not come to that."""
+    path = folder / first_wrong.FILE
+    records = json.loads(path.read_text()) if path.exists() else []
+    return next((record for record in records if record["case"] == case), {})
+
+
+def same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Two failures are one: cycles may differ, as other cases no longer come first."""
+    seen = []
+    for record in (before, after):
+        wrong = record.get("first_wrong") or {}
+        seen.append({key: value for key, value in wrong.items() if key != "cycle"})
+    return seen[0] == seen[1] and (bool(seen[0]) or before.get("error") == after.get("error"))
+
+
+def existing(path: Path) -> str | None:
+    """A path as text if there is a file."""
+    return str(path) if path.exists() else None
+
+
+def module_of(simulation: Simulation | None) -> str:
+    """The file of tests that a simulation belongs to, if nobody knows which of them it is."""
+    return "tests" if simulation is None else simulation.test_module.replace(".", "/") + ".py"
+
+
+def replay_line(test: str, case: str, seed: int) -> str:
+    """A line for a shell in the checkout that runs the case again, with waves."""
+    python = Path(sys.executable)
+    inside = python.is_relative_to(CHECKOUT)
+    words = [str(python.relative_to(CHECKOUT)) if inside else "python", "-m", "pytest", "-n", "0"]
+    words += [test, "--seed", str(seed), "--waves"]
+    chosen = f"COCOTB_TEST_FILTER={shlex.quote(only(case))} " if case else ""
+    return chosen + shlex.join(words)

@@ -1,0 +1,126 @@
+"""pytest's plugin for seeds: one item per test, parameters and seed, each replayable."""
+
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sim.verify.items import seed_in
+from sim.verify.simulating import simulates
+
+DEFAULT_SEED = 1
+SEED = "INGATHER_SEED"  #: environment: what simulations of this process start from
+FIXTURE = "item_seed"
+MARK = "simulates"
+SHARED = ("class", "module", "package", "session")  #: scopes of fixtures that run once for many
+SEEDS = pytest.StashKey[list[int]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --seed and --seeds."""
+    parser.addoption(
+        "--seed",
+        default=str(DEFAULT_SEED),
+        type=checked_seed,
+        help=f"what random choices start from, a number or 'random'; {DEFAULT_SEED} if not given",
+    )
+    parser.addoption(
+        "--seeds",
+        default=1,
+        type=int,
+        metavar="N",
+        help="run what simulates on N seeds, counted from --seed",
+    )
+
+
+def checked_seed(text: str) -> str:
+    """``text`` if it is a seed; ValueError if not."""
+    if text != "random" and not 0 <= int(text) < 1 << 31:
+        raise ValueError(f"not a seed: {text}")
+    return text
+
+
+def seeds_from(text: str, count: int) -> list[int]:
+    """``count`` seeds from the one that is named, or from one that is drawn."""
+    first = random.SystemRandom().randrange(1 << 30) if text == "random" else int(text)
+    return [first + index for index in range(count)]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle the session's seeds, of which workers hear by the environment."""
+    config.addinivalue_line("markers", f"{MARK}: it simulates hardware (found, not written)")
+    if not hasattr(config, "workerinput"):
+        os.environ[SEED] = str(seeds_from(str(config.getoption("--seed")), 1)[0])
+    config.stash[SEEDS] = seeds_from(os.environ[SEED], int(config.getoption("--seeds") or 1))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say the seeds."""
+    return f"seed: {', '.join(map(str, config.stash[SEEDS]))} (replay with --seed)"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make an item for each seed of a test that simulates."""
+    seeds = metafunc.config.stash[SEEDS]
+    if len(seeds) > 1 and varies(metafunc):
+        metafunc.fixturenames.append(FIXTURE)
+        metafunc.parametrize(FIXTURE, seeds, indirect=True, ids=[f"seed={seed}" for seed in seeds])
+
+
+def varies(metafunc: pytest.Metafunc) -> bool:
+    """Whether another seed is another run: it simulates, and not once for all by a fixture."""
+    fixtures = [f for many in metafunc._arg2fixturedefs.values() for f in many]
+    shared = [fixture.func for fixture in fixtures if fixture.scope in SHARED]
+    own = [fixture.func for fixture in fixtures if fixture.scope not in SHARED]
+    return any(map(simulates, [metafunc.function, *own])) and not any(map(simulates, shared))
+
+
+@pytest.fixture(name=FIXTURE)
+def item_seed(request: pytest.FixtureRequest) -> int:
+    """The seed of this item; it is set before any fixture, and stands here for the item's name."""
+    return request.param
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what simulates."""
+    for item in items:
+        if isinstance(item, pytest.Function) and any(map(simulates, functions_of(item))):
+            item.add_marker(MARK)
+
+
+def functions_of(item: pytest.Function) -> list[Any]:
+    """The test's function and those of its fixtures."""
+    fixtures = item._fixtureinfo.name2fixturedefs.values()
+    return [item.function, *(fixture.func for many in fixtures for fixture in many)]
+
+
+def seed_of(item: pytest.Item) -> int:
+    """The seed that ``item`` runs on."""
+    given = seed_in(item.nodeid)
+    return item.config.stash[SEEDS][0] if given is None else given
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Set the item's seed for all that it does."""
+    seed = seed_of(item)
+    os.environ[SEED] = str(seed)
+    seed_hypothesis(item, seed)
+    try:
+        return (yield)
+    finally:
+        os.environ[SEED] = str(item.config.stash[SEEDS][0])
+
+
+def seed_hypothesis(item: pytest.Item, seed: int) -> None:
+    """Let Hypothesis draw the same examples for the same seed."""
+    function: Any = getattr(item, "function", None)
+    if not getattr(function, "is_hypothesis_test", False):
+        return
+    import hypothesis
+
+    hypothesis.seed(seed)(function)

@@ -1,0 +1,21 @@
+from sim.bench.harness import judge_overhead, judge_visibility
+
+
+def found(seconds, *runs):
+    items = [{"runs": [{"built": built} for built in runs]}, {"runs": []}]
+    return {"seconds": seconds, "jobs": 2, "simulation_seconds": 100.0, "items": items}
+
+
+def test_overhead_is_of_all_workers():
+    (row,) = judge_overhead(found(55.0, False, True))
+    assert row.value == 1.1
+    assert row.holds
+    assert row.note == "55 s with 2 jobs, 100 s in simulators, 2 items, 1 built"
+    assert not judge_overhead(found(56.0))[0].holds
+
+
+def test_gain_of_ports_alone():
+    build, simulation = judge_visibility({False: 10, True: 25}, {False: 3000, True: 2000})
+    assert (build.value, simulation.value) == (2.5, 1.5)
+    assert build.note == "10.0 s; with all signals 25.0 s"
+    assert simulation.note == "3,000 cycles/s; with all signals 2,000"

@@ -1,0 +1,120 @@
+"""A checkout of nothing but fake tests, whose simulations take no time."""
+
+from pathlib import Path
+
+from sim.cache import CHECKOUT
+
+__all__ = ["CHECKOUT", "make"]
+
+SETTINGS = '[tool.pytest.ini_options]\naddopts = "-ra"\n'
+
+CONFTEST = """\
+pytest_plugins = ["sim.verify.plugin"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--waves", action="store_true")
+"""
+
+FAKE = '''\
+import os
+from pathlib import Path
+
+from sim import verilator
+from sim.results import Case, Run
+
+
+def simulate(message=""):
+    """What verilator.simulate tells of a simulation, without one."""
+    if os.environ.get("REALLY"):
+        verilator.simulate(None, "")
+    case = Case(name="case", passed=not message, sim_ns=400, seconds=0.1, message=message)
+    seed = verilator.chosen_seed()
+    folder = Path(os.environ["INGATHER_CACHE"])
+    run = Run(
+        top="fake",
+        seed=seed,
+        seconds=0.1,
+        tests=(case,),
+        folder=folder,
+        built=False,
+        build_seconds=0.01,
+    )
+    for observer in verilator.observers:
+        observer(None, run)
+    if message:
+        raise verilator.SimulationError("1 of 1 failed", run)
+    return seed
+'''
+
+IMPORTS = """\
+import os
+import subprocess
+
+import pytest
+
+from tests.fake import simulate
+"""
+
+GOOD = """
+@pytest.mark.parametrize("size", [1, 2])
+def test_good(size):
+    simulate()
+"""
+
+ODD = """
+def test_odd():
+    simulate("AssertionError: an odd seed" if int(os.environ["INGATHER_SEED"]) % 2 else "")
+"""
+
+HANGS = """
+def test_hangs():
+    simulate()
+    subprocess.run(["sh", "-c", "sleep {seconds}; true"])
+"""
+
+CRASHES = """
+def test_crashes():
+    simulate()
+    os._exit(1)
+"""
+
+OTHERS = """
+@pytest.fixture(scope="module")
+def shared():
+    return simulate()
+
+
+def test_first(shared):
+    pass
+
+
+def test_second(shared):
+    assert shared == int(os.environ["INGATHER_SEED"])
+
+
+def test_lacks(nothing_like_this):
+    simulate()
+
+
+def test_skipped():
+    pytest.skip("not today")
+    simulate()
+
+
+def test_without_simulation():
+    pass
+"""
+
+
+def make(root: Path, *tests: str) -> Path:
+    """A checkout in ``root`` with one file of ``tests``."""
+    folder = root / "tests" / "sim"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (root / "pyproject.toml").write_text(SETTINGS)
+    (root / "tests" / "conftest.py").write_text(CONFTEST)
+    (root / "tests" / "fake.py").write_text(FAKE)
+    (folder / "test_fake.py").write_text(IMPORTS + "".join(tests))
+    return root
