@@ -46,7 +46,8 @@ class CounterBankParams:
 class CounterBank(Component):
     """Adds ``events`` up; ``value`` is the counter number ``select``, 0 behind the last.
 
-    ``clear`` sets all to zero; events of that cycle are lost. Latency: :attr:`event_latency`
+    ``clear`` sets all to zero, with the events of the cycle before; those of its own cycle count
+    from zero. Latency: :attr:`event_latency`
     cycles from an event to its counter, :attr:`latency` from that, or ``select``, to ``value``.
     """
 

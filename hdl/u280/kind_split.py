@@ -22,8 +22,8 @@ class KindSplit(Component):
 
     latency = 1
 
-    def __init__(self) -> None:
-        super().__init__(None, {"mac": In(AXIS), "o": Out(AXIS).array(KINDS), "foreign": Out(1)})
+    def __init__(self, params: None = None) -> None:
+        super().__init__(params, {"mac": In(AXIS), "o": Out(AXIS).array(KINDS), "foreign": Out(1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -8,6 +8,7 @@ from hdl.common.counter_bank import CounterBank, CounterBankParams
 from sim.payloads import pack
 from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 
 
 @pytest.mark.parametrize("count", [1, 8, 19])
@@ -30,7 +31,7 @@ async def adds_up_and_wraps(dut):
     params = params_in_simulator(CounterBankParams)
     dut.clear.value = 0
     dut.events.value = 0
-    await start(dut)
+    await start_upset(dut)
     expected = [0] * len(params.counters)
     for _ in range(400):
         events = {name: random.getrandbits(bits) for name, bits in params.counters}
@@ -48,6 +49,23 @@ async def adds_up_and_wraps(dut):
     await RisingEdge(dut.clk)
     dut.clear.value = 0
     assert await values(dut, params) == [0] * len(params.counters)
+
+
+@cocotb.test()
+async def counts_from_the_cycle_of_clear_on(dut):
+    """What is still on its way to its counter is lost."""
+    params = params_in_simulator(CounterBankParams)
+    dut.clear.value = 0
+    await start(dut)
+    dut.events.value = pack(params.events, {name: 1 for name, _ in params.counters})
+    await ClockCycles(dut.clk, 20)
+    dut.clear.value = 1
+    await RisingEdge(dut.clk)
+    dut.clear.value = 0
+    await ClockCycles(dut.clk, 4)
+    dut.events.value = 0
+    await ClockCycles(dut.clk, CounterBank.event_latency)
+    assert await values(dut, params) == [5] * len(params.counters)
 
 
 @cocotb.test()

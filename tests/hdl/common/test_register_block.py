@@ -1,4 +1,5 @@
 import random
+from collections import Counter
 from itertools import pairwise
 
 import cocotb
@@ -27,6 +28,7 @@ from hdl.common.registers import Field, Register, RegisterMap
 from sim.payloads import pack, unpack
 from sim.streams import cycle, never, often, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 
 MIXED = RegisterMap(
     "mixed",
@@ -67,6 +69,11 @@ LARGE = RegisterMap(
 @pytest.mark.parametrize("params", [MIXED, ONE, READ_ONLY, LARGE], ids=lambda params: params.name)
 def test_register_block(params):
     simulate(RegisterBlock(params), __name__)
+
+
+def mostly():
+    """Pause four cycles of five."""
+    return random.random() < 0.8
 
 
 class Port:
@@ -134,7 +141,7 @@ def expected_words(control, status):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def starts_at_the_initial_values(dut):
-    await start(dut)
+    await start_upset(dut)
     set_status(dut, random_status())
     await RisingEdge(dut.clk)
     assert control_of(dut) == {field.name: field.init for _, _, field in fields("rw", "pulse")}
@@ -238,6 +245,7 @@ async def refuses_what_is_not_there(dut, pause):
     words = expected_words(before, status)
     writable = {address for address, _, _ in fields("rw", "pulse")}
     addresses = [*range(4 * params.words), *random.sample(range(1 << params.address_bits), 8)]
+    addresses += [random.choice([*words]) ^ 1 << bit for bit in range(params.address_bits)]
     for address in addresses:
         if address not in writable:
             assert await port.write(address, random.getrandbits(32)) == Response.SLVERR
@@ -274,6 +282,7 @@ async def running_counters_read_whole(dut, pause):
         other, _ = random.choice(wide)
         if other != address:
             await port.read(other)  # does not disturb the kept word
+        await port.read(address + random.choice([1, 2, 3]))  # nor does one that is refused
         high, _ = await port.read(address + 4)
         again, _ = await port.read(address + 4)
         whole = sorted(
@@ -353,11 +362,12 @@ async def answers_wait_for_the_master(dut):
     dut.axil_awvalid.value = 1
     dut.axil_wvalid.value = 1
     dut.axil_awaddr.value = 0
-    moved = 0
+    moved = Counter()
     for _ in range(20):
         await edge
-        moved += bool(dut.axil_awready.value)
-    assert moved == 2
+        moved["aw"] += bool(dut.axil_awready.value)
+        moved["w"] += bool(dut.axil_wready.value)
+    assert moved == {"aw": 2, "w": 2}
     dut.axil_awvalid.value = 0
     dut.axil_wvalid.value = 0
     dut.axil_bready.value = 1
@@ -366,3 +376,33 @@ async def answers_wait_for_the_master(dut):
         await edge
         answers += bool(dut.axil_bvalid.value)
     assert answers == 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(pause=[never, often, mostly])
+async def reads_and_writes_pass_each_other(dut, pause):
+    """Both queues full of accesses at once: each is answered as if it were alone."""
+    port = Port(dut, pause)
+    await start(dut)
+    status = random_status()
+    set_status(dut, status)
+    await RisingEdge(dut.clk)
+    writable = {address for address, _, _ in fields("rw", "pulse")}
+    words = expected_words(control_of(dut), status)
+    params = params_in_simulator(RegisterMap)
+    beyond = 4 * params.words
+    # A high word is that of the last low one.
+    steady = [(address, words[address]) for address, _ in params.placed if address not in writable]
+    reads = random.choices([*steady, (beyond, None)], k=60)
+    writes = random.choices([*writable, beyond], k=60)
+    for (read, _), write in zip(reads, writes, strict=True):
+        port.ar.send_nowait(AxiLiteARTransaction(araddr=read, arprot=0))
+        port.aw.send_nowait(AxiLiteAWTransaction(awaddr=write, awprot=0))
+        port.w.send_nowait(AxiLiteWTransaction(wdata=random.getrandbits(32), wstrb=15))
+    answers = [await port.r.recv() for _ in reads]
+    for (_, word), answer in zip(reads, answers, strict=True):
+        expected = (0, Response.SLVERR) if word is None else (word, Response.OKAY)
+        assert (int(answer.rdata), Response(int(answer.rresp))) == expected
+    for write in writes:
+        expected = Response.OKAY if write in writable else Response.SLVERR
+        assert Response(int((await port.b.recv()).bresp)) == expected

@@ -1,8 +1,12 @@
 """Masters and memories on buses that lack what cocotbext-axi insists on."""
 
+import random
+
+from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiMaster, AxiRam, AxiReadBus, AxiWriteBus
 from cocotbext.axi.axi_channels import AxiARBus, AxiAWBus, AxiBBus, AxiRBus, AxiWBus
 
+from sim.streams import often
 from tests.hdl.common.read_bench import Absent
 
 
@@ -52,8 +56,14 @@ def bus(dut, prefix):
     )
 
 
+def mostly():
+    """Pause four cycles of five."""
+    return random.random() < 0.8
+
+
 def pause(part, stall):
-    """Let every channel of a model pause when ``stall`` says so."""
+    """Let every channel of a model pause when ``stall`` says so, and long where it does often."""
+    stall = mostly if stall is often else stall
     for interface in (part.read_if, part.write_if):
         interface.log.setLevel("WARNING")
         for name in ("ar", "r", "aw", "w", "b"):
@@ -73,3 +83,24 @@ def memory(side, prefix, stall, size):
     made = AxiRam(bus(side, prefix), side.clk, side.rst, size=size)
     pause(made, stall)
     return made
+
+
+async def give(side, channel, **values):
+    """One beat of a channel, as a memory sends it that has an opinion of its own."""
+    for name, value in values.items():
+        getattr(side, channel + name).value = value
+    getattr(side, f"{channel}valid").value = 1
+    moved = False
+    while not moved:
+        await RisingEdge(side.clk)
+        moved = bool(getattr(side, f"{channel}ready").value)
+    getattr(side, f"{channel}valid").value = 0
+
+
+async def take(side, channel, names, stall, beats):
+    """Every beat of a channel, for good: the values of ``names``."""
+    while True:
+        getattr(side, f"{channel}ready").value = ready = not stall()
+        await RisingEdge(side.clk)
+        if ready and getattr(side, f"{channel}valid").value:
+            beats.append(tuple(int(getattr(side, channel + name).value) for name in names))

@@ -2,11 +2,11 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from hdl.u280.board_status import BoardStatus
 from hdl.u280.mac import EVENTS
-from hdl.u280.registers import IDENTITY, BoardRegistersParams, board_registers
+from hdl.u280.registers import IDENTITY, VERSION, BoardRegistersParams, board_registers
 from sim.streams import start
 from sim.verilator import simulate
 
@@ -30,6 +30,7 @@ async def shows_what_the_board_does(dut):
     dut.links_0.value, dut.links_1.value, dut.memory_ready.value = 0, 1, 1
     dut.temperature_0.value, dut.temperature_1.value = 45, 101
     assert await read("board") == IDENTITY
+    assert await read("board_version") == VERSION
     assert await read("state") == 0b110
     assert await read("temperature") == 45 | 101 << 7
     totals = {f"{name}_{k}": 0 for k in range(2) for name in EVENTS}
@@ -61,3 +62,13 @@ async def passes_the_interrupt_when_it_may(dut):
         for _ in range(4):
             await RisingEdge(dut.clk)
         assert dut.irq.value == (enabled and request)
+        answer = await axil.read(MAP.address("interrupt"), 4)
+        assert answer.data[0] == enabled | request << 1
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def refuses_what_is_not_there(dut):
+    await start(dut)
+    axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst)
+    assert (await axil.read(4 * MAP.words, 4)).resp == AxiResp.SLVERR
+    assert (await axil.write(MAP.address("board"), bytes(4))).resp == AxiResp.SLVERR

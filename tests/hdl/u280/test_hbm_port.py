@@ -6,10 +6,10 @@ from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 
 from hdl.u280.hbm_port import HbmPort, HbmPortParams
-from sim.streams import STALLS, never
+from sim.streams import STALLS, never, often
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.axi_bench import master, memory
+from tests.hdl.u280.axi_bench import give, master, memory, mostly, take
 
 BASE_BITS = 20  #: the addresses of the core's in these tests
 CHANNEL = 3 << BASE_BITS
@@ -63,7 +63,13 @@ async def begin(dut, stalls=(never, never)):
 async def bursts_of_all_lengths_reach_their_channel(dut, stalls):
     _, axi, ram = await begin(dut, stalls.value)
     assert params_in_simulator().writes
-    blocks = [(4096 * k, random.randbytes(32 * (k + 1))) for k in range(16)]
+    # Odd ones begin on 4 KiB, even ones end there; the last has strobes at both its ends.
+    sizes = [32 * (k + 1) for k in range(16)]
+    blocks = [
+        (4096 * k if k % 2 else 4096 * (k + 1) - size, random.randbytes(size))
+        for k, size in enumerate(sizes)
+    ]
+    blocks.append((4096 * 20 + 7, random.randbytes(50)))
     random.shuffle(blocks)
     writes = [axi.init_write(address, block, awid=0) for address, block in blocks]
     for write in writes:
@@ -97,3 +103,57 @@ async def a_beat_every_cycle_of_the_core(dut):
     # The model behind takes a few cycles of its own for every burst.
     cycles = (beats[-1] - beats[0]) / 4000 + 1
     assert cycles <= 1.05 * len(beats), cycles
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def every_kind_of_answer_comes_back(dut, stalls):
+    core, hbm = await start(dut, sync=4000, hbm=2222)
+    source, sink = stalls.value
+    names = {"r": ("data", "resp", "last"), "b": ("resp",)}
+    found = {channel: [] for channel in names}
+    for channel, fields in names.items():
+        cocotb.start_soon(take(core, f"axi_{channel}", fields, sink, found[channel]))
+    beats = [(random.getrandbits(256), k % 4, random.getrandbits(1)) for k in range(60)]
+    await hbm.edges(20)
+
+    async def answer(channel, values):
+        for value in values:
+            await give(hbm, f"hbm_{channel}", **dict(zip(names[channel], value, strict=True)))
+            while source():
+                await hbm.edges()
+
+    answers = cocotb.start_soon(answer("b", [beat[1:2] for beat in beats]))
+    await answer("r", beats)
+    await answers
+    await core.edges(60)
+    assert found["r"] == beats
+    assert found["b"] == [beat[1:2] for beat in beats]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def bursts_wait_for_a_busy_memory(dut):
+    """More than the queues hold; afterwards as fast as they come."""
+    dut.base.value = CHANNEL
+    core, hbm = await start(dut, sync=4000, hbm=2222)
+    await core.edges(20)
+
+    async def ask(channel, bursts):
+        for _ in range(80):
+            burst = random.getrandbits(BASE_BITS), random.getrandbits(4)
+            await give(core, f"axi_{channel}", addr=burst[0], len=burst[1])
+            bursts.append((CHANNEL + burst[0], burst[1]))
+
+    for stall in (mostly, often, never):
+        found, given, tasks = {"ar": [], "aw": []}, {"ar": [], "aw": []}, []
+        for channel, beats in found.items():
+            tasks.append(
+                cocotb.start_soon(take(hbm, f"hbm_{channel}", ["addr", "len"], stall, beats))
+            )
+        asking = [cocotb.start_soon(ask(channel, bursts)) for channel, bursts in given.items()]
+        for task in asking:
+            await task
+        await core.edges(200)
+        assert found == given
+        for task in tasks:
+            task.cancel()

@@ -1,13 +1,15 @@
 import random
+from itertools import product
 
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.common.axi import Response
 from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
 from sim.streams import STALLS, Stalls, start
 from sim.verilator import simulate
-from tests.hdl.u280.axi_bench import master, memory
+from tests.hdl.u280.axi_bench import give, master, memory, take
 
 PARAMS = LineSplitterParams(address_bits=16, id_bits=3, outstanding=4)
 
@@ -56,3 +58,25 @@ async def strobes_of_a_line(dut):
     ram.write(128, bytes(64))
     await lines_master.write(128 + 30, b"abcd")  # across the middle
     assert ram.read(128, 64) == bytes(30) + b"abcd" + bytes(30)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def the_worse_answer_is_the_line_s(dut, stalls):
+    await start(dut)
+    source, sink = stalls
+    found = {"r": [], "b": []}
+    for channel, beats in found.items():
+        cocotb.start_soon(take(dut, f"lines_{channel}", ["resp"], sink, beats))
+    pairs = list(product(Response, repeat=2))
+    random.shuffle(pairs)
+    for pair in pairs:
+        for kind in pair:
+            await give(dut, "halves_r", resp=kind.value)
+            while source():
+                await RisingEdge(dut.clk)
+        await give(dut, "halves_b", resp=pair[0].value)
+    while min(map(len, found.values())) < len(pairs):
+        await RisingEdge(dut.clk)
+    assert found["r"] == [(max(kind.value for kind in pair),) for pair in pairs]
+    assert found["b"] == [(pair[0].value,) for pair in pairs]

@@ -1,3 +1,4 @@
+import random
 from pathlib import Path
 
 import cocotb
@@ -6,6 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.u280.mac import EVENTS, Mac, MacParams
 from hdl.u280.mac_transmit import MacTransmitParams
+from sim.streams import never, often, rarely
 from sim.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import send, take, until
@@ -32,7 +34,8 @@ def test_cages_have_macs_and_transceivers_of_their_own():
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
-async def what_is_sent_comes_back_by_its_kind(dut):
+@cocotb.parametrize(stalls=[(never, never), (often, rarely), (never, often)])
+async def what_is_sent_comes_back_by_its_kind(dut, stalls):
     dut.transmit_tvalid.value = 0
     core, _ = await start(dut, sync=4000, apb=3104)
     assert not dut.link.value
@@ -47,13 +50,14 @@ async def what_is_sent_comes_back_by_its_kind(dut):
 
     cocotb.start_soon(add_up())
     for k in range(2):
-        cocotb.start_soon(take(core, f"receive_{k}", taken[k]))
+        cocotb.start_soon(take(core, f"receive_{k}", taken[k], stalls[1]))
+    gap = often if stalls[1] is not often else lambda: random.random() < 0.9  # or some are dropped
     chosen = []
     while len(chosen) < 100:
         packet, kind = random_packet()
         if len(packet) >= 60:
             chosen.append((packet, kind))
-    await send(core, "transmit", [packet for packet, _ in chosen])
+    await send(core, "transmit", [packet for packet, _ in chosen], stalls[0], gap=gap)
     broken = {n for n, (p, _) in enumerate(chosen) if len(p) % 64 == 0 and p[-1] >> 7}
     good = [
         [p for n, (p, kind) in enumerate(chosen) if kind == k and n not in broken] for k in range(2)

@@ -5,6 +5,8 @@ import random
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 
+from sim.functional import watch as functional
+
 #: periods of two clocks in ps, which never fall into step for long
 RATIOS = [(4000, 2222), (2222, 4000), (3104, 4000), (4000, 4002), (900, 20002), (20002, 900)]
 
@@ -47,4 +49,5 @@ async def start(dut, **periods):
     for side in sides:
         await side.edges(4)
         side.rst.value = 0
+    functional.begin(dut)
     return sides

@@ -41,3 +41,20 @@ async def loses_none(dut, ratio, chance):
     await read.edges(40)
     adding.cancel()
     assert counted == sent
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def holds_what_a_byte_can_while_the_reader_stands(dut):
+    write, read = await start(dut, write=4000, read=4002)
+    read.rst.value = 1
+    await write.edges(20)  # what was under way is lost
+    dut.events.value = 0b111
+    await write.edges(300)
+    dut.events.value = 0
+    await write.edges(2)
+    read.rst.value = 0
+    counted = []
+    for _ in range(60):
+        await RisingEdge(read.clk)
+        counted.append([int(getattr(dut, f"o_{k}").value) for k in range(3)])
+    assert [beat for beat in counted if any(beat)] == [[255] * 3]

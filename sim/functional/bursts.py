@@ -1,0 +1,25 @@
+"""What a burst on AXI's address channels does that is worth a bin."""
+
+from typing import Any
+
+from hdl.common.axi import FOUR_KB
+
+BURSTS = ("one beat", "several beats", "ends at 4 KiB")
+
+
+class Bursts:
+    """The bins of a channel of bursts: ``names``, and those that the ports show now."""
+
+    names = BURSTS
+
+    def __init__(self, address: Any, length: Any, size: Any) -> None:
+        self.ports = address, length, size
+
+    def hit(self) -> frozenset[str]:
+        """A burst moves in this cycle."""
+        address, length, size = (int(port.value) for port in self.ports)
+        hit = {"several beats" if length else "one beat"}
+        first = address >> size << size
+        if (first + (length + 1 << size)) % FOUR_KB == 0:
+            hit.add("ends at 4 KiB")
+        return frozenset(hit)

@@ -1,0 +1,109 @@
+"""Functional coverage of many runs as one, without what was reviewed and cannot be hit."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+REVIEWED = Path(__file__).with_name("exclusions.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exclusion:
+    """Bins that no legal use of a unit can hit. ``*`` stands for anything in each pattern."""
+
+    component: str  #: hdl.common.fifo.Fifo
+    group: str  #: the port, as the bins are grouped
+    bins: tuple[str, ...]
+    reason: str
+
+    def covers(self, component: str, group: str, bin: str) -> bool:
+        """Whether this excludes ``bin``."""
+        return (
+            fits(component, self.component)
+            and fits(group, self.group)
+            and any(fits(bin, pattern) for pattern in self.bins)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """The bins of a harvest."""
+
+    bins: dict[str, list[dict[str, Any]]]  #: by component: {"group", "bin", "hits"}
+    exclusions: list[dict[str, Any]]  #: that were needed: kind, component, what, reason, points
+
+    @property
+    def missed(self) -> list[str]:
+        """Every bin that was never hit, as a line."""
+        return [
+            f"{found['group']}: {found['bin']}"
+            for bins in self.bins.values()
+            for found in bins
+            if not found["hits"]
+        ]
+
+
+def merge(harvest: Path) -> dict[str, list[dict[str, Any]]]:
+    """The bins of all runs below ``harvest`` by component; the excluded ones only if hit."""
+    return survey(harvest).bins
+
+
+def survey(harvest: Path, exclusions: Iterable[Exclusion] | None = None) -> Survey:
+    """The same, with the exclusions that were needed; the reviewed ones unless given."""
+    rules = reviewed() if exclusions is None else tuple(exclusions)
+    needed = dict.fromkeys(rules, 0)
+    bins: dict[str, list[dict[str, Any]]] = {}
+    for (name, bin), hits in sorted(totals(harvest).items()):
+        component, _, group = name.partition(" ")
+        rule = next((r for r in rules if r.covers(component, group, bin)), None)
+        if hits or rule is None:
+            bins.setdefault(component, []).append({"group": name, "bin": bin, "hits": hits})
+        else:
+            needed[rule] += 1
+    return Survey(bins=bins, exclusions=[described(r, n) for r, n in needed.items() if n])
+
+
+def totals(harvest: Path) -> Mapping[tuple[str, str], int]:
+    """The hits of each bin of each group over all runs."""
+    total: dict[tuple[str, str], int] = {}
+    for path in sorted(Path(harvest).glob("*/bins.json")):
+        for found in json.loads(path.read_text()):
+            key = found["group"], found["bin"]
+            total[key] = total.get(key, 0) + found["hits"]
+    return total
+
+
+def reviewed(path: Path = REVIEWED) -> tuple[Exclusion, ...]:
+    """The exclusions in ``path``; ValueError for one without a reason."""
+    rules = []
+    for entry in tomllib.loads(path.read_text()).get("exclusion", []):
+        rule = Exclusion(
+            component=entry["component"],
+            group=entry["group"],
+            bins=tuple(entry["bins"]),
+            reason=entry["reason"].strip(),
+        )
+        if not rule.reason:
+            raise ValueError(f"{path.name}: {rule.component} {rule.group}: give a reason")
+        rules.append(rule)
+    return tuple(rules)
+
+
+def described(rule: Exclusion, points: int) -> dict[str, Any]:
+    """An exclusion in the form of coverage.json."""
+    return {
+        "kind": "bin",
+        "component": rule.component,
+        "what": f"{rule.group}: {', '.join(rule.bins)}",
+        "reason": rule.reason,
+        "points": points,
+    }
+
+
+def fits(text: str, pattern: str) -> bool:
+    """Whether ``pattern`` with its ``*`` is ``text``; brackets are brackets, as in ``i[]``."""
+    return fnmatchcase(text, pattern.replace("[", "[[]"))

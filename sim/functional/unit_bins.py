@@ -1,0 +1,84 @@
+"""Bins of one kind of unit: what its ports, taken together or one after another, mean."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any
+
+from hdl.common.component import Component
+from sim.functional.groups import group
+from sim.payloads import numbered, unpack
+
+Shown = Mapping[str, Any]  #: ports as plain values, by name
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitGroup:
+    """A group of bins of a component, declared once for all its tests."""
+
+    name: str  #: what the group is about
+    ports: tuple[str, ...]  #: that are looked at; ``i[]_valid`` is those of all elements
+    #: of each bin: whether the ports, as they are and as they were sampled before, hit it
+    bins: Mapping[str, Callable[[Shown, Shown], bool]]
+    when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
+    #: what bins need to know of the component's parameters, as further values
+    sizes: Callable[[Any], Shown] = field(default=lambda params: {})
+
+
+def enum_bits(port: str, kinds: Any, *path: str) -> dict[str, Callable[[Shown, Shown], bool]]:
+    """A bin for each member of ``kinds`` whose bit is high in a field of ``port``."""
+
+    def asks(kind: Any) -> Callable[[Shown, Shown], bool]:
+        def ask(now: Shown, before: Shown) -> bool:
+            value = now[port]
+            for key in path:
+                value = value[key]
+            return bool(value >> kind.value & 1)
+
+        return ask
+
+    return {kind.name: asks(kind) for kind in kinds}
+
+
+class UnitWatcher:
+    """Samples a group of the component in the simulator."""
+
+    def __init__(self, dut: Any, component: Component, unit: str, what: UnitGroup) -> None:
+        self.what = what
+        shapes = dict(port_shapes(component.signature))
+        self.when = [getattr(dut, name) for name in what.when]
+        self.ports = {name: read(dut, shapes, name) for name in what.ports}
+        self.sizes = dict(what.sizes(component.params))
+        self.before: Shown | None = None
+        self.sample = group(unit, what.name, what.bins)
+
+    def look(self) -> None:
+        """A cycle."""
+        if not all(port.value for port in self.when):
+            return
+        now = self.sizes | {name: ask() for name, ask in self.ports.items()}
+        before, self.before = self.before or now, now
+        hit = frozenset(name for name, ask in self.what.bins.items() if ask(now, before))
+        if hit:
+            self.sample(hit)
+
+
+def port_shapes(signature: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every port of ``signature`` with its shape, by its name in Verilog."""
+    for name, member in signature.members.items():
+        for path in numbered(prefix + name, member.dimensions):
+            if member.is_port:
+                yield path, member.shape
+            else:
+                yield from port_shapes(member.signature, f"{path}_")
+
+
+def read(dut: Any, shapes: Mapping[str, Any], name: str) -> Callable[[], Any]:
+    """What gives a port's value; of all ports, as a list, if there is ``[]`` in the name."""
+    if "[]" in name:
+        every = [path for path in shapes if re.sub(r"_\d+", "[]", path, count=1) == name]
+        asks = [read(dut, shapes, path) for path in every]
+        return lambda: [ask() for ask in asks]
+    handle, value_of = getattr(dut, name), lru_cache(4096)(partial(unpack, shapes[name]))
+    return lambda: value_of(int(handle.value))

@@ -1,0 +1,127 @@
+"""The values of a payload that are worth a bin of their own: its extremes, its enumerations."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import EnumMeta
+from functools import lru_cache
+from typing import Any
+
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+from sim.payloads import layout_of
+
+Ask = Callable[[int], bool]
+
+NUMBER_BITS = 64  #: wider ones are data without a meaning as a number
+ENABLES = ("tkeep", "wstrb")
+ELEMENTS = 8  #: of an array, from either end, that are looked at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaf:
+    """A number, an enumeration or a bit somewhere in a payload."""
+
+    name: str  #: ``header.length``; elements of arrays share ``delta[]``
+    offset: int  #: its lowest bit
+    shape: Any
+
+    @property
+    def named(self) -> bool:
+        """Its values have names."""
+        return isinstance(self.shape, EnumMeta)
+
+
+def leaves(shape: Any, name: str = "", offset: int = 0) -> Iterator[Leaf]:
+    """Every leaf of ``shape``; long arrays only at their ends."""
+    layout = layout_of(shape)
+    if layout is None:
+        yield Leaf(name=name, offset=offset, shape=shape)
+    elif isinstance(layout, data.ArrayLayout):
+        width = Shape.cast(layout.elem_shape).width
+        for k in range(layout.length):
+            if k < ELEMENTS or k >= layout.length - ELEMENTS:
+                yield from leaves(layout.elem_shape, f"{name}[]", offset + k * width)
+    elif isinstance(layout, data.StructLayout):
+        for key, field in layout:
+            path = f"{name}.{key}" if name else str(key)
+            yield from leaves(field.shape, path, offset + field.offset)
+
+
+def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
+    """The bins of a leaf, by name, each with what it asks of the leaf's bits.
+
+    Each value of an enumeration, a bit zero or not, the extremes of a signed number and of an
+    unsigned one that is all of a payload: that is data. As a field it is a place or a count,
+    whose limits the parameters set: none. A ``level`` is only not zero once.
+    """
+    plain = Shape.cast(leaf.shape)
+    if leaf.named:
+        members: list[Any] = list(leaf.shape)
+        return {member.name: equals(plain, member) for member in members}
+    if leaf.name in ENABLES:
+        return enables(plain.width)
+    if not 1 <= plain.width <= NUMBER_BITS:
+        return {}
+    top, ones = 1 << plain.width - 1, (1 << plain.width) - 1
+    zero: dict[str, Ask] = {"zero": lambda bits: bits == 0}
+    other: dict[str, Ask] = {"not zero": lambda bits: bits != 0}
+    if plain.signed:
+        return zero | {
+            "negative": lambda bits: bits >= top,
+            "most negative": lambda bits: bits == top,
+            "most positive": lambda bits: bits == top - 1,
+        }
+    if level:
+        return other
+    if plain.width == 1:
+        return zero | other
+    if not leaf.name:
+        return zero | {"highest bit": lambda bits: bits >= top, "all ones": lambda b: b == ones}
+    return {}
+
+
+def enables(width: int) -> dict[str, Ask]:
+    """The bins of a beat's byte enables."""
+    ones = (1 << width) - 1
+    return {"all": lambda bits: bits == ones, "some": lambda bits: bits not in (0, ones)}
+
+
+def equals(plain: Shape, value: Any) -> Ask:
+    """Whether bits of shape ``plain`` are ``value``."""
+    wanted = int(getattr(value, "value", value)) & ((1 << plain.width) - 1)
+    return lambda bits: bits == wanted
+
+
+class Values:
+    """All bins of a payload: ``names``, and those that given bits hit.
+
+    ``level`` if it is no beat but stands at a port; if it is also ``given`` from outside, the
+    fields of a struct are settings, of which only those with named values are looked at.
+    """
+
+    def __init__(
+        self, shape: Any, name: str = "", level: bool = False, given: bool = False
+    ) -> None:
+        self.looks = []  # (offset, mask, [(bin, asks)])
+        names: dict[str, None] = {}
+        for leaf in leaves(shape, name):
+            if level and given and leaf.name and not leaf.named:
+                continue
+            bins = value_bins(leaf, level)
+            label = f"{leaf.name} " if leaf.name else ""
+            asks = [(f"{label}{key}", ask) for key, ask in bins.items()]
+            names |= dict.fromkeys(bin for bin, _ in asks)
+            if asks:
+                mask = (1 << Shape.cast(leaf.shape).width) - 1
+                self.looks.append((leaf.offset, mask, asks))
+        self.names = tuple(names)
+        self.hit = lru_cache(maxsize=4096)(self._hit)
+
+    def _hit(self, bits: int) -> frozenset[str]:
+        return frozenset(
+            name
+            for offset, mask, asks in self.looks
+            for name, ask in asks
+            if ask(bits >> offset & mask)
+        )

@@ -1,0 +1,91 @@
+"""Inside the simulator: samples the ports of the component under test in every cycle.
+
+It runs beside every test that starts its clock with :mod:`sim.streams` if ``$INGATHER_COVERAGE``
+is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was hit is written to
+``bins.json`` of the folder of the run at the end of each of its tests.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.common.registers import RegisterMap
+from sim.functional.groups import write
+from sim.functional.ports import Plain, Stream, watched
+from sim.functional.register_bins import RegisterWatcher
+from sim.functional.unit_bins import UnitWatcher
+from sim.functional.units import units
+from sim.functional.watchers import PlainWatcher, StreamWatcher
+from sim.verilate import class_path
+from sim.verilator import component_in_simulator
+
+#: clock domains of interfaces that are not in the first one of their component
+DOMAINS = {
+    "hdl.common.crossing.stream_crossing.StreamCrossing": {"o": "read"},
+    "hdl.common.crossing.count_crossing.CountCrossing": {"o": "read"},
+    "hdl.common.crossing.gray_crossing.GrayCrossing": {"seen": "read"},
+    "hdl.u280.hbm_port.HbmPort": {"hbm": "hbm"},
+    "hdl.u280.mac_receive.MacReceive": {"axis": "sync"},
+    "hdl.u280.mac_transmit.MacTransmit": {"mac": "mac"},
+}
+
+
+def enabled() -> bool:
+    """Whether functional coverage is asked for."""
+    return bool(os.environ.get("INGATHER_COVERAGE") or os.environ.get("INGATHER_BINS"))
+
+
+def begin(dut: Any) -> None:
+    """Watch ``dut`` until the test ends, if that is asked for."""
+    if not enabled():
+        return
+    try:
+        component = component_in_simulator()
+    except TypeError:  # it takes no parameters
+        return
+    if component is not None and type(component).__module__.startswith("hdl."):
+        for domain in component.domains:
+            cocotb.start_soon(watch(dut, component, domain))
+
+
+async def watch(dut: Any, component: Any, domain: str) -> None:
+    """Look at the ports of ``component`` in clock ``domain``, every cycle without a reset."""
+    looks = list(looks_at(dut, component, domain))
+    prefix = "" if domain == "sync" else f"{domain}_"
+    edge, reset = RisingEdge(getattr(dut, f"{prefix}clk")), getattr(dut, f"{prefix}rst")
+    try:
+        while True:
+            await edge
+            if not reset.value:
+                for look in looks:
+                    look()
+    finally:
+        write(Path.cwd())
+
+
+def looks_at(dut: Any, component: Any, domain: str) -> Iterator[Callable[[], None]]:
+    """What looks at the ports of clock ``domain``, to be called in each of its cycles."""
+    unit, first = class_path(type(component)), component.domains[0]
+    homes = DOMAINS.get(unit, {})
+    for port in watched(component.signature):
+        interface = port.name.partition(".")[0].removesuffix("[]")
+        if homes.get(interface, first) != domain:
+            continue
+        if isinstance(port, Stream):
+            yield StreamWatcher(dut, unit, port).look
+        elif isinstance(port, Plain):
+            plain = PlainWatcher(dut, unit, port)
+            if plain.watches:
+                yield plain.look
+    if domain != first:
+        return
+    for group in units().get(unit, ()):
+        yield UnitWatcher(dut, component, unit, group).look
+    map = getattr(component, "registers", None)
+    bus = "s_axil" if hasattr(dut, "s_axil_arvalid") else "axil"
+    if isinstance(map, RegisterMap):
+        yield RegisterWatcher(dut, unit, bus, map).look

@@ -1,0 +1,64 @@
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.concat.deconcatenator_params import Drop
+from sim.functional.groups import groups
+from sim.functional.unit_bins import UnitGroup, UnitWatcher, enum_bits
+from sim.functional.units import units
+
+EVENTS = data.StructLayout({"drops": len(Drop), "packet": 1})
+
+
+class Unit(Component):
+    def __init__(self, params=None):
+        super().__init__(params, {"events": Out(EVENTS), "take": In(1), "release": In(2).array(2)})
+
+
+class Dut:
+    """Ports with values, as a simulator has them."""
+
+    def __init__(self, **values):
+        for name, value in values.items():
+            setattr(self, name, SimpleNamespace(value=value))
+
+
+def hits(name):
+    return {bin for bin, count in groups[name].detailed_coverage.items() if count}
+
+
+def test_a_group_is_sampled_when_it_means_something():
+    what = UnitGroup(
+        name="drops",
+        ports=("events", "release[]"),
+        when=("take",),
+        sizes=lambda params: {"most": params},
+        bins={
+            **enum_bits("events", Drop, "drops"),
+            "after a packet": lambda now, before: before["events"]["packet"],
+            "as many as may be": lambda now, before: now["release[]"] == [now["most"], 1],
+        },
+    )
+    dut = Dut(events=0b10, take=0, release_0=0, release_1=1)
+    watcher = UnitWatcher(dut, Unit(3), "tests.Unit", what)
+    watcher.look()
+    assert not hits("tests.Unit drops")
+    dut.take.value = 1
+    watcher.look()
+    assert hits("tests.Unit drops") == {"FOREIGN"}
+    dut.events.value = 1 << len(Drop)
+    watcher.look()
+    assert hits("tests.Unit drops") == {"FOREIGN"}
+    dut.events.value, dut.release_0.value = 0, 3
+    watcher.look()
+    assert hits("tests.Unit drops") == {"FOREIGN", "after a packet", "as many as may be"}
+
+
+@pytest.mark.parametrize("path", units())
+def test_groups_are_of_units_that_exist(path):
+    module, _, name = path.rpartition(".")
+    assert issubclass(getattr(import_module(module), name), Component)

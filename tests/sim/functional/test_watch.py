@@ -1,0 +1,41 @@
+import cocotb
+
+from hdl.common.fifo import Fifo, FifoParams
+from sim.functional.merge import merge
+from sim.streams import receive, send, start
+from sim.verilator import simulate
+
+PARAMS = FifoParams(width=8, depth=2)
+
+
+def run(folder, monkeypatch, asked):
+    monkeypatch.setenv("INGATHER_BINS", asked)
+    monkeypatch.setenv("INGATHER_COVERAGE", "")
+    monkeypatch.setenv("INGATHER_HARVEST", str(folder))
+    simulate(Fifo(PARAMS), __name__)
+
+
+def test_a_simulation_leaves_its_bins(tmp_path, monkeypatch):
+    run(tmp_path, monkeypatch, "1")
+    (bins,) = merge(tmp_path).values()
+    hits = {(found["group"].partition(" ")[2], found["bin"]): found["hits"] for found in bins}
+    assert (hits["i", "zero"], hits["i", "all ones"], hits["i", "highest bit"]) == (5, 2, 2)
+    assert hits["o", "pauses 0"] > 0
+    assert hits["o", "waits 4+"] == 0
+    assert hits["filling", "in and out at once"] > 0
+
+
+def test_without_being_asked_it_leaves_nothing(tmp_path, monkeypatch):
+    run(tmp_path, monkeypatch, "")
+    assert not list(tmp_path.iterdir())
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(last=[0, 255])
+async def passes(dut, last):
+    """What both tests of this module hit adds up."""
+    await start(dut)
+    beats = [0, 1, 0, 255, last][: 5 if last == 0 else 4]
+    sending = cocotb.start_soon(send(dut, "i", beats))
+    assert (await receive(dut, "o", len(beats)))[0] == beats
+    await sending
