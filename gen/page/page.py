@@ -1,0 +1,94 @@
+"""One page of HTML that needs nothing else: no network, no file beside it.
+
+What uses it brings sections; head, style, navigation and the sorting of tables are here. The page
+forbids its browser to load anything (Content-Security-Policy), so that it cannot fail offline.
+
+Classes that sections may use: ``table.sortable`` (a click on a heading sorts; with
+``data-filter="what"`` on the table there is a box to filter rows), ``td.n`` and ``th.n`` (numbers,
+at the right), ``div.wide`` (scrolls sideways; around every table), ``.tiles`` of ``.tile`` (a
+``<b>`` figure and a ``<span>`` that names it), ``.good``, ``.bad``, ``.warn``, ``.note``,
+``pre`` (log and command lines), ``.bar`` around an ``<i style="width:..%">`` and ``.plot``.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from gen.errors import UserError
+
+HERE = Path(__file__).parent
+PLOTLY_MISSING = "plots need plotly: pip install 'ingather[sweep]'"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page, with a line in its navigation."""
+
+    title: str
+    html: str  #: its content, escaped already; an ``environment`` template gives such
+
+
+def environment(folder: Path) -> Environment:
+    """Templates of ``folder``: all that is put in is escaped, what is not given is an error."""
+    templates = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
+    templates.filters["thousands"] = thousands
+    return templates
+
+
+def thousands(number: float | None) -> str:
+    """A number with groups of digits; a dash for none; decimals only where it is no integer."""
+    if number is None or not math.isfinite(number):
+        return "-"
+    return f"{number:,.4g}" if number != int(number) and abs(number) < 1e4 else f"{number:,.0f}"
+
+
+def render(title: str, sections: Sequence[Section], *, plotly: bool = False) -> str:
+    """The whole page; with ``plotly``, the library's JavaScript stands in it once.
+
+    Equal arguments give equal text. Raises UserError if plotly is asked for and is missing.
+    """
+    return (
+        environment(HERE)
+        .get_template("page.html.j2")
+        .render(
+            title=title,
+            sections=list(zip(anchors(sections), sections, strict=True)),
+            contents=[Markup(section.html) for section in sections],
+            style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+            script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
+            plotly=Markup(plotly_source()) if plotly else None,
+        )
+    )
+
+
+def anchors(sections: Sequence[Section]) -> list[str]:
+    """A name for each section's place on the page, by its title; no two alike."""
+    names: list[str] = []
+    for section in sections:
+        stem = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-") or "section"
+        name, number = stem, 2
+        while name in names:
+            name, number = f"{stem}-{number}", number + 1
+        names.append(name)
+    return names
+
+
+def plotly_source() -> str:
+    """The JavaScript of plotly, as it can stand in a page."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise UserError(PLOTLY_MISSING) from error
+    return get_plotlyjs().replace("</script", "<\\/script")

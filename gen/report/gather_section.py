@@ -1,0 +1,52 @@
+"""The part of the page about sparse products on SNICs: what became of the idxs, and the figures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gen.page.page import Section, environment
+from gen.report.figures import figure
+
+HERE = Path(__file__).parent
+
+#: counter of a node -> what its idxs became
+FATES = {"local": "local", "coalesced": "coalesced", "filtered": "filtered", "prs": "PR"}
+
+
+def gather_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """One part for all products, each with its label."""
+    template = environment(HERE).get_template("gather.html.j2")
+    rows = [(label, run, fates(run["nodes"]), figures(run)) for label, run in runs]
+    return Section("Sparse products", template.render(runs=rows))
+
+
+def fates(nodes: Sequence[Mapping[str, Any]]) -> Any:
+    """Bars, one a node."""
+    names = [f"node {number}" for number in range(len(nodes))]
+    traces = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": names,
+            "y": [node["unit_counters"][counter] for node in nodes],
+        }
+        for counter, name in FATES.items()
+    ]
+    return figure(traces, {"barmode": "stack", "yaxis": {"title": {"text": "idxs"}}}, height=20)
+
+
+def figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    """Every figure of each node and of all together, by its name."""
+    columns = [dict(flat(node)) for node in (*run["nodes"], run["all"])]
+    return [(name, [column.get(name) for column in columns]) for name in columns[-1]]
+
+
+def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """What is nested, by dotted names; counters are left out."""
+    for name, value in content.items():
+        if name.endswith("_counters"):
+            continue
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

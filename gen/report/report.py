@@ -1,0 +1,132 @@
+"""The one page of all results: a summary, then a part for each sweep and each kind of result."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+from markupsafe import Markup
+
+from gen.errors import UserError
+from gen.page.page import Section, environment, render
+from gen.report.gather_section import gather_section
+from gen.report.regression_section import regression_sections
+from gen.report.resources_section import resources_section
+from gen.report.sources import Found
+from gen.report.sweep import Sweep
+from gen.report.sweep_section import sweep_section
+from gen.report.training_section import training_section
+
+HERE = Path(__file__).parent
+TITLE = "Ingather: results"
+
+#: what a result raises whose content is not as its kind has it
+DAMAGE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    TemplateError,
+    ArithmeticError,
+)
+
+Results = Sequence[tuple[str, Mapping[str, Any]]]  #: label and content
+Together = Callable[[Results], Section]  #: one part for several results
+
+
+@dataclass
+class Parts:
+    """The sections made so far, the results in them, and what had to be left out."""
+
+    sections: list[Section] = field(default_factory=list)
+    sweeps: list[Sweep] = field(default_factory=list)
+    results: dict[str, Results] = field(default_factory=dict)  #: by their kind
+    left_out: list[str] = field(default_factory=list)
+
+    def made(self, label: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
+        """What ``make`` gives; if its file is damaged, nothing, and a line about it."""
+        try:
+            return make()
+        except DAMAGE as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            self.left_out.append(f"{label} is damaged, or of another version: {what}")
+            return ()
+
+    def add_sweep(self, sweep: Sweep) -> None:
+        """A part of its own."""
+        if sections := self.made(sweep.label, lambda: [sweep_section(sweep)]):
+            self.sections += sections
+            self.sweeps.append(sweep)
+
+    def add(self, kind: str, results: Results, section: Together) -> None:
+        """A part for all ``results`` that are not damaged."""
+        kept = [one for one in results if self.made(one[0], lambda one=one: [section([one])])]
+        self.results[kind] = kept
+        if kept:
+            self.sections.append(section(kept))
+
+    def each(self, kind: str, name: str) -> list[bool]:
+        """Whether each result of a kind says yes."""
+        return [bool(content[name]) for _, content in self.results[kind]]
+
+    def add_regressions(self, results: Results) -> None:
+        """Parts for each."""
+        self.results["regression"] = kept = []
+        for label, content in results:
+            made = self.made(label, lambda one=(label, content): regression_sections(*one))
+            if made:
+                self.sections += made
+                kept.append((label, content))
+
+
+def report(found: Found) -> tuple[str, list[str]]:
+    """The page, and a line for each file that is not in it.
+
+    Equal files give equal text. Raises UserError if all files are damaged.
+    """
+    parts = Parts(left_out=list(found.left_out))
+    for sweep in found.sweeps:
+        parts.add_sweep(sweep)
+    parts.add_regressions(found.of("regression"))
+    parts.add("estimate", found.of("estimate"), resources_section)
+    parts.add("training", found.of("training"), training_section)
+    parts.add("gather", found.of("gather"), gather_section)
+    if not parts.sections:
+        raise UserError(parts.left_out[0])
+    sections = [summary(parts), *parts.sections]
+    return render(TITLE, with_script(sections), plotly=True), parts.left_out
+
+
+def summary(parts: Parts) -> Section:
+    """What there is, and how it went."""
+    template = environment(HERE).get_template("summary.html.j2")
+    return Section("Summary", template.render(tiles=tiles(parts), left_out=parts.left_out))
+
+
+def tiles(parts: Parts) -> list[tuple[str, str, str]]:
+    """Figure, what it counts, and good or bad."""
+    points = [point for sweep in parts.sweeps for point in sweep.points]
+    items = [item for _, content in parts.results["regression"] for item in content["items"]]
+    ran = [item["outcome"] for item in items if item["outcome"] != "skipped"]
+    counted = [
+        ([point.status == "done" for point in points], "points of sweeps finished"),
+        ([outcome == "passed" for outcome in ran], "items of regressions passed"),
+        (parts.each("estimate", "fits"), "estimated designs fit"),
+        (parts.each("training", "bit_exact"), "training runs bit-exact"),
+        (parts.each("gather", "exact"), "sparse products exact"),
+    ]
+    return [
+        (f"{sum(good):,} of {len(good):,}", text, "good" if all(good) else "bad")
+        for good, text in counted
+        if good
+    ]
+
+
+def with_script(sections: Sequence[Section]) -> list[Section]:
+    """The sections; the script that draws their plots stands behind the last."""
+    script = Markup("<script>\n{}</script>").format(
+        Markup((HERE / "report.js").read_text(encoding="utf-8"))
+    )
+    return [*sections[:-1], Section(sections[-1].title, f"{sections[-1].html}\n{script}")]

@@ -1,0 +1,161 @@
+"""A sweep as the page shows it: what varies, what was measured, which axes tell most."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gen.sweep.reading import read_results, settings_of
+from gen.sweep.store import PointRow, Value
+
+#: what hardware is scaled by, the first that varies is the axis of the curves
+SCALES = ("workers", "engines", "nodes", "racks", "units", "clients", "banks", "lanes")
+LINES = 10  #: curves in one plot that can still be told apart
+#: patterns of metrics' names, best first: of speed, of time, of size
+SPEED = ("per_second", "throughput", "goodput", "per_cycle", "efficiency", "rate")
+TIME = ("cycles_per_epoch", "^cycles$", "cycles", "seconds")
+SIZE = ("^luts$", "^lut$", "dsp", "bram", "ff")
+MORE_IS_BETTER = re.compile("|".join((*SPEED, "saved", "fits", "utilisation", "exact")))
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the plots show when the page opens; None where nothing varies or was measured."""
+
+    x: str | None  #: of the curves and of the heat map
+    lines: str | None  #: one curve for each of its values; the heat map's other axis
+    y: str | None  #: metric of the curves and of the heat map
+    cost: str | None  #: metric across the Pareto front
+    gain: str | None  #: metric along it
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The points of a store, in the order in which it gives them."""
+
+    label: str
+    spec: Mapping[str, Any]
+    points: Sequence[PointRow]
+
+    @cached_property
+    def settings(self) -> list[dict[str, Value]]:
+        """Of each point, all that was set: its parameters, and its workload."""
+        return [settings_of(point) for point in self.points]
+
+    @cached_property
+    def values(self) -> dict[str, list[Value]]:
+        """The distinct values of each setting, in order."""
+        names = in_order(name for settings in self.settings for name in settings)
+        return {
+            name: sorted(
+                {settings[name] for settings in self.settings if name in settings}, key=sort_key
+            )
+            for name in names
+        }
+
+    @property
+    def varying(self) -> list[str]:
+        """Settings that are not the same at all points."""
+        return [name for name in self.values if not self.is_constant(name)]
+
+    @property
+    def constant(self) -> dict[str, Value]:
+        """Settings that are."""
+        return {name: self.values[name][0] for name in self.values if self.is_constant(name)}
+
+    def is_constant(self, name: str) -> bool:
+        """Whether every point has the setting, and the same."""
+        return len(self.values[name]) == 1 and all(name in s for s in self.settings)
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """All that was measured of any point: first what was asked for, in that order."""
+        return in_order([*self.asked, *(name for point in self.points for name in point.metrics)])
+
+    @cached_property
+    def asked(self) -> list[str]:
+        """The metrics that the specification names, as far as there are any; else all."""
+        measured = in_order(name for point in self.points for name in point.metrics)
+        return [name for name in self.spec.get("metrics", ()) if name in measured] or measured
+
+    @property
+    def failed(self) -> list[PointRow]:
+        """Points that ended in an error."""
+        return [point for point in self.points if point.status == "failed"]
+
+    @property
+    def done(self) -> list[PointRow]:
+        """Points with metrics."""
+        return [point for point in self.points if point.status == "done"]
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether at least half of all combinations of what varies are there."""
+        return 2 * len(self.points) >= math.prod(len(self.values[name]) for name in self.varying)
+
+    @cached_property
+    def axes(self) -> Axes:
+        """Scale against the metric of time, by what varies most; size against speed."""
+        count = {name: len(self.values[name]) for name in self.varying if self.is_numeric(name)}
+        xs = sorted(count, key=lambda name: (rank(name, SCALES), -count[name]))
+        x = xs[0] if xs else None
+        others = [name for name in self.varying if name != x]
+        few = [name for name in others if len(self.values[name]) <= LINES]
+        lines = max(few, key=lambda name: len(self.values[name]), default=None)
+        speed, time = first(SPEED, self.metrics), first(TIME, self.metrics)
+        rest = self.metrics[0] if self.metrics else None
+        cost = self.wanted("minimise") or first(SIZE, self.metrics) or time or rest
+        gains = (self.wanted("maximise"), speed, time)
+        gain = next((name for name in gains if name and name != cost), None) or rest
+        return Axes(x=x, lines=lines, y=time or speed or rest, cost=cost, gain=gain)
+
+    def wanted(self, way: str) -> str | None:
+        """The first metric that the specification wants least or most of."""
+        names = (self.spec.get("search") or {}).get(way) or ()
+        return next((name for name in names if name in self.metrics), None)
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether all values of a setting are numbers."""
+        return all(is_number(value) for value in self.values[name])
+
+
+def read_sweep(path: Path, label: str) -> Sweep:
+    """The sweep of a file. Raises UserError if it is none, or is damaged."""
+    results = read_results(path)
+    return Sweep(label, results.spec, results.points)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Each name once, as they come."""
+    return list(dict.fromkeys(names))
+
+
+def is_number(value: object) -> bool:
+    """Booleans are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def sort_key(value: Value) -> tuple[bool, float, str]:
+    """Numbers by size, before text by letters."""
+    if is_number(value):
+        return False, float(value), ""
+    return True, 0.0, str(value)
+
+
+def rank(name: str, names: Sequence[str]) -> int:
+    """The place of the last part of a dotted name, or that behind all."""
+    last = name.rpartition(".")[2]
+    return names.index(last) if last in names else len(names)
+
+
+def first(patterns: Sequence[str], names: Sequence[str]) -> str | None:
+    """The first name that the earliest pattern finds."""
+    return next((n for p in patterns for n in names if re.search(p, n.lower())), None)
+
+
+def more_is_better(metric: str) -> bool:
+    """Which way a metric is good, by its name."""
+    return bool(MORE_IS_BETTER.search(metric.lower()))

@@ -1,0 +1,42 @@
+"""The part of the page about training runs: loss by epoch of RTL, golden model and float64."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gen.page.page import Section, environment
+from gen.report.figures import figure
+
+HERE = Path(__file__).parent
+
+#: source of a curve -> how it is drawn, that behind the others first
+STYLES = {
+    "float": {"name": "float64 SGD", "mode": "lines", "line": {"width": 7, "color": "#9aa7b5"}},
+    "golden": {"name": "golden model", "mode": "lines", "line": {"width": 2, "color": "#3b7dc4"}},
+    "rtl": {"name": "RTL", "mode": "markers", "marker": {"size": 7, "color": "#e0862b"}},
+}
+
+
+def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """One part for all runs, each with its label."""
+    template = environment(HERE).get_template("training.html.j2")
+    rows = [(label, run, run["epochs"][-1], curves(run["epochs"])) for label, run in runs]
+    return Section("Training", template.render(runs=rows))
+
+
+def curves(epochs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Plots of the loss, and of the accuracy where there is one, by their title."""
+    kinds = ["loss"] + ["accuracy"] * (epochs[0]["rtl_accuracy"] is not None)
+    return {kind: plot(epochs, kind) for kind in kinds}
+
+
+def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
+    """A curve for each source."""
+    numbers = [epoch["epoch"] for epoch in epochs]
+    traces = [
+        {"x": numbers, "y": [epoch[f"{source}_{kind}"] for epoch in epochs], **style}
+        for source, style in STYLES.items()
+    ]
+    whole = {"tickmode": "linear", "dtick": max(1, len(epochs) // 10)}
+    axes = {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": kind}}}
+    return figure(traces, axes, height=22)

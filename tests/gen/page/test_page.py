@@ -1,0 +1,107 @@
+"""The shell of a page: nothing from outside, nothing unescaped, places to jump to."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from gen.errors import UserError
+from gen.page import page
+from gen.page.page import Section, environment, render, thousands
+
+LOADS = {"src", "srcset", "data", "poster", "action", "background"}
+
+
+class Reader(HTMLParser):
+    """What a page loads, its anchors, its scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.loads, self.links, self.ids, self.metas, self.tags = [], [], [], [], []
+        self.scripts = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.tags.append(tag)
+        self.loads += [value for name, value in attrs if name in LOADS]
+        if tag == "link":
+            self.loads.append(values.get("href"))
+        if tag == "a":
+            self.links.append(values["href"])
+        if tag == "meta":
+            self.metas.append(values)
+        if tag == "script":
+            self.scripts.append("")
+        if "id" in values:
+            self.ids.append(values["id"])
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1] == "script" and self.scripts:
+            self.scripts[-1] += data
+
+
+def test_a_page_of_sections():
+    text = render("A <page>", [Section("One & two", "<p>first</p>"), Section("3", "<p>x</p>")])
+    read = Reader(text)
+    assert text.startswith("<!DOCTYPE html>")
+    assert "A &lt;page&gt;" in text
+    assert "One &amp; two" in text
+    assert "<p>first</p>" in text
+    assert read.links == ["#one-two", "#3"]
+    assert read.ids == ["one-two", "3"]
+
+
+def test_titles_that_are_alike_have_places_of_their_own():
+    read = Reader(render("t", [Section("Same", ""), Section("same!", ""), Section("?", "")]))
+    assert read.ids == ["same", "same-2", "section"]
+
+
+@pytest.mark.parametrize("plotly", [False, True])
+def test_nothing_is_loaded_from_elsewhere(plotly):
+    read = Reader(render("t", [Section("One", "")], plotly=plotly))
+    assert read.loads == []
+    policy = [m["content"] for m in read.metas if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy
+    assert "default-src 'none'" in policy[0]
+    assert "@import" not in page.render("t", [])
+
+
+def test_plotly_stands_in_the_page_once():
+    text = render("t", [], plotly=True)
+    assert text.count("* plotly.js v") == 1
+    assert len(Reader(text).scripts) == 2
+    assert "* plotly.js v" not in render("t", [])
+    assert len(Reader(render("t", [])).scripts) == 1
+
+
+def test_plotly_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
+    with pytest.raises(UserError, match=r"ingather\[sweep\]"):
+        render("t", [], plotly=True)
+
+
+def test_equal_sections_give_equal_pages():
+    assert render("t", [Section("a", "b")]) == render("t", [Section("a", "b")])
+
+
+def test_templates_escape(tmp_path):
+    (tmp_path / "a.j2").write_text("{{ text }} {{ 12345|thousands }}")
+    shown = environment(tmp_path).get_template("a.j2").render(text="<b>")
+    assert shown == "&lt;b&gt; 12,345"
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (None, "-"),
+        (float("nan"), "-"),
+        (float("-inf"), "-"),
+        (0, "0"),
+        (1234567, "1,234,567"),
+        (2.0, "2"),
+        (0.12345, "0.1235"),
+    ],
+)
+def test_numbers(number, shown):
+    assert thousands(number) == shown

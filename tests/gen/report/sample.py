@@ -1,0 +1,257 @@
+"""Results as the other commands write them, small."""
+
+import json
+import sqlite3
+from itertools import product
+
+from gen.sweep.store import PointRow, Store
+
+SPEC = {"design": "p4sgd-worker", "preset": "tiny", "grid": {"engines": [1, 2, 4]}}
+
+
+def point(engines, bits, status="done", **changes):
+    """A point of a sweep of engines and bits."""
+    cycles = 1000 * bits / engines + 100
+    values = {
+        "key": f"{engines}-{bits}",
+        "design": "p4sgd-worker",
+        "parameters": {"engines": engines, "engine.banks": 8, "l2": False},
+        "workload": {"bits": bits, "data": "digits"},
+        "status": status,
+        "metrics": {"cycles": cycles, "samples_per_second": 1e8 / cycles, "lut": 9000.0 * engines}
+        if status == "done"
+        else {},
+        "error": "engines of 3 are no power of two" if status == "failed" else "",
+        "log": "",
+        "seconds": 1.5,
+        "attempts": 1,
+    }
+    return PointRow(**(values | changes))
+
+
+def grid(**changes):
+    """Points of 3 x 4, of which one failed and one waits."""
+    points = [point(e, b, **changes) for e, b in product((1, 2, 4), (1, 2, 4, 8))]
+    points[1] = point(1, 2, "failed")
+    points[2] = point(1, 4, "waiting")
+    return points
+
+
+def write_sweep(path, points, spec=SPEC):
+    """The database of a sweep."""
+    with Store.writing(path) as store:
+        store.begin(spec, "identity")
+        store.add(points)
+        for row in points:
+            if row.status == "done":
+                store.done(row.key, row.metrics, row.seconds)
+            elif row.status == "failed":
+                store.failed(row.key, row.error)
+    return path
+
+
+def epoch(number, exact=True):
+    """One of a training run."""
+    scale = {"rtl": 1.0, "golden": 1.125, "float": 1.25}
+    losses = {f"{source}_loss": 0.5 * scale[source] / number for source in scale}
+    accuracies = {f"{source}_accuracy": 1 - 0.3 * scale[source] / number for source in scale}
+    return {
+        "epoch": number,
+        **losses,
+        **accuracies,
+        "bit_exact": exact,
+        "counters": {"cycles": 2839, "memory_stalls": 135, "read_errors": 0},
+        "network": {},
+    }
+
+
+def training(epochs=3, exact=True, **changes):
+    """What ``ingather train`` writes, as far as the page shows it."""
+    return {
+        "data": {"name": "digits", "samples": 1797, "features": 64, "classes": ""},
+        "options": {"loss": "logistic", "bits": 4, "batch": 64},
+        "workers": 1,
+        "hardware": {"engines": 1},
+        "bit_exact": exact,
+        "cycles": 8517,
+        "milliseconds_at_250_mhz": 0.034,
+        "simulated_cycles": 9400,
+        "simulated_cycles_per_second": 35193.3,
+        "preset": "tiny",
+        "epochs": [epoch(number + 1, exact) for number in range(epochs)],
+    } | changes
+
+
+def resources(**amounts):
+    """Of each kind."""
+    kinds = ("luts", "lut", "lutram", "ff", "carry", "dsp", "bram18", "uram")
+    return {kind: amounts.get(kind, 0) for kind in kinds}
+
+
+def module(name, count=1, **amounts):
+    """A module of an estimate."""
+    return {
+        "name": name,
+        "count": count,
+        "own": resources(**amounts),
+        "depth": {"levels": 4},
+        "children": {},
+    }
+
+
+def estimate(modules=12, **changes):
+    """What ``ingather synth --json`` writes, as far as the page shows it."""
+    parts = [module(f"part_{k}", k + 1, luts=10 * k, ff=7) for k in range(modules)]
+    slr = {
+        "name": "SLR0",
+        "offers": resources(lut=1000, ff=2000, bram18=100, uram=10, dsp=50),
+        "shell": resources(lut=100, ff=50),
+        "free": {},
+    }
+    return {
+        "design": "p4sgd-engine",
+        "preset": "u280",
+        "parameters": {},
+        "top": "part_0",
+        "total": resources(luts=750, ff=300, dsp=12),
+        "depth": {"module": "part_1", "levels": 4},
+        "modules": parts,
+        "fits": True,
+        "lacks": [],
+        "device": {"name": "u280", "part": "x", "slrs": [slr, slr]},
+    } | changes
+
+
+def node(**changes):
+    """A node of a product."""
+    counters = {"consumed": 100, "local": 60, "coalesced": 10, "filtered": 20, "prs": 10}
+    return {
+        "goodput": 0.5,
+        "prs_per_packet": {"reads": 3.0, "responses": None},
+        "unit_counters": counters,
+    } | changes
+
+
+def gather(**changes):
+    """What ``ingather spmm`` writes, as far as the page shows it."""
+    return {
+        "matrix": {"name": "stokes", "rows": 400, "nonzeros": 9000},
+        "partition": {"nodes": 2},
+        "options": {"property_bytes": 64},
+        "exact": True,
+        "difference": "",
+        "cycles": 12345,
+        "microseconds_at_250_mhz": 49.38,
+        "simulated_cycles_per_second": 9000.0,
+        "nodes": [node(), node()],
+        "all": node(),
+    } | changes
+
+
+def run(**changes):
+    """One simulation of an item."""
+    return {
+        "component": "hdl.common.fifo.Fifo",
+        "top": "fifo_8x4",
+        "test_module": "tests.hdl.common.test_fifo",
+        "seed": 1,
+        "built": True,
+        "build_seconds": 5.0,
+        "seconds": 0.5,
+        "cycles": 1000,
+        "cases": [{"name": "fills", "passed": True, "cycles": 1000, "seconds": 0.5, "message": ""}],
+    } | changes
+
+
+def item(test, outcome="passed", **changes):
+    """One of a regression."""
+    return {
+        "test": test,
+        "seed": 1,
+        "outcome": outcome,
+        "seconds": 6.0,
+        "message": "" if outcome == "passed" else "assert 3 == 4",
+        "runs": [run()],
+        "failure": None,
+    } | changes
+
+
+FAILURE = {
+    "case": "fills",
+    "first_wrong": {
+        "cycle": 41,
+        "stream": "out",
+        "index": 3,
+        "field": "",
+        "expected": "4",
+        "got": "3",
+    },
+    "replay": "ingather verify --filter fifo --seed 1 --waves",
+    "log": "failures/1/log.txt",
+    "waves": "failures/1/dump.vcd",
+    "gtkw": "failures/1/view.gtkw",
+}
+
+
+def verify(items=None, **changes):
+    """What ``ingather verify`` writes."""
+    return {
+        "format": 1,
+        "made_by": "ingather",
+        "command": "verify",
+        "started": "2025-01-01T00:00:00",
+        "seconds": 10.0,
+        "jobs": 2,
+        "seeds": [1],
+        "interrupted": False,
+        "simulation_seconds": 15.0,
+        "items": items
+        or [item("tests/a.py::test_a"), item("tests/b.py::test_b", "failed", failure=FAILURE)],
+    } | changes
+
+
+def coverage(**changes):
+    """What ``ingather verify --coverage`` writes."""
+    component = {
+        "component": "hdl.common.fifo.Fifo",
+        "modules": ["fifo_8x4"],
+        "line": {"hit": 99, "total": 100, "excluded": 3},
+        "toggle": {"hit": 50, "total": 100, "excluded": 0},
+        "missed": [{"kind": "toggle", "module": "fifo_8x4", "where": "level[3]"}],
+        "bins": [{"group": "fifo", "bin": "full", "hits": 3}],
+    }
+    return {
+        "format": 1,
+        "thresholds": {"line": 95, "toggle": 85},
+        "components": [component],
+        "exclusions": [],
+        "below": ["hdl.common.fifo.Fifo: toggle 50.0 %"],
+    } | changes
+
+
+def write(path, content):
+    """JSON in a file, with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def everything(folder):
+    """A folder with a result of each kind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_sweep(folder / "scaling.sqlite", grid())
+    write(folder / "verify/verify.json", verify())
+    write(folder / "verify/coverage.json", coverage())
+    write(folder / "engine.json", estimate())
+    write(folder / "digits/result.json", training())
+    write(folder / "stokes/result.json", gather())
+    return folder
+
+
+def foreign_database(path):
+    """Of SQLite, but of no sweep."""
+    connection = sqlite3.connect(path)
+    connection.execute("create table other (name text)")
+    connection.commit()
+    connection.close()
+    return path

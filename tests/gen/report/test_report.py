@@ -1,0 +1,97 @@
+"""The whole page: all kinds of results, nothing from the net, damage named, equal bytes."""
+
+import pytest
+
+from gen.errors import UserError
+from gen.report.report import report
+from gen.report.sources import find
+from tests.gen.page.test_page import Reader
+from tests.gen.report import sample
+
+TITLES = (
+    "Summary",
+    "Sweep scaling",
+    "Regression",
+    "Failures",
+    "Tests",
+    "Coverage",
+    "Coverage exclusions",
+    "Resources",
+    "Training",
+    "Sparse products",
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    text, left_out = report(find([sample.everything(tmp_path_factory.mktemp("r") / "all")]))
+    assert left_out == []
+    return text
+
+
+def test_a_part_for_each_kind(page):
+    places = [page.index(f">{title}</h2>") for title in TITLES]
+    assert places == sorted(places)
+
+
+def test_nothing_is_loaded_and_every_link_leads_to_a_place(page):
+    read = Reader(page)
+    assert read.loads == []
+    assert {link.removeprefix("#") for link in read.links} <= set(read.ids)
+
+
+def test_nothing_is_escaped_twice(page):
+    assert "&lt;div" not in page
+    assert "&lt;td" not in page
+    assert "&amp;lt;" not in page
+
+
+def test_the_script_stands_behind_what_it_draws(page):
+    script = page.index("const PALETTE")
+    assert page.rindex('class="figure"') < script
+    assert page.count("const PALETTE") == 1
+    assert page.count("* plotly.js v") == 1
+
+
+def test_the_summary_counts(page):
+    for figure in (
+        '"bad">10 of 12</b><span>points of sweeps finished',
+        '"bad">1 of 2</b><span>items of regressions passed',
+        '"good">1 of 1</b><span>estimated designs fit',
+        '"good">1 of 1</b><span>training runs bit-exact',
+        '"good">1 of 1</b><span>sparse products exact',
+    ):
+        assert figure in page
+
+
+def test_items_that_were_skipped_do_not_count(tmp_path):
+    items = [sample.item("a"), sample.item("b", "skipped")]
+    path = sample.write(tmp_path / "verify.json", sample.verify(items))
+    assert '"good">1 of 1</b><span>items' in report(find([path]))[0]
+
+
+def test_equal_files_give_equal_bytes(page, tmp_path):
+    again, _ = report(find([sample.everything(tmp_path / "all")]))
+    assert again == page
+    assert str(tmp_path) not in again
+
+
+DAMAGED = {
+    "training": sample.training(epochs=0),
+    "estimate": sample.estimate(total={}),
+    "gather": sample.gather(nodes=[{}]),
+    "regression": sample.verify(items=[{"test": "a"}]),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_result_with_holes_is_left_out(tmp_path, kind):
+    name = "verify.json" if kind == "regression" else "result.json"
+    bad = sample.write(tmp_path / "bad" / name, DAMAGED[kind])
+    with pytest.raises(UserError, match=f"{name} is damaged"):
+        report(find([bad]))
+    good = sample.write(tmp_path / "good/result.json", sample.training())
+    text, (line,) = report(find([bad, good]))
+    assert line.startswith(f"bad/{name} is damaged")
+    assert "Left out:" in text
+    assert '"good">1 of 1</b><span>training runs' in text

@@ -1,0 +1,42 @@
+"""Training runs on the page."""
+
+import json
+import re
+
+from gen.report.training_section import training_section
+from tests.gen.report import sample
+
+
+def figures(html):
+    return [json.loads(text) for text in re.findall(r'class="figure">(.*?)</script>', html)]
+
+
+def test_curves_of_three_sources():
+    loss, accuracy = figures(training_section([("a", sample.training(3))]).html)
+    assert [trace["name"] for trace in loss["data"]] == ["float64 SGD", "golden model", "RTL"]
+    assert loss["data"][2]["x"] == [1, 2, 3]
+    assert loss["data"][2]["y"] == [0.5, 0.25, 0.5 / 3]
+    assert loss["data"][1]["y"][0] == 0.5625
+    assert loss["data"][0]["y"][0] == 0.625
+    assert accuracy["data"][2]["y"] == [0.7, 0.85, 0.9]
+    assert loss["layout"]["yaxis"]["title"]["text"] == "loss"
+
+
+def test_a_run_without_accuracy():
+    run = sample.training(2)
+    for epoch in run["epochs"]:
+        epoch.update({name: None for name in epoch if name.endswith("accuracy")})
+    assert len(figures(training_section([("a", run)]).html)) == 1
+
+
+def test_a_run_that_is_not_exact_says_so():
+    wrong = training_section([("a", sample.training(exact=False))]).html
+    assert '<tr class="bad">' in wrong
+    assert "differ from the golden" in wrong
+    assert "differ from the golden" not in training_section([("a", sample.training())]).html
+
+
+def test_runs_stand_in_one_table():
+    html = training_section([("one", sample.training()), ("two", sample.training())]).html
+    assert html.index("<td>one</td>") < html.index("<td>two</td>")
+    assert "<td>1,797 x 64</td>" in html

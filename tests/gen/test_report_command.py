@@ -1,0 +1,36 @@
+"""``ingather report``."""
+
+import pytest
+
+from gen.errors import UserError
+from gen.report_command import report
+from tests.gen.report import sample
+
+
+def test_a_page_of_a_folder(tmp_path, capsys):
+    sample.write(tmp_path / "in/digits/result.json", sample.training())
+    sample.write(tmp_path / "in/empty.sqlite", "")
+    output = tmp_path / "out/new/page.html"
+    report([tmp_path / "in"], output)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "left out: in/empty.sqlite is no SQLite file, not that of a sweep"
+    assert told[1].startswith(f"wrote {output} (4.")
+    assert output.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_what_cannot_be_written(tmp_path):
+    sample.write(tmp_path / "result.json", sample.training())
+    with pytest.raises(UserError, match="is a folder; the page is a file"):
+        report([tmp_path], tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write"):
+        report([tmp_path], tmp_path / "file/page.html")
+
+
+def test_the_folder_that_is_meant_if_none_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="there is no build"):
+        report()
+    sample.write(tmp_path / "build/digits/result.json", sample.training())
+    report()
+    assert (tmp_path / "build/report.html").is_file()
