@@ -1,0 +1,116 @@
+"""A sweep on the console: a bar on a terminal, a line a point elsewhere, a table at the end."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from gen.sweep.plan import Plan
+from gen.sweep.store import PointRow
+
+MOST_ROWS = 20
+
+
+class Show:
+    """Tells how a sweep goes; a :class:`gen.sweep.runner.Listener`."""
+
+    def __init__(self, plan: Plan, console: Console) -> None:
+        self.plan, self.console = plan, console
+        self.total, self.done, self.failed = 0, 0, 0
+        self.progress: Progress | None = None
+        self.task: Any = None
+
+    @contextmanager
+    def showing(self) -> Iterator[None]:
+        """A bar, if the console is a terminal."""
+        if not self.console.is_terminal:
+            yield
+            return
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Progress(*columns, console=self.console, transient=True) as self.progress:
+            self.task = self.progress.add_task("starting")
+            yield
+        self.progress = None
+
+    def begins(self, total: int, there: int, illegal: int = 0) -> None:
+        """So many points, of which some have ended before and some cannot be at all."""
+        self.total, self.done = total, there + illegal
+        if there:
+            self.console.print(f"{there} of {total} points are there already")
+        if illegal:
+            self.console.print(f"{illegal} of {total} points are illegal")
+        if self.progress is not None:
+            self.progress.update(self.task, total=total, completed=self.done)
+
+    def works(self, texts: Sequence[str]) -> None:
+        """What is being done."""
+        if self.progress is not None:
+            failed = f"{self.failed} failed; " if self.failed else ""
+            self.progress.update(self.task, description=failed + ", ".join(texts))
+
+    def ended(self, point: PointRow) -> None:
+        """A point is done or has failed."""
+        self.done += 1
+        self.failed += point.status == "failed"
+        if self.progress is not None:
+            self.progress.update(self.task, completed=self.done)
+        if self.progress is None or point.status == "failed":
+            self.console.print(
+                f"{self.done}/{self.total} {self.line(point)}", markup=False, soft_wrap=True
+            )
+
+    def line(self, point: PointRow) -> str:
+        """A point in a line."""
+        values = {**point.parameters, **point.workload}
+        varied = ", ".join(f"{name}={values[name]}" for name in varying(self.plan))
+        if point.status == "failed":
+            return f"{varied}: FAILED: {point.error}"
+        metrics = ", ".join(
+            f"{name} {shown(point.metrics.get(name))}" for name in self.plan.spec.metrics
+        )
+        return f"{varied}: {metrics} ({point.seconds:.1f} s)"
+
+
+def varying(plan: Plan) -> list[str]:
+    """The names whose values differ from point to point."""
+    return [setting.name for setting in plan.varied]
+
+
+def table(plan: Plan, points: Sequence[PointRow]) -> Table:
+    """Points in rows: what varies, and the metrics that were asked for."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in (*varying(plan), *plan.spec.metrics):
+        made.add_column(name, justify="right", overflow="fold")
+    for point in points:
+        values = {**point.parameters, **point.workload}
+        made.add_row(
+            *(str(values[name]) for name in varying(plan)),
+            *(shown(point.metrics.get(name)) for name in plan.spec.metrics),
+        )
+    return made
+
+
+def shown(value: float | None) -> str:
+    """A metric for people."""
+    if value is None:
+        return "-"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,92 @@
+"""``ingather sweep diff``."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from gen.sweep.diff import Change, Difference, compare
+from gen.sweep.reading import read_results
+from gen.synth_command import check_json_file, write_json
+
+ROWS = 40  #: changes that are shown
+EXAMPLE = "ingather sweep diff build/before.sqlite build/after.sqlite --relative-threshold 0.01"
+
+First = Annotated[Path, typer.Argument(metavar="A", help="Results of a sweep.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="Results to compare with them.")]
+Threshold = Annotated[
+    float,
+    typer.Option(
+        "--relative-threshold", min=0, help="The share of A's metric that does not count: 0.01."
+    ),
+]
+Common = Annotated[bool, typer.Option("--common", help="Points in only one do not count.")]
+JsonFile = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write all of it; - is stdout.")
+]
+
+
+def diff(
+    first: First,
+    second: Second,
+    threshold: Threshold = 0.0,
+    common: Common = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Show which metrics of equal points differ between two sweeps; exit 1 if any does."""
+    check_json_file(json_file)
+    difference = compare(read_results(first).points, read_results(second).points, threshold)
+    if json_file != "-":
+        show(Console(highlight=False), difference)
+    if json_file is not None:
+        write_json(json_file, difference.describe())
+    if difference.changes or not (common or difference.equal):
+        raise typer.Exit(1)
+
+
+def show(console: Console, difference: Difference) -> None:
+    """A table of changes, and the points that are in one only."""
+    changes, names = difference.changes, difference.varying
+    if changes:
+        console.print(table(changes[:ROWS], names))
+    if len(changes) > ROWS:
+        console.print(f"and {len(changes) - ROWS} more: --json FILE has all")
+    for name, points in (("A", difference.only_first), ("B", difference.only_second)):
+        if points:
+            text = f"points only in {name}: {len(points)}, such as {in_words(points[0], names)}"
+            console.print(text, markup=False, soft_wrap=True)
+    changed = len({tuple(change.settings.items()) for change in changes})
+    console.print(f"points in both: {difference.common}; of them differ: {changed}")
+
+
+def table(changes: Sequence[Change], names: Sequence[str]) -> Table:
+    """One change a row, with the settings of ``names``."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        made.add_column(name, justify="right", overflow="fold")
+    made.add_column("metric", overflow="fold")
+    for name in ("A", "B", "B - A", "%"):
+        made.add_column(name, justify="right", overflow="fold")
+    for change in changes:
+        settings = (str(change.settings.get(name, "-")) for name in names)
+        relative = f"{100 * change.relative:+.3g}" if isfinite(change.relative) else "-"
+        figures = (figure(value) for value in (change.before, change.after, change.absolute))
+        made.add_row(*settings, change.metric, *figures, relative)
+    return made
+
+
+def figure(value: float | str | None) -> str:
+    """A metric or a status for people."""
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+
+
+def in_words(settings: Mapping[str, Any], names: Sequence[str]) -> str:
+    """A point in a line: the settings of ``names``, or all if there are none."""
+    chosen = {name: settings[name] for name in names if name in settings} or settings
+    return ", ".join(f"{name}={value}" for name, value in chosen.items())

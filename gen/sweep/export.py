@@ -1,0 +1,104 @@
+"""The points of a sweep as a table: a row a point, in a file of CSV or Parquet."""
+
+import csv
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gen.errors import UserError
+from gen.sweep.reading import settings_of
+from gen.sweep.store import PointRow
+
+Columns = Mapping[str, Sequence[Any]]
+PYARROW_MISSING = "Parquet needs pyarrow: pip install 'ingather[sweep]'"
+
+
+def columns(points: Sequence[PointRow]) -> dict[str, list[Any]]:
+    """Design, settings, status, metrics, error and effort by name; None where a point has none.
+
+    A metric that has the name of a setting is called ``metric.NAME``, and so on.
+    """
+    settings = [settings_of(point) for point in points]
+    parts: list[tuple[str, list[Mapping[str, Any]]]] = [
+        ("design", [{"design": point.design} for point in points]),
+        ("setting", [*settings]),
+        ("status", [{"status": point.status} for point in points]),
+        ("metric", [point.metrics for point in points]),
+        (
+            "effort",
+            [{n: getattr(p, n) for n in ("error", "seconds", "attempts", "key")} for p in points],
+        ),
+    ]
+    table: dict[str, list[Any]] = {}
+    for kind, rows in parts:
+        for name in dict.fromkeys(name for row in rows for name in row):
+            column = f"{kind}.{name}" if name in table else name
+            table[column] = [row.get(name) for row in rows]
+    return table
+
+
+def write_csv(table: Columns, path: Path) -> None:
+    """Text with a line of names; what is missing is empty."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+
+
+def write_parquet(table: Columns, path: Path) -> None:
+    """Typed columns; one whose values are of several types is of text.
+
+    Raises UserError if pyarrow is missing.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError(PYARROW_MISSING) from error
+    typed = {name: of_one_type(values) for name, values in table.items()}
+    parquet.write_table(pyarrow.table(typed), path)
+
+
+def of_one_type(values: Sequence[Any]) -> list[Any]:
+    """The values, made text (or floats, if all are numbers) if they are of several types."""
+    types = {type(value) for value in values if value is not None}
+    if len(types) <= 1:
+        return list(values)
+    convert = float if types == {int, float} else str
+    return [None if value is None else convert(value) for value in values]
+
+
+WRITERS: dict[str, Callable[[Columns, Path], None]] = {
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+}
+
+
+def writer_for(path: Path) -> Callable[[Columns, Path], None]:
+    """By the end of the name. Raises UserError for another, or if it cannot be written there."""
+    if path.suffix.lower() not in WRITERS:
+        raise UserError(f"{path.name} is to end in one of {', '.join(WRITERS)}")
+    if path.is_dir():
+        raise UserError(f"{path} is a folder")
+    return WRITERS[path.suffix.lower()]
+
+
+def export(points: Sequence[PointRow], path: Path) -> None:
+    """Write a table of ``points``, whole or not at all. Raises UserError if that cannot be."""
+    write = writer_for(path)
+    part: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        os.close(handle)
+        part = Path(name)
+        write(columns(points), part)
+        part.chmod(0o644)
+        part.replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)

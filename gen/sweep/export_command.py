@@ -1,0 +1,24 @@
+"""``ingather sweep export``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gen.sweep.export import export as write
+from gen.sweep.export import writer_for
+from gen.sweep.reading import read_results
+
+EXAMPLE = "ingather sweep export build/p4sgd-scaling.sqlite -o build/p4sgd-scaling.csv"
+
+Results = Annotated[Path, typer.Argument(metavar="A", help="Results of a sweep.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="FILE.csv or FILE.parquet.")]
+
+
+def export(results: Results, output: Output) -> None:
+    """Write the points of a sweep as a table: settings, status, metrics, errors; a row a point."""
+    writer_for(output)
+    points = read_results(results).points
+    write(points, output)
+    Console(highlight=False).print(f"wrote {output}: {len(points)} points", soft_wrap=True)

@@ -1,0 +1,96 @@
+"""The work of a sweep as a graph: hardware is built and synthesised once, points stand on it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from gen.sweep import tasks
+from gen.sweep.plan import Plan, Point
+
+
+@dataclass
+class Task:
+    """Something for a worker to do."""
+
+    key: str
+    text: str  #: what is done, for people
+    function: Callable[..., tasks.Outcome]
+    arguments: tuple[Any, ...]
+    point: "Waiting | None" = None  #: whose measurement it is
+    serves: list["Waiting"] = field(default_factory=list)  #: points that wait for it
+    attempts: int = 0
+    outcome: tasks.Outcome | None = None
+
+
+@dataclass
+class Waiting:
+    """A point on its way."""
+
+    point: Point
+    build: Task | None = None
+    synthesis: Task | None = None
+    finished: bool = False
+
+    @property
+    def needs(self) -> Iterator[Task]:
+        """What must be done before."""
+        yield from (task for task in (self.build, self.synthesis) if task is not None)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all of it has been done, well or not."""
+        return all(task.outcome is not None for task in self.needs)
+
+
+def graph_of(plan: Plan, points: Sequence[Point]) -> tuple[list[Task], list[Waiting]]:
+    """Tasks that need no others, in the order of the points; and the points."""
+    found: dict[str, Task] = {}
+    waiting = [Waiting(point) for point in points]
+    for one in waiting:
+        point = one.point
+        if "rtl" in plan.origins:
+            simulated = plan.subject.simulated(point.params, point.workload)
+            one.build = once(found, plan, "build", simulated)
+            one.build.serves.append(one)
+        if "synth" in plan.origins:
+            one.synthesis = once(found, plan, "synth", point.params)
+            one.synthesis.serves.append(one)
+    return list(found.values()), waiting
+
+
+def once(found: dict[str, Task], plan: Plan, kind: str, hardware: Any) -> Task:
+    """The task of ``kind`` for some hardware, made only once."""
+    known = f"{plan.version} {plan.design.name} {hardware!r}"
+    key = f"{kind}-{sha256(known.encode()).hexdigest()[:20]}"
+    if key not in found:
+        name = getattr(getattr(hardware, "params", hardware), "suffix", "") or plan.design.name
+        found[key] = {
+            "build": Task(key, f"building {name}", tasks.build, (key, plan.subject, hardware)),
+            "synth": Task(
+                key, f"synthesising {name}", tasks.synthesise, (key, plan.design, hardware)
+            ),
+        }[kind]
+    return found[key]
+
+
+def measurement(plan: Plan, one: Waiting) -> Task:
+    """The task that measures a point whose simulator is there."""
+    point = one.point
+    assert one.build is not None
+    assert one.build.outcome is not None
+    values = ", ".join(f"{name}={value}" for name, value in point.given.items())
+    return Task(
+        point.key,
+        f"measuring {values}",
+        tasks.measure,
+        (
+            point.key,
+            plan.subject,
+            point.params,
+            point.workload,
+            one.build.outcome.value,
+            plan.spec.clock_mhz,
+        ),
+        point=one,
+    )

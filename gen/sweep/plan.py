@@ -1,0 +1,236 @@
+"""From a specification to points: names found, values converted, grids multiplied out."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import sha256
+from itertools import product
+from json import dumps
+from math import exp, log, prod
+from typing import Any
+
+from gen.catalogue import Design, find_design
+from gen.errors import UserError, unknown
+from gen.settings import Parameter, construct, convert, parameters
+from gen.sweep.sources import version
+from gen.sweep.spec import Range, Scalar, Spec, axes, flat
+from gen.sweep.store import PointRow, Value
+from gen.sweep.subject import Subject, find_subject
+
+MOST_POINTS = 100_000
+DRAWS = 200  #: for each point, until no new one is expected
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A name that a specification may set."""
+
+    name: str  #: as in results
+    of_hardware: bool  #: else of what it does
+    parameter: Parameter
+
+
+@dataclass(frozen=True)
+class Point:
+    """All that decides the metrics of a point."""
+
+    key: str  #: a hash of it
+    params: Any  #: of the hardware; None if they are illegal
+    workload: Any  #: None likewise
+    row: PointRow  #: as it waits in the store, or has failed
+    given: Mapping[str, Value]  #: the values that are its own
+
+
+class Plan:
+    """A specification whose names are all known; UserError for what is wrong with it."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.design: Design = find_design(spec.design)
+        self.subject: Subject = find_subject(spec.design)
+        self.preset = self.design.preset if spec.preset is None else spec.preset
+        self.settings = list(settings_of(self.design, self.subject))
+        self.origins = self.subject.origins(self.metrics())
+        self.version = version(self.subject.sources(self.origins))
+        preset = self.design.settings_of(self.preset)
+        base = dict(self.converted(name, value) for name, value in preset.items())
+        self.base = base | dict(self.converted(name, value) for name, value in flat(spec.set))
+        self.grid = self.axes_of(spec.grid)
+        self.ranges = self.axes_of(spec.random.ranges if spec.random else {})
+        self.check_fixed({**self.grid, **self.ranges})
+
+    def metrics(self) -> list[str]:
+        """All that must be measured: a search may want more than is shown."""
+        return list(self.spec.metrics)
+
+    def find(self, name: str) -> Setting:
+        """The setting of that name or path; the nearest is named if there is none."""
+        found = [s for s in self.settings if name in (s.name, full_name(s))]
+        found = found or [s for s in self.settings if name == s.parameter.name]
+        if not found:
+            raise unknown("parameter", name, [s.name for s in self.settings])
+        if len(found) > 1:
+            raise UserError(f"{name} could be: {', '.join(map(full_name, found))}")
+        return found[0]
+
+    def converted(self, name: str, value: Any) -> tuple[Setting, Any]:
+        """The setting of a name, and a value as it takes it."""
+        setting = self.find(name)
+        return setting, convert(setting.parameter, value)
+
+    @property
+    def varied(self) -> list[Setting]:
+        """What differs from point to point."""
+        return list(self.grid or self.ranges)
+
+    def axes_of(self, ranges: Mapping[str, Any]) -> dict[Setting, list[Any] | Range]:
+        """Converted values of each axis; a range stays one after its ends are judged."""
+        found: dict[Setting, list[Any] | Range] = {}
+        for name, axis in axes(ranges):
+            setting = self.find(name)
+            if setting in found:
+                raise UserError(f"{name} is swept twice")
+            found[setting] = converted_axis(setting, axis)
+        return found
+
+    def check_fixed(self, varied: Mapping[Setting, Any]) -> None:
+        """UserError for what [set] sets and an axis varies."""
+        for name, _ in flat(self.spec.set):
+            if self.find(name) in varied:
+                raise UserError(f"{name} is both set and swept")
+
+    def points(self) -> list[Point]:
+        """Those of the grid, or those that are drawn; UserError if there is neither."""
+        if self.grid:
+            return list(unique(self.point(values) for values in multiplied(self.grid)))
+        if self.ranges:
+            return self.drawn()
+        raise UserError("nothing to sweep: give [grid] or [random.ranges], or use --search N")
+
+    def drawn(self) -> list[Point]:
+        """Different points, as many as are asked for or as there are."""
+        assert self.spec.random is not None
+        draw, wanted = random.Random(self.spec.random.seed), self.spec.random.points
+        found: dict[str, Point] = {}
+        for _ in range(wanted * DRAWS):
+            point = self.point({s: drawn(axis, draw) for s, axis in self.ranges.items()})
+            found.setdefault(point.key, point)
+            if len(found) == wanted:
+                break
+        return list(found.values())
+
+    def point(self, values: Mapping[Setting, Any]) -> Point:
+        """The point of some values; what is illegal is a point that has failed."""
+        chosen = {**self.base, **values}
+        hardware = {s.parameter.path: v for s, v in chosen.items() if s.of_hardware}
+        work = {s.parameter.path: v for s, v in chosen.items() if not s.of_hardware}
+        params, workload, problem = None, None, ""
+        try:
+            params = construct(self.design.params_class, hardware)
+            workload = self.subject.workload(**work)
+        except ValueError as error:
+            problem = " ".join(str(error).split())
+        shown = {
+            side: {
+                s.name: plain(chosen.get(s, s.parameter.default))
+                for s in self.settings
+                if s.of_hardware is side
+            }
+            for side in (True, False)
+        }
+        known = [self.design.name, shown[True], shown[False], sorted(self.origins), self.version]
+        known += [self.spec.clock_mhz, self.contents(workload)]
+        key = sha256(dumps(known, sort_keys=True).encode()).hexdigest()[:20]
+        row = PointRow(
+            key=key,
+            design=self.design.name,
+            parameters=shown[True],
+            workload=shown[False],
+            status="failed" if problem else "waiting",
+            metrics={},
+            error=problem,
+            log="",
+            seconds=0.0,
+            attempts=0,
+        )
+        given = {s.name: plain(value) for s, value in values.items()}
+        return Point(key, params if workload else None, workload, row, given)
+
+    def contents(self, workload: Any) -> list[str]:
+        """Hashes of the files that a workload names."""
+        files = self.subject.files(workload) if workload else ()
+        return [sha256(path.read_bytes()).hexdigest() for path in files if path.is_file()]
+
+
+def settings_of(design: Design, subject: Subject) -> Iterator[Setting]:
+    """All names, those that two have written in full."""
+    hardware, work = list(parameters(design.params_class)), list(parameters(subject.workload))
+    words = [parameter.name for parameter in (*hardware, *work)]
+    for parameter in hardware:
+        alone = words.count(parameter.name) == 1
+        name = parameter.name if alone else parameter.path
+        if not alone and "." not in name:
+            name = f"hardware.{name}"
+        yield Setting(name, True, parameter)
+    for parameter in work:
+        yield Setting(parameter.name, False, parameter)
+
+
+def full_name(setting: Setting) -> str:
+    """A name that no other setting has."""
+    if setting.of_hardware:
+        return setting.parameter.path if "." in setting.name else setting.name
+    return f"workload.{setting.parameter.path}"
+
+
+def converted_axis(setting: Setting, axis: list[Scalar] | Range) -> list[Any] | Range:
+    """The values of an axis as its setting takes them."""
+    if isinstance(axis, list):
+        found = [convert(setting.parameter, value) for value in axis]
+        if len(set(found)) < len(found):
+            raise UserError(f"{setting.name} has a value twice")
+        return found
+    for end in (axis.start, axis.to):
+        convert(setting.parameter, end)
+    return axis
+
+
+def multiplied(grid: Mapping[Setting, list[Any] | Range]) -> Iterator[dict[Setting, Any]]:
+    """Every value of each axis with every one of the others, the last axis fastest."""
+    columns: dict[Setting, list[Any]] = {}
+    for setting, axis in grid.items():
+        try:
+            columns[setting] = axis.values() if isinstance(axis, Range) else axis
+        except ValueError as error:
+            raise UserError(f"{setting.name}: {error}") from error
+    if (count := prod(map(len, columns.values()))) > MOST_POINTS:
+        raise UserError(f"the grid has {count:,} points, more than {MOST_POINTS:,}")
+    converted = [[convert(s.parameter, value) for value in axis] for s, axis in columns.items()]
+    return (dict(zip(grid, values, strict=True)) for values in product(*converted))
+
+
+def drawn(axis: Sequence[Any] | Range, draw: random.Random) -> Any:
+    """A value of an axis."""
+    if not isinstance(axis, Range):
+        return draw.choice(axis)
+    if axis.log:
+        value = exp(draw.uniform(log(axis.start), log(axis.to)))
+        return min(round(value), int(axis.to)) if axis.whole else value
+    if axis.whole or axis.step is not None:
+        return draw.choice(axis.values())
+    return draw.uniform(axis.start, axis.to)
+
+
+def unique(points: Iterator[Point]) -> Iterator[Point]:
+    """Each point once."""
+    seen = set()
+    for point in points:
+        if point.key not in seen:
+            seen.add(point.key)
+            yield point
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    return value.value if isinstance(value, Enum) else value

@@ -1,0 +1,50 @@
+"""The results of a sweep as those take them who do not write them."""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gen.errors import UserError
+from gen.sweep.store import PointRow, Store, Value
+
+SQLITE = b"SQLite format 3\0"  #: every database begins with it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What a store holds at one moment."""
+
+    spec: Mapping[str, Any]  #: as parsed
+    points: tuple[PointRow, ...]
+
+
+def read_results(path: Path) -> Results:
+    """What is in the file of a sweep. Raises UserError if it is none, or is damaged."""
+    check_database(path)
+    try:
+        store = Store(path)
+        return Results(spec=store.spec(), points=tuple(store.points()))
+    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged: {error}") from error
+
+
+def check_database(path: Path) -> None:
+    """Raise UserError unless there is such a file, and it begins as SQLite's do."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not the file of a sweep")
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(SQLITE))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    if head != SQLITE:
+        raise UserError(f"{path} is {'no SQLite file' if head else 'empty'}, not that of a sweep")
+
+
+def settings_of(point: PointRow) -> dict[str, Value]:
+    """Parameters and workload as one; of names that are in both, the workload's says so."""
+    both = point.parameters.keys() & point.workload.keys()
+    workload = {f"workload.{n}" if n in both else n: v for n, v in point.workload.items()}
+    return {**point.parameters, **workload}

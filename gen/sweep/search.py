@@ -1,0 +1,134 @@
+"""Which points a search tries next: Optuna's TPE, on what the store knows of the ones before.
+
+The store is all that a search remembers. Equal histories ask for equal points, so that a search
+that was stopped goes on as if it had not been.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gen.errors import UserError
+from gen.settings import convert
+from gen.sweep.front import Constraint, Objective, objectives
+from gen.sweep.plan import Plan, Point, Setting, plain
+from gen.sweep.spec import Range, Search, Spec
+from gen.sweep.store import PointRow, Store, Value
+
+IN_VAIN = 60  #: asked for, all known or illegal, until no other is expected
+
+
+class SearchPlan(Plan):
+    """A specification with what it looks for."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.search = spec.search or Search.model_validate({})
+        super().__init__(spec)
+        own = self.axes_of(self.search.ranges)
+        self.check_fixed(own)
+        self.space = own or self.grid or self.ranges
+        if not self.space:
+            raise UserError("nothing to search: give [search.ranges], [grid] or [random.ranges]")
+        self.distributions = {s.name: distribution(s, axis) for s, axis in self.space.items()}
+
+    @property
+    def varied(self) -> list[Setting]:
+        """What differs from point to point."""
+        return list(self.space)
+
+    @property
+    def aims(self) -> list[Objective]:
+        """What should be large, or small."""
+        if self.search.maximise or self.search.minimise:
+            return objectives(self.search.maximise, self.search.minimise)
+        return objectives(self.subject.maximise, ["luts"])
+
+    @property
+    def bounds(self) -> list[Constraint]:
+        """What must hold."""
+        return [Constraint.parse(text) for text in self.search.constraints]
+
+    def metrics(self) -> list[str]:
+        """What is shown, and what decides."""
+        needed = [one.metric for one in (*self.aims, *self.bounds)]
+        return list(dict.fromkeys([*self.spec.metrics, *needed]))
+
+    def ask(self, store: Store, count: int) -> list[tuple[Point, dict[str, Value]]]:
+        """The next points to try, and how they were drawn; known ones may be among them."""
+        history = store.trials()
+        study = self.study(len(history))
+        for key, given in history:
+            study.add_trial(self.trial(store.find(key), given))
+        asked = []
+        for _ in range(count):
+            drawn = study.ask(self.distributions).params
+            asked.append((self.at(drawn), drawn))
+        return asked
+
+    def at(self, drawn: Mapping[str, Any]) -> Point:
+        """The point of a draw."""
+        return self.point({s: self.value(s, drawn[s.name]) for s in self.space})
+
+    def study(self, number: int) -> Any:
+        """A study without trials, whose draws depend on the seed and on how many there were."""
+        optuna = load_optuna()
+        sampler = optuna.samplers.TPESampler(
+            seed=(self.search.seed * 1_000_003 + number) % (1 << 32), multivariate=True
+        )
+        directions = ["minimize"] * len(self.aims)
+        return optuna.create_study(sampler=sampler, directions=directions)
+
+    def value(self, setting: Setting, drawn: Any) -> Any:
+        """What a draw stands for: of a list, its place."""
+        axis = self.space[setting]
+        return convert(setting.parameter, drawn) if isinstance(axis, Range) else axis[drawn]
+
+    def trial(self, row: PointRow | None, drawn: Mapping[str, Value]) -> Any:
+        """A point that has been tried, as Optuna has it."""
+        optuna = load_optuna()
+        known: dict[str, Any] = {"params": dict(drawn), "distributions": self.distributions}
+        if row is None or not self.judged(row):
+            return optuna.trial.create_trial(state=optuna.trial.TrialState.FAIL, **known)
+        return optuna.trial.create_trial(
+            values=[aim.loss(row.metrics) for aim in self.aims],
+            constraints={
+                f"{number} {bound.metric}": bound.excess(row.metrics)
+                for number, bound in enumerate(self.bounds)
+            },
+            **known,
+        )
+
+    def judged(self, row: PointRow) -> bool:
+        """Whether a point has all that decides."""
+        needed = {one.metric for one in (*self.aims, *self.bounds)}
+        return row.status == "done" and needed <= row.metrics.keys()
+
+
+def distribution(setting: Setting, axis: Sequence[Any] | Range) -> Any:
+    """An axis as Optuna has it; of a list, places: numbers have an order, other values none."""
+    distributions = load_optuna().distributions
+    if not isinstance(axis, Range):
+        places = range(len(axis))
+        ordered = all(isinstance(plain(value), int | float) for value in axis)
+        if ordered and not any(isinstance(value, bool) for value in axis):
+            return distributions.IntDistribution(0, places[-1])
+        return distributions.CategoricalDistribution(list(places))
+    try:
+        if axis.whole:
+            return distributions.IntDistribution(
+                axis.start, axis.to, log=axis.log, step=axis.step or 1
+            )
+        return distributions.FloatDistribution(axis.start, axis.to, log=axis.log, step=axis.step)
+    except ValueError as error:
+        raise UserError(f"{setting.name}: {error}") from error
+
+
+def load_optuna() -> Any:
+    """Optuna, without its chatter; UserError if it is not installed."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise UserError("Optuna is missing: pip install 'ingather[sweep]'") from error
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.filterwarnings("ignore", module="optuna")
+    return optuna

@@ -1,0 +1,168 @@
+"""What a user writes of a sweep: a TOML file, checked."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from gen.errors import UserError
+
+Scalar = bool | int | float | str
+
+
+class Strict(BaseModel):
+    """Nothing but what is known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Range(Strict):
+    """Numbers from one to another, both included."""
+
+    start: int | float = Field(alias="from", description="the first")
+    to: int | float = Field(description="the last")
+    step: int | float | None = Field(None, gt=0, description="between them; 1 for whole numbers")
+    log: bool = Field(False, description="draw small and large ones alike: for random and search")
+
+    @model_validator(mode="after")
+    def check(self) -> "Range":
+        """Judge the numbers together."""
+        if self.to < self.start:
+            raise ValueError(f"from {self.start} to {self.to} is empty")
+        if self.log and (self.start <= 0 or self.step is not None):
+            raise ValueError("log needs numbers above 0, and no step")
+        return self
+
+    @property
+    def whole(self) -> bool:
+        """Whether all are whole numbers."""
+        return all(isinstance(number, int) for number in (self.start, self.to, self.step or 1))
+
+    def values(self) -> list[int | float]:
+        """All of them; ValueError if they cannot be counted."""
+        step = self.step if self.step is not None else 1
+        if self.log or (self.step is None and not self.whole):
+            raise ValueError("a range in a grid needs whole numbers or a step, and no log")
+        count = int((self.to - self.start) / step + 1e-9) + 1
+        return [self.start + k * step for k in range(count)]
+
+
+Choices = Annotated[list[Scalar], Field(min_length=1)]
+Axis = Choices | Range
+
+
+class Random(Strict):
+    """Points that are drawn."""
+
+    points: int = Field(ge=1, le=100_000, description="how many different ones")
+    seed: int = Field(1, ge=0, description="equal seeds draw equal points")
+    ranges: dict[str, Any] = Field(min_length=1, description="of each name, a list or a range")
+
+
+class Search(Strict):
+    """What a search looks for, and where."""
+
+    maximise: list[str] = Field([], description="metrics; the design's usual ones unless given")
+    minimise: list[str] = Field([], description="metrics; luts unless given")
+    constraints: list[str] = Field(["fill <= 1"], description="as METRIC <= NUMBER, or >=")
+    ranges: dict[str, Any] = Field({}, description="of each name; those of grid or random else")
+    seed: int = Field(1, ge=0, description="equal seeds ask for equal points")
+    batch: int = Field(4, ge=1, description="points that are asked for at a time")
+
+
+class Spec(Strict):
+    """A sweep: which points of a design, and what is measured of them."""
+
+    design: str = Field(description="one of `ingather list`")
+    preset: str | None = Field(None, description="the hardware to begin with; the usual one else")
+    about: str = Field("", description="in half a line, for reports")
+    metrics: list[str] = Field(min_length=1, description="what to measure")
+    clock_mhz: float = Field(250.0, gt=0, description="of rates")
+    set: dict[str, Any] = Field({}, description="name = value, the same in all points")
+    grid: dict[str, Any] = Field({}, description="of each name, a list or a range: all of all")
+    random: Random | None = None
+    search: Search | None = None
+
+    @field_validator("metrics")
+    @classmethod
+    def once(cls, metrics: list[str]) -> list[str]:
+        """Each once."""
+        if len(set(metrics)) < len(metrics):
+            raise ValueError("a metric is named twice")
+        return metrics
+
+    @model_validator(mode="after")
+    def check(self) -> "Spec":
+        """Judge the parts together."""
+        if self.grid and self.random:
+            raise ValueError("[grid] or [random], not both")
+        return self
+
+
+def read_spec(path: Path, seed: int | None = None) -> tuple[Spec, dict[str, Any]]:
+    """The specification in a file, and its TOML as parsed; UserError for what is wrong with it.
+
+    ``seed`` is taken in place of those of the file.
+    """
+    try:
+        parsed = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise UserError(f"cannot read {path}: {reason}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not TOML: {error}") from error
+    if seed is not None:
+        for part in ("random", "search"):
+            if isinstance(parsed.setdefault(part, {} if part == "search" else None), dict):
+                parsed[part]["seed"] = seed
+    try:
+        return Spec.model_validate(parsed), parsed
+    except ValidationError as error:
+        raise UserError(f"{path}: {first_problem(error)}") from error
+
+
+def axes(ranges: Mapping[str, Any]) -> Iterator[tuple[str, list[Scalar] | Range]]:
+    """Name and values of each axis; a table that is no range holds names below its own."""
+    for name, value in flat(ranges):
+        try:
+            axis = Axes.model_validate({"axis": value}).axis
+        except ValidationError as error:
+            raise UserError(f"{name}: {first_problem(error)}") from error
+        yield name, axis
+
+
+class Axes(Strict):
+    """An axis by itself."""
+
+    axis: Axis
+
+    @field_validator("axis", mode="before")
+    @classmethod
+    def kind(cls, value: Any) -> Any:
+        """Pydantic would complain of both kinds."""
+        if isinstance(value, Mapping):
+            return Range.model_validate(value)
+        if not isinstance(value, list):
+            raise ValueError("give a list of values, or {from = A, to = B}")
+        return value
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Names with dots and what they stand for: TOML makes tables of ``engine.banks``."""
+    for name, value in table.items():
+        if isinstance(value, Mapping) and not {"from", "to"} & value.keys():
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def first_problem(error: ValidationError) -> str:
+    """In half a line."""
+    problem = error.errors()[0]
+    place = ".".join(str(part) for part in problem["loc"] if part != "axis")
+    words = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        words = "there is no such setting"
+    return f"{place}: {words}" if place else words

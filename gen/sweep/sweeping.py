@@ -1,0 +1,169 @@
+"""A sweep, or a search, from its specification to its results."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from gen.sweep.cluster import local_cluster, remote_cluster
+from gen.sweep.console import MOST_ROWS, Show, table
+from gen.sweep.front import Constraint, Objective, front, usual
+from gen.sweep.plan import Plan, Point
+from gen.sweep.runner import Runner
+from gen.sweep.search import IN_VAIN, SearchPlan
+from gen.sweep.store import PointRow, Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Where a sweep runs."""
+
+    jobs: int | None = None  #: processes of a cluster of this machine; as many as cores
+    scheduler: str | None = None  #: address of a cluster that is there
+
+    @contextmanager
+    def cluster(self, plan: Plan) -> Iterator[Any]:
+        """A client of the cluster."""
+        if self.scheduler is None:
+            with local_cluster(self.jobs or os.cpu_count() or 1) as client:
+                yield client
+        else:
+            sources = plan.subject.sources(plan.origins)
+            with remote_cluster(self.scheduler, sources) as client:
+                yield client
+
+
+@dataclass
+class Session:
+    """A store that is written, and a cluster that is begun when there is something to do."""
+
+    plan: Plan
+    store: Store
+    where: Where
+    show: Show
+    stack: ExitStack = field(default_factory=ExitStack)
+    client: Any = None
+
+    def ended(self, point: Point) -> bool:
+        """Whether a point has been measured, or has failed."""
+        row = self.store.find(point.key)
+        return row is not None and row.status in ("done", "failed")
+
+    def run(self, points: Sequence[Point]) -> None:
+        """Run those that wait."""
+        if all(self.ended(point) for point in points):
+            return
+        if self.client is None:
+            self.client = self.stack.enter_context(self.where.cluster(self.plan))
+        Runner(self.plan, self.store, self.client, self.show).run(points)
+
+
+def identity(plan: Plan, parsed: dict[str, Any], parts: Sequence[str]) -> str:
+    """Equal for sweeps whose points are the same."""
+    shape = {name: parsed.get(name) for name in ("design", "preset", "set", *parts)}
+    known = dumps([shape, sorted(plan.origins), plan.version, plan.spec.clock_mhz], sort_keys=True)
+    return sha256(known.encode()).hexdigest()
+
+
+@contextmanager
+def session(
+    plan: Plan, parsed: dict[str, Any], parts: Sequence[str], output: Path, where: Where, show: Show
+) -> Iterator[Session]:
+    """Begin on the store, and end the cluster afterwards."""
+    with Store.writing(output) as store:
+        store.begin(parsed, identity(plan, parsed, parts))
+        with show.showing(), ExitStack() as stack:
+            yield Session(plan, store, where, show, stack)
+
+
+def sweep(
+    plan: Plan,
+    parsed: dict[str, Any],
+    output: Path,
+    where: Where,
+    console: Console,
+    retry_failed: bool = False,
+) -> int:
+    """Run all points that have not ended before; how many have failed."""
+    points, show = plan.points(), Show(plan, console)
+    with session(plan, parsed, ("grid", "random"), output, where, show) as running:
+        store = running.store
+        store.add(point.row for point in points)
+        if retry_failed:
+            store.forget_failures([point.key for point in points if point.params is not None])
+        legal = [point for point in points if point.params is not None]
+        there = sum(running.ended(point) for point in legal)
+        show.begins(len(points), there, len(points) - len(legal))
+        running.run(points)
+        rows = store.points()
+    aims = usual(plan.subject, plan.spec.metrics)
+    return summary(plan, rows, output, console, aims, [])
+
+
+def search(
+    plan: SearchPlan,
+    parsed: dict[str, Any],
+    output: Path,
+    where: Where,
+    console: Console,
+    count: int,
+    retry_failed: bool = False,
+) -> int:
+    """Try points until there are ``count`` different legal ones; how many have failed."""
+    show = Show(plan, console)
+    parts = ("grid", "random", "search")
+    with session(plan, parsed, parts, output, where, show) as running:
+        store = running.store
+        tried = {key: plan.at(drawn) for key, drawn in store.trials()}
+        if retry_failed:
+            store.forget_failures([key for key, point in tried.items() if point.params])
+        legal = [point for point in tried.values() if point.params is not None]
+        show.begins(count, sum(running.ended(point) for point in legal))
+        running.run(legal)
+        in_vain = 0
+        while len(legal) < count and in_vain < IN_VAIN:
+            new = plan.ask(store, min(plan.search.batch, count - len(legal)))
+            fresh = {point.key: point for point, _ in new if point.key not in tried}
+            store.add(point.row for point in fresh.values())
+            store.add_trials([(point.key, drawn) for point, drawn in new])
+            tried |= fresh
+            points = [point for point in fresh.values() if point.params is not None]
+            legal += points
+            in_vain = 0 if points else in_vain + len(new)
+            running.run(points)
+        rows = store.points()
+    if len(legal) < count:
+        console.print(f"no more than {len(legal)} different points were found")
+    return summary(plan, rows, output, console, plan.aims, plan.bounds)
+
+
+def summary(
+    plan: Plan,
+    rows: list[PointRow],
+    output: Path,
+    console: Console,
+    aims: list[Objective],
+    bounds: list[Constraint],
+) -> int:
+    """How many points there are, the best of them, and where they are; how many have failed."""
+    best = front(rows, aims, bounds) if aims else [row for row in rows if row.status == "done"]
+    if best:
+        words = " and ".join(aim.text for aim in aims)
+        title = f"the best for {words}" if aims else "points"
+        if len(best) > MOST_ROWS:
+            title += f", {MOST_ROWS} of {len(best)}"
+        console.print(f"{title}:")
+        console.print(table(plan, best[:MOST_ROWS]))
+    failed = [row for row in rows if row.status == "failed"]
+    counts = f"{sum(row.status == 'done' for row in rows)} points done"
+    if failed:
+        counts += f", {len(failed)} failed, such as: {failed[0].error}"
+    console.print(counts, markup=False, soft_wrap=True)
+    console.print(f"wrote {output}", markup=False, soft_wrap=True)
+    return len(failed)

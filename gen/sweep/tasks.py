@@ -1,0 +1,142 @@
+"""What a worker of the cluster does: build a simulator, synthesise, measure a point.
+
+Nothing is raised: what went wrong comes back as text, with what was printed.
+"""
+
+import contextlib
+import json
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gen.catalogue import Design
+from gen.sweep.subject import Subject
+from gen.sweep.synthesis import estimate
+from sim.cache import cache_root, cached_folder
+
+LOG_LINES = 200  #: of the end of a log that are kept
+RESULT = "result.json"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task."""
+
+    value: Any = None
+    error: str = ""  #: in a line; nothing if all went well
+    log: str = ""  #: of a failure
+    seconds: float = 0.0
+
+
+def log_file(key: str) -> Path:
+    """Where a task writes while it works; what is left if its process dies."""
+    return cache_root() / "sweep" / "logs" / f"{key}.txt"
+
+
+def last_words(key: str) -> str:
+    """The end of a task's log, if this machine has it."""
+    try:
+        lines = log_file(key).read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(lines[-LOG_LINES:])
+
+
+def attempt(key: str, work: Callable[[], Any]) -> Outcome:
+    """Do ``work``, whatever it prints in its log."""
+    start = time.monotonic()
+    with logged(key) as log:
+        try:
+            value, error = work(), ""
+        except (ValueError, OSError, AssertionError) as failure:
+            value, error = None, first_line(failure)
+            traceback.print_exc(file=log)
+        except Exception as failure:
+            value, error = None, f"{type(failure).__name__}: {first_line(failure)}"
+            traceback.print_exc(file=log)
+    seconds = time.monotonic() - start
+    text = last_words(key) if error else ""
+    log_file(key).unlink(missing_ok=True)
+    return Outcome(value, error, text, seconds)
+
+
+def first_line(failure: BaseException) -> str:
+    """What a failure says, shortly."""
+    lines = str(failure).strip().splitlines()
+    text = lines[0].rstrip(":") if lines else type(failure).__name__
+    if len(lines) > 1 and lines[1].startswith(" "):  # the first of the tests that failed
+        text += f": {lines[1].strip()}"
+    return text
+
+
+@contextlib.contextmanager
+def logged(key: str) -> Iterator[Any]:
+    """Standard output and error go to the task's log."""
+    path = log_file(key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        path.open("w", buffering=1) as log,
+        contextlib.redirect_stdout(log),
+        contextlib.redirect_stderr(log),
+    ):
+        yield log
+
+
+def remembered(kind: str, key: str, work: Callable[[], Any]) -> Any:
+    """What ``work`` gives, as JSON; from the cache if it was done before."""
+
+    def make(folder: Path) -> None:
+        (folder / RESULT).write_text(json.dumps(work()))
+
+    folder, _ = cached_folder(f"sweep/{kind}", key, make)
+    return json.loads((folder / RESULT).read_text())
+
+
+def build(key: str, subject: Subject, simulated: Any) -> Outcome:
+    """The simulator of some hardware: where it is, and its top."""
+
+    def work() -> dict[str, str]:
+        found = remembered("builds", key, lambda: describe(subject.build(simulated)))
+        if Path(found["folder"]).is_dir():
+            return found
+        return describe(subject.build(simulated))  # the cache has been cleared
+
+    return attempt(key, work)
+
+
+def describe(made: Any) -> dict[str, str]:
+    """A build as JSON."""
+    return {"folder": str(made.folder), "top": made.top}
+
+
+def synthesise(key: str, design: Design, params: Any) -> Outcome:
+    """The estimated metrics of a design."""
+    return attempt(key, lambda: remembered("synthesis", key, lambda: estimate(design.make(params))))
+
+
+def measure(
+    key: str,
+    subject: Subject,
+    params: Any,
+    workload: Any,
+    made: dict[str, str],
+    clock_mhz: float,
+) -> Outcome:
+    """The counted metrics of a point."""
+
+    def work() -> dict[str, float]:
+        from sim.verilator import Build
+
+        build = Build(Path(made["folder"]), made["top"])
+        if not build.program.exists():  # it was made on another machine
+            build = subject.build(subject.simulated(params, workload))
+        root = cache_root() / "runs"
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="sweep-", dir=root) as folder:
+            return subject.measure(params, workload, build, Path(folder), clock_mhz)
+
+    return attempt(key, work)

@@ -1,0 +1,85 @@
+"""``ingather sweep``: a specification, or ``diff`` or ``export`` and results."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from gen.sweep import diff_command, export_command
+
+EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling.sqlite"
+SEARCH = "ingather sweep gen/sweep/examples/p4sgd-search.toml --search 40"
+OTHERS = "Results: ingather sweep diff A B, ingather sweep export A -o FILE (--help of each)"
+
+Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="What to sweep, and to measure.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Results: an SQLite file; build/NAME.sqlite unless given."),
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="tcp://HOST:PORT", help="A Dask scheduler, in place of this machine."),
+]
+Trials = Annotated[
+    int | None,
+    typer.Option("--search", metavar="N", min=1, help="Search, with N points, for the best."),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Of what is drawn or searched; the file's unless given.")
+]
+Retry = Annotated[bool, typer.Option("--retry-failed", help="Try points again that have failed.")]
+
+
+def sweep(
+    spec: Spec,
+    output: Output = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    search: Trials = None,
+    seed: Seed = None,
+    retry_failed: Retry = False,
+) -> None:
+    """Measure many points of a design: counters of the RTL, synthesis, formulas.
+
+    Stopped, even killed, and started again, it goes on where it was. Ends with 1 if points failed.
+    """
+    from gen.sweep import sweeping
+    from gen.sweep.plan import Plan
+    from gen.sweep.search import SearchPlan
+    from gen.sweep.spec import read_spec
+
+    read, parsed = read_spec(spec, seed)
+    target = output or Path("build", f"{spec.stem}.sqlite")
+    where = sweeping.Where(jobs=jobs, scheduler=scheduler)
+    console = Console(highlight=False)
+    if search is None:
+        failed = sweeping.sweep(Plan(read), parsed, target, where, console, retry_failed)
+    else:
+        plan = SearchPlan(read)
+        failed = sweeping.search(plan, parsed, target, where, console, search, retry_failed)
+    if failed:
+        raise typer.Exit(1)
+
+
+class DefaultGroup(TyperGroup):
+    """Commands of which the first may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the first command's name in front, unless one is there."""
+        names = list(self.commands)
+        return super().parse_args(ctx, args if args and args[0] in names else [names[0], *args])
+
+
+sweep_app = typer.Typer(
+    cls=DefaultGroup,
+    help=sweep.__doc__,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+sweep_app.command("run", epilog=f"Example: {EXAMPLE}\n\nExample: {SEARCH}\n\n{OTHERS}")(sweep)
+sweep_app.command("diff", epilog=f"Example: {diff_command.EXAMPLE}")(diff_command.diff)
+sweep_app.command("export", epilog=f"Example: {export_command.EXAMPLE}")(export_command.export)

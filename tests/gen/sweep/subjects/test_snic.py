@@ -1,0 +1,74 @@
+"""Gathers as a subject of sweeps; what simulates them is tested in tests/sim/netsparse."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gen.catalogue import SNIC_PRESETS, find_design
+from gen.settings import make_params
+from gen.sweep.subjects.snic import GatherWorkload, SnicSubject, figures
+from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from sim.netsparse.spmm import SpmmOptions
+from sim.netsparse.spmm_report import NodeFigures
+
+PARAMS = make_params(find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"])
+SUBJECT = SnicSubject()
+
+
+def counters(bank, **known):
+    return dict.fromkeys((name for name, _ in bank.counters), 0) | known
+
+
+def test_figures_come_from_counters():
+    unit = counters(UNIT_COUNTERS, coalesced=5, filtered=3, prs=12, consumed=40, served=12)
+    sent = {"reads_sent_packets": 2, "reads_sent_bytes": 400, "reads_sent_prs": 12}
+    sent |= {"responses_sent_packets": 4, "responses_sent_bytes": 800, "responses_sent_prs": 12}
+    every = NodeFigures(unit, counters(SNIC_COUNTERS, **sent), 160, 32, 1)
+    found = figures(every, 100)
+    assert found["prs_saved"] == 8
+    assert found["packets"] == 6
+    assert found["header_bytes"] == 1200 - 12 * 32
+    assert found["prs_per_packet_reads"] == 6
+    assert found["idxs_per_cycle"] == 0.25
+    assert found["idxs_per_second"] == 25e6
+    assert found["unit_prs"] == 12
+    assert found["snic_reads_sent_bytes"] == 400
+    assert found.keys() | {"cycles", "exact"} == SUBJECT.counted.keys()
+
+
+def test_a_workload_has_what_spmm_has():
+    options = SpmmOptions.__dataclass_fields__
+    known = GatherWorkload.__dataclass_fields__
+    assert options.keys() - known.keys() == {"units", "watchdog"}
+    for name in options.keys() & known.keys():
+        assert options[name].default == known[name].default
+
+
+def test_a_simulator_is_of_hardware_and_nodes():
+    assert SUBJECT.simulated(PARAMS, GatherWorkload(property_bytes=4)) == SUBJECT.simulated(
+        PARAMS, GatherWorkload(read_delay=3)
+    )
+    with pytest.raises(ValueError, match="nodes must be from 2 to the 2 of the build: 3"):
+        SUBJECT.build(SUBJECT.simulated(PARAMS, GatherWorkload(nodes=3)))
+
+
+def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp_path):
+    from sim.netsparse import spmm
+    from sim.netsparse.gather import GatherError
+
+    unit = counters(UNIT_COUNTERS, served=1)
+    node = SimpleNamespace(totals=unit, snic=counters(SNIC_COUNTERS))
+    result = SimpleNamespace(nodes=[node, node], cycles=77)
+    monkeypatch.setattr(spmm.SpmmRun, "simulate", lambda *arguments: SimpleNamespace(result=result))
+    workload = GatherWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)
+
+    def measured(failure):
+        def check(self, gathered):
+            if failure:
+                raise failure
+
+        monkeypatch.setattr(spmm.SpmmRun, "check", check)
+        return SUBJECT.measure(PARAMS, workload, None, tmp_path, 250)
+
+    assert (measured(None)["cycles"], measured(None)["exact"]) == (77, 1)
+    assert measured(GatherError("no"))["exact"] == 0

@@ -1,0 +1,86 @@
+"""Training as a subject of sweeps: the smallest worker, in RTL."""
+
+from dataclasses import replace
+
+import pytest
+
+from gen.catalogue import WORKER_PRESETS, find_design
+from gen.settings import make_params
+from gen.sweep.subjects.worker import TrainingWorkload, WorkerSubject, ideal_cycles, training_of
+from sim.golden.p4sgd import Schedule
+
+PARAMS = make_params(find_design("p4sgd-worker").params_class, WORKER_PRESETS["tiny"])
+SUBJECT = WorkerSubject()
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    def measured(**settings):
+        workload = TrainingWorkload(samples=128, features=200, **settings)
+        build = SUBJECT.build(SUBJECT.simulated(PARAMS, workload))
+        folder = tmp_path_factory.mktemp("measured")
+        return SUBJECT.measure(PARAMS, workload, build, folder, 100)
+
+    return measured
+
+
+def test_counters_are_those_of_an_epoch(measured):
+    found = measured(bits=3, epochs=2)
+    words = 7 * 3  # chunks of 32 lanes, and bits
+    assert found["micro_batches"] == 128 / 8
+    assert found["words"] == 128 / 8 * words
+    assert found["ideal_cycles_per_epoch"] == 128 / 8 * words
+    assert found["cycles_per_epoch"] == found["cycles"] > 128 / 8 * words
+    assert found["samples_per_second"] == pytest.approx(128 * 100e6 / found["cycles"])
+    assert found["efficiency"] == pytest.approx(128 / 8 * words / found["cycles"])
+    assert "final_loss" not in found
+    assert found.keys() <= SUBJECT.metrics().keys()
+
+
+def test_real_data_have_a_loss(measured):
+    found = measured(data="digits", bits=4, epochs=2)
+    assert 0 < found["final_loss"] < 0.69
+    assert found["accuracy"] > 0.6
+    assert found["micro_batches"] == -(-1797 // 8)
+
+
+def test_the_formula_needs_no_simulation():
+    workload = TrainingWorkload(samples=100, features=200, bits=3, batch=64, turnaround=10)
+    found = SUBJECT.calculate(PARAMS, workload, {})
+    assert found == {"ideal_cycles_per_epoch": (8 + 5) * 7 * 3 + 2 * 10}
+    assert SUBJECT.calculate(PARAMS, workload, {"cycles": 1}) == {}
+    assert SUBJECT.calculate(PARAMS, replace(workload, data="digits"), {}) == {}
+    vanilla = replace(workload, schedule=Schedule.VANILLA)
+    assert ideal_cycles(PARAMS, vanilla, 64, 200) == 15 * 7 * 3 + 10
+
+
+def test_a_simulator_is_of_a_worker_or_of_a_cluster():
+    def simulated(**settings):
+        return SUBJECT.simulated(PARAMS, TrainingWorkload(**settings))
+
+    assert simulated(bits=2) == simulated(bits=8, samples=9, batch=8)
+    assert simulated().workers == 0
+    assert simulated(schedule=Schedule.VANILLA).workers == 1
+    assert simulated(workers=4).workers == 4
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"workers": 17},
+        {"drop": 0.1},
+        {"workers": 2, "drop": 1.5},
+        {"samples": 0},
+        {"batch": 0},
+        {"memory_stall": 251},
+        {"link_latency": 4096},
+    ],
+)
+def test_what_cannot_be_is_refused(settings):
+    with pytest.raises(ValueError, match=r"must be|has no links"):
+        TrainingWorkload(**settings)
+
+
+def test_what_does_not_fit_says_so():
+    with pytest.raises(ValueError, match="model memory"):
+        training_of(PARAMS, TrainingWorkload(features=10_000))

@@ -1,0 +1,100 @@
+"""A sweep as a table in a file."""
+
+import csv
+import os
+
+import pytest
+
+from gen.errors import UserError
+from gen.sweep.export import columns, export, of_one_type, writer_for
+from tests.gen.report import sample
+
+NAMES = [
+    *("design", "engines", "engine.banks", "l2", "bits", "data", "status"),
+    *("cycles", "samples_per_second", "lut", "error", "seconds", "attempts", "key"),
+]
+
+
+def test_a_column_for_each_name():
+    table = columns(sample.grid())
+    assert list(table) == NAMES
+    assert {len(values) for values in table.values()} == {12}
+    assert table["status"][:3] == ["done", "failed", "waiting"]
+    assert table["lut"][:3] == [9000.0, None, None]
+    assert table["error"][1].startswith("engines of 3")
+
+
+def test_names_that_are_there_before():
+    point = sample.point(1, 2, metrics={"bits": 5.0}, workload={"bits": 2, "status": "x"})
+    table = columns([point])
+    assert table["bits"] == [2]
+    assert table["metric.bits"] == [5.0]
+    assert table["status"] == ["x"]
+    assert table["status.status"] == ["done"]
+
+
+def test_csv(tmp_path):
+    points = [*sample.grid(), sample.point(9, 9, "failed", error='says "no",\nthen ends')]
+    export(points, tmp_path / "new/a.csv")
+    with (tmp_path / "new/a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == NAMES
+    assert (rows[0]["engines"], rows[0]["cycles"], rows[1]["cycles"]) == ("1", "1100.0", "")
+    assert rows[12]["error"] == 'says "no",\nthen ends'
+    assert os.listdir(tmp_path / "new") == ["a.csv"]
+
+
+def test_parquet(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    export(sample.grid(), tmp_path / "a.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    assert table == columns(sample.grid())
+    first = (tmp_path / "a.parquet").read_bytes()
+    export(sample.grid(), tmp_path / "a.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == first
+
+
+def test_columns_of_several_types():
+    assert of_one_type([1, 2.5, None]) == [1.0, 2.5, None]
+    assert of_one_type([1, "a", None, True]) == ["1", "a", None, "True"]
+    assert of_one_type([True, None]) == [True, None]
+
+
+def test_no_points(tmp_path):
+    pytest.importorskip("pyarrow")
+    for name in ("a.csv", "a.parquet"):
+        export([], tmp_path / name)
+        assert (tmp_path / name).is_file()
+
+
+def test_what_cannot_be_written(tmp_path):
+    for name, words in (("a.xlsx", r"end in one of \.csv, \.parquet"), ("a", "end in one of")):
+        with pytest.raises(UserError, match=words):
+            writer_for(tmp_path / name)
+    (tmp_path / "b.csv").mkdir()
+    with pytest.raises(UserError, match="is a folder"):
+        writer_for(tmp_path / "b.csv")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write"):
+        export([], tmp_path / "file/a.csv")
+
+
+def test_what_was_there_stays_if_writing_fails(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("before")
+    monkeypatch.setattr("gen.sweep.export.csv.writer", lambda *_, **__: full())
+    with pytest.raises(UserError, match=r"cannot write .*a\.csv: No space left"):
+        export(sample.grid(), path)
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def full():
+    raise OSError(28, "No space left on device")
+
+
+def test_pyarrow_that_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(UserError, match=r"ingather\[sweep\]"):
+        export(sample.grid(), tmp_path / "a.parquet")
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,142 @@
+"""From specifications to points."""
+
+import pytest
+
+from gen.errors import UserError
+from gen.sweep.plan import Plan
+from tests.gen.sweep.fake import FakeParams, FakeWorkload, InnerParams, spec
+
+pytestmark = pytest.mark.usefixtures("fakes")
+
+
+def test_a_grid_is_multiplied_the_last_axis_fastest():
+    points = Plan(spec(grid={"size": [1, 2], "load": {"from": 1, "to": 3}})).points()
+    assert [(p.params.size, p.workload.load) for p in points] == [
+        (size, load) for size in (1, 2) for load in (1, 2, 3)
+    ]
+    assert points[0].given == {"size": 1, "load": 1}
+    assert points[0].row.parameters == {"size": 1, "wide": False, "inner.depth": 4}
+    assert points[0].row.workload["depth"] == 2
+    assert len({p.key for p in points}) == 6
+
+
+def test_preset_set_and_axis_win_in_this_order():
+    def made(**parts):
+        return Plan(spec(grid={"load": [1]}, **parts)).points()[0].params
+
+    assert made().size == 2
+    assert made(preset="large").size == 8
+    assert made(preset="large", set={"size": 3, "wide": True}) == FakeParams(size=3, wide=True)
+
+
+def test_names_with_two_meanings_are_told_apart():
+    sides = {"inner": {"depth": [3]}, "depth": [7]}
+    point = Plan(spec(grid=sides)).points()[0]
+    assert point.params.inner == InnerParams(depth=3)
+    assert point.workload == FakeWorkload(depth=7)
+    point = Plan(spec(grid={"workload.depth": [7]})).points()[0]
+    assert point.workload == FakeWorkload(depth=7)
+
+
+def test_an_illegal_point_has_failed():
+    legal, illegal = Plan(spec(grid={"size": [8, 9]})).points()
+    assert (legal.row.status, legal.row.error) == ("waiting", "")
+    assert (illegal.row.status, illegal.row.error) == ("failed", "size must be from 1 to 8: 9")
+    assert illegal.params is None
+
+
+def test_values_are_converted_so_that_equal_points_are_one():
+    first = Plan(spec(grid={"size": [3], "share": [1]})).points()[0]
+    second = Plan(spec(grid={"size": ["3"]}, set={"share": 1.0})).points()[0]
+    assert first.key == second.key
+
+
+def test_keys_follow_what_decides_the_metrics(monkeypatch):
+    def key(**parts):
+        return Plan(spec(**{"grid": {"size": [3]}, **parts})).points()[0].key
+
+    keys = [
+        key(),
+        key(set={"load": 2}),
+        key(clock_mhz=100),
+        key(metrics=["ideal"]),
+        key(metrics=["speed", "luts"]),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert key(metrics=["cost"]) == key()
+    monkeypatch.setattr("gen.sweep.plan.version", lambda sources: "new")
+    assert key() not in keys
+
+
+def test_contents_of_files_count(monkeypatch, tmp_path):
+    file = tmp_path / "data"
+    monkeypatch.setattr("tests.gen.sweep.fake.FakeSubject.files", lambda self, work: [file])
+
+    def key():
+        return Plan(spec(grid={"size": [1]})).points()[0].key
+
+    keys = {key()}
+    for text in "ab":
+        file.write_text(text)
+        keys.add(key())
+    assert len(keys) == 3
+
+
+def test_random_points_are_different_and_the_seeds():
+    def drawn(seed, points=20):
+        ranges = {"size": {"from": 1, "to": 8}, "share": {"from": 0.01, "to": 1.0, "log": True}}
+        made = Plan(spec(random={"points": points, "seed": seed, "ranges": ranges})).points()
+        return [(p.params.size, p.workload.share) for p in made]
+
+    first = drawn(1)
+    assert len(set(first)) == 20
+    assert drawn(1) == first
+    assert drawn(2) != first
+    assert drawn(1, 10) == first[:10]
+    assert all(1 <= size <= 8 and 0.01 <= share <= 1 for size, share in first)
+    assert sum(share < 0.1 for _, share in drawn(1, 200)) > 60
+
+
+def test_there_may_be_fewer_random_points_than_asked_for():
+    ranges = {"size": [1, 2], "wide": [True, False]}
+    assert len(Plan(spec(random={"points": 9, "ranges": ranges})).points()) == 4
+
+
+def test_origins_follow_the_metrics():
+    assert Plan(spec()).origins == {"rtl"}
+    assert Plan(spec(metrics=["luts", "ideal"])).origins == {"synth"}
+    assert Plan(spec(metrics=["ideal"])).origins == set()
+
+
+MISTAKES = [
+    ({"grid": {"sise": [1]}}, "no parameter 'sise'; did you mean size?"),
+    ({"set": {"laod": 1}}, "did you mean load?"),
+    ({"metrics": ["sped"]}, "no metric 'sped'; did you mean speed?"),
+    ({"metrics": ["lutz"]}, "did you mean lut"),
+    ({"preset": "smal"}, "did you mean small?"),
+    ({"grid": {"size": ["few"]}}, "size should be a valid integer"),
+    ({"grid": {"size": {"from": 1.5, "to": 3}}}, "size should be"),
+    ({"grid": {"size": [1, 1]}}, "has a value twice"),
+    ({"grid": {"size": [1]}, "set": {"size": 2}}, "both set and swept"),
+    ({"random": {"points": 2, "ranges": {"sise": [1]}}}, "did you mean size?"),
+]
+
+
+@pytest.mark.parametrize(("parts", "words"), MISTAKES)
+def test_mistakes_are_a_line(parts, words):
+    with pytest.raises(UserError) as error:
+        Plan(spec(**parts))
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ({}, "nothing to sweep"),
+        ({"share": {"from": 0.1, "to": 0.9}}, "share: a range in a grid"),
+        ({"load": {"from": 1, "to": 10**6}}, "1,000,000 points"),
+    ],
+)
+def test_grids_are_judged(grid, words):
+    with pytest.raises(UserError, match=words):
+        Plan(spec(grid=grid)).points()

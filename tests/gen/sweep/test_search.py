@@ -1,0 +1,99 @@
+"""What a search asks for."""
+
+import pytest
+
+from gen.errors import UserError
+from gen.sweep.search import SearchPlan
+from gen.sweep.store import Store
+from tests.gen.sweep.fake import spec
+
+RANGES = {
+    "size": {"from": 1, "to": 8},
+    "load": [1, 2, 4, 8],
+    "wide": [False, True],
+    "share": {"from": 0.1, "to": 1.0},
+}
+SEARCH = {"maximise": ["speed"], "minimise": ["cost"], "constraints": ["cost <= 30"]}
+
+
+def made(**parts):
+    return SearchPlan(spec(search={**SEARCH, "ranges": RANGES, **parts}))
+
+
+def measured(point):
+    return {"speed": point.params.size * point.workload.load, "cost": point.params.size**2}
+
+
+@pytest.fixture
+def path(fakes, tmp_path):
+    return tmp_path / "a.sqlite"
+
+
+def searched(plan, path, rounds):
+    with Store.writing(path) as store:
+        for _ in range(rounds):
+            asked = plan.ask(store, 4)
+            store.add(point.row for point, _ in asked)
+            store.add_trials([(point.key, drawn) for point, drawn in asked])
+            for point, _ in asked:
+                store.done(point.key, measured(point), 0)
+        return [drawn for _, drawn in store.trials()]
+
+
+def test_equal_seeds_ask_for_equal_points_also_after_a_stop(path, tmp_path):
+    whole = searched(made(), path, 4)
+    assert len({tuple(drawn.values()) for drawn in whole}) > 12
+    parts = tmp_path / "b.sqlite"
+    searched(made(), parts, 1)
+    assert searched(made(), parts, 3) == whole
+    assert searched(made(seed=2), tmp_path / "c.sqlite", 4) != whole
+
+
+def test_it_learns_what_is_good_and_allowed(path):
+    plan = made(constraints=["cost <= 30"])
+    points = [plan.at(drawn) for drawn in searched(plan, path, 12)]
+    late = points[24:]
+    assert all(point.params.size in range(1, 9) for point in points)
+    allowed = sum(point.params.size <= 5 for point in late)
+    assert allowed >= 0.75 * len(late)
+    assert sum(p.workload.load == 8 for p in late) > len(late) / 2
+
+
+def test_draws_become_values_of_their_kind(path):
+    plan = made()
+    point = plan.at({"size": 3, "load": 3, "wide": 1, "share": 0.25})
+    assert (point.params.size, point.workload.load, point.params.wide) == (3, 8, True)
+    assert point.workload.share == 0.25
+
+
+def test_failed_points_teach_nothing_but_do_not_harm(path):
+    plan = made()
+    with Store.writing(path) as store:
+        asked = plan.ask(store, 4)
+        store.add(point.row for point, _ in asked)
+        store.add_trials([(point.key, drawn) for point, drawn in asked])
+        store.failed(asked[0][0].key, "no")
+        assert len(plan.ask(store, 4)) == 4
+
+
+def test_the_space_may_be_that_of_the_sweep(fakes):
+    plan = SearchPlan(spec(grid={"size": [1, 2]}, search=SEARCH))
+    assert [setting.name for setting in plan.varied] == ["size"]
+    assert SearchPlan(spec(grid={"size": [1, 2]})).metrics() == ["speed", "cost", "luts", "fill"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"maximise": ["sped"]}, "did you mean speed?"),
+        ({"constraints": ["costs <= 3"]}, "did you mean cost?"),
+        ({"constraints": ["cost = 3"]}, "METRIC <= NUMBER"),
+        ({"ranges": {}}, "nothing to search"),
+        ({"ranges": {"sise": [1]}}, "did you mean size?"),
+        ({"ranges": {"size": {"from": 1, "to": 5}}, "minimise": ["speed"]}, "cannot be both"),
+    ],
+)
+def test_mistakes_are_a_line(parts, words, fakes):
+    with pytest.raises(UserError) as error:
+        made(**parts)
+    assert words in str(error.value)

@@ -1,0 +1,77 @@
+"""What workers do, in this process."""
+
+from pathlib import Path
+
+from gen.sweep import tasks
+from gen.sweep.tasks import attempt, last_words, log_file, remembered
+from tests.gen.sweep import fake
+from tests.gen.sweep.fake import FakeParams, FakeSubject, FakeWorkload, noted
+
+
+def test_what_goes_well_leaves_no_log(fakes, capsys):
+    outcome = attempt("a", lambda: print("words") or 3)
+    assert (outcome.value, outcome.error, outcome.log) == (3, "", "")
+    assert not log_file("a").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_what_fails_says_why_and_keeps_its_log(fakes):
+    def work():
+        print("words")
+        raise AssertionError("1 of 2 cocotb tests failed\n  train: ValueError: no\n  seed: 1")
+
+    outcome = attempt("a", work)
+    assert outcome.error == "1 of 2 cocotb tests failed: train: ValueError: no"
+    assert outcome.log.startswith("words\nTraceback")
+
+
+def test_unexpected_errors_are_named(fakes):
+    assert attempt("a", lambda: [][0]).error == "IndexError: list index out of range"
+
+
+def test_a_process_that_dies_leaves_its_last_words(fakes):
+    log_file("a").parent.mkdir(parents=True)
+    log_file("a").write_text("\n".join(map(str, range(1000))))
+    assert last_words("a").splitlines() == [str(n) for n in range(800, 1000)]
+    assert last_words("b") == ""
+
+
+def test_results_are_remembered(fakes):
+    def work():
+        fake.note("done", "x")
+        return {"a": 1.5}
+
+    assert [remembered("kind", "key", work) for _ in range(2)] == [{"a": 1.5}] * 2
+    assert noted(fakes, "done") == ["x"]
+
+
+def test_hardware_is_built_once_and_measured(fakes):
+    params, subject = FakeParams(size=3), FakeSubject()
+    made = [tasks.build("build-3", subject, params).value for _ in range(2)]
+    assert made[0] == made[1]
+    assert noted(fakes, "builds") == ["3"]
+    outcome = tasks.measure("point", subject, params, FakeWorkload(load=2), made[0], 10.0)
+    assert outcome.value == {"speed": 60.0, "cost": 9}
+
+
+def test_a_build_that_is_not_there_is_made_again(fakes):
+    params, subject = FakeParams(size=3), FakeSubject()
+    made = tasks.build("build-3", subject, params).value
+    for file in Path(made["folder"]).iterdir():
+        file.unlink()
+    assert not tasks.measure("point", subject, params, FakeWorkload(), made, 10.0).error
+    assert noted(fakes, "builds") == ["3", "3"]
+    for file in Path(made["folder"]).iterdir():
+        file.unlink()
+    Path(made["folder"]).rmdir()
+    assert tasks.build("build-3", subject, params).value == made
+    assert noted(fakes, "builds") == ["3", "3", "3"]
+
+
+def test_estimates_are_made_once(fakes, monkeypatch):
+    asked = []
+    monkeypatch.setattr(tasks, "estimate", lambda made: asked.append(made) or {"luts": 7.0})
+    for _ in range(2):
+        outcome = tasks.synthesise("synth-1", fake.DESIGN, FakeParams(size=3))
+        assert outcome.value == {"luts": 7.0}
+    assert len(asked) == 1
