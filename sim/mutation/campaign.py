@@ -1,0 +1,182 @@
+"""The mutation test of one component: capture its tests, make mutants, try and prove them."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gen.emit import Emission
+from sim.build_tools import BuildError
+from sim.cache import digest
+from sim.mutation.capture import CaptureError, capture
+from sim.mutation.equivalence import changes_nothing
+from sim.mutation.mutants import Mutant, emission_with_sources, lines_of, mutate
+from sim.mutation.targets import Target, shown
+from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
+from sim.verilator import Simulation
+
+FORMAT = 1
+MOST_SIZES = 2  #: of a component, that share its mutants
+WORTH = 0.1  #: a second size must come from this share of lines more
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is asked of every component."""
+
+    sample: int = 50  #: mutants of a component
+    seed: int = 1  #: of the choice of mutants and of the tests
+    most_seconds: float = (
+        20.0  #: of computing, for a simulation; those that take longer are left out
+    )
+
+    def key(self, target: Target) -> str:
+        """Equal keys are equal results."""
+        return digest(str(FORMAT), str(asdict(self)), target.key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """One set of parameters that tests simulate, and the module that is mutated in it."""
+
+    emission: Emission
+    module: str
+    simulations: tuple[Simulation, ...]  #: of it
+
+    @property
+    def weight(self) -> int:
+        """What its simulation costs, roughly."""
+        return len(self.emission.verilog)
+
+
+def examine(target: Target, plan: Plan, progress: Progress = lambda text: None) -> dict[str, Any]:
+    """The mutation test of ``target`` as JSON: its mutants, each with what became of it."""
+    start = time.monotonic()
+    result = {
+        "format": FORMAT,
+        "component": target.name,
+        "key": plan.key(target),
+        "tests": [shown(test) for test in target.tests],
+        "sizes": [],
+        "mutants": [],
+        "error": "",
+    }
+    try:
+        for size, share in shares(target, plan, progress):
+            told, mutants = examine_size(size, share(len(result["mutants"])), plan, progress)
+            result["sizes"].append(told)
+            result["mutants"] += mutants
+        if not result["mutants"]:
+            result["error"] = "its module has no cell of its own"
+    except (CaptureError, TrialError, BuildError) as error:
+        result["error"] = str(error)
+    return {**result, "seconds": round(time.monotonic() - start, 1)}
+
+
+def shares(
+    target: Target, plan: Plan, progress: Progress
+) -> Iterable[tuple[Size, Callable[[int], int]]]:
+    """The sizes to mutate, each with how many mutants it gets after those there are."""
+    if not target.tests:
+        raise CaptureError("it has no tests")
+    progress("capturing")
+    captured = capture(target.tests, target.key, plan.seed)
+    progress("choosing sizes")
+    sizes = choose_sizes(target, captured)
+    if not sizes:
+        raise CaptureError("no simulation of its tests contains it")
+    for left, size in zip(range(len(sizes), 0, -1), sizes, strict=True):
+        yield size, lambda there, left=left: -((there - plan.sample) // left)
+
+
+def choose_sizes(target: Target, captured: Sequence[Simulation]) -> list[Size]:
+    """The few sizes that come from the most lines of the source; of equals the middle one.
+
+    The smallest is often a special case, and the largest takes long.
+    """
+    sizes = sizes_of(target, captured)
+    chosen: list[Size] = []
+    covered: frozenset[str] = frozenset()
+    while sizes and len(chosen) < MOST_SIZES:
+        most = max(len(own_lines(size) - covered) for size in sizes)
+        equals = [size for size in sizes if len(own_lines(size) - covered) == most]
+        best = sorted(equals, key=lambda size: size.weight)[(len(equals) - 1) // 2]
+        if chosen and len(own_lines(best) - covered) <= WORTH * len(covered):
+            break
+        covered |= own_lines(best)
+        chosen.append(best)
+        sizes.remove(best)
+    return chosen
+
+
+def own_lines(size: Size) -> frozenset[str]:
+    """The lines that the mutated module of ``size`` comes from."""
+    return lines_of(size.emission.modules[size.module])
+
+
+def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
+    """Every set of parameters that is simulated, if the component is in it."""
+    own = [one for one in captured if one.component is target.component]
+    groups: dict[Any, list[Simulation]] = {}
+    for one in own or captured:
+        groups.setdefault((one.component, one.params), []).append(one)
+    sizes = []
+    for (component, params), group in groups.items():
+        emission = emission_with_sources(component(params))
+        modules = [n for n, m in emission.modules.items() if type(m.component) is target.component]
+        if modules:
+            module = max(modules, key=lambda name: len(emission.modules[name].rtlil))
+            sizes.append(Size(emission=emission, module=module, simulations=tuple(group)))
+    return sizes
+
+
+def examine_size(
+    size: Size, sample: int, plan: Plan, progress: Progress
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Try ``sample`` mutants of one size: what was simulated, and the mutants."""
+    progress("making mutants")
+    emission, mutants, rtlil = mutate(size.emission, size.module, sample, plan.seed)
+    told = {
+        "top": size.emission.top.name,
+        "module": size.module,
+        "parameters": repr(size.emission.top.component.params),
+        "simulations": len(size.simulations),
+        "unusable": [],
+    }
+    verdicts: dict[int, Verdict] = {}
+    waiting = [mutant.number for mutant in mutants]
+    for simulation in size.simulations:
+        if not waiting:
+            break
+        progress(f"{len(waiting)} of {len(mutants)} mutants left")
+        try:
+            made = builder(emission, simulation)
+            tried = try_mutants(made, simulation, waiting, plan.seed, plan.most_seconds)
+        except TrialError as error:
+            told["unusable"].append(str(error)[:300])
+            continue
+        verdicts |= {number: tried[number] for number in waiting}
+        waiting = [number for number in waiting if not tried[number].found]
+    if mutants and not verdicts:
+        raise TrialError("; ".join(told["unusable"]))
+    progress(f"{len(waiting)} survivors")
+    return told, [describe(mutant, verdicts[mutant.number], rtlil) for mutant in mutants]
+
+
+def describe(mutant: Mutant, verdict: Verdict, rtlil: str) -> dict[str, Any]:
+    """A mutant as JSON: found, equivalent or survived."""
+    proof = ""
+    if not verdict.found:
+        proof = changes_nothing(rtlil, mutant)
+    return {
+        "mutant": mutant.text,
+        "mode": mutant.mode,
+        "module": mutant.module,
+        "sources": list(mutant.sources),
+        "fate": "found" if verdict.found else "equivalent" if proof else "survived",
+        "how": verdict.outcome if verdict.found else proof,
+        "message": verdict.message,
+        "seconds": round(verdict.seconds, 3),
+    }

@@ -1,0 +1,92 @@
+"""What a test file would simulate: noted while pytest runs it without a simulator.
+
+This module is also the pytest plugin that takes the notes, in a process of its own. There every
+simulation is noted and taken for passed, so that the next one of the test comes to be asked for;
+what a test then says of the results does not matter.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from sim import verilator
+from sim.cache import CHECKOUT, cached_folder, digest
+from sim.results import Case, Run
+from sim.verilate import Build
+from sim.verilator import Simulation
+
+NOTES = "INGATHER_CAPTURE"
+
+
+class CaptureError(RuntimeError):
+    """There is nothing to be learned from the tests."""
+
+
+def capture(tests: Sequence[Path], key: str, seed: int) -> list[Simulation]:
+    """The simulations of pytest files ``tests``, each once; cached under ``key``."""
+    name = digest("2", key, str(seed), *map(str, tests))
+    folder, _ = cached_folder("captures", name, lambda target: run_tests(tests, seed, target))
+    found: list[Simulation] = []
+    with (folder / "simulations.pickle").open("rb") as file:
+        for simulation in unpickled(file):
+            if simulation not in found:
+                found.append(simulation)
+    return found
+
+
+def unpickled(file: IO[bytes]) -> Iterator[Any]:
+    """Everything that was pickled into ``file``, one after the other."""
+    while True:
+        try:
+            yield pickle.load(file)
+        except EOFError:
+            return
+
+
+def run_tests(tests: Sequence[Path], seed: int, folder: Path) -> None:
+    """Run pytest with this module as a plugin; CaptureError if it finds no tests."""
+    notes = folder / "simulations.pickle"
+    notes.touch()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", __name__]
+    command += ["-p", "no:cacheprovider", "--seed", str(seed), *map(str, tests)]
+    paths = os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, NOTES: str(notes), "PYTHONPATH": paths.rstrip(os.pathsep)}
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode not in (0, 1) and not notes.stat().st_size:
+        raise CaptureError(
+            f"pytest fails on {tests[0].name}:\n{(done.stdout + done.stderr)[-1000:]}"
+        )
+
+
+def note(*arguments: Any, simulation: Simulation | None = None, **options: Any) -> Run:
+    """In place of :func:`sim.verilator.run`: write down what was to be simulated."""
+    if simulation is not None:
+        try:
+            data = pickle.dumps(simulation)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            data = b""  # it cannot be sent elsewhere
+        with open(os.environ[NOTES], "ab") as file:
+            file.write(data)
+    return Run(
+        top="",
+        seed=0,
+        seconds=0,
+        tests=(Case(name="noted", passed=True, sim_ns=0, seconds=0),),
+        folder=Path(os.devnull),
+        built=False,
+        build_seconds=0,
+    )
+
+
+def pytest_configure(config: object) -> None:
+    """Put notes in place of all simulators of this process."""
+    if NOTES in os.environ:
+        verilator.run = note
+        verilator.build = lambda *arguments, **options: Build(Path(os.devnull), "")
+        verilator.emission_of = lambda component: None  # pyright: ignore[reportAttributeAccessIssue]

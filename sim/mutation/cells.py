@@ -1,0 +1,81 @@
+"""What a reader wants to know of the cells that Yosys makes of a module."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gen.emit import native_yosys
+from sim.cache import CHECKOUT
+
+#: Yosys counts its multiplexers through all of a process
+MADE_UP = re.compile(r"\$procmux\$(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What is known of a cell."""
+
+    name: str  #: made up in the same way in every process
+    kind: str  #: its type: $add, $mux, a module
+    drives: str  #: the signal with a name that comes of it; empty if that is not one
+    sources: tuple[str, ...]  #: file:line of the cell, or else of that signal
+
+
+def sources(text: str) -> tuple[str, ...]:
+    """The places in Yosys's attribute, as seen from the checkout; those of libraries left out."""
+    places = []
+    for place in text.split("|"):
+        path, _, line = place.rpartition(":")
+        if Path(path).is_relative_to(CHECKOUT / "hdl"):
+            places.append(f"{Path(path).relative_to(CHECKOUT).as_posix()}:{line.partition('.')[0]}")
+    return tuple(dict.fromkeys(places))
+
+
+def cells_of(design: Any, name: str) -> dict[str, Cell]:
+    """Every cell of module ``name``, by the name that Yosys has for it."""
+    ys = native_yosys()
+    cells = list(design.module(ys.IdString(f"\\{name}")).cells_.values())
+    by_name = {cell.name.str().removeprefix("\\"): cell for cell in cells}
+    made_up = sorted(int(own.rpartition("$")[2]) for own in by_name if MADE_UP.fullmatch(own))
+    outputs = {own: output_of(cell) for own, cell in by_name.items()}
+    readers = {name: cell for cell in cells for name in inputs_of(cell)}
+    found = {}
+    for own, cell in by_name.items():
+        number = MADE_UP.fullmatch(own)
+        wire = named(outputs[own], readers)
+        places = sources(cell.get_src_attribute())
+        found[own] = Cell(
+            name=f"$procmux{made_up.index(int(number[1]))}" if number else own,
+            kind=cell.type.str().removeprefix("\\"),
+            drives=wire.name.str().removeprefix("\\") if wire else "",
+            sources=places or (sources(wire.get_src_attribute()) if wire else ()),
+        )
+    return found
+
+
+def named(wire: Any, readers: dict[str, Any]) -> Any:
+    """The wire with a name that ``wire`` leads to by multiplexers and a register, or None."""
+    for _ in range(100):
+        if wire is None or not wire.name.str().startswith("$"):
+            return wire
+        reader = readers.get(wire.name.str())
+        if reader is None or not (reader.is_builtin_ff() or reader.type.str() in ("$mux", "$pmux")):
+            return None
+        wire = output_of(reader)
+    return None
+
+
+def output_of(cell: Any) -> Any:
+    """The wire that is all of what a cell of one output puts out, or None."""
+    for port, signal in dict(cell.connections_).items():
+        if port.str() in ("\\Y", "\\Q") and signal.is_wire():
+            return signal.as_wire()
+    return None
+
+
+def inputs_of(cell: Any) -> list[str]:
+    """The names of the wires that are all of a data input of ``cell``."""
+    signals = {port.str(): signal for port, signal in dict(cell.connections_).items()}
+    data = (signals[port] for port in ("\\A", "\\B", "\\D") if port in signals)
+    return [signal.as_wire().name.str() for signal in data if signal.is_wire()]

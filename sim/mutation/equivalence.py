@@ -1,0 +1,139 @@
+"""Proofs that a mutant changes nothing, whatever surrounds its module.
+
+First with every register, memory and child cut out: if all that goes into them and into the
+outputs is the same function of all that comes out of them, both modules are the same. If not,
+by induction over time with the registers in place: some states are never reached.
+"""
+
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gen.emit import native_yosys, silent_stdout
+from sim.mutation.mutants import BITS, CONTROL, Mutant, run_pass
+
+SECONDS = 2  #: for one proof
+STEPS = 4  #: of the induction
+MOST_REGISTER_BITS = 200  #: of a module that induction is tried on
+PROVEN = "SAT proof finished - no model found: SUCCESS"
+INDUCED = "Induction step proven: SUCCESS"
+
+
+def changes_nothing(rtlil: str, mutant: Mutant) -> str:
+    """How it is proven that ``mutant``, of those in the module ``rtlil``, changes nothing at all.
+
+    Empty if it is not: "combinational" or "induction" otherwise.
+    """
+    name, number = mutant.module, mutant.number
+    with tempfile.TemporaryDirectory() as folder, silent_stdout():
+        source = Path(folder, "module.il")
+        source.write_text(rtlil)
+        if PROVEN in compare(Path(folder), name, number, is_state, f"-timeout {SECONDS}"):
+            return "combinational"
+        if inductive(source, name):
+            options = f"-tempinduct -seq 1 -maxsteps {STEPS} -timeout {SECONDS}"
+            for shown in (is_register, partial(is_other, mutant)):
+                if INDUCED in compare(Path(folder), name, number, is_box, options, shown):
+                    return "induction"
+    return ""
+
+
+def compare(
+    folder: Path,
+    name: str,
+    number: int,
+    cut: Callable[[Any], bool],
+    options: str,
+    shown: Callable[[Any], bool] = lambda cell: False,
+) -> str:
+    """What Yosys's ``sat`` says of the whole module against its mutant.
+
+    ``cut`` cells are out. What is in ``shown`` cells has to be the same, too: a stronger claim,
+    which is easier to prove by induction.
+    """
+    ys = native_yosys()
+    design = ys.Design()
+    run = partial(run_pass, ys, design, folder)
+    run(f"read_rtlil {folder / 'module.il'}")
+    cut_out(design.module(ys.IdString(f"\\{name}")), cut, shown)
+    for copy, value in (("whole", 0), ("mutant", number)):
+        run(f"copy {name} {copy}")
+        run(f"delete -input {copy}/{CONTROL}")
+        run(f"cd {copy}")
+        run(f"connect -set {CONTROL} {BITS}'d{value}")
+        run("cd")
+    run("miter -equiv -flatten whole mutant miter")
+    run("hierarchy -top miter")
+    run("opt -full -fast")
+    return run(f"sat -prove trigger 0 {options} miter")
+
+
+def cut_out(module: Any, cut: Callable[[Any], bool], shown: Callable[[Any], bool]) -> None:
+    """Make outputs of what goes into the cells that ``cut`` takes, and inputs of what comes out.
+
+    What comes out of ``shown`` cells becomes an output, and they stay.
+    """
+    ys = native_yosys()
+    for cell in list(module.cells_.values()):
+        if not cut(cell) and not shown(cell):
+            continue
+        for port, signal in dict(cell.connections_).items():
+            out = cell.output(port)
+            if not signal.size() or (not cut(cell) and not out):
+                continue
+            label = f"\\{cell.name.str()[1:]}.{port.str()[1:]}"
+            wire = module.addWire(ys.IdString(label), signal.size())
+            if cut(cell) and out:
+                wire.port_input = True
+                module.connect(signal, ys.SigSpec(wire))
+            else:
+                wire.port_output = True
+                module.connect(ys.SigSpec(wire), signal)
+        if cut(cell):
+            module.remove(cell)
+    module.fixup_ports()
+
+
+def is_register(cell: Any) -> bool:
+    """A register."""
+    return bool(cell.is_builtin_ff())
+
+
+def is_other(mutant: Mutant, cell: Any) -> bool:
+    """A register, but not the one that is mutated or that the mutated logic drives."""
+    if not is_register(cell) or cell.name.str().removeprefix("\\") == mutant.cell:
+        return False
+    signal = cell.getPort(native_yosys().IdString("\\Q"))
+    return not signal.is_wire() or signal.as_wire().name.str() != f"\\{mutant.drives}"
+
+
+def is_state(cell: Any) -> bool:
+    """A register, a memory, or a module."""
+    return is_register(cell) or is_box(cell)
+
+
+def is_box(cell: Any) -> bool:
+    """A memory or a module."""
+    kind = cell.type.str()
+    return not kind.startswith("$") or kind.startswith("$mem")
+
+
+def inductive(source: Path, name: str) -> bool:
+    """Whether the module is small enough, and of one clock without asynchronous resets."""
+    ys = native_yosys()
+    design = ys.Design()
+    run_pass(ys, design, source.parent, f"read_rtlil {source}")
+    cells = design.module(ys.IdString(f"\\{name}")).cells_.values()
+    registers = [cell for cell in cells if is_register(cell)]
+    clocks = {
+        cell.getPort(ys.IdString("\\CLK")).as_wire().name.str() for cell in registers if plain(cell)
+    }
+    bits = sum(cell.getPort(ys.IdString("\\Q")).size() for cell in registers)
+    return all(map(plain, registers)) and len(clocks) == 1 and bits <= MOST_REGISTER_BITS
+
+
+def plain(register: Any) -> bool:
+    """Whether it does nothing but at its clock."""
+    return register.type.str() in ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce")

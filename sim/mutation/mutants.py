@@ -1,0 +1,214 @@
+"""Mutants of a module: one bit of one cell inverted, constant, or joined to its neighbour.
+
+Yosys chooses them evenly over the lines of the source and writes them all into one module, which
+is the whole one until ``$INGATHER_MUTANT`` says which of them it shall be. Mutant 0 is none.
+"""
+
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
+
+from gen.emit import Emission, EmittedModule, emit, native_yosys, renumber, silent_stdout
+from hdl.common.component import Component
+from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
+from sim.mutation.server import CHOICE
+from sim.primitives import models_of
+
+CONTROL = "mutant_in_force"
+BITS = 16
+ALL = 10_000_000  #: more mutants than any module has
+SMALL = 12  #: samples' worth of mutants that are few
+PASSES = ("proc -norom", "memory_collect", "opt_clean -purge")
+
+#: warnings that a mutant may raise
+LINT = (
+    "CASEOVERLAP",
+    "CMPCONST",
+    "SELRANGE",
+    "UNDRIVEN",
+    "UNOPTFLAT",
+    "UNSIGNED",
+    "WIDTHEXPAND",
+    "WIDTHTRUNC",
+)
+
+OPTION = re.compile(r"-(\w+) (\S+)")
+
+#: clocks, of which a change is not a fault of the logic
+CLOCKS = re.compile(r"(.*_)?(clk|CLK)|ARST|.*RD_[AS]RST|.*INIT.*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """A change of one bit."""
+
+    number: int  #: from 1
+    module: str
+    mode: str  #: inv, const0, const1, cnot0 or cnot1
+    cell: str  #: its name, which for one without a name counts from the start of the module
+    kind: str  #: its type: $add, $mux, a module
+    port: str
+    bit: int
+    control: int | None = None  #: for cnot: the bit of the same port that inverts this one
+    wire: str = ""  #: the signal with a name that is changed, if it is one
+    drives: str = ""  #: the signal with a name that comes of the cell, if there is one
+    sources: tuple[str, ...] = ()  #: file:line that the cell comes from
+
+    @property
+    def text(self) -> str:
+        """What is changed, in a line that stays the same while the hardware does."""
+        other = "" if self.control is None else f" by bit {self.control}"
+        wire = f" ({self.wire})" if self.wire else f" of {self.drives}" if self.drives else ""
+        place = f"{self.kind} {self.cell}.{self.port}[{self.bit}]"
+        return f"{self.module}: {self.mode} {place}{other}{wire}"
+
+
+def emission_with_sources(component: Component) -> Emission:
+    """Emit ``component`` with the lines of the source in its RTLIL, which Verilog is spared."""
+    with patch.object(rtlil, "Design", lambda emit_src: Sourced()):
+        return emit(component)
+
+
+Sourced: Callable[[], Any] = partial(rtlil.Design, emit_src=True)
+
+
+def lines_of(module: EmittedModule) -> frozenset[str]:
+    """The lines of the source that ``module`` comes from: file:line."""
+    found = re.findall(r'attribute \\src "([^"]*)"', module.rtlil)
+    return frozenset(line for text in found for line in sources(text))
+
+
+def mutate(
+    emission: Emission, name: str, sample: int, seed: int
+) -> tuple[Emission, tuple[Mutant, ...], str]:
+    """The emission with mutants in module ``name``, at most ``sample`` of them, chosen by ``seed``.
+
+    The third value is the RTLIL of the module with its mutants, for proofs.
+    """
+    ys = native_yosys()
+    module = emission.modules[name]
+    with tempfile.TemporaryDirectory() as folder, silent_stdout():
+        design = ys.Design()
+        run = partial(run_pass, ys, design, Path(folder))
+        read_module(run, emission, module, Path(folder))
+        for command in PASSES:
+            run(command)
+        lines = candidates(run, name, sample, seed, Path(folder, "list"))
+        mutants = choose(lines, cells_of(design, name), sample)
+        for mutant, line in mutants:
+            options = line.removeprefix("mutate ")
+            run(f"mutate -ctrl {CONTROL} {BITS} {mutant.number} {options}")
+        run(f"write_rtlil {folder}/mutated.il")
+        for attributes in ("", "-modattr"):
+            run(f"attrmap {attributes} -remove src -remove top -remove generator")
+        run(f"write_verilog -norename {folder}/mutated.v")
+        verilog = selectable(Path(folder, "mutated.v").read_text(), name)
+        text = Path(folder, "mutated.il").read_text()
+    modules = {**emission.modules, name: replace(module, verilog=verilog)}
+    return Emission(modules), tuple(mutant for mutant, _ in mutants), text
+
+
+def run_pass(ys: Any, design: Any, folder: Path, command: str) -> str:
+    """Run a command of Yosys; what it says."""
+    log = folder / "log"
+    ys.run_pass(f"tee -q -o {log} {command}", design)
+    return log.read_text()
+
+
+def read_module(
+    run: Callable[[str], str], emission: Emission, module: EmittedModule, folder: Path
+) -> None:
+    """Read ``module``, and of those that it places the ports alone."""
+    (folder / "children.il").write_text("\n".join(map(stub, emission.modules.values())))
+    (folder / "module.il").write_text(module.rtlil)
+    run(f"read_rtlil {folder / 'children.il'}")
+    run(f"delete {module.name}")
+    run(f"read_rtlil {folder / 'module.il'}")
+    for model in models_of(emission.verilog):
+        run(f"read_verilog -sv -lib {model}")
+
+
+def stub(module: EmittedModule) -> str:
+    """A module without an inside."""
+    lines = ["attribute \\blackbox 1", f"module \\{module.name}"]
+    for number, port in enumerate(module.ports, 1):
+        lines.append(f"  wire width {port.bits} {port.direction} {number} \\{port.name}")
+    return "\n".join([*lines, "end\n"])
+
+
+def candidates(
+    run: Callable[[str], str], name: str, sample: int, seed: int, file: Path
+) -> list[str]:
+    """Mutants in Yosys's words, more than ``sample`` of them, as some will be of no use.
+
+    Of a small module all there are, at random: Yosys's own choice of most of them never ends.
+    """
+    run(f"mutate -list {ALL} -seed {seed} -o {file} {name}")
+    lines = file.read_text().splitlines()
+    if len(lines) < SMALL * sample:
+        random.Random(seed).shuffle(lines)
+        return lines
+    run(f"mutate -list {3 * sample} -seed {seed} -o {file} {name}")
+    return file.read_text().splitlines()
+
+
+def choose(
+    lines: Iterable[str], cells: Mapping[str, Cell], sample: int
+) -> list[tuple[Mutant, str]]:
+    """The first ``sample`` of Yosys's candidates that change logic, with their lines."""
+    chosen: dict[str, tuple[Mutant, str]] = {}
+    for line in lines:
+        given = {name: value.removeprefix("\\") for name, value in OPTION.findall(line)}
+        if CLOCKS.fullmatch(given["port"]):
+            continue
+        cell = cells[given["cell"]]
+        places = (place for value in re.findall(r"-src (\S+)", line) for place in sources(value))
+        mutant = Mutant(
+            number=len(chosen) + 1,
+            module=given["module"],
+            mode=given["mode"],
+            cell=cell.name,
+            kind=cell.kind,
+            port=given["port"],
+            bit=int(given["portbit"]),
+            control=int(given["ctrlbit"]) if "ctrlbit" in given else None,
+            wire=f"{given['wire']}[{given['wirebit']}]" if "wire" in given else "",
+            drives=cell.drives,
+            sources=cell.sources or tuple(dict.fromkeys(places)),
+        )
+        chosen.setdefault(mutant.text, (mutant, line))
+        if len(chosen) == sample:
+            break
+    return list(chosen.values())
+
+
+def selectable(verilog: str, name: str) -> str:
+    """The module with its control no longer a port, but what the environment says at the start."""
+    numbers: dict[str, int] = {}
+    text = renumber(verilog.split("\n", 1)[1].lstrip())
+    text = MADE_UP.sub(lambda n: f"$procmux${numbers.setdefault(n[1], len(numbers) + 1)}", text)
+    header = re.search(rf"^module {name}\([^;]*\);", text, re.M)
+    if header is not None:
+        ports = re.sub(rf", {CONTROL}\b|\b{CONTROL}, ", "", header[0])
+        text = text.replace(header[0], ports)
+    declared = f"  input [{BITS - 1}:0] {CONTROL};\n  wire [{BITS - 1}:0] {CONTROL};\n"
+    asked = f'std::getenv(\\"{CHOICE}\\")'
+    value = f'$c32("({asked} ? std::atoi({asked}) : 0)")'
+    chosen = f"  reg [{BITS - 1}:0] {CONTROL};\n  initial {CONTROL} = {BITS}'({value});\n"
+    text = text.replace(declared, chosen)
+    return "\n".join(
+        [
+            *(f"/* verilator lint_off {rule} */" for rule in LINT),
+            text.rstrip(),
+            *(f"/* verilator lint_on {rule} */" for rule in LINT),
+            "",
+        ]
+    )

@@ -1,0 +1,115 @@
+"""Scores of a mutation test: what was found, what is equivalent, and the survivors' reasons."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+REASONS = Path(__file__).with_name("survivors.toml")
+LEAST = 90  #: per cent that a component's tests are to find
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """What the tests of one component found."""
+
+    component: str
+    mutants: int
+    found: int
+    equivalent: int  #: proven to change nothing
+    survivors: tuple[Mapping[str, Any], ...]  #: with the "reason", empty if nobody explained it
+    excluded: int  #: survivors that a review has taken out of the score
+    seconds: float
+    error: str
+
+    @property
+    def percent(self) -> float | None:
+        """Found of those that are neither proven equivalent nor excluded; None without any."""
+        total = self.mutants - self.equivalent - self.excluded
+        return 100 * self.found / total if total else None
+
+    @property
+    def unexplained(self) -> int:
+        """Survivors without a reason."""
+        return sum(not survivor["reason"] for survivor in self.survivors)
+
+    @property
+    def enough(self) -> bool:
+        """Whether the score is as high as it has to be."""
+        return not self.error and (self.percent is None or self.percent >= LEAST)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """Why mutants of a component are not found."""
+
+    component: str
+    mutant: str = ""  #: its whole description
+    like: str = ""  #: or a pattern for several, with asterisks
+    reason: str
+    excluded: bool = False  #: no simulation could find it in any time that there is
+
+    def covers(self, component: str, mutant: str) -> bool:
+        """Whether it is about that one."""
+        if component != self.component:
+            return False
+        return mutant == self.mutant if self.mutant else fnmatchcase(mutant, escaped(self.like))
+
+
+def escaped(pattern: str) -> str:
+    """``pattern`` for fnmatch, with brackets that stand for themselves."""
+    return pattern.replace("[", "[[]")
+
+
+def read_reasons(path: Path = REASONS) -> tuple[Reason, ...]:
+    """The reviewed reasons; ValueError for an entry in a wrong form."""
+    try:
+        entries = tomllib.loads(path.read_text()).get("survivor", [])
+        reasons = tuple(Reason(**entry) for entry in entries)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    for one in reasons:
+        if bool(one.mutant) == bool(one.like):
+            raise ValueError(f"{path.name}: give mutant or like, of {one.component}: {one.reason}")
+    return reasons
+
+
+def score(result: Mapping[str, Any], reasons: Iterable[Reason]) -> Score:
+    """The score of the result of :func:`sim.mutation.campaign.examine`."""
+    fates = [mutant["fate"] for mutant in result["mutants"]]
+    name, reasons = result["component"], list(reasons)
+    survivors, excluded = [], 0
+    for mutant in result["mutants"]:
+        if mutant["fate"] == "survived":
+            known = next((one for one in reasons if one.covers(name, mutant["mutant"])), None)
+            excluded += known is not None and known.excluded
+            survivors.append(
+                {
+                    **mutant,
+                    "reason": known.reason if known else "",
+                    "excluded": known is not None and known.excluded,
+                }
+            )
+    return Score(
+        component=name,
+        mutants=len(fates),
+        found=fates.count("found"),
+        equivalent=fates.count("equivalent"),
+        survivors=tuple(survivors),
+        excluded=excluded,
+        seconds=result["seconds"],
+        error=result["error"],
+    )
+
+
+def below(scores: Iterable[Score]) -> list[str]:
+    """A line for each component whose tests find too little, or could not be tried."""
+    lines = []
+    for one in scores:
+        if one.error:
+            lines.append(f"{one.component}: {one.error}")
+        elif not one.enough:
+            lines.append(f"{one.component}: {one.percent:.0f} % found of the {LEAST} % asked for")
+    return lines

@@ -1,0 +1,103 @@
+"""Mutants against the simulations that must find them."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gen.emit import Emission
+from sim.cache import cache_root
+from sim.mutation import server
+from sim.verilate import build
+from sim.verilator import Build, Simulation, Simulator, to_text
+
+
+class TrialError(RuntimeError):
+    """The design with its mutants does not work even if none of them is in force."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """How a simulation of a mutant ended."""
+
+    outcome: str  #: passed, failed, hung or crashed
+    message: str  #: the first case that failed, and why
+    seconds: float  #: of computing
+
+    @property
+    def found(self) -> bool:
+        """Whether the tests noticed."""
+        return self.outcome != "passed"
+
+
+def builder(emission: Emission, simulation: Simulation) -> Build:
+    """Build ``emission`` as ``simulation`` wants it."""
+    options = {**simulation.options, "coverage": False}
+    return build(emission, **options)
+
+
+def try_mutants(
+    made: Build, simulation: Simulation, mutants: Sequence[int], seed: int, most: float
+) -> dict[int, Verdict]:
+    """Run ``simulation`` on each of ``mutants`` up to its first failure; 0 is the whole design.
+
+    TrialError if the whole design fails, or takes more than ``most`` seconds of computing.
+    """
+    root = cache_root() / "runs"
+    root.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="mutants-", dir=root))
+    try:
+        lines = serve(made, simulation, mutants, seed, most, folder)
+        found = {line.pop("mutant"): Verdict(**line) for line in lines}
+        if 0 not in found or found[0].found:
+            told = found[0].message if 0 in found else (folder / "log.txt").read_text()[-2000:]
+            raise TrialError(f"{made.top} with no mutant in force fails {told}")
+        return found
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve(
+    made: Build,
+    simulation: Simulation,
+    mutants: Sequence[int],
+    seed: int,
+    most: float,
+    folder: Path,
+) -> list[dict]:
+    """Start the simulator with the server in it; the verdicts that it wrote."""
+    verdicts = folder / "verdicts.jsonl"
+    job = {
+        "modules": simulation.test_module.split(","),
+        "mutants": list(mutants),
+        "most": most,
+        "verdicts": str(verdicts),
+    }
+    (folder / "job.json").write_text(json.dumps(job))
+    environment = {
+        "INGATHER_PARAMS": to_text(simulation.params),
+        "INGATHER_COMPONENT": to_text(simulation.component),
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_MAX_FAILURES": "1",
+        "COCOTB_LOG_LEVEL": "ERROR",
+        server.JOB: str(folder / "job.json"),
+        **simulation.env,
+    }
+    with suppress(SystemExit, RuntimeError):  # there are no results of the server's own
+        Simulator(made, environment).test(
+            f"{server.__name__},{simulation.test_module}",
+            made.top,
+            hdl_toplevel_lang="verilog",
+            build_dir=made.folder,
+            test_dir=folder,
+            plusargs=list(simulation.plusargs),
+            log_file=folder / "log.txt",
+            test_filter=simulation.test_filter,
+        )
+    if not verdicts.exists():
+        return []
+    return [json.loads(line) for line in verdicts.read_text().splitlines()]

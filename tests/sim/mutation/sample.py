@@ -1,0 +1,51 @@
+"""A component to break: a saturating counter, part of whose logic cannot matter."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class TallyParams:
+    bits: int = 4
+
+    @property
+    def suffix(self):
+        return str(self.bits)
+
+
+class Tally(Component):
+    """Counts while ``step``, up to its largest value."""
+
+    def __init__(self, params):
+        super().__init__(params, {"step": In(1), "total": Out(params.bits)})
+
+    def elaborate(self, platform):
+        m = Module()
+        full = Signal()
+        never = Signal()
+        m.d.comb += full.eq(self.total.all())
+        m.d.sync += never.eq(never & self.step)
+        with m.If(self.step & ~full & ~never):
+            m.d.sync += self.total.eq(self.total + 1)
+        return m
+
+
+class Pair(Component):
+    """Two of them."""
+
+    def __init__(self, params):
+        super().__init__(
+            params, {"step": In(1), "first": Out(params.bits), "second": Out(params.bits)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.a = a = Tally(self.params)
+        m.submodules.b = b = Tally(self.params)
+        m.d.comb += [a.step.eq(self.step), b.step.eq(~self.step)]
+        m.d.comb += [self.first.eq(a.total), self.second.eq(b.total)]
+        return m

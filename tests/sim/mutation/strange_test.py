@@ -1,0 +1,13 @@
+"""A test that hangs or dies by the number of the mutant."""
+
+import os
+
+import cocotb
+
+
+@cocotb.test()
+async def does(dut):
+    if os.environ["INGATHER_MUTANT"] == "2":
+        os.abort()
+    while os.environ["INGATHER_MUTANT"] == "1":
+        pass

@@ -1,0 +1,63 @@
+"""The mutation test of the sample, with its weak tests, from beginning to end."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sim.mutation.campaign import Plan, choose_sizes, examine
+from sim.mutation.targets import Target
+from sim.verilator import Simulation
+from tests.sim.mutation import sample
+from tests.sim.mutation.sample import Pair, Tally, TallyParams
+
+HERE = Path(__file__).parent
+TALLY = Target(component=Tally, source=Path(sample.__file__), tests=(HERE / "weak_test.py",))
+MODULE = "tests.sim.mutation.weak_test"
+
+
+def test_examine():
+    said = []
+    result = examine(TALLY, Plan(sample=25), said.append)
+    assert result["error"] == ""
+    assert result["component"] == "tests.sim.mutation.sample.Tally"
+    assert result["key"] == Plan(sample=25).key(TALLY)
+    assert [size["module"] for size in result["sizes"]] == ["tally_4"]
+    assert result["sizes"][0]["simulations"] == 2
+    fates = Counter(mutant["fate"] for mutant in result["mutants"])
+    assert fates.total() == 25
+    assert fates["found"] >= 10
+    assert fates["survived"] >= 1  # the tests never fill it
+    assert said[0] == "capturing"
+    for mutant in result["mutants"]:
+        assert bool(mutant["how"]) == (mutant["fate"] != "survived")
+        assert bool(mutant["message"]) == (mutant["fate"] == "found")
+
+
+def test_without_tests():
+    result = examine(Target(component=Tally, source=TALLY.source, tests=()), Plan())
+    assert result["error"] == "it has no tests"
+    assert result["mutants"] == []
+
+
+def test_key():
+    assert Plan().key(TALLY) == Plan().key(TALLY)
+    assert len({Plan(sample=n, seed=s).key(TALLY) for n in (1, 2) for s in (1, 2)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("captured", "top"),
+    [
+        ([(Tally, 12), (Tally, 4), (Pair, 2)], "tally_4"),  # its own tests come first
+        ([(Pair, 4)], "pair_4"),
+        ([], None),
+    ],
+)
+def test_sizes(captured, top):
+    simulations = [
+        Simulation(component=kind, params=TallyParams(bits=bits), test_module=MODULE)
+        for kind, bits in captured
+    ]
+    sizes = choose_sizes(TALLY, simulations)
+    assert [size.emission.top.name for size in sizes] == ([] if top is None else [top])
+    assert all(size.module.startswith("tally_") for size in sizes)

@@ -1,0 +1,28 @@
+import pytest
+
+from sim.cache import CHECKOUT
+from sim.mutation.capture import CaptureError, capture
+from tests.sim.mutation.sample import Tally, TallyParams
+
+
+def test_notes_every_simulation_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
+    found = capture([CHECKOUT / "tests/sim/mutation/weak_test.py"], "key", 1)
+    assert [(one.component, one.params.bits, one.plusargs) for one in found] == [
+        (Tally, 12, ()),
+        (Tally, 4, ()),
+        (Tally, 4, ("+other",)),
+    ]
+    assert found[0].test_module == "tests.sim.mutation.weak_test"
+    assert found[1].params == TallyParams()
+    assert not (tmp_path / "sim").exists()  # nothing was built
+    monkeypatch.setattr("sim.mutation.capture.run_tests", None)
+    assert capture([CHECKOUT / "tests/sim/mutation/weak_test.py"], "key", 1) == found
+
+
+def test_what_is_no_test_file(monkeypatch, tmp_path):
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
+    broken = tmp_path / "test_broken.py"
+    broken.write_text("import nothing_of_that_name\n")
+    with pytest.raises(CaptureError, match=r"pytest fails on test_broken.py:\s"):
+        capture([broken], "key", 1)

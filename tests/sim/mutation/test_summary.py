@@ -1,0 +1,95 @@
+import pytest
+
+from sim.mutation.summary import LEAST, REASONS, Reason, below, read_reasons, score
+
+MUTANT = "fifo: inv $add $1.Y[0]"
+
+
+def result(fates, **changes):
+    mutants = [
+        {"mutant": f"fifo: inv $add ${n}.Y[0]", "fate": fate} for n, fate in enumerate(fates)
+    ]
+    return {
+        "component": "hdl.Fifo",
+        "mutants": mutants,
+        "seconds": 3,
+        "error": "",
+        **changes,
+    }
+
+
+def test_score_leaves_out_what_is_proven_equivalent():
+    one = score(result(["found"] * 9 + ["survived"] + ["equivalent"] * 5), [])
+    assert (one.mutants, one.found, one.equivalent, len(one.survivors)) == (15, 9, 5, 1)
+    assert one.percent == 90
+    assert one.enough
+    assert one.unexplained == 1
+    worse = score(result(["found"] * 8 + ["survived"] * 2), [])
+    assert worse.percent == 80
+    assert not worse.enough
+
+
+def because(mutant="", **changes):
+    return Reason(**{"component": "hdl.Fifo", "mutant": mutant, "reason": "because"} | changes)
+
+
+def test_reasons_explain_but_do_not_raise_the_score():
+    reasons = [because("fifo: inv $add $0.Y[0]"), because(like="*$1.Y[0]*", reason="so")]
+    one = score(result(["survived", "survived", "survived", "found"]), reasons)
+    assert [survivor["reason"] for survivor in one.survivors] == ["because", "so", ""]
+    assert one.unexplained == 1
+    assert one.excluded == 0
+    assert one.percent == 25
+
+
+def test_what_a_review_excludes_does():
+    reasons = [because("fifo: inv $add $0.Y[0]", excluded=True)]
+    one = score(result(["survived", "survived", "found", "equivalent"]), reasons)
+    assert one.excluded == 1
+    assert [survivor["excluded"] for survivor in one.survivors] == [True, False]
+    assert one.percent == 50
+
+
+def test_a_reason_is_for_one_component():
+    assert because(MUTANT).covers("hdl.Fifo", MUTANT)
+    assert not because(MUTANT).covers("hdl.Fork", MUTANT)
+    assert not because("fifo").covers("hdl.Fifo", MUTANT)
+    assert because(like="fifo*").covers("hdl.Fifo", MUTANT)
+    assert because(like="*.Y[[]0]".replace("[[]", "[")).covers("hdl.Fifo", MUTANT)
+    assert not because(like="*.Y[1]").covers("hdl.Fifo", MUTANT)
+
+
+def test_what_falls_short():
+    scores = [
+        score(result(["found"]), []),
+        score(result(["found", "survived"]), []),
+        score(result([], error="no tests"), []),
+        score(result(["equivalent"]), []),
+    ]
+    assert below(scores) == [
+        f"hdl.Fifo: 50 % found of the {LEAST} % asked for",
+        "hdl.Fifo: no tests",
+    ]
+
+
+def test_reasons_in_a_file(tmp_path):
+    file = tmp_path / "survivors.toml"
+    file.write_text(
+        '[[survivor]]\ncomponent = "hdl.Fifo"\nmutant = "a"\nreason = "b"\n'
+        '[[survivor]]\ncomponent = "hdl.Fifo"\nlike = "c"\nreason = "d"\n'
+    )
+    assert read_reasons(file) == (because("a", reason="b"), because(like="c", reason="d"))
+    file.write_text('[[survivor]]\ncomponent = "hdl.Fifo"\nmutant = "a"\nreasn = "b"\n')
+    with pytest.raises(ValueError, match=r"survivors.toml: .*reasn"):
+        read_reasons(file)
+    file.write_text('[[survivor]]\ncomponent = "hdl.Fifo"\nreason = "b"\n')
+    with pytest.raises(ValueError, match=r"survivors.toml: give mutant or like"):
+        read_reasons(file)
+
+
+def test_our_own_reasons_are_of_components_that_there_are():
+    from sim.mutation.targets import all_targets
+
+    reasons = read_reasons(REASONS)
+    assert {one.component for one in reasons} <= all_targets().keys()
+    assert all(len(one.reason) > 20 for one in reasons)

@@ -1,0 +1,45 @@
+from sim.cache import CHECKOUT
+from sim.mutation.targets import ELSEWHERE, all_targets, closure, is_called, mirrors_of, shown
+
+
+def test_every_component_has_tests():
+    targets = all_targets()
+    assert {"hdl.common.fifo.Fifo", "hdl.p4sgd.switch.egress.EgressPort"} <= targets.keys()
+    for name, target in targets.items():
+        assert target.tests, name
+        assert all(test.is_file() for test in target.tests), name
+        assert target.name == name
+
+
+def test_tests_are_the_mirror_unless_they_are_elsewhere():
+    assert list(map(shown, mirrors_of(CHECKOUT / "hdl/common/fifo.py"))) == [
+        "tests/hdl/common/test_fifo.py"
+    ]
+    assert mirrors_of(CHECKOUT / "hdl/common/component.py") == ()
+    for source, tests in ELSEWHERE.items():
+        assert (CHECKOUT / source).is_file()
+        mirror = CHECKOUT / "tests" / source
+        assert not mirror.with_name(f"test_{mirror.name}").exists(), f"{source} has its own tests"
+        assert len(mirrors_of(CHECKOUT / source)) == len(tests)
+
+
+def test_names():
+    name = "hdl.common.fifo.Fifo"
+    assert all(is_called(name, part) for part in (name, "Fifo", "hdl.common", "hdl.common.fifo"))
+    assert not any(is_called(name, part) for part in ("hdl.com", "fifo", "hdl.p4sgd"))
+
+
+def test_what_a_file_depends_on():
+    files = set(map(shown, closure(CHECKOUT / "tests/hdl/common/test_fifo.py")))
+    assert {"tests/hdl/common/test_fifo.py", "hdl/common/fifo.py", "hdl/common/memory.py"} <= files
+    assert not any(file.startswith(("sim/", "gen/")) for file in files)
+    assert "tests/hdl/common/test_fifo.py" not in set(
+        map(shown, closure(CHECKOUT / "hdl/common/fifo.py"))
+    )
+
+
+def test_key_changes_with_the_tests(monkeypatch, tmp_path):
+    targets = all_targets()
+    fifo = targets["hdl.common.fifo.Fifo"]
+    assert fifo.key == all_targets()["hdl.common.fifo.Fifo"].key
+    assert fifo.key != targets["hdl.common.streams.Fork"].key

@@ -1,0 +1,40 @@
+"""Tests of the sample for the tests of mutation: they never fill it."""
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from sim.streams import start
+from sim.verilator import simulate
+from tests.sim.mutation.sample import Tally, TallyParams
+
+
+def test_tally():
+    run = simulate(Tally(TallyParams(bits=12)), __name__)
+    assert run.passed
+    simulate(Tally(TallyParams()), __name__)
+
+
+def test_twice():
+    simulate(Tally(TallyParams()), __name__)
+    simulate(Tally(TallyParams()), __name__, plusargs=["+other"])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="us")
+async def counts(dut):
+    dut.step.value = 0
+    await start(dut)
+    dut.step.value = 1
+    for _ in range(6):
+        await RisingEdge(dut.clk)
+    dut.step.value = 0
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    assert dut.total.value == 6
+
+
+@cocotb.test(timeout_time=1, timeout_unit="us")
+async def is_reset(dut):
+    dut.step.value = 1
+    await start(dut)
+    await RisingEdge(dut.clk)
+    assert dut.total.value == 0
