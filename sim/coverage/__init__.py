@@ -1,0 +1,1 @@
+"""What a regression has tried of the emitted Verilog: lines, branches and toggles."""

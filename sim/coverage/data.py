@@ -1,0 +1,104 @@
+"""Verilator's coverage.dat: how often each point of a simulator's Verilog was reached."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+DESIGN = "design.v"  #: the file of a simulator that holds what we emit; the others are models
+HEAD = "# SystemC::Coverage-3"
+FIELD = "\1{}\2(?P<{}>[^\1]*)"  #: a letter of Verilator's, and what it is to us
+RECORD = re.compile(
+    "C '"
+    + FIELD.format("f", "file")
+    + FIELD.format("l", "line")
+    + FIELD.format("n", "column")
+    + FIELD.format("t", "type")
+    + FIELD.format("page", "page")
+    + FIELD.format("o", "what")
+    + f"(?:{FIELD.format('S', 'lines')})?"
+    + FIELD.format("h", "instance")
+    + "' (?P<hits>[0-9]+)$"
+)
+ESCAPE = re.compile(r"__0([0-9a-fA-F]{2})")
+TOGGLE = re.compile(r"(?P<signal>.*?)(?:\[(?P<bit>\d+)\])?:(?P<edge>0->1|1->0)$")
+
+
+class CoverageError(ValueError):
+    """A harvest that cannot be read; the text says where and why."""
+
+
+class Toggle(NamedTuple):
+    """A bit of a signal that rises or falls."""
+
+    signal: str
+    bit: int
+    rises: bool
+
+    @property
+    def where(self) -> str:
+        """In words."""
+        return f"{self.signal}[{self.bit}] {'rises' if self.rises else 'falls'}"
+
+
+class Place(NamedTuple):
+    """A block of statements, or a side of a branch."""
+
+    line: int
+    column: int
+    what: str  #: "block", "if", "else", "case" or another word of Verilator's
+    lines: str  #: that run with it: "134-135", "131,133"; empty for an `else` without statements
+
+
+class Point(NamedTuple):
+    """One line of the file."""
+
+    module: str
+    at: Toggle | Place
+    hits: int
+
+
+def read(path: Path) -> Iterator[Point]:
+    """The points of the emitted Verilog in ``path``; lines count from the start of design.v.
+
+    Raises CoverageError for a file that is no coverage.dat, or one of a version that is not known.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        if file.readline().rstrip("\n") != HEAD:
+            raise CoverageError(f"{path}: no coverage data of Verilator's third format")
+        for number, line in enumerate(file, 2):
+            try:
+                if (found := point(line)) is not None:
+                    yield found
+            except ValueError as error:
+                text = f"{path}:{number}: not a coverage point: {line[:60]!r}"
+                raise CoverageError(text) from error
+
+
+def point(line: str) -> Point | None:
+    """A point from its line; None outside of the design."""
+    found = RECORD.match(line)
+    if found is None:
+        raise ValueError(line)
+    if not found["file"].endswith(DESIGN):
+        return None
+    kind, _, module = found["page"].partition("/")
+    if kind == "v_toggle":
+        at = toggle(plain(found["what"]))
+    else:
+        lines = found["lines"] or ""
+        at = Place(int(found["line"]), int(found["column"]), found["what"], lines)
+    return Point(plain(module), at, int(found["hits"]))
+
+
+def toggle(text: str) -> Toggle:
+    """``level[3]:0->1``; a signal of one bit has bit 0."""
+    found = TOGGLE.match(text)
+    if found is None:
+        raise ValueError(text)
+    return Toggle(found["signal"], int(found["bit"] or 0), found["edge"] == "0->1")
+
+
+def plain(name: str) -> str:
+    """A name as it stands in the Verilog: Verilator writes ``__024`` for ``$``."""
+    return ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)

@@ -1,0 +1,33 @@
+"""What a regression with coverage leaves: coverage.json, coverage.lcov and the Verilog."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sim.coverage import lcov
+from sim.coverage.exclusions import read_rules
+from sim.coverage.merge import Bins, assess, collect, is_within
+
+SUMMARY = "coverage.json"
+
+
+def write(
+    harvest: Path,
+    targets: Sequence[str],
+    folder: Path,
+    *,
+    bins: Bins | None = None,
+    exclusions: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Measure what ran into ``harvest``, write all into ``folder``; the content of coverage.json.
+
+    ``targets`` are packages, modules or classes (``hdl.common``). ``bins`` are those of functional
+    coverage, of which only the targets' count, and ``exclusions`` what left some out.
+    """
+    modules, rules = collect(harvest, targets), read_rules()
+    within = {path: found for path, found in (bins or {}).items() if is_within(path, targets)}
+    measured = assess(modules, rules, bins=within, exclusions=exclusions)
+    lcov.write(modules, rules, folder)
+    (folder / SUMMARY).write_text(json.dumps(measured, indent=1) + "\n")
+    return measured

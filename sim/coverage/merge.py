@@ -1,0 +1,252 @@
+"""Coverage of a whole regression: the points of all simulations, added up by component.
+
+Which points count. A component is a class; every set of parameters gives a module of its own, but
+those whose texts differ in names of modules only are one. The points of a component are those of
+the sizes that its own tests simulate (the tests that mirror its file, or whose top it is); of all
+sizes if there are no such tests. Another size, inside a larger design, comes from the same source:
+it adds hits, and no points, as its width and what stands unused there are the design's. *Lines*
+(blocks of statements and both sides of every branch) count in each module by itself. *Toggles*
+(every bit of every signal, rising and falling) count once for all sizes, by signal and bit: an
+upper bit that only the widest size has must be moved in that one, bit 0 in any. Verilator leaves
+signals of more than 256 bits out, and memories.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from sim.coverage.data import Place, Toggle, read
+from sim.coverage.exclusions import Rule, read_rules
+from sim.coverage.nets import Nets, nets_of
+from sim.coverage.source import Source, modules_of
+from sim.coverage.thresholds import THRESHOLDS, below
+
+Nature = Literal["constant", "again", "unread", ""]  #: a field of Nets
+MOST_MISSED = 200  #: of one component in coverage.json
+
+
+@dataclass
+class Module:
+    """One module in all simulations that it stood in, also under other names."""
+
+    component: str
+    source: Source  #: of the first name
+    names: set[str] = field(default_factory=set)
+    own: bool = False  #: a size that the component's own tests simulate
+    toggles: Counter[Toggle] = field(default_factory=Counter)
+    places: Counter[Place] = field(default_factory=Counter)  #: lines count from the module's first
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a component's points of one kind."""
+
+    hit: int
+    missed: tuple[dict[str, str], ...]
+    excluded: Counter[Rule]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Figures as in coverage.json: hit and excluded points, and all those that count."""
+        total = self.hit + len(self.missed)
+        return {"hit": self.hit, "total": total, "excluded": self.excluded.total()}
+
+
+def collect(harvest: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
+    """The modules that the runs in ``harvest`` simulated, by class and text, with all their hits.
+
+    ``targets`` are packages, modules or classes. Raises CoverageError if a file is damaged.
+    """
+    modules: dict[str, Module] = {}
+    for about in sorted(harvest.glob("*/about.json")):
+        if (about.parent / "coverage.dat").exists():
+            add_run(modules, about, targets)
+    return dict(sorted(modules.items(), key=lambda item: (item[1].source.name, item[0])))
+
+
+def add_run(modules: dict[str, Module], about: Path, targets: Sequence[str]) -> None:
+    """Add what one run has hit."""
+    told = json.loads(about.read_text())
+    sources = sources_of(Path(told["build"]))
+    wanted: dict[str, Module] = {}
+    for name, component in told["components"].items():
+        if is_within(component, targets):
+            key = f"{component} {sources[name].body}"
+            wanted[name] = modules.setdefault(key, Module(component, sources[name]))
+            wanted[name].names.add(name)
+            wanted[name].own |= name == told["top"] or mirrors(told["test"], component)
+    for point in read(about.parent / "coverage.dat"):
+        module = wanted.get(point.module)
+        if module is None:
+            continue
+        if isinstance(point.at, Toggle):
+            module.toggles[point.at] += point.hits
+        else:
+            module.places[shifted(point.at, sources[point.module].start)] += point.hits
+
+
+def mirrors(test: str, component: str) -> bool:
+    """``tests/hdl/common/test_fifo.py::...`` is a test of ``hdl.common.fifo.Fifo``."""
+    folder, _, file = component.rpartition(".")[0].rpartition(".")
+    return test.startswith(f"tests/{folder.replace('.', '/')}/test_{file}.py")
+
+
+@cache
+def sources_of(build: Path) -> dict[str, Source]:
+    """The modules that stand in a simulator."""
+    return modules_of((build / "design.v").read_text())
+
+
+def is_within(path: str, targets: Iterable[str]) -> bool:
+    """``hdl.common.fifo.Fifo`` is within ``hdl.common``."""
+    return any(path == target or path.startswith(f"{target}.") for target in targets)
+
+
+def shifted(place: Place, start: int) -> Place:
+    """The place, counted from the module's first line."""
+    lines = re.sub(r"\d+", lambda number: str(int(number[0]) - start), place.lines)
+    return place._replace(line=place.line - start, lines=lines)
+
+
+Bins = Mapping[str, Sequence[Mapping[str, Any]]]  #: of functional coverage, by component
+
+
+def measure(
+    harvest: Path,
+    targets: Sequence[str] = ("hdl",),
+    *,
+    bins: Bins | None = None,
+    exclusions: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The content of coverage.json for what ran into ``harvest``.
+
+    ``bins`` are those of functional coverage within ``targets``, ``exclusions`` what left some out.
+    """
+    modules = collect(harvest, targets)
+    return assess(modules, read_rules(), bins=bins or {}, exclusions=exclusions)
+
+
+def assess(
+    modules: Mapping[str, Module],
+    rules: Sequence[Rule],
+    *,
+    bins: Bins,
+    exclusions: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Measure ``modules`` against the rules and thresholds."""
+    taken: Counter[Rule] = Counter()
+    components = []
+    nets = nets_of(module.source for module in modules.values())
+    for component in sorted({module.component for module in modules.values()} | set(bins)):
+        sizes = [module for module in modules.values() if module.component == component]
+        own = [module for module in sizes if module.own] or sizes
+        mine = [rule for rule in rules if rule.is_for(component)]
+        lines, toggles = judge_lines(own, mine), judge_toggles(own, sizes, mine, nets)
+        taken += lines.excluded + toggles.excluded
+        components.append(
+            {
+                "component": component,
+                "modules": sorted(set().union(*(module.names for module in sizes))),
+                "line": lines.counts,
+                "toggle": toggles.counts,
+                "missed": [*lines.missed, *toggles.missed][:MOST_MISSED],
+                "bins": [dict(entry) for entry in bins.get(component, ())],
+            }
+        )
+    return {
+        "format": 1,
+        "thresholds": THRESHOLDS,
+        "components": components,
+        "exclusions": [*(described(rule, taken[rule]) for rule in rules), *map(dict, exclusions)],
+        "below": list(below(components)),
+    }
+
+
+def judge_lines(modules: Sequence[Module], rules: Sequence[Rule]) -> Verdict:
+    """Lines and branches of a component's modules."""
+    hit, missed, excluded = 0, [], Counter()
+    for module in modules:
+        for place, hits in sorted(module.places.items()):
+            rule = rule_for_place(place, module, rules)
+            if rule is not None:
+                excluded[rule] += 1
+            elif hits:
+                hit += 1
+            else:
+                where = f"{place.line} {place.what}: {module.source.lines[place.line].strip()}"
+                missed.append({"kind": "line", "module": module.source.name, "where": where})
+    return Verdict(hit, tuple(missed), excluded)
+
+
+def rule_for_place(place: Place, module: Module, rules: Sequence[Rule]) -> Rule | None:
+    """The rule that excludes a place of ``module``, if there is one."""
+    line = module.source.lines[place.line]
+    return next((rule for rule in rules if rule.takes_place(place, line)), None)
+
+
+def judge_toggles(
+    own: Sequence[Module],
+    sizes: Sequence[Module],
+    rules: Sequence[Rule],
+    nets: Mapping[str, Nets],
+) -> Verdict:
+    """Toggles of a component's ``own`` sizes, hit in any of its ``sizes``."""
+    hit, missed, excluded = 0, [], Counter()
+    for at, seen in sorted(joined(own, sizes, nets).items()):
+        rule = next((rule for rule in rules if rule.takes_toggle(at, seen.nature)), None)
+        if rule is not None:
+            excluded[rule] += 1
+        elif seen.hits:
+            hit += 1
+        else:
+            missed.append({"kind": "toggle", "module": seen.module, "where": at.where})
+    return Verdict(hit, tuple(missed), excluded)
+
+
+@dataclass
+class Seen:
+    """A toggle in all sizes of a component."""
+
+    module: str  #: one that has it
+    hits: int = 0
+    nature: Nature | None = None  #: the same in all sizes, or empty
+
+    def add(self, nature: Nature) -> None:
+        """Add what one size shows."""
+        self.nature = nature if self.nature in (None, nature) else ""
+
+
+def joined(
+    own: Sequence[Module], sizes: Sequence[Module], nets: Mapping[str, Nets]
+) -> dict[Toggle, Seen]:
+    """Toggles of the sizes ``own``, with the hits of all."""
+    found: dict[Toggle, Seen] = {}
+    for module in own:
+        for at in module.toggles:
+            kind = nature(at, nets[module.source.key])
+            found.setdefault(at, Seen(module.source.name)).add(kind)
+    for module in sizes:
+        for at, hits in module.toggles.items():
+            if at in found:
+                found[at].hits += hits
+    return found
+
+
+def nature(at: Toggle, nets: Nets) -> Nature:
+    """What Yosys knows of the bit in one module; empty if nothing."""
+    if at.bit in nets.constant.get(at.signal, ()):
+        return "constant"
+    if at.bit in nets.unread.get(at.signal, ()):
+        return "unread"
+    return "again" if at.bit in nets.again.get(at.signal, ()) else ""
+
+
+def described(rule: Rule, points: int) -> dict[str, Any]:
+    """A rule as in coverage.json."""
+    about = {"kind": rule.kind, "component": rule.component, "what": rule.what}
+    return {**about, "reason": rule.reason, "points": points}

@@ -1,0 +1,149 @@
+"""What Yosys knows of the nets of an emitted module: which cannot move, and which are one net."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sim.cache import cache_root, cached_folder, digest
+from sim.coverage.data import CoverageError
+from sim.coverage.source import Source
+
+PASSES = ("proc", "opt")  #: no pass may rename or remove what has a name
+KINDS = ("constant", "again", "unread")
+NET_FORMAT = "4"  #: of what the cache holds
+POWER_UP = re.compile(r"\(\* init = \S+ \*\)")
+SCRIPT = """
+import sys
+from pyosys import libyosys as ys
+
+folder, count, *passes = sys.argv[1:]
+for index in range(int(count)):
+    design = ys.Design()
+    file = f"{folder}/{index}"
+    for command in (f"read_verilog {file}.v", *passes, f"write_json {file}.json"):
+        ys.run_pass(f"tee -q -o {folder}/log {command}", design)
+"""
+
+
+@dataclass(frozen=True)
+class Nets:
+    """What Yosys finds of the bits of a module's signals, by signal."""
+
+    constant: Mapping[str, frozenset[int]]  #: no input of the module can change them
+    again: Mapping[str, frozenset[int]]  #: those of a net that has a better name as well
+    unread: Mapping[str, frozenset[int]]  #: nothing in the module depends on them
+
+
+def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
+    """Analyse modules; the answers by key, which are kept in the cache.
+
+    Constants are propagated; what instances give is taken for free, and what they take counts as
+    read where they do read it. Of the names of one net the best is that of the innermost field of a
+    structure, then the shortest. Raises CoverageError where Yosys fails.
+    """
+    ordered = {source.key: source for whole in sources for source in all_parts(whole)}
+    missing = [source for source in ordered.values() if not kept_in(source).is_dir()]
+    modules = netlists([source.text for source in missing])
+    new = {source.key: module for source, module in zip(missing, modules, strict=True)}
+    nets: dict[str, Nets] = {}
+    for key, source in ordered.items():
+
+        def write(target: Path, key: str = key, source: Source = source) -> None:
+            unread = {part.name: nets[part.key].unread for part in source.parts}
+            found = analyse(new[key], unread)
+            (target / "nets.json").write_text(json.dumps(found, sort_keys=True))
+
+        cached_folder("nets", kept_in(source).name, write)
+        found = json.loads((kept_in(source) / "nets.json").read_text())
+        nets[key] = Nets(*(bits_by_signal(found[kind]) for kind in KINDS))
+    return nets
+
+
+def all_parts(source: Source) -> Iterator[Source]:
+    """A module and all below it, parts first."""
+    for part in source.parts:
+        yield from all_parts(part)
+    yield source
+
+
+def kept_in(source: Source) -> Path:
+    """The folder of the cache for what is known of a module."""
+    return cache_root() / "nets" / digest(source.key, *PASSES, NET_FORMAT)
+
+
+def bits_by_signal(found: Mapping[str, list[int]]) -> dict[str, frozenset[int]]:
+    """Lists as sets."""
+    return {signal: frozenset(bits) for signal, bits in found.items()}
+
+
+def analyse(
+    module: Mapping[str, Any], unread: Mapping[str, Mapping[str, frozenset[int]]]
+) -> dict[str, dict[str, list[int]]]:
+    """The fields of :class:`Nets` for a netlist; ``unread`` are its parts', by name."""
+    names = {name: net["bits"] for name, net in module["netnames"].items()}
+    best: dict[int, str] = {}
+    for name in sorted(names, key=worth):
+        for bit in names[name]:
+            best.setdefault(bit, name)
+    needed = read_nets(module, unread)
+    found: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in KINDS}
+    for name, bits in names.items():
+        for place, bit in enumerate(bits):
+            if isinstance(bit, str):
+                found["constant"][name].append(place)
+            elif bit not in needed:
+                found["unread"][name].append(place)
+            elif best[bit] != name:
+                found["again"][name].append(place)
+    return found
+
+
+def read_nets(
+    module: Mapping[str, Any], unread: Mapping[str, Mapping[str, frozenset[int]]]
+) -> set[int]:
+    """The nets that a cell or an output reads, or an instance: but for what is ``unread`` in it."""
+    read: set[int] = set()
+    for port in module["ports"].values():
+        if port["direction"] != "input":
+            read.update(port["bits"])
+    for cell in module["cells"].values():
+        directions = cell.get("port_directions", {})
+        part = unread.get(cell["type"], {})
+        for port, bits in cell["connections"].items():
+            if directions.get(port) != "output":
+                idle = part.get(port, ())
+                read.update(bit for place, bit in enumerate(bits) if place not in idle)
+    return read
+
+
+def worth(name: str) -> tuple[bool, int, int, str]:
+    """Sorts the names of a net, the best first."""
+    return (name.startswith(("$", "_")), -name.count(".") - name.count("["), len(name), name)
+
+
+def netlists(texts: Sequence[str]) -> list[Any]:
+    """Modules as Yosys' JSON has them: a bit is the number of a net, or "0", "1" or "x".
+
+    Yosys ends the process that it fails in, and therefore has one of its own.
+    """
+    if not texts:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        for index, text in enumerate(texts):
+            # A wire that two registers make up could have two values at power-up.
+            Path(folder, f"{index}.v").write_text(POWER_UP.sub("", text))
+        command = [sys.executable, "-P", "-c", SCRIPT, folder, str(len(texts)), *PASSES]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            log = Path(folder, "log")
+            told = log.read_text().strip().rpartition("\n")[2] if log.exists() else "is it there?"
+            raise CoverageError(f"Yosys cannot analyse a module: {told}")
+        files = [Path(folder, f"{index}.json") for index in range(len(texts))]
+        return [next(iter(json.loads(f.read_text())["modules"].values())) for f in files]

@@ -1,0 +1,55 @@
+"""The emitted Verilog that coverage points stand in, module by module."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from sim.cache import digest
+
+INSTANCE = re.compile(r"^  \\?(\S+) \S+ \($", re.M)
+MODULE = re.compile(r"^module (?P<name>\\\S+|\w+).*?^endmodule$", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module as text."""
+
+    name: str
+    start: int  #: lines of the file before it
+    text: str
+    parts: tuple["Source", ...] = ()  #: the modules that it places
+
+    @cached_property
+    def key(self) -> str:
+        """Equal keys are equal hardware, all the way down."""
+        return digest(self.text, *(part.key for part in self.parts))
+
+    @cached_property
+    def body(self) -> str:
+        """The text without the names of modules: equal bodies have the same lines."""
+        names = "|".join(re.escape(name) for name in (self.name, *(p.name for p in self.parts)))
+        return re.sub(rf"(?<![\w$.])(?:{names})(?![\w$.])", "module", self.text)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines; the first is number 1 of a place."""
+        return ["", *self.text.splitlines()]
+
+
+def modules_of(verilog: str) -> dict[str, Source]:
+    """The modules of a file by name; parts stand in it before those that place them."""
+    found: dict[str, Source] = {}
+    for match in MODULE.finditer(verilog):
+        placed = sorted(set(INSTANCE.findall(match[0])) & found.keys())
+        found[plain(match["name"])] = Source(
+            name=plain(match["name"]),
+            start=verilog.count("\n", 0, match.start()),
+            text=match[0],
+            parts=tuple(found[name] for name in placed),
+        )
+    return found
+
+
+def plain(name: str) -> str:
+    """Without the mark of a name with special characters."""
+    return name.removeprefix("\\")

@@ -1,0 +1,28 @@
+"""How much of a component must be tried, and what falls short."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+THRESHOLDS = {"line": 95, "toggle": 85}  #: percent of the points that are not excluded
+
+
+def percent(counts: Mapping[str, int]) -> float:
+    """Of the points that count, those that were hit; 100 if there is none."""
+    return 100 * counts["hit"] / counts["total"] if counts["total"] else 100.0
+
+
+def below(components: list[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each component and kind that misses its threshold, and for bins not hit."""
+    for entry in components:
+        for kind, wanted in THRESHOLDS.items():
+            counts = entry[kind]
+            if 100 * counts["hit"] < wanted * counts["total"]:
+                yield (
+                    f"{entry['component']}: {kind} coverage {percent(counts):.1f} %"
+                    f" ({counts['hit']} of {counts['total']}), below {wanted} %"
+                )
+        if missed := [f"{b['group']}: {b['bin']}" for b in entry["bins"] if not b["hits"]]:
+            yield (
+                f"{entry['component']}: {len(missed)} of {len(entry['bins'])} functional bins"
+                f" not hit, the first is {missed[0]}"
+            )

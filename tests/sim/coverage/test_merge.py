@@ -1,0 +1,140 @@
+import pytest
+
+from sim.coverage.data import CoverageError
+from sim.coverage.merge import MOST_MISSED, assess, collect, measure, mirrors
+from tests.sim.coverage.sample import COMPONENT, coverage_dat, line_of, record, rule, write_run
+
+
+@pytest.fixture
+def harvest(tmp_path):
+    """Two runs: one never closes, one never opens."""
+    folder = tmp_path / "harvest"
+    write_run(folder, "run-a", coverage_dat(opened=4, closed=0, top_bit=2))
+    write_run(folder, "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
+    return folder
+
+
+def test_runs_add_up(harvest):
+    (component,) = measure(harvest)["components"]
+    assert (component["component"], component["modules"]) == (COMPONENT, ["gate_2"])
+    # The declaration with a value is out; the block, `if` and `else` are in.
+    assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
+    # $1 has no name in the source, `still` is constant; level[1] never falls.
+    assert component["toggle"] == {"hit": 5, "total": 6, "excluded": 4}
+    missed = {"kind": "toggle", "module": "gate_2", "where": "level[1] falls"}
+    assert component["missed"] == [missed]
+
+
+def test_a_run_alone_misses_a_side(tmp_path):
+    write_run(tmp_path / "harvest", "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
+    found = measure(tmp_path / "harvest")
+    (component,) = found["components"]
+    assert component["line"] == {"hit": 2, "total": 3, "excluded": 1}
+    at = line_of("    if (open)") - 3
+    assert component["missed"][0]["where"] == f"{at} if: if (open)"
+    assert found["below"] == [
+        f"{COMPONENT}: line coverage 66.7 % (2 of 3), below 95 %",
+        f"{COMPONENT}: toggle coverage 0.0 % (0 of 6), below 85 %",
+    ]
+
+
+def test_rules_are_counted(harvest):
+    lines, upper = rule(kind="line", side="if"), rule(kind="toggle", signal="level", from_bit=1)
+    elsewhere = rule(kind="line", side="else").__class__(
+        **rule(kind="line", side="else").__dict__ | {"component": "hdl.p4sgd.*"}
+    )
+    found = assess(collect(harvest), [lines, upper, elsewhere], bins={})
+    (component,) = found["components"]
+    assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
+    assert component["toggle"] == {"hit": 4, "total": 8, "excluded": 2}
+    assert [entry["points"] for entry in found["exclusions"]] == [1, 2, 0]
+    assert found["exclusions"][0]["reason"] == "to see it work"
+
+
+def test_toggles_join_over_sizes_and_lines_do_not(tmp_path):
+    harvest = tmp_path / "harvest"
+    write_run(harvest, "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
+    other = tmp_path / "wide" / "harvest"
+    write_run(other, "run-b", coverage_dat(opened=0, closed=3, top_bit=1))
+    (other / "run-b").rename(harvest / "run-b")
+    design = tmp_path / "wide" / "simulator" / "design.v"
+    design.write_text(design.read_text().replace("1'h1", "2'h1"))
+    (component,) = measure(harvest)["components"]
+    assert component["line"] == {"hit": 5, "total": 6, "excluded": 2}
+    assert component["toggle"] == {"hit": 5, "total": 6, "excluded": 4}
+
+
+def test_same_text_under_another_name_is_the_same(tmp_path):
+    harvest = tmp_path / "harvest"
+    write_run(harvest, "run-a", coverage_dat(opened=4, closed=0, top_bit=0))
+    other = tmp_path / "wide" / "harvest"
+    write_run(other, "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
+    for path in (other / "run-b" / "about.json", other / "run-b" / "coverage.dat"):
+        path.write_text(path.read_text().replace("gate_2", "gate_2_wide"))
+    design = tmp_path / "wide" / "simulator" / "design.v"
+    design.write_text(design.read_text().replace("gate_2", "gate_2_wide"))
+    (other / "run-b").rename(harvest / "run-b")
+    (component,) = measure(harvest)["components"]
+    assert component["modules"] == ["gate_2", "gate_2_wide"]
+    assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
+
+
+def other_size(tmp_path, test):
+    """A run of a size that has another text."""
+    write_run(tmp_path / "wide" / "harvest", "run-b", coverage_dat(0, 3, 1), test)
+    (tmp_path / "wide" / "harvest" / "run-b").rename(tmp_path / "harvest" / "run-b")
+    design = tmp_path / "wide" / "simulator" / "design.v"
+    design.write_text(design.read_text().replace("1'h1", "2'h1"))
+
+
+def test_sizes_of_other_tests_add_hits_only(tmp_path):
+    write_run(tmp_path / "harvest", "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
+    other_size(tmp_path, "tests/hdl/common/test_gates.py::test_gates")
+    (component,) = measure(tmp_path / "harvest")["components"]
+    assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
+    assert component["toggle"] == {"hit": 5, "total": 6, "excluded": 4}
+
+
+def test_without_own_tests_all_sizes_count(tmp_path):
+    test = "tests/hdl/p4sgd/test_worker.py::test_worker"
+    write_run(tmp_path / "harvest", "run-a", coverage_dat(4, 3, 0), test)
+    other_size(tmp_path, test)
+    (component,) = measure(tmp_path / "harvest")["components"]
+    assert component["line"] == {"hit": 5, "total": 6, "excluded": 2}
+
+
+def test_what_mirrors_a_component():
+    assert mirrors("tests/hdl/common/test_fifo.py::test_fifo[8x2]", "hdl.common.fifo.Fifo")
+    assert not mirrors("tests/hdl/common/test_fifo_of.py::test_fifo", "hdl.common.fifo.Fifo")
+    assert not mirrors("tests/hdl/p4sgd/test_fifo.py::test_fifo", "hdl.common.fifo.Fifo")
+
+
+def test_targets(harvest):
+    assert measure(harvest, ["hdl.common.gate"])["components"]
+    assert measure(harvest, ["hdl.common.gat", "hdl.p4sgd"])["components"] == []
+
+
+def test_bins_stand_with_their_component(harvest):
+    bins = {COMPONENT: [{"group": "level", "bin": "full", "hits": 3}], "hdl.x.X": []}
+    found = measure(harvest, bins=bins)["components"]
+    assert [entry["component"] for entry in found] == [COMPONENT, "hdl.x.X"]
+    assert found[0]["bins"] == bins[COMPONENT]
+
+
+def test_missed_points_are_listed_up_to_a_limit(tmp_path):
+    many = [record("toggle", 6, 3, f"level[{bit}]:0->1", 0) for bit in range(MOST_MISSED + 9)]
+    write_run(tmp_path / "harvest", "run-a", "# SystemC::Coverage-3\n" + "".join(many))
+    (component,) = measure(tmp_path / "harvest")["components"]
+    assert component["toggle"]["total"] == MOST_MISSED + 9
+    assert len(component["missed"]) == MOST_MISSED
+
+
+def test_runs_without_coverage_are_left_out(harvest):
+    (harvest / "run-b" / "coverage.dat").unlink()
+    assert measure(harvest)["components"][0]["line"]["hit"] == 2
+
+
+def test_damaged_file_is_named(harvest):
+    (harvest / "run-a" / "coverage.dat").write_text("nothing")
+    with pytest.raises(CoverageError, match=r"run-a/coverage\.dat: no coverage data"):
+        measure(harvest)
