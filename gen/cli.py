@@ -15,7 +15,7 @@ SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx.gz --nodes 4 --no-concatenate"
 GENERATE = "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny"
 GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"
 
-#: name -> where its function is, and an example for its help
+#: name -> where its function or its Typer is, and an example for its help
 COMMANDS = {
     "list": ("gen.list_command:list_designs", "ingather list --params"),
     "generate": (
@@ -33,6 +33,13 @@ COMMANDS = {
         "gen.import_reports_command:import_reports",
         "ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt",
     ),
+    "verify": ("gen.verify_command:verify", "ingather verify p4sgd-engine --seeds 3"),
+    "mutate": ("gen.mutate_command:mutate", "ingather mutate hdl.common.fifo"),
+    "sweep": ("gen.sweep_command:sweep_app", ""),
+    "report": (
+        "gen.report_command:report",
+        "ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html",
+    ),
     "doctor": ("gen.doctor_command:doctor", "ingather doctor"),
 }
 
@@ -49,7 +56,10 @@ def make_app() -> typer.Typer:
     for name, (path, example) in COMMANDS.items():
         module, _, function = path.partition(":")
         command = getattr(import_module(module), function)
-        app.command(name, epilog=f"Example: {example}")(command)
+        if isinstance(command, typer.Typer):  # which has commands, and examples, of its own
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, epilog=f"Example: {example}")(command)
     return app
 
 

@@ -61,17 +61,20 @@ def test_sim_takes_only_what_is_emitted_from_gen():
     assert wrong == []
 
 
-#: the command line, which alone runs simulations, and keeps what it found in their cache
+#: the command line and sweeps, which alone run simulations, and keep what they found in their cache
 MAY_SIMULATE = (
     "gen/bench",
     "gen/cli",
     "gen/doctor_command",
     "gen/gather_console",
     "gen/generate_command",
+    "gen/mutate_command",
     "gen/reproduce_command",
     "gen/spmm",
+    "gen/sweep",
     "gen/synth_command",
     "gen/train",
+    "gen/verify",
 )
 
 
