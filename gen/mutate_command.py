@@ -51,6 +51,7 @@ def mutate(
     check_folder(output)
     plan = Plan(sample=sample, seed=seed, most_seconds=most_seconds)
     results = examine_all(targets, plan, output, jobs, resume)
+    results = kept_of_others(targets, output, plan) | results
     try:
         reasons = read_reasons()
     except ValueError as error:
@@ -148,6 +149,13 @@ def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
         return None
 
 
+def kept_of_others(targets: Sequence[Any], output: Path, plan: Any) -> dict[str, dict[str, Any]]:
+    """The results in the folder that are still right, of components that were not asked for."""
+    others = [target for target in choose([]) if target not in targets]
+    kept = {target.name: keep(output, target, plan) for target in others}
+    return {name: result for name, result in kept.items() if result is not None}
+
+
 def write(
     output: Path, plan: Any, results: Mapping[str, Mapping[str, Any]], scores: Iterable[Any]
 ) -> None:
@@ -184,38 +192,35 @@ def page(content: Mapping[str, Any]) -> str:
     """One page of HTML: scores, and the survivors with their reasons."""
     from gen.page.page import Section, environment, render
 
-    templates = environment(HERE)
-    html = templates.get_template("mutate.html.j2").render(**content)
-    return render("Mutation test", [Section("Mutation test", html)])
+    template = environment(HERE).get_template("mutate.html.j2")
+    sections = [
+        Section(title, template.render(part=part, **content))
+        for part, title in (("scores", "Scores"), ("survivors", "Survivors"))
+    ]
+    return render("Mutation test", sections)
 
 
 def show(scores: Sequence[Any], output: Path) -> None:
-    """The table on the console, and where the rest is."""
+    """The table on the console, survivors that nobody has explained, and where the rest is."""
+    console = Console()
     table = Table(box=None, pad_edge=False)
-    table.add_column("component")
-    for name in (
-        "mutants",
-        "found",
-        "equivalent",
-        "survivors",
-        "excluded",
-        "unexplained",
-        "score",
-        "seconds",
-    ):
+    table.add_column("component", no_wrap=True, min_width=40)
+    for name in ("mutants", "found", "equal", "left", "excluded", "score", "s"):
         table.add_column(name, justify="right")
     for one in scores:
         table.add_row(
-            one.component,
+            one.component.removeprefix("hdl."),
             str(one.mutants),
             str(one.found),
             str(one.equivalent),
             str(len(one.survivors)),
             str(one.excluded),
-            str(one.unexplained),
             "-" if one.percent is None else f"{one.percent:.0f} %",
             f"{one.seconds:.0f}",
         )
-    console = Console()
     console.print(table)
+    for one in scores:
+        for survivor in one.survivors:
+            if not survivor["reason"]:
+                console.print(f"not explained: {survivor['mutant']}", markup=False, soft_wrap=True)
     console.print(f"{output / 'index.html'}", soft_wrap=True)

@@ -182,15 +182,22 @@ def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> 
 
 def measure(folder: Path, options: "Options") -> dict[str, Any]:
     """Write what coverage came to; the content of coverage.json. The harvest goes."""
+    from sim.coverage.data import CoverageError
     from sim.coverage.files import write as write_coverage
     from sim.coverage.merge import is_within
-    from sim.functional import merge
+    from sim.functional.merge import survey
 
     harvest = folder / "harvest"
     harvest.mkdir(exist_ok=True)
     components = components_of(options.targets)
-    bins = {unit: hits for unit, hits in merge(harvest).items() if is_within(unit, components)}
-    measured = write_coverage(harvest, components, folder, bins=bins)
+    found = survey(harvest)
+    bins = {unit: hits for unit, hits in found.bins.items() if is_within(unit, components)}
+    try:
+        measured = write_coverage(
+            harvest, components, folder, bins=bins, exclusions=found.exclusions
+        )
+    except CoverageError as error:
+        raise UserError(str(error)) from error
     shutil.rmtree(harvest)
     return measured
 

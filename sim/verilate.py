@@ -177,14 +177,3 @@ def make(recipe: Recipe, target: Path) -> None:
         programs = [PROGRAM] + ([recipe.second_main.stem] if recipe.second_main else [])
         for name in (*programs, *sources):
             shutil.move(work / name, target / name)
-
-
-def lint(emission: Emission) -> None:
-    """Raise BuildError unless Verilator accepts ``emission`` without a warning."""
-    with workplace() as work:
-        for name, module in emission.modules.items():
-            (work / f"{name}.v").write_text(module.verilog)
-        shutil.copy(WAIVERS, work)
-        command = [*verilator_command(work), "--lint-only", "-Wall", WAIVERS.name]
-        command += ["--top-module", emission.top.name, *(f"{name}.v" for name in emission.modules)]
-        execute([*command, *map(str, models_of(emission.verilog))], work)

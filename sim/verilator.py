@@ -28,8 +28,9 @@ from sim import emissions
 from sim.build_tools import BuildError, cocotb_folder, find_verilator
 from sim.cache import CHECKOUT, cache_root
 from sim.harvest import covers, gather
+from sim.lint import lint
 from sim.results import Case, Run, read_results
-from sim.verilate import Build, build, class_path, lint
+from sim.verilate import Build, build, class_path
 
 __all__ = [
     "Build",

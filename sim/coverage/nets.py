@@ -17,7 +17,7 @@ from sim.coverage.source import Source
 
 PASSES = ("proc", "opt")  #: no pass may rename or remove what has a name
 KINDS = ("constant", "again", "unread")
-NET_FORMAT = "4"  #: of what the cache holds
+NET_FORMAT = "5"  #: of what the cache holds
 POWER_UP = re.compile(r"\(\* init = \S+ \*\)")
 SCRIPT = """
 import sys
@@ -44,8 +44,8 @@ class Nets:
 def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
     """Analyse modules; the answers by key, which are kept in the cache.
 
-    Constants are propagated; what instances give is taken for free, and what they take counts as
-    read where they do read it. Of the names of one net the best is that of the innermost field of a
+    Constants are propagated, also out of instances, and what an instance takes counts as read where
+    it does read it. Of the names of one net the best is that of the innermost field of a
     structure, then the shortest. Raises CoverageError where Yosys fails.
     """
     ordered = {source.key: source for whole in sources for source in all_parts(whole)}
@@ -56,8 +56,7 @@ def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
     for key, source in ordered.items():
 
         def write(target: Path, key: str = key, source: Source = source) -> None:
-            unread = {part.name: nets[part.key].unread for part in source.parts}
-            found = analyse(new[key], unread)
+            found = analyse(new[key], {part.name: nets[part.key] for part in source.parts})
             (target / "nets.json").write_text(json.dumps(found, sort_keys=True))
 
         cached_folder("nets", kept_in(source).name, write)
@@ -84,19 +83,19 @@ def bits_by_signal(found: Mapping[str, list[int]]) -> dict[str, frozenset[int]]:
 
 
 def analyse(
-    module: Mapping[str, Any], unread: Mapping[str, Mapping[str, frozenset[int]]]
+    module: Mapping[str, Any], parts: Mapping[str, Nets]
 ) -> dict[str, dict[str, list[int]]]:
-    """The fields of :class:`Nets` for a netlist; ``unread`` are its parts', by name."""
+    """The fields of :class:`Nets` for a netlist and its parts, by name."""
     names = {name: net["bits"] for name, net in module["netnames"].items()}
     best: dict[int, str] = {}
     for name in sorted(names, key=worth):
         for bit in names[name]:
             best.setdefault(bit, name)
-    needed = read_nets(module, unread)
+    needed, tied = read_nets(module, parts), tied_nets(module, parts)
     found: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in KINDS}
     for name, bits in names.items():
         for place, bit in enumerate(bits):
-            if isinstance(bit, str):
+            if isinstance(bit, str) or bit in tied:
                 found["constant"][name].append(place)
             elif bit not in needed:
                 found["unread"][name].append(place)
@@ -105,20 +104,29 @@ def analyse(
     return found
 
 
-def read_nets(
-    module: Mapping[str, Any], unread: Mapping[str, Mapping[str, frozenset[int]]]
-) -> set[int]:
-    """The nets that a cell or an output reads, or an instance: but for what is ``unread`` in it."""
+def tied_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
+    """The nets that are constant because they are in an instance."""
+    tied: set[int] = set()
+    for cell in module["cells"].values():
+        if cell["type"] in parts:
+            constant = parts[cell["type"]].constant
+            for port, bits in cell["connections"].items():
+                tied.update(bits[place] for place in constant.get(port, ()))
+    return tied
+
+
+def read_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
+    """The nets that a cell or an output reads, or an instance where it does read its input."""
     read: set[int] = set()
     for port in module["ports"].values():
         if port["direction"] != "input":
             read.update(port["bits"])
     for cell in module["cells"].values():
         directions = cell.get("port_directions", {})
-        part = unread.get(cell["type"], {})
+        unread = parts[cell["type"]].unread if cell["type"] in parts else {}
         for port, bits in cell["connections"].items():
             if directions.get(port) != "output":
-                idle = part.get(port, ())
+                idle = unread.get(port, ())
                 read.update(bit for place, bit in enumerate(bits) if place not in idle)
     return read
 

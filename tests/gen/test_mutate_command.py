@@ -68,6 +68,8 @@ def test_report_and_resume(examined, tmp_path):
     assert result.exception is None
     assert examined == [FIFO, FORK]
     assert "90 %" in result.stdout
+    assert "common.streams.Fork" in result.stdout
+    assert f"not explained: <{FIFO}>: inv $add $9.Y[0]\n" in result.stdout
     content = json.loads((target / "mutate.json").read_text())
     assert [one["component"] for one in content["components"]] == [FIFO, FORK]
     assert content["components"][0]["percent"] == 90
@@ -79,6 +81,8 @@ def test_report_and_resume(examined, tmp_path):
     before = (target / "mutate.json").read_bytes(), html
     assert run("Fifo", FORK, "-o", target).exception is None
     assert examined == [FIFO, FORK]  # nothing again
+    assert ((target / "mutate.json").read_bytes(), (target / "index.html").read_text()) == before
+    assert run("Fifo", "-o", target).exception is None  # the other one stays in the report
     assert ((target / "mutate.json").read_bytes(), (target / "index.html").read_text()) == before
     assert run("Fifo", "-o", target, "--no-resume").exception is None
     assert run(FORK, "-o", target, "--sample", 3).exception is None

@@ -9,6 +9,7 @@ from hdl.common.read_plan import ReadMasterParams
 from sim.streams import STALLS, Sink, Source, often, send, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import beats_of, make_plan
+from tests.hdl.common.upset import start_upset
 
 
 @pytest.mark.parametrize(
@@ -28,12 +29,15 @@ def random_plan():
     params = params_in_simulator(ReadMasterParams)
     window = params.burst_beats
     beats = random.choice([1, 2, window - 1, window, window + 1, random.randint(1, 5 * window)])
+    stride = random.choice([0, 1, beats, random.randint(1, 3 * window)])
+    runs = random.randint(1, 5)
+    room = (1 << params.beat_address_bits) - (runs - 1) * stride - beats
     plan = make_plan(
         params.beat_bytes,
-        random.randrange(1 << min(params.beat_address_bits - 4, 40)),
+        random.randrange(room),
         beats,
-        stride=random.choice([0, 1, beats, random.randint(1, 3 * window)]),
-        runs=random.randint(1, 5),
+        stride=stride,
+        runs=runs,
         epochs=random.randint(1, 3),
     )
     plan["address"] |= random.randrange(params.beat_bytes)  # low bits mean nothing
@@ -56,7 +60,7 @@ def expected_bursts(plan):
 @cocotb.parametrize(stalls=STALLS)
 async def cuts_runs_at_windows(dut, stalls):
     plans = [random_plan() for _ in range(30)]
-    await start(dut)
+    await start_upset(dut)
     dut.clear.value = 0
     sink = Sink(dut, "bursts", stall=stalls.value[1])
     source = Source(dut, "plan", stall=stalls.value[0])
@@ -103,6 +107,31 @@ async def counts_to_two_to_the_28(dut):
         dut.clear.value = 0
         await RisingEdge(dut.clk)
         assert not dut.active.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(count=["beats", "runs", "epochs"])
+async def every_bit_of_a_count_counts(dut, count):
+    """More than one of them by any power of two is more than one."""
+    params = params_in_simulator(ReadMasterParams)
+    window = params.burst_beats
+    await start(dut)
+    dut.clear.value = 0
+    sink = Sink(dut, "bursts")
+    for bit in range(32 if count == "epochs" else 28):
+        sink.beats.clear()
+        plan = make_plan(params.beat_bytes, 0, 1, stride=3) | {count: 1 + (1 << bit)}
+        await send(dut, "plan", [plan])
+        for _ in range(12):
+            await RisingEdge(dut.clk)
+        length = min(1 << bit, window - 1) if count == "beats" else 0
+        assert sink.beats[0] == {"beat": 0, "length": length}
+        if count != "beats" or 1 << bit >= window:
+            assert sink.beats[1]["beat"] == {"beats": window, "runs": 3, "epochs": 0}[count]
+        dut.clear.value = 1
+        await RisingEdge(dut.clk)
+        dut.clear.value = 0
+        await RisingEdge(dut.clk)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

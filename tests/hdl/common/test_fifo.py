@@ -8,6 +8,7 @@ from gen.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.streams import STALLS, Sink, Source, receive, send, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 
 SIZES = [
     FifoParams(width=8, depth=2),
@@ -91,7 +92,7 @@ async def keeps_order(dut, stalls):
 @cocotb.parametrize(stalls=STALLS)
 async def counts_what_is_inside(dut, stalls):
     beats = random_beats(100)
-    await start(dut)
+    await start_upset(dut)
     dut.i_valid.value = 0
     dut.o_ready.value = 0
     await RisingEdge(dut.clk)

@@ -5,8 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
-from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 
 
 @pytest.mark.parametrize("count", [2, 5, 32])
@@ -23,7 +23,7 @@ def test_rejects():
 async def the_next_one_that_asks(dut):
     count = params_in_simulator(RoundRobinParams).count
     dut.asking.value, dut.take.value = 0, 0
-    await start(dut)
+    await start_upset(dut)
     last = count - 1
     for _ in range(2000):
         asking = random.getrandbits(count) & random.choice((-1, random.getrandbits(count)))

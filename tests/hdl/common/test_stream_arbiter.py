@@ -7,6 +7,7 @@ from cocotb.triggers import RisingEdge, Timer
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from sim.streams import STALLS, Sink, Source, often, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 
 SIZES = [
     StreamArbiterParams(width=9, count=1, last_bit=8),
@@ -75,7 +76,7 @@ def ends(params, beat):
 async def every_packet_whole_and_in_turn(dut, stalls):
     params = params_in_simulator(StreamArbiterParams)
     sent = [packets(params, 40) for _ in range(params.count)]
-    await start(dut)
+    await start_upset(dut)
     sources = [Source(dut, f"i_{k}", stall=stalls.value[0]) for k in range(params.count)]
     sink = Sink(dut, "o", stall=stalls.value[1])
     for source, mine in zip(sources, sent, strict=True):

@@ -4,8 +4,9 @@ import cocotb
 import pytest
 
 from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
-from sim.streams import STALLS, receive, send, start
+from sim.streams import STALLS, receive, send
 from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 
 SIZES = [(1, 2), (40, 4), (11, 3)]
 
@@ -42,7 +43,7 @@ async def parts_are_of_one_beat(dut, stalls):
     parts = [part for beat in beats for part in cut(params, beat)]
     cuts = isinstance(component_in_simulator(), StreamCutter)
     given, expected = (beats, parts) if cuts else (parts, beats)
-    await start(dut)
+    await start_upset(dut)
     sending = cocotb.start_soon(send(dut, "i", given, stalls.value[0]))
     received, cycles = await receive(dut, "o", len(expected), stalls.value[1])
     sent = await sending

@@ -8,6 +8,7 @@ from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterP
 from sim.streams import STALLS, Sink, Source, never, often, rarely, receive, start
 from sim.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.stream_bench import passes_in_order
+from tests.hdl.common.upset import start_upset
 
 
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
@@ -48,7 +49,7 @@ def random_beats(count):
 async def fork_gives_every_beat_to_every_copy(dut, source_stall, sink_stall):
     count = params_in_simulator(ForkParams).count
     beats = random_beats(300)
-    await start(dut)
+    await start_upset(dut)
     sinks = [Sink(dut, f"o_{k}", stall=sink_stall) for k in range(count)]
     source = Source(dut, "i", stall=source_stall)
     await source.send_all(beats)
@@ -83,7 +84,7 @@ async def fork_lets_copies_go_apart(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def keeps_order_and_pace(dut, stalls):
-    await start(dut)
+    await start_upset(dut)
     latency = component_in_simulator().latency
     await passes_in_order(dut, random_beats(500), stalls, latency)
 

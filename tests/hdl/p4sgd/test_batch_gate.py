@@ -123,3 +123,24 @@ async def counts_a_mini_batch_of_many(dut):
     put(dut, delivered=0)
     await RisingEdge(dut.clk)
     assert not dut.allowed.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def waits_for_a_mini_batch_of_any_size(dut):
+    """One that ends far behind what is simulated, and whose limits have any bits set."""
+    rng = generator()
+    put(dut, **QUIET)
+    await start(dut)
+    for _ in range(30):
+        sizes = {
+            "batch_micro_batches": int(rng.integers(1 << 16)) | 16,
+            "epoch_micro_batches": int(rng.integers(1 << 32)) | 16,
+            "epochs": int(rng.integers(1 << 32)) | 1,
+        }
+        put(dut, settings=sizes | {"tail_samples": 1}, vanilla=1)
+        await pulse(dut, "start")
+        put(dut, seen=1)
+        for _ in range(10):
+            await RisingEdge(dut.clk)
+            assert not dut.allowed.value
+        put(dut, seen=0)

@@ -1,3 +1,5 @@
+import random
+
 import cocotb
 import pytest
 
@@ -308,6 +310,7 @@ async def refuses_a_network_that_is_not_ready(dut):
         ({"network_open": 0}, {}),
         ({}, {"slot_count": 0}),
         ({}, {"slot_count": params.slots + 1}),
+        *(({}, {"slot_count": (1 << bit) | 8}) for bit in (13, 14, 15, 16)),
         ({}, {"worker": 1}),
         ({}, {"worker": 31}),
     ):
@@ -318,6 +321,17 @@ async def refuses_a_network_that_is_not_ready(dut):
         put(dut, join=1)  # which does not use it
         await recover(dut)
         assert (await begin(dut))["begin"][1]
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def is_one_of_the_job_s_workers(dut):
+    for _ in range(24):
+        worker, workers = random.randrange(32), random.getrandbits(32)
+        await open_job(dut, worker=worker, workers=workers)
+        legal = workers >> worker & 1
+        assert (await begin(dut))["begin"][1] == legal, (worker, workers)
+        put(dut, join=1)
+        await recover(dut)
 
 
 @cocotb.test(timeout_time=40, timeout_unit="us")

@@ -19,6 +19,8 @@ RUNS = {  # micro-batches of a mini-batch and of an epoch, epochs
     "longer_than_8_bits": (300, 700, 2),
 }
 
+COUNTS = {"batch_micro_batches": 16, "epoch_micro_batches": 32, "epochs": 32}  # their bits
+
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
 def test_schedule(params):
@@ -60,6 +62,27 @@ async def goes_through_a_run(dut, run, tail, gaps):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def every_bit_of_the_settings_counts(dut):
+    """The first micro-batch of a run ends what has a length of one, and nothing any longer.
+
+    Most lengths are too large to be gone through; nothing is stepped here.
+    """
+    ones = {"batch_micro_batches": 1, "epoch_micro_batches": 1, "epochs": 1, "tail_samples": 1}
+    rows, expected = [{"settings": ones}], [(1, 1)]
+    for name, bits in COUNTS.items():
+        others = {key: 2 for key in ("batch_micro_batches", "epoch_micro_batches") if key != name}
+        for bit in range(bits):
+            beside = {} if name == "epochs" else others
+            rows.append({"settings": ones | beside | {name: 1 + (1 << bit)}})
+            expected.append((name == "epochs", 0))
+    await streams.start(dut)
+    put(dut, settings=ones)
+    await pulse(dut, "start")
+    trace = await play(dut, [row | {"step": 0} for row in rows], "current")
+    assert [(now["last"], now["final"]) for now in trace["current"]] == expected
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def start_begins_anew(dut):
     params = params_in_simulator(EngineParams)
     settings = settings_of("incomplete_batch", 1)
@@ -70,3 +93,30 @@ async def start_begins_anew(dut):
         await pulse(dut, "start")
         trace = await play(dut, [{"step": 1}] * steps + [{"step": 0}], "current")
         assert trace["current"] == golden[: steps + 1]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(epoch_of_one=[False, True])
+async def heeds_every_bit_of_its_limits(dut, epoch_of_one):
+    """Nothing ends early, of a run far longer than can be simulated."""
+    params = params_in_simulator(EngineParams)
+    rng = generator()
+    everyone = (1 << params.banks) - 1
+    await streams.start(dut)
+    for _ in range(40):
+        tail = int(rng.integers(1, params.banks, endpoint=True))
+        settings = {
+            "batch_micro_batches": int(rng.integers(1 << 16)) | 16,
+            "epoch_micro_batches": 1 if epoch_of_one else int(rng.integers(1 << 32)) | 16,
+            "epochs": int(rng.integers(1 << 32)) | 16,
+            "tail_samples": tail,
+        }
+        put(dut, settings=settings)
+        await pulse(dut, "start")
+        trace = await play(dut, [*[{"step": 1}] * 10, {"step": 0}], "current", "active")
+        present = (1 << tail) - 1 if epoch_of_one else everyone
+        for index, current in enumerate(trace["current"]):
+            first = epoch_of_one or index == 0
+            marks = {"first": first, "last": epoch_of_one, "final": 0, "present": present}
+            assert current == marks
+        assert all(trace["active"])

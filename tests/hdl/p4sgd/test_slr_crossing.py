@@ -122,6 +122,10 @@ async def nobody_waits_while_a_word_is_on_its_way(dut, index):
         ("near_load", "far_load", 1),
         ("far_peeked", "near_peeked", 1),
         ("near_peek", "far_peek", 0),
+        ("near_deltas", "far_deltas", 0),
+        ("far_partials", "near_partials", 0),
+        ("near_words_0", "far_words_0", 0),
+        ("near_words_1", "far_words_1", 0),
     ],
     stalls=streams.STALLS,
 )
@@ -129,7 +133,7 @@ async def streams_arrive_in_order(dut, way, stalls):
     """What has eight weights goes in parts, and takes as many cycles more."""
     source, target, in_parts = way
     await quiet(dut)
-    side, name = source.split("_")
+    side, _, name = source.partition("_")
     shape = getattr(getattr(component_in_simulator(), side), name).payload.shape()
     beats = [random.getrandbits(shape.size) for _ in range(60)]
     sending = cocotb.start_soon(streams.send(dut, source, beats, stalls.value[0]))

@@ -1,7 +1,8 @@
 import pytest
 
-from sim.coverage.data import CoverageError
-from sim.coverage.merge import MOST_MISSED, assess, collect, measure, mirrors
+from sim.coverage.data import CoverageError, Toggle
+from sim.coverage.merge import MOST_MISSED, Seen, assess, collect, measure, mirrors, nature
+from sim.coverage.nets import Nets
 from tests.sim.coverage.sample import COMPONENT, coverage_dat, line_of, record, rule, write_run
 
 
@@ -101,6 +102,34 @@ def test_without_own_tests_all_sizes_count(tmp_path):
     other_size(tmp_path, test)
     (component,) = measure(tmp_path / "harvest")["components"]
     assert component["line"] == {"hit": 5, "total": 6, "excluded": 2}
+
+
+def test_a_top_is_a_size_of_its_own_tests(tmp_path):
+    test = "tests/hdl/p4sgd/test_worker.py::test_worker"
+    write_run(tmp_path / "harvest", "run-a", coverage_dat(4, 3, 0), test)
+    about = tmp_path / "harvest" / "run-a" / "about.json"
+    about.write_text(about.read_text().replace('"bench"', '"gate_2"'))
+    other_size(tmp_path, test)
+    (component,) = measure(tmp_path / "harvest")["components"]
+    assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
+
+
+def test_nature_of_a_bit():
+    bits = {"a": frozenset({1})}
+    for kind in ("constant", "again", "unread"):
+        nets = Nets(**{"constant": {}, "again": {}, "unread": {}} | {kind: bits})
+        assert nature(Toggle("a", 1, True), nets) == kind
+        assert nature(Toggle("a", 0, True), nets) == ""
+
+
+def test_a_bit_that_moves_in_one_size_is_not_constant():
+    seen = Seen("gate_2")
+    for kind in ("constant", "constant"):
+        seen.add(kind)
+    assert seen.nature == "constant"
+    seen.add("")
+    seen.add("constant")
+    assert seen.nature == ""
 
 
 def test_what_mirrors_a_component():

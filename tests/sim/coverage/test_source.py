@@ -12,7 +12,7 @@ module \\high.one (clk, x, y);
   input clk;
   input x;
   output [1:0] y;
-  wire z;
+  wire [3:0] z;
   reg never = 1'h0;
   wire masked;
   wire [1:0] rest;
@@ -25,9 +25,9 @@ module \\high.one (clk, x, y);
   always @(posedge clk)
     if (x) never <= 1'h0;
   assign masked = x & never;
-  assign y = { z, masked };
-  assign rest = { ~x, z };
-  assign spare = ~z;
+  assign y = { z[1], masked };
+  assign rest = { ~x, z[1] };
+  assign spare = ~z[1];
 endmodule
 """
 

@@ -7,8 +7,8 @@ import pytest
 from gen.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.cache import CHECKOUT
+from sim.lint import lint
 from sim.mutation.mutants import CONTROL, emission_with_sources, lines_of, mutate
-from sim.verilate import lint
 from tests.sim.mutation.sample import Pair, Tally, TallyParams
 
 
