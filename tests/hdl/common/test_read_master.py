@@ -203,3 +203,16 @@ async def fills_its_buffer_and_no_more(dut):
         await RisingEdge(dut.clk)
     assert len(bench.judge.asked) == bench.params.prefetch_beats
     assert dut.busy.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def asks_without_waiting_to_be_heard(dut):
+    """``arvalid`` does not wait for ``arready``, and stands until it comes."""
+    for name in ("halt", "o_ready", "axi_arready", "axi_rvalid", "plan_valid"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    await send(dut, "plan", [random_plan()])
+    for cycles in range(20):
+        await RisingEdge(dut.clk)
+        if cycles >= 8:
+            assert dut.axi_arvalid.value
