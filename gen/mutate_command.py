@@ -141,10 +141,11 @@ def part_of(output: Path, target: Any) -> Path:
 
 
 def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
-    """The result there is of ``target``, if it is of the same plan and sources."""
+    """The result there is of ``target``, if it is of the same plan and sources, and no error."""
     try:
         result = json.loads(part_of(output, target).read_text())
-        return result if result["key"] == plan.key(target) else None
+        right = result["key"] == plan.key(target) and not result["error"]
+        return result if right else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from gen.sweep.cluster import local_cluster, remote_cluster
-from gen.sweep.console import MOST_ROWS, Show, table
+from gen.sweep.console import MOST_ROWS, Show, print_wide, table
 from gen.sweep.front import Constraint, Objective, front, usual
 from gen.sweep.plan import Plan, Point
 from gen.sweep.runner import Runner
@@ -159,7 +159,7 @@ def summary(
         if len(best) > MOST_ROWS:
             title += f", {MOST_ROWS} of {len(best)}"
         console.print(f"{title}:")
-        console.print(table(plan, best[:MOST_ROWS]))
+        print_wide(console, table(plan, best[:MOST_ROWS]))
     failed = [row for row in rows if row.status == "failed"]
     counts = f"{sum(row.status == 'done' for row in rows)} points done"
     if failed:

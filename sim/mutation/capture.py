@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sim import verilator
-from sim.cache import CHECKOUT, cached_folder, digest
+from sim.cache import CHECKOUT, cache_root, cached_folder, digest
 from sim.results import Case, Run
 from sim.verilate import Build
 from sim.verilator import Simulation
@@ -28,8 +28,9 @@ class CaptureError(RuntimeError):
 
 def capture(tests: Sequence[Path], key: str, seed: int) -> list[Simulation]:
     """The simulations of pytest files ``tests``, each once; cached under ``key``."""
-    name = digest("2", key, str(seed), *map(str, tests))
-    folder, _ = cached_folder("captures", name, lambda target: run_tests(tests, seed, target))
+    name = digest("3", key, str(seed), *map(str, tests))
+    files = cache_root() / "captured" / name  # which simulations find by their paths
+    folder, _ = cached_folder("captures", name, lambda made: run_tests(tests, seed, made, files))
     found: list[Simulation] = []
     with (folder / "simulations.pickle").open("rb") as file:
         for simulation in unpickled(file):
@@ -47,12 +48,17 @@ def unpickled(file: IO[bytes]) -> Iterator[Any]:
             return
 
 
-def run_tests(tests: Sequence[Path], seed: int, folder: Path) -> None:
-    """Run pytest with this module as a plugin; CaptureError if it finds no tests."""
+def run_tests(tests: Sequence[Path], seed: int, folder: Path, files: Path) -> None:
+    """Run pytest with this module as a plugin, its own files in ``files``.
+
+    CaptureError if it finds no tests.
+    """
+    files.mkdir(parents=True, exist_ok=True)
     notes = folder / "simulations.pickle"
     notes.touch()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", __name__]
-    command += ["-p", "no:cacheprovider", "--seed", str(seed), *map(str, tests)]
+    command += ["-p", "no:cacheprovider", "--basetemp", str(files), "--seed", str(seed)]
+    command += map(str, tests)
     paths = os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, NOTES: str(notes), "PYTHONPATH": paths.rstrip(os.pathsep)}
     done = subprocess.run(

@@ -101,6 +101,15 @@ def test_falling_short_is_an_error(monkeypatch, tmp_path):
     assert (tmp_path / "index.html").is_file()
 
 
+def test_an_error_is_tried_again(examined, tmp_path):
+    file = tmp_path / "components" / f"{FIFO}.json"
+    file.parent.mkdir()
+    for error, tried in (("", 0), ("no compiler", 1)):
+        file.write_text(json.dumps(outcome(FIFO, ["found"]) | {"error": error}))
+        assert run("Fifo", "-o", tmp_path).exception is None
+        assert len(examined) == tried
+
+
 def test_mistakes(examined, tmp_path):
     (tmp_path / "file").write_text("precious")
     for arguments, text in (

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from gen.sweep.console import Show, shown, table
+from gen.sweep.console import Show, print_wide, shown, table
 from gen.sweep.plan import Plan
 from tests.gen.sweep.fake import spec
 
@@ -50,12 +50,12 @@ def test_a_bar_on_a_terminal_and_lines_of_failures_only(plan):
 
 
 def test_a_table_shows_what_varies_and_what_was_asked_for(plan):
-    console = Console(file=io.StringIO(), width=60)
-    row = replace(plan.points()[1].row, metrics={"speed": 0.12345, "ideal": 3})
-    console.print(table(plan, [row]))
+    console = Console(file=io.StringIO(), width=20)
+    row = replace(plan.points()[1].row, metrics={"speed": 1234567.8, "ideal": 3})
+    print_wide(console, table(plan, [row]))
     head, line = [text.split() for text in console.file.getvalue().splitlines()]
     assert head == ["size", "load", "speed", "cost"]
-    assert line == ["2", "1", "0.1235", "-"]
+    assert line == ["2", "1", "1,234,568", "-"]
 
 
 def test_numbers_are_short():

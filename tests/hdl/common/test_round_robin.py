@@ -25,8 +25,9 @@ async def the_next_one_that_asks(dut):
     dut.asking.value, dut.take.value = 0, 0
     await start_upset(dut)
     last = count - 1
-    for _ in range(2000):
+    for step in range(2000):
         asking = random.getrandbits(count) & random.choice((-1, random.getrandbits(count)))
+        asking = asking if step else -1  # after the reset it is the lowest one's turn
         asking &= (1 << count) - 1
         take = random.random() < 0.7
         dut.asking.value, dut.take.value = asking, take

@@ -118,3 +118,23 @@ async def inputs_do_not_see_the_output(dut):
             outputs = [getattr(dut, f"i_{k}_ready") for k in range(params.count)]
             seen.add(tuple(int(port.value) for port in [*outputs, dut.o_valid, dut.o_payload]))
         assert len(seen) == 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def any_of_them_share_the_output(dut):
+    """Also one that comes alone after another was the last: who is idle holds up nobody."""
+    params = params_in_simulator(StreamArbiterParams)
+    await start(dut)
+    sources = [Source(dut, f"i_{k}") for k in range(params.count)]
+    sink = Sink(dut, "o")
+    for _ in range(40):
+        some = random.sample(range(params.count), random.randint(1, params.count))
+        sent = {k: packets(params, 4) for k in some}
+        sink.beats.clear()
+        for k in some:
+            offer(sources[k], sent[k])
+        total = sum(len(packet) for mine in sent.values() for packet in mine)
+        await sink.wait_for(total)
+        left = split(params, sink.beats)
+        assert {k: [packet for index, packet in left if index == k] for k in some} == sent
+        assert sink.cycles[-1] - sink.cycles[-total] == total - 1

@@ -66,7 +66,7 @@ async def train(dut, run, stalls, extreme):
     await load(dut, params, weights)
     assert (await peek(dut, params, run.chunks) == weights).all()
 
-    trace = watch(dut, "events")
+    trace = watch(dut, "events", "waiting", "words_valid")
     await start_run(dut, run)
     words = streams.Source(dut, "words", stall=source)
     for word in run.words:
@@ -89,6 +89,11 @@ async def train(dut, run, stalls, extreme):
     events = trace["events"]
     assert sum(event["model_saturation"] for event in events) == reference.saturations
     assert sum(event["word"] for event in events) == len(run.words)
+    taken = [k for k, event in enumerate(events) if event["word"]]
+    cycles = list(zip(events, trace["waiting"], trace["words_valid"], strict=True))
+    for event, waiting, valid in cycles[taken[0] : taken[-1]]:
+        assert waiting == (not valid)
+        assert waiting or not event["memory_stall"]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -4,6 +4,7 @@ import pytest
 from hdl.p4sgd.sum_stage import SumStage, SumStageParams
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 from tests.hdl.p4sgd.bench import generator, wild
 
 
@@ -43,7 +44,7 @@ async def adds_exactly(dut, stalls):
     ]
     assert len(beats) > 75
     source, sink = stalls
-    await streams.start(dut)
+    await start_upset(dut)
     terms = [streams.Source(dut, f"i_{k}", stall=source) for k in range(len(params.terms))]
     for beat in beats:
         for term, values in zip(terms, beat, strict=True):
