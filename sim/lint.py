@@ -31,6 +31,9 @@ def lint(emission: Emission) -> None:
 def parts(emission: Emission) -> Iterator[tuple[str, dict[str, str]]]:
     """Tops, and the texts of the modules that each is looked at with."""
     shells = often(emission)
+    if not shells:
+        yield emission.top.name, {name: m.verilog for name, m in emission.modules.items()}
+        return
     for top in (*shells, emission.top.name):
         texts = {}
         waiting = [top]

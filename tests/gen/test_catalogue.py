@@ -10,6 +10,7 @@ from gen.catalogue import DESIGNS
 from gen.emit import emit
 from gen.manifest import port_list
 from gen.settings import make_params
+from sim import emissions
 from sim.primitives import models_of
 from sim.verilator import lint
 from tests.gen.sample import Pair, PairParams
@@ -28,7 +29,7 @@ ACCEPTED = {
 def emission_of(name, preset):
     design = DESIGNS[name]
     params = make_params(design.params_class, design.settings_of(preset))
-    return emit(design.make(params))
+    return emissions.emission_of(design.make(params))
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0].name}-{case[1]}")

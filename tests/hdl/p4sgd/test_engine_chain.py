@@ -4,6 +4,8 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
+from gen.emit import module_name
+from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.engine_chain import EngineChain
 from hdl.p4sgd.params import GROUP_LANES, EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
@@ -22,7 +24,7 @@ EVENTS = PARAMS.engine.events
 
 
 def test_engine_chain():
-    simulate(EngineChain(PARAMS), __name__)
+    simulate(EngineChain(PARAMS), __name__, hier_blocks=[module_name(Engine(PARAMS.engine))])
 
 
 def places(params):

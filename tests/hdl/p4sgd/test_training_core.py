@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
+from gen.emit import module_name
+from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.training_core import TrainingCore
 from hdl.p4sgd.worker import OVER_DIES, Worker
@@ -38,7 +40,8 @@ EPOCHS = 2
 
 @pytest.mark.parametrize("size", SIZES)
 def test_training_core(size):
-    simulate(TrainingCore(SIZES[size]), __name__)
+    blocks = [module_name(Engine(ENGINE))]
+    simulate(TrainingCore(SIZES[size]), __name__, hier_blocks=blocks)
 
 
 class Job:

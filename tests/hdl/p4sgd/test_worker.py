@@ -9,7 +9,9 @@ import pytest
 from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiResp
 
+from gen.emit import module_name
 from hdl.p4sgd.control import Cause
+from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.registers import IDENTITY
 from hdl.p4sgd.worker_params import WorkerParams
@@ -45,6 +47,7 @@ def test_worker(size, tmp_path, rng):
         WorkerSystem(hardware),
         __name__,
         extra_sources=[MEMORY_ARRAY],
+        hier_blocks=[module_name(Engine(hardware.engine))],
         plusargs=memory_arguments(training, tmp_path),
         env={TRAINING: str(tmp_path / "training.pickle")},
     )

@@ -56,6 +56,8 @@ def start(root, **options):
             "INGATHER_CACHE": str(root / "cache"),
         },
         start_new_session=True,
+        # A shell lets what runs in its background ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
