@@ -10,12 +10,18 @@ from typing import Any
 
 HARVEST = "INGATHER_HARVEST"  #: environment: the folder; nothing is kept without it
 COVERAGE = "INGATHER_COVERAGE"  #: environment: build for coverage if it is set
+BINS = "INGATHER_BINS"  #: environment: sample functional coverage, without the builds for the other
 CROPS = ("coverage.dat", "bins.json")  #: what is kept of a run's folder
 
 
 def covers() -> bool:
     """Simulators are to be built for coverage."""
     return bool(os.environ.get(COVERAGE))
+
+
+def samples() -> bool:
+    """Functional coverage is to be sampled."""
+    return covers() or bool(os.environ.get(BINS))
 
 
 def gather(folder: Path, about: Mapping[str, Any]) -> None:

@@ -231,9 +231,7 @@ def run(
     gather(scratch, about(build, component, params, test_module, seed))
     for observer in observers:
         observer(simulation, done)
-    # A replay of one case passes over simulations that do not have it.
-    elsewhere = not done.tests and results.exists() and "COCOTB_TEST_FILTER" in os.environ
-    if not done.passed and not elsewhere:
+    if not done.passed:
         raise SimulationError(explain(done, log, waves), done, simulation)
     if folder is None and not waves:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
+from gen import templates
 from gen.errors import UserError
 
 HERE = Path(__file__).parent
@@ -35,16 +36,9 @@ class Section:
 
 def environment(folder: Path) -> Environment:
     """Templates of ``folder``: all that is put in is escaped, what is not given is an error."""
-    templates = Environment(
-        loader=FileSystemLoader(folder),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )
-    templates.filters["thousands"] = thousands
-    return templates
+    made = templates.environment(folder, html=True)
+    made.filters["thousands"] = thousands
+    return made
 
 
 def thousands(number: float | None) -> str:

@@ -4,22 +4,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
+
+from gen import templates
 
 
 @cache
 def environment() -> Environment:
-    """Templates end their blocks' lines; an unknown name is an error."""
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    templates.globals["zip"] = zip
-    return templates
+    """They can ``zip``."""
+    made = templates.environment(Path(__file__).parent)
+    made.globals["zip"] = zip
+    return made
 
 
 def render(template: str, **names: Any) -> str:

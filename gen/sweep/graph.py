@@ -7,6 +7,7 @@ from typing import Any
 
 from gen.sweep import tasks
 from gen.sweep.plan import Plan, Point
+from gen.sweep.subject import SimulatedSubject
 
 
 @dataclass
@@ -49,7 +50,7 @@ def graph_of(plan: Plan, points: Sequence[Point]) -> tuple[list[Task], list[Wait
     waiting = [Waiting(point) for point in points]
     for one in waiting:
         point = one.point
-        if "rtl" in plan.origins:
+        if "rtl" in plan.origins and isinstance(plan.subject, SimulatedSubject):
             simulated = plan.subject.simulated(point.params, point.workload)
             one.build = once(found, plan, "build", simulated)
             one.build.serves.append(one)

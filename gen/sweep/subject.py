@@ -21,8 +21,8 @@ SUBJECTS = {
 class Subject(ABC):
     """A design that can be swept.
 
-    ``metrics`` come from three sources: counted by the RTL in simulation, estimated by synthesis,
-    and calculated by a formula.
+    ``metrics`` come from three sources: counted by the RTL in simulation (of a
+    :class:`SimulatedSubject`), estimated by synthesis, and calculated by a formula.
     """
 
     workload: ClassVar[type]  #: a frozen dataclass: what the hardware is made to do
@@ -52,20 +52,6 @@ class Subject(ABC):
         found += SYNTHESIS if "synth" in origins else ()
         return tuple(sorted(found))
 
-    def simulated(self, params: Any, workload: Any) -> Any:
-        """What a simulator is built of: equal values share one."""
-        raise NotImplementedError
-
-    def build(self, simulated: Any) -> Any:
-        """The simulator, a ``sim.verilate.Build``."""
-        raise NotImplementedError
-
-    def measure(
-        self, params: Any, workload: Any, build: Any, folder: Path, clock_mhz: float
-    ) -> dict[str, float]:
-        """The metrics that are counted, simulated in ``folder``; ValueError for what is illegal."""
-        raise NotImplementedError
-
     def files(self, workload: Any) -> Sequence[Path]:
         """What is read besides: other contents are another point."""
         return ()
@@ -75,6 +61,24 @@ class Subject(ABC):
         self, params: Any, workload: Any, counted: Mapping[str, float]
     ) -> dict[str, float]:
         """The metrics that are calculated; of what was ``counted`` there may be nothing."""
+
+
+class SimulatedSubject(Subject):
+    """A design whose RTL is simulated for a point."""
+
+    @abstractmethod
+    def simulated(self, params: Any, workload: Any) -> Any:
+        """What a simulator is built of: equal values share one."""
+
+    @abstractmethod
+    def build(self, simulated: Any) -> Any:
+        """The simulator, a ``sim.verilate.Build``."""
+
+    @abstractmethod
+    def measure(
+        self, params: Any, workload: Any, build: Any, folder: Path, clock_mhz: float
+    ) -> dict[str, float]:
+        """The metrics that are counted, simulated in ``folder``; ValueError for what is illegal."""
 
 
 def find_subject(design: str) -> Subject:

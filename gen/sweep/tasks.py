@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.catalogue import Design
-from gen.sweep.subject import Subject
+from gen.sweep.subject import SimulatedSubject
 from gen.sweep.synthesis import estimate
 from sim.cache import cache_root, cached_folder
 
@@ -96,7 +96,7 @@ def remembered(kind: str, key: str, work: Callable[[], Any]) -> Any:
     return json.loads((folder / RESULT).read_text())
 
 
-def build(key: str, subject: Subject, simulated: Any) -> Outcome:
+def build(key: str, subject: SimulatedSubject, simulated: Any) -> Outcome:
     """The simulator of some hardware: where it is, and its top."""
 
     def work() -> dict[str, str]:
@@ -120,7 +120,7 @@ def synthesise(key: str, design: Design, params: Any) -> Outcome:
 
 def measure(
     key: str,
-    subject: Subject,
+    subject: SimulatedSubject,
     params: Any,
     workload: Any,
     made: dict[str, str],

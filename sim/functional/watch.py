@@ -5,7 +5,6 @@ is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was hi
 ``bins.json`` of the folder of the run at the end of each of its tests.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from sim.functional.register_bins import RegisterWatcher
 from sim.functional.unit_bins import UnitWatcher
 from sim.functional.units import units
 from sim.functional.watchers import PlainWatcher, StreamWatcher
+from sim.harvest import samples
 from sim.verilate import class_path
 from sim.verilator import component_in_simulator
 
@@ -34,14 +34,9 @@ DOMAINS = {
 }
 
 
-def enabled() -> bool:
-    """Whether functional coverage is asked for."""
-    return bool(os.environ.get("INGATHER_COVERAGE") or os.environ.get("INGATHER_BINS"))
-
-
 def begin(dut: Any) -> None:
     """Watch ``dut`` until the test ends, if that is asked for."""
-    if not enabled():
+    if not samples():
         return
     try:
         component = component_in_simulator()

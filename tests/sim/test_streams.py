@@ -1,5 +1,8 @@
 """Sources, sinks and monitors, on a component that joins streams."""
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import cocotb
@@ -102,3 +105,17 @@ async def beats_of_a_test_start_anew(dut):
     beats, cycles = await streams.receive(dut, "o", 3)
     assert beats == [2, 3, 4]
     assert await sent == await go == cycles
+
+
+WITHOUT_COVERAGE = """
+import sys
+sys.modules["cocotb_coverage"] = None
+import sim.train_in_simulator
+import sim.netsparse.gather_in_simulator
+"""
+
+
+def test_runs_need_no_library_of_coverage():
+    """Training and gathers start their clock here, with nothing of an extra installed."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", WITHOUT_COVERAGE], env=environment, check=True)

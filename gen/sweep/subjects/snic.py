@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.sweep.subject import Subject
+from gen.sweep.subject import SimulatedSubject
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 
 FIGURES = {
@@ -64,7 +64,7 @@ class Simulated:
     nodes: int
 
 
-class SnicSubject(Subject):
+class SnicSubject(SimulatedSubject):
     """Figures of a gather, from counters alone."""
 
     workload = GatherWorkload

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.sweep.subject import Subject
+from gen.sweep.subject import SimulatedSubject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class SwitchWorkload:
     seed: int = 1  #: of the slots that are drawn
 
 
-class SwitchSubject(Subject):
+class SwitchSubject(SimulatedSubject):
     """Latency and packets a cycle."""
 
     workload = SwitchWorkload

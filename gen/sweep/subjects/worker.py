@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.sweep.subject import Subject
+from gen.sweep.subject import SimulatedSubject
 from hdl.p4sgd.counters import COUNTERS
 from sim.golden.p4sgd import Loss, Schedule
 
@@ -70,7 +70,7 @@ class Simulated:
     workers: int  #: 0 for one without a switch
 
 
-class WorkerSubject(Subject):
+class WorkerSubject(SimulatedSubject):
     """Cycles, stalls and losses of training; the ideal by the formula."""
 
     workload = TrainingWorkload

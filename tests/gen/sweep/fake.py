@@ -9,7 +9,7 @@ from pathlib import Path
 from gen.catalogue import Design
 from gen.sweep import plan as plans
 from gen.sweep.spec import Spec
-from gen.sweep.subject import Subject
+from gen.sweep.subject import SimulatedSubject
 from sim.verilate import PROGRAM, Build
 
 FOLDER = "INGATHER_FAKE"  #: where it writes what it does
@@ -40,7 +40,7 @@ class FakeWorkload:
     pause: float = 0.0  #: seconds of a measurement
 
 
-class FakeSubject(Subject):
+class FakeSubject(SimulatedSubject):
     workload = FakeWorkload
     hardware_sources = ()
     simulation_sources = ("tests/gen/sweep/fake.py",)
