@@ -11,7 +11,6 @@ from sim.cache import cached_folder, digest
 
 PROGRAM = "simulation"
 MAIN = "verilator.cpp"  #: of cocotb
-NATIVE = "-march=native"
 HEADERS = "runtime.h"
 HEADER_TEXT = "".join(f'#include "verilated{part}.h"\n' for part in ("", "_dpi", "_vpi"))
 
@@ -25,7 +24,7 @@ class Runtime:
 
 
 def compile_all(
-    work: Path, *, hierarchical: bool, optimise: bool, second_main: Path | None = None
+    work: Path, *, hierarchical: bool, effort: str, second_main: Path | None = None
 ) -> None:
     """Compile what Verilator wrote and link it with the shared runtime and cocotb.
 
@@ -33,7 +32,7 @@ def compile_all(
     units of Verilator's own makefile cost is the reading of the same headers again and again.
     """
     # Blocks are compiled for libraries, the top must be for the same headers.
-    level = f"-O3 {NATIVE} -fPIC" if optimise else "-O1 -fPIC"
+    level = f"{effort} -fPIC"
     command = ["make", "-s", f"-j{JOBS}", "VM_PARALLEL_BUILDS=0", *require_verilator().variables]
     runtime = shared_runtime(work, command, level)
     if second_main is None:

@@ -18,10 +18,11 @@ from sim.build_tools import (
     verilator_command,
 )
 from sim.cache import cached_folder, digest, workplace
-from sim.compile import MAIN, NATIVE, PROGRAM, compile_all
+from sim.compile import MAIN, PROGRAM, compile_all
 from sim.primitives import models_of
 
 WAIVERS = Path(__file__).with_name("waivers.vlt")
+NATIVE = "-march=native"
 OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for
 
 
@@ -53,6 +54,16 @@ class Recipe:
     control: str  #: Verilator's own control file
     optimise: bool
     second_main: Path | None = None  #: C++ of another program of the same objects
+
+    @property
+    def effort(self) -> str:
+        """The C++ compiler's options.
+
+        What watches every signal is many times the code of the design itself, and runs seldom.
+        """
+        if self.optimise:
+            return f"-O3 {NATIVE}"
+        return "-O0" if {"--trace", "--coverage-toggle"} & {*self.flags} else "-O1"
 
     @property
     def key(self) -> str:
@@ -171,7 +182,7 @@ def make(recipe: Recipe, target: Path) -> None:
         compile_all(
             work,
             hierarchical="--hierarchical" in recipe.flags,
-            optimise=recipe.optimise,
+            effort=recipe.effort,
             second_main=recipe.second_main,
         )
         programs = [PROGRAM] + ([recipe.second_main.stem] if recipe.second_main else [])

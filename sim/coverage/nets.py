@@ -15,7 +15,9 @@ from sim.cache import cache_root, cached_folder, digest
 from sim.coverage.data import CoverageError
 from sim.coverage.source import Source
 
-PASSES = ("proc", "opt")  #: no pass may rename or remove what has a name
+#: No pass may rename or remove what has a name. Of `opt`, dead branches of multiplexers are not
+#: looked for: that takes many minutes for a table of registers.
+PASSES = ("proc", "opt_expr", "opt_merge -nomux", *("opt_dff", "opt_clean", "opt_expr") * 2)
 KINDS = ("constant", "again", "unread")
 NET_FORMAT = "5"  #: of what the cache holds
 POWER_UP = re.compile(r"\(\* init = \S+ \*\)")

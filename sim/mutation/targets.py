@@ -20,15 +20,6 @@ ELSEWHERE = {
     "hdl/p4sgd/engine_group.py": ("p4sgd/test_engine_chain.py",),
     "hdl/p4sgd/model_reader.py": ("p4sgd/test_model_port.py",),
     "hdl/p4sgd/model_writer.py": ("p4sgd/test_model_port.py",),
-    "hdl/p4sgd/switch/egress.py": ("p4sgd/switch/test_switch.py",),
-    "hdl/p4sgd/switch/ingress.py": ("p4sgd/switch/test_switch.py",),
-    "hdl/p4sgd/switch/ingress_port.py": ("p4sgd/switch/test_switch.py",),
-    "hdl/p4sgd/switch/job_control.py": ("p4sgd/switch/test_jobs.py",),
-    "hdl/p4sgd/switch/job_table.py": (
-        "p4sgd/switch/test_jobs.py",
-        "p4sgd/switch/test_switch.py",
-    ),
-    "hdl/p4sgd/switch/port_counters.py": ("p4sgd/switch/test_switch.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("p4sgd/switch/test_aggregator.py",),
 }
 

@@ -127,7 +127,9 @@ class Concatenator(Component):
             arrivals.advance.eq(queues.advance),
         ]
         if not self.params.virtual:
-            queue = Mux(arrivals.error, self.params.nodes, arrivals.dest)
+            queue = arrivals.dest
+            if self.params.payload:
+                queue = Mux(arrivals.error, self.params.nodes, queue)
             m.d.comb += [arrivals.chosen.eq(queue), arrivals.found.eq(1)]
             return
         m.submodules.cam = cam = DestinationCam(self.params)

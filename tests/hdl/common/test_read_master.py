@@ -44,6 +44,7 @@ class Bench:
         self.dut, self.params = dut, params_in_simulator(ReadMasterParams)
         size = MEMORY_BEATS * self.params.beat_bytes
         self.memory = Memory(dut, "axi", size, seed=cocotb.RANDOM_SEED, stall=memory_stall, bad=bad)
+        self.memory.bytes.reshape(-1, self.params.beat_bytes)[::97] = 0xFF
         self.judge = BurstJudge(dut, "axi", self.params)
         self.stalls = source_stall, sink_stall
         self.failed = 0
@@ -102,6 +103,23 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
         beat for plan in plans for beat in beats_of(plan, bench.params.beat_bytes)
     ]
     assert bench.failed == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(later=range(5))
+async def an_empty_plan_is_soon_over(dut, later):
+    """Whenever the next one comes, it has to wait for a few cycles at most."""
+    bench = Bench(dut)
+    await bench.begin()
+    for _ in range(3):
+        plan = random_plan()
+        await bench.source.send_all([plan | {random.choice(("beats", "runs", "epochs")): 0}])
+        for _ in range(later):
+            await RisingEdge(dut.clk)
+        await bench.source.send_all([plan])
+        assert bench.source.cycles[-1] - bench.source.cycles[-2] <= max(4, later + 2)
+        await bench.finish(plan)
+        bench.sink.beats.clear()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -41,7 +41,9 @@ def test_rejects(kind, sizes, message):
 
 def random_beats(count):
     width = params_in_simulator().width
-    return [random.getrandbits(width) for _ in range(count)]
+    extremes = (0, (1 << width) - 1)
+    beats = (random.getrandbits(width) for _ in range(count))
+    return [random.choice(extremes) if random.random() < 0.1 else beat for beat in beats]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

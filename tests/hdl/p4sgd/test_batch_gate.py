@@ -128,7 +128,7 @@ async def counts_a_mini_batch_of_many(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_for_a_mini_batch_of_any_size(dut):
     """One that ends far behind what is simulated, and whose limits have any bits set."""
-    rng = generator()
+    params, rng = params_in_simulator(EngineParams), generator()
     put(dut, **QUIET)
     await start(dut)
     for _ in range(30):
@@ -136,6 +136,8 @@ async def waits_for_a_mini_batch_of_any_size(dut):
             "batch_micro_batches": int(rng.integers(1 << 16)) | 16,
             "epoch_micro_batches": int(rng.integers(1 << 32)) | 16,
             "epochs": int(rng.integers(1 << 32)) | 1,
+            "chunks": int(rng.integers(1, params.chunks, endpoint=True)),
+            "bits": int(rng.integers(1, params.max_bits, endpoint=True)),
         }
         put(dut, settings=sizes | {"tail_samples": 1}, vanilla=1)
         await pulse(dut, "start")

@@ -8,11 +8,12 @@ from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim import streams
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import clock, play, pulse, put
+from tests.hdl.p4sgd.bench import clock, play, port_shapes, pulse, put
 
 SIZES = [
     EngineParams(chunks=100, fifo_words=300),
     EngineParams(banks=4, max_bits=3, chunks=64, fifo_words=100, l2=True),
+    EngineParams(banks=2, lanes=128, chunks=50, fifo_words=100, data_parallel=True),
 ]
 LEGAL = {
     "bits": 1,
@@ -35,6 +36,7 @@ INPUTS = (
     "network_busy",
     "gave_up",
 )
+WIDE = ("batch_micro_batches", "epoch_micro_batches", "epochs")  #: any number but zero
 OUTPUTS = ("begin", "idle", "busy", "running", "halt", "core_reset", "done", "failed")
 IDLE, FAILED = {"idle"}, {"failed", "halt"}
 RUNNING, RESET = {"busy", "running"}, {"busy", "core_reset"}
@@ -48,6 +50,11 @@ def test_control(engine):
 def shown(dut):
     """The outputs that are high."""
     return {name for name in OUTPUTS if getattr(dut, name).value}
+
+
+def bits_of(name):
+    """Of a field of the settings."""
+    return port_shapes()["settings"][name].width
 
 
 def cause(dut):
@@ -93,17 +100,21 @@ async def runs_to_the_end(dut):
         assert cause(dut) is Cause.NONE
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.test(timeout_time=40, timeout_unit="us")
 async def accepts_every_legal_setting(dut):
     """The edges of what is legal."""
     engine = params_in_simulator(WorkerParams).engine
     legal = [
         {"bits": engine.max_bits},
+        *({"bits": 1 << bit} for bit in range(engine.max_bits.bit_length())),
         {"chunks": engine.chunks},
+        *({"chunks": 1 << bit} for bit in range(engine.chunks.bit_length())),
+        {"bits": 2, "chunks": min(engine.chunks, engine.fifo_words // 2)},
         {"bits": 3, "chunks": engine.fifo_words // 3},
         {"batch_micro_batches": 0xFFFF, "epoch_micro_batches": 0xFFFF_FFFF, "epochs": 0xFFFF_FFFF},
         {"tail_samples": engine.banks},
         {"signed_features": 1},
+        *({name: 1 << bit} for name in WIDE for bit in range(bits_of(name))),
         *({"l2_shift": shift * engine.l2} for shift in range(4, 24)),
     ]
     await reset(dut)
@@ -126,6 +137,7 @@ async def refuses_every_illegal_setting(dut):
         {"bits": 3, "chunks": engine.fifo_words // 3 + 1},
         *({"tail_samples": tail} for tail in range(engine.banks + 1, 16)),
         *({"l2_shift": shift} for shift in l2),
+        {"data_parallel": 1},  # without a network
     ]
     await reset(dut)
     for settings, loss in [*((s, {}) for s in illegal), ({}, {"exponent": 0}), ({}, {"loss": 3})]:
@@ -323,15 +335,26 @@ async def refuses_a_network_that_is_not_ready(dut):
         assert (await begin(dut))["begin"][1]
 
 
-@cocotb.test(timeout_time=40, timeout_unit="us")
+@cocotb.test(timeout_time=80, timeout_unit="us")
 async def is_one_of_the_job_s_workers(dut):
-    for _ in range(24):
-        worker, workers = random.randrange(32), random.getrandbits(32)
+    alone = [(worker, workers ^ 1 << worker) for worker in range(32) for workers in (0, ~0 % 2**32)]
+    some = [(random.randrange(32), random.getrandbits(32)) for _ in range(24)]
+    for worker, workers in alone + some:
         await open_job(dut, worker=worker, workers=workers)
         legal = workers >> worker & 1
         assert (await begin(dut))["begin"][1] == legal, (worker, workers)
         put(dut, join=1)
         await recover(dut)
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def models_are_exchanged_over_the_network(dut):
+    """Where that is built, and in the order of the pipeline."""
+    built = params_in_simulator(WorkerParams).engine.data_parallel
+    for join, vanilla, legal in ((0, 0, built), (0, 1, False), (1, 0, False)):
+        await open_job(dut)
+        put(dut, join=join, vanilla=vanilla)
+        assert (await begin(dut, {"data_parallel": 1}))["begin"][1] == legal, (join, vanilla)
 
 
 @cocotb.test(timeout_time=40, timeout_unit="us")

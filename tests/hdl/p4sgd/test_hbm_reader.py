@@ -101,9 +101,12 @@ async def any_port_s_failure_is_one(dut):
 async def halt_leaves_no_port_behind(dut):
     """However far each port has come, the next plan's words are whole."""
     bench = Bench(dut, "words", r_stall=100, ar_stall=100, latency=20)
-    bench.set(len(bench.memories) - 1, r_stall=200, latency=100)  # far behind the other port
     await bench.begin()
     for attempt in range(20):
+        for port in range(len(bench.memories)):
+            behind = port == attempt % len(bench.memories)  # far behind the others
+            slow = {"r_stall": 200, "latency": 100} if behind else {"r_stall": 100, "latency": 20}
+            bench.set(port, ar_stall=100, **slow)
         await bench.source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
         for _ in range(attempt * 4):
             await RisingEdge(dut.clk)

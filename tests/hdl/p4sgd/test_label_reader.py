@@ -1,7 +1,6 @@
 import random
 
 import cocotb
-import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
@@ -9,7 +8,7 @@ from hdl.p4sgd.label_reader import LabelReader
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.streams import never, often
-from tests.hdl.common.read_bench import make_plan
+from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.reader_bench import BEAT_BYTES, Bench, run_on_memories
 
 BEATS = 600
@@ -21,17 +20,28 @@ def test_label_reader(banks, tmp_path, rng):
     run_on_memories(LabelReader, worker, __name__, tmp_path, rng, BEATS)
 
 
-def plan_of(bench, first, micro_batches, epochs):
-    """Beats for so many micro-batches, every epoch the same ones."""
+def plan_of(bench, first, micro_batches, epochs, *, runs=1, stride=0):
+    """Beats for so many micro-batches, every epoch the same ones, the beats in ``runs`` of them."""
     beats = -(-micro_batches * bench.params.worker.engine.banks // 8)
-    return make_plan(BEAT_BYTES, first, beats, epochs=epochs)
+    return make_plan(BEAT_BYTES, first, beats // runs, stride, runs, epochs)
 
 
-def labels_of(bench, first, micro_batches, epochs):
-    """The first labels at ``first``, in rows of K."""
+def labels_of(bench, plan, micro_batches):
+    """The first labels of every epoch of ``plan``, in rows of K."""
     banks = bench.params.worker.engine.banks
-    labels = bench.memories[0].reshape(-1).view("<i4")[8 * first :][: micro_batches * banks]
-    return np.tile(labels.reshape(-1, banks), (epochs, 1)).tolist()
+    beats = bench.memories[0].view("<i4")[list(beats_of(plan, BEAT_BYTES))]
+    epochs = beats.reshape(plan["epochs"], -1)[:, : micro_batches * banks]
+    return epochs.reshape(-1, banks).tolist()
+
+
+def some_plan(bench, micro_batches):
+    """Anywhere in memory, in runs with gaps or one over the other."""
+    beats = len(list(beats_of(plan_of(bench, 0, micro_batches, 1), BEAT_BYTES)))
+    runs = random.choice([count for count in range(1, beats + 1) if beats % count == 0])
+    stride = random.getrandbits(24) if runs == 1 else random.randint(0, (BEATS - 60) // runs)
+    first = random.randrange(BEATS - beats - (runs > 1) * (runs - 1) * stride)
+    epochs = random.randint(1, 4)
+    return plan_of(bench, first, micro_batches, epochs, runs=runs, stride=stride)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -43,10 +53,10 @@ async def delivers_micro_batches(dut, sink_stall, stall):
     sizes = [1, 2, 3, 7, 8, 9, random.randint(1, 60)]
     random.shuffle(sizes)
     for micro_batches in sizes:
-        first, epochs = random.randrange(BEATS - 60), random.randint(1, 4)
         dut.micro_batches.value = micro_batches
-        await bench.source.send_all([plan_of(bench, first, micro_batches, epochs)])
-        expected += labels_of(bench, first, micro_batches, epochs)
+        plan = some_plan(bench, micro_batches)
+        await bench.source.send_all([plan])
+        expected += labels_of(bench, plan, micro_batches)
         await bench.finish(expected)
 
 
@@ -56,8 +66,9 @@ async def delivers_a_micro_batch_every_cycle(dut):
     await bench.begin()
     micro_batches = 4 * BEATS // bench.params.worker.engine.banks
     dut.micro_batches.value = micro_batches
-    await bench.source.send_all([plan_of(bench, 0, micro_batches, 3)])
-    await bench.finish(labels_of(bench, 0, micro_batches, 3))
+    plan = plan_of(bench, 0, micro_batches, 3)
+    await bench.source.send_all([plan])
+    await bench.finish(labels_of(bench, plan, micro_batches))
     cycles = bench.sink.cycles
     assert cycles == list(range(cycles[0], cycles[0] + 3 * micro_batches))
 
@@ -75,8 +86,9 @@ async def halt_starts_anew(dut):
         await bench.halt()
         micro_batches = random.randint(1, 20)
         dut.micro_batches.value = micro_batches
-        await bench.source.send_all([plan_of(bench, 3, micro_batches, 2)])
-        await bench.finish(labels_of(bench, 3, micro_batches, 2))
+        plan = plan_of(bench, 3, micro_batches, 2)
+        await bench.source.send_all([plan])
+        await bench.finish(labels_of(bench, plan, micro_batches))
         bench.sink.stop()
         bench.open_sink()
 
@@ -87,6 +99,7 @@ async def reports_failures(dut):
     await bench.begin()
     micro_batches = 40 // bench.params.worker.engine.banks
     dut.micro_batches.value = micro_batches
-    await bench.source.send_all([plan_of(bench, 0, micro_batches, 3)])
-    await bench.finish(labels_of(bench, 0, micro_batches, 3))
+    plan = plan_of(bench, 0, micro_batches, 3)
+    await bench.source.send_all([plan])
+    await bench.finish(labels_of(bench, plan, micro_batches))
     assert bench.failed == 3

@@ -24,6 +24,9 @@ from tests.hdl.p4sgd.model_bench import ModelBench, ModelBenchParams
 
 BEAT = 32
 FULL = 5  #: AxSIZE of a whole beat
+INCR = Burst.INCR.value
+RESERVED = 3  #: the fourth AxBURST, which means nothing
+MOST = 4096 // BEAT  #: whole beats of a burst, which stays within 4 KB
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -106,7 +109,7 @@ class Host:
             assert answer.resp == Response.OKAY.value
             assert answer.data == data
 
-    async def ask_write(self, address, beats, *, identifier=0, size=FULL, burst=Burst.INCR):
+    async def ask_write(self, address, beats, *, identifier=0, size=FULL, burst=INCR):
         """A raw burst: ``beats`` are data and strobes."""
         await self.aw.send(
             AxiAWTransaction(
@@ -114,7 +117,7 @@ class Host:
                 awaddr=address,
                 awlen=len(beats) - 1,
                 awsize=size,
-                awburst=burst.value,
+                awburst=burst,
             )
         )
         for number, (data, strobes) in enumerate(beats):
@@ -122,10 +125,10 @@ class Host:
                 AxiWTransaction(wdata=data, wstrb=strobes, wlast=number == len(beats) - 1)
             )
 
-    async def ask_read(self, address, beats, *, identifier=0, size=FULL, burst=Burst.INCR):
+    async def ask_read(self, address, beats, *, identifier=0, size=FULL, burst=INCR):
         await self.ar.send(
             AxiARTransaction(
-                arid=identifier, araddr=address, arlen=beats - 1, arsize=size, arburst=burst.value
+                arid=identifier, araddr=address, arlen=beats - 1, arsize=size, arburst=burst
             )
         )
 
@@ -222,10 +225,8 @@ async def refuses_beats_with_missing_strobes(dut, pause):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(
     kind=[
-        {"size": 2},
-        {"size": 4},
-        {"burst": Burst.FIXED},
-        {"burst": Burst.WRAP},
+        *({"size": size} for size in range(8) if size != FULL),
+        *({"burst": burst} for burst in (Burst.FIXED.value, Burst.WRAP.value, RESERVED)),
     ],
     pause=[never, often],
 )
@@ -259,6 +260,30 @@ async def knows_what_does_not_exist(dut, pause):
     if end in absent:
         assert await host.write(end - 2 * BEAT, beats) == Response.DECERR
         assert await host.read(end - 2 * BEAT, 4) == [*okay(beats[:2]), *[(0, Response.DECERR)] * 2]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def bursts_are_as_long_as_axi_lets_them(dut):
+    """From one engine into the next and past the last, into a host that waits before it reads."""
+    host = Host(dut, raw=True)
+    await host.begin()
+    real = {at for first, size in host.spans for at in range(first, first + size, BEAT)}
+    for beats in (MOST, 17, 33, 65):
+        data = random_beats(beats)
+        there = [BEAT * k in real for k in range(beats)]
+        response = Response.OKAY if all(there) else Response.DECERR
+        assert await host.write(0, data) == response
+        host.r.pause = True
+        await host.ask_read(0, beats)
+        for _ in range(40):
+            await RisingEdge(dut.clk)
+        host.r.pause = False
+        assert await host.was_read(beats) == [
+            (0, word, Response.OKAY) if is_there else (0, 0, Response.DECERR)
+            for (word, _), is_there in zip(data, there, strict=True)
+        ]
+    assert await host.write(0, random_beats(256), size=2) == Response.SLVERR
+    assert await host.read(0, 256, size=2) == [(0, Response.SLVERR)] * 256
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -309,7 +334,7 @@ async def answers_in_order_with_identifiers(dut, pause):
         first, size = random.choice(host.spans)
         beats = random.randint(1, 6)
         address = first + BEAT * random.randrange(size // BEAT - beats + 1)
-        kind = random.choice([{}, {}, {"burst": Burst.WRAP}])
+        kind = random.choice([{}, {}, {"burst": Burst.WRAP.value}])
         bursts.append((random.randrange(16), address, random_beats(beats), kind))
     content = {}
     for identifier, address, beats, kind in bursts:

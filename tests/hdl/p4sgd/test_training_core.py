@@ -1,3 +1,4 @@
+import random
 from dataclasses import asdict
 
 import cocotb
@@ -7,6 +8,7 @@ from cocotb.triggers import RisingEdge
 
 from gen.emit import module_name
 from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.group_params import GroupParams
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.training_core import TrainingCore
 from hdl.p4sgd.worker import OVER_DIES, Worker
@@ -109,7 +111,7 @@ class Job:
 
 
 async def network(dut, count, sink, delay):
-    """Full activations of a lone worker, ``delay`` cycles behind the partial ones."""
+    """Full activations of a lone worker, ``delay`` cycles behind the partial ones; all of these."""
     full = streams.Source(dut, "full")
 
     async def later(beat):
@@ -122,6 +124,7 @@ async def network(dut, count, sink, delay):
     await partial.wait_for(count)
     while len(full.cycles) < count:
         await RisingEdge(dut.clk)
+    return partial.beats
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -140,7 +143,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     await pulse(dut, "begin")
     total = job.micro_batches * EPOCHS
     if delay is not None:
-        cocotb.start_soon(network(dut, total, sink, delay))
+        exchange = cocotb.start_soon(network(dut, total, sink, delay))
     else:
         dut.partial_ready.value = 1
     labels = streams.Source(dut, "labels", stall=sink)
@@ -154,6 +157,8 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
         await RisingEdge(dut.clk)
     await clock(dut, 3)
     dut.join.value = 0
+    if delay is not None:
+        check_partials(job, await exchange)
     weights, saturations = job.trained()
     shown = [await peek(dut, params.engine, job.chunks, f"_{e}") for e in engines]
     assert (np.array(shown) == job.shares(weights)).all()
@@ -198,6 +203,61 @@ async def mark_turnaround(dut, loss):
     assert delays == {sum(parts[name] for name in names) + bits - 1 + apart}
     assert max(delays) <= 40 + apart
     assert apart == APART[params.slrs]
+
+
+def check_partials(job, beats):
+    """Those of the first mini-batch, which the weights at the start give."""
+    codes = job.codes[: job.training.batch]
+    expected, _ = golden.partial_activation(codes, job.weights, job.training.shift)
+    assert np.ravel(beats)[: len(expected)].tolist() == expected.tolist()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def tells_what_it_lacks(dut):
+    """Words, of every engine by itself, then labels; and when each engine has its last update."""
+    params = params_in_simulator(WorkerParams)
+    engines, count, bits = list(range(params.engines)), 3, 2
+    lacking = (1 << params.engines) - 1
+    sizes = {"batch_micro_batches": count, "epoch_micro_batches": count, "epochs": 1}
+    await streams.start(dut)
+    put(
+        dut,
+        settings=sizes | {"bits": bits, "chunks": 1, "tail_samples": 8},
+        loss={"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1},
+        join=1,
+    )
+    trace = watch(dut, "updated")
+
+    async def compare():
+        while True:
+            await RisingEdge(dut.clk)
+            assert not (dut.labels_waiting.value and dut.labels_valid.value)
+
+    cocotb.start_soon(compare())
+
+    async def lacks(words, labels):
+        await clock(dut, 60)
+        assert int(dut.words_waiting.value) == words
+        assert int(dut.labels_waiting.value) == labels
+
+    await lacks(0, 0)
+    await pulse(dut, "begin")
+    await lacks(lacking, 0)
+    random.shuffle(engines)
+    for e in engines:
+        words = streams.Source(dut, f"words_{e}")
+        await words.send_all([0] * (count * bits))
+        lacking &= ~(1 << e)
+        await lacks(lacking, not lacking)
+    assert not dut.finished.value
+    assert not any(trace["updated"])
+    await streams.Source(dut, "labels").send_all([[0] * params.engine.banks] * count)
+    await lacks(0, 0)
+    assert dut.finished.value
+    told = {e for updated in trace["updated"] for e in engines if updated >> e & 1}
+    # Other dies tell it only where it is asked for: with data parallelism.
+    assert told == set(GroupParams(worker=params, index=0).own)
+    assert sum(map(bool, trace["updated"])) == 1
 
 
 def check_events(job, trace, saturations, total):

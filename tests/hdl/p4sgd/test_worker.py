@@ -136,12 +136,11 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     assert 0 < tail < hardware().engines * (40 + 2 * training.chunks * training.options.bits)
 
 
-async def join_network(dut, driver, training, **network):
-    """A job of two, of whom the other adds nothing; more micro-batches than slots."""
-    slots = 6
+async def join_network(dut, driver, training, *, slots=6, runs=2, **network):
+    """A job of two, of whom the other adds nothing; mostly more micro-batches than slots."""
     await driver.start_job(**settings(slots, 2, timeout=400, retries=20))
     await driver.write(join=0)
-    nothing = [[0] * LANES] * (2 * training.micro_batches)
+    nothing = [[0] * LANES] * (runs * training.micro_batches)
     return Others(dut, slots, 2, Network(**network), {0: nothing})
 
 
@@ -185,7 +184,7 @@ async def a_switch_that_is_gone_stops_it(dut):
     with pytest.raises(WorkerFailure) as failure:
         await driver.run()
     assert failure.value.cause == Cause.NETWORK
-    assert await driver.read("stuck_slot") == 0
+    assert await driver.read("stuck_slot") == await driver.read("oldest_slot") == 0
     assert await driver.read("retransmissions") >= 20
     await driver.soft_reset()
     assert not await driver.read("job_open")
@@ -196,6 +195,40 @@ async def a_switch_that_is_gone_stops_it(dut):
     others = await join_network(dut, driver, training)
     await train_once(training, driver, weights)
     others.task.cancel()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_switch_that_is_lost_on_the_way_stops_it(dut):
+    """The host learns how far the job has come."""
+    training, driver, _ = await begin(dut)
+    epochs = 7
+    others = await join_network(dut, driver, training, slots=100, runs=epochs, delay=2)
+    await driver.write(epochs=epochs)
+    await driver.run()
+    done = epochs * training.micro_batches
+    assert 64 < done < 100
+    assert await driver.read("oldest_slot") == done
+    others.task.cancel()
+    await driver.write(epochs=1)
+    dut.m_axis_tready.value = 1
+    with pytest.raises(WorkerFailure, match=f"slot {done} got no answer"):
+        await driver.run()
+    assert await driver.read("stuck_slot") == await driver.read("oldest_slot") == done
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def all_weights_are_the_host_s(dut):
+    """Also those that the training does not use."""
+    _, driver, _ = await begin(dut)
+    engine, rng = hardware().engine, np.random.default_rng(cocotb.RANDOM_SEED)
+    shape = (hardware().engines, engine.chunks, engine.lanes)
+    model = rng.integers(-(1 << 31), 1 << 31, size=shape).astype(np.int32)
+    await driver.load(model)
+    for e in range(hardware().engines):
+        for chunk in range(engine.chunks):
+            address = driver.model_address(e, chunk)
+            read = await driver.model.read(address, model[e, chunk].nbytes)
+            assert read.data == model[e, chunk].tobytes()
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

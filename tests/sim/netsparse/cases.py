@@ -24,9 +24,9 @@ EIGHT = SnicParams(  # two nodes with eight units
     dram_address_bits=28,
     host_requests=32,
 )
-ONE = SnicParams(  # one unit as large as the paper's
+ONE = SnicParams(  # one unit alone
     units=1,
-    rig=RigParams(nodes=2, idx_bits=24, address_bits=32),
+    rig=RIG,
     filter_banks=1,
     filter_cache_bytes=512,
     filter_ways=4,

@@ -140,7 +140,7 @@ def test_golden_memory_is_compared(tmp_path, rng):
 
 
 def test_one_unit_a_node(tmp_path, rng):
-    """One node's only unit asks, with the paper's table; the other's serves it."""
+    """One node's only unit asks; the other's serves it."""
     matrix = family("stokes")
     gather = make_gather(rng, matrix, 2, 64, 1, 1, **surroundings(rng))
     alone = replace(gather, idxs=[gather.idxs[0], [[]]], servers=[0, 1])

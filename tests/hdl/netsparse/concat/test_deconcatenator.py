@@ -15,7 +15,6 @@ from sim.streams import STALLS, Sink, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 
 FULL = (1 << 64) - 1
-NODE = 0xC0FFEE01
 READS = DeconcatenatorParams(payload=False, nodes=128, buffer_packets=2)
 RESPONSES = DeconcatenatorParams(payload=True, nodes=128, buffer_packets=2)
 ODD = DeconcatenatorParams(  # an MTU of whole beats; as few nodes, and as short properties
@@ -52,7 +51,7 @@ def number(octets, at, size):
     return int.from_bytes(octets[at : at + size], "big")
 
 
-def verdict(beats, params):
+def verdict(beats, params, node):
     """What the specification says of a packet: why it is dropped, or None; and its bytes."""
     octets = b"".join(data.to_bytes(64, "little") for data, *_ in beats)
     kept = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
@@ -71,7 +70,7 @@ def verdict(beats, params):
     )
     if kind not in ((2, 3) if params.payload else (1,)):
         return Drop.KIND, octets
-    if dest != NODE:
+    if dest != node:
         return Drop.DEST, octets
     each = 18 + (length if kind == 2 else 0)
     if (
@@ -107,7 +106,8 @@ class Bench:
         self.moved = []  # cycle of each beat at axis
         self.seen = []
         self.packets = []
-        dut.node.value = NODE
+        self.node = random.getrandbits(32)
+        dut.node.value = self.node
         dut.axis_tvalid.value = 0
         self.sink = Sink(dut, "prs", stall=stall)
         cocotb.start_soon(self.watch())
@@ -139,7 +139,7 @@ class Bench:
             self.moved.append(cycle())
         dut.axis_tvalid.value = 0
         self.packets.append(beats)
-        reason, octets = verdict(beats, self.params)
+        reason, octets = verdict(beats, self.params, self.node)
         if reason is not None:
             self.events.append((0, 0, 0, 1 << reason.value))
             return reason
@@ -152,7 +152,7 @@ class Bench:
         at, prs = 64, 0
         while at < len(octets):
             shared = {
-                "dest": NODE,
+                "dest": self.node,
                 "length": length,
                 "pr": {
                     "src": number(octets, at, 4),
@@ -200,7 +200,7 @@ class Bench:
         most = most_prs(kind, length, params.mtu)
         return Packet(
             kind=kind,
-            dest=NODE,
+            dest=self.node,
             length=length,
             addresses=Addresses(
                 destination_mac=random.getrandbits(48),
@@ -296,6 +296,7 @@ def mutate(octets, params):
     def more_prs(difference):
         set_number(octets, 60, 4, number(octets, 60, 4) + difference)
 
+    node = number(octets, 52, 4)
     near = random.choice([1, -1, 2, 4, -4, 18, 22, 64, -64])
     random.choice(
         [
@@ -308,7 +309,7 @@ def mutate(octets, params):
             lambda: set_number(octets, 56, 4, number(octets, 56, 4) + near),
             lambda: set_number(octets, 56, 4, random.choice([0, 516, 4096, 1 << 13, 1 << 31])),
             lambda: set_number(octets, 50, 2, random.choice([0, 1, 2, 3, 4, 256, 258])),
-            lambda: set_number(octets, 52, 4, random.choice([0, NODE ^ 1 << 31, NODE + 1])),
+            lambda: set_number(octets, 52, 4, random.choice([0, node ^ 1 << 31, node + 1])),
             lambda: set_number(octets, 16, 2, number(octets, 16, 2) + near),
             lambda: set_number(octets, 38, 2, number(octets, 38, 2) + near),
             lambda: resize(octets, max(1, len(octets) + near)),

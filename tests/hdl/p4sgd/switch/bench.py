@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.frames import BYTES, WireFrame
 from sim.golden.switch import SwitchModel
@@ -16,7 +16,6 @@ from sim.verilator import params_in_simulator
 
 BEAT_BYTES = 64
 FRAME_KEEP = (1 << BYTES) - 1
-ADDRESS, GROUP = bytes.fromhex("0253575443a1"), bytes.fromhex("0350345347b2")
 
 
 @dataclass
@@ -66,7 +65,7 @@ class Bench:
     def __init__(self, dut, params: SwitchParams) -> None:
         self.dut, self.params = dut, params
         self.latency = Switch(params).latency
-        self.model = SwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
+        self.model = SwitchModel(params.ports, params.slots, params.jobs, bytes(6), bytes(6))
         ports = range(params.ports)
 
         def handles(bus, *names):
@@ -75,6 +74,7 @@ class Bench:
         self.inputs = handles("s_axis", "tvalid", "tdata", "tkeep", "tlast", "tuser")
         self.outputs = handles("m_axis", "tvalid", "tdata", "tkeep", "tlast", "tuser")
         self.ready = [h[0] for h in handles("m_axis", "tready")]
+        self.taking = [getattr(dut, f"s_axis_{k}_tready") for k in ports]
         self.seen = defaultdict(list)  # port -> (cycle, bytes)
         self.waiting = {}  # port -> tdata of a frame that was not taken
         self.edge = RisingEdge(dut.clk)
@@ -88,9 +88,14 @@ class Bench:
             ready.value = 1
         await start(self.dut)
         self.host = SwitchDriver(self.dut, self.params)
-        await self.host.set_addresses(ADDRESS, GROUP)
+        await self.change_addresses()
         await self.host.settled()
         return self
+
+    async def change_addresses(self):
+        """To any others, in the switch and in the model."""
+        self.model.address, self.model.group = random.randbytes(6), random.randbytes(6)
+        await self.host.set_addresses(self.model.address, self.model.group)
 
     async def start_job(self, job, *, ports, epoch, base, slots):
         """In the switch and in the model."""
@@ -125,6 +130,7 @@ class Bench:
                     handle.value = ready(port)
             await self.edge
             self.look(k)
+        assert all(handle.value for handle in self.taking)
 
     def look(self, k):
         """Keep the frames of cycle ``k``; one that waits neither changes nor goes away."""
@@ -184,11 +190,16 @@ class Bench:
         for (port, verdict), count in self.model.counters.items():
             golden[port][verdict.name] = count & 0xFFFFFFFF
         assert found == golden
+        requests = [
+            v for v in Verdict if v is not Verdict.NONE and v.value < Verdict.WRONG_SLOT.value
+        ]
+        taken = sum(row[verdict.name] for row in golden.values() for verdict in requests)
+        assert await self.host.read("packets") == taken
 
     def frame(self, port, job, seq, use, payload=(0,) * 8, *, is_agg=True, **changes):
         """A legal frame of the worker at ``port``, apart from ``changes``."""
         fields = {
-            "destination": ADDRESS,
+            "destination": self.model.address,
             "source": bytes([2, 0, 0, 0, 0, port]),
             "is_agg": is_agg,
             "bm": 1 << port,

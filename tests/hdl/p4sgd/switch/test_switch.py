@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import cocotb
 import pytest
+from cocotb.triggers import ClockCycles
+from cocotbext.axi import AxiResp
 
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.frames import WireFrame
 from sim.verilator import simulate
-from tests.hdl.p4sgd.switch.bench import Arrival, begin
+from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 
 SMALL = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16)
@@ -21,6 +23,8 @@ SIZES = {
     "two_ports": (SwitchParams(ports=2, slots=2, jobs=1, ingress_depth=4, egress_depth=4), 2, 3000),
     "many_ports": (SwitchParams(ports=32, slots=128, jobs=32, ingress_depth=4), 2, 3000),
 }
+#: registers that commands look at, and their bits
+OPERANDS = {"job_number": 16, "job_epoch": 16, "job_ports": 32, "job_base": 16, "job_slots": 17}
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -145,6 +149,23 @@ def layout(params):
         yield number, ports, base, edges[index + 1] - edges[index]
 
 
+async def disturb(bench):
+    """What the host writes without a command changes nothing; behind the registers is none."""
+    for name, bits in OPERANDS.items():
+        value = random.getrandbits(bits)
+        await bench.host.write(**{name: value})
+        assert await bench.host.read(name) == value
+    map = bench.host.map
+    address = random.randrange(map.placed[-1].address + 8, 1 << map.address_bits, 4)
+    assert (await bench.host.axil.read(address, 4)).resp == AxiResp.SLVERR
+    assert (await bench.host.axil.write(address, random.randbytes(4))).resp == AxiResp.SLVERR
+    active = sum(1 << number for number in bench.model.active)
+    assert await bench.host.read("active_jobs") == active
+    await ClockCycles(bench.dut.clk, 2)  # then nothing is under way
+    for channel in ("aw", "w", "ar"):
+        assert getattr(bench.dut, f"s_axil_{channel}ready").value
+
+
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def equals_the_golden_model(dut):
     bench = await begin(dut)
@@ -153,9 +174,11 @@ async def equals_the_golden_model(dut):
         for number in list(bench.model.active):
             bench.model.stop_job(number)
             await bench.host.stop_job(number)
+        await bench.change_addresses()
         for number, ports, base, slots in layout(bench.params):
             epoch = random.choice((0, 0xFFFF, random.getrandbits(16)))
             await bench.start_job(number, ports=ports, epoch=epoch, base=base, slots=slots)
+        await disturb(bench)
         await bench.exchange(traffic(bench, count // 2))
         # A job starts anew while the others' slots are in use.
         number, job = random.choice(list(bench.model.active.items()))
@@ -168,3 +191,42 @@ async def equals_the_golden_model(dut):
             await bench.check_verdicts()
     counts = await bench.host.port_counters()
     assert all(row["overflows"] == row["answers_dropped"] == 0 for row in counts.values())
+
+
+def whole_sums(bench, job, slot, uses):
+    """A packet of every port for a sum, and another for its acknowledgement."""
+    for use in range(uses):
+        for is_agg in (True, False):
+            for port in bits_of(bench.model.active[job].ports):
+                frame = bench.frame(port, job, slot, use, choose_payload(8), is_agg=is_agg)
+                yield Arrival(port, frame.to_bytes())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def counts_what_it_sends_and_loses(dut):
+    bench = await begin(dut)
+    params, host = bench.params, bench.host
+    count, capacity = min(params.slots, 256), params.egress_fifo.capacity
+    job = {"ports": (1 << params.ports) - 1, "epoch": random.getrandbits(16), "base": 0}
+    bench.model.start_job(0, **job, count=count)
+    await host.start_job(0, **job, slots=count, wait=False)
+    # No packet waits: each cycle is one of the slots.
+    await ClockCycles(dut.clk, count + params.jobs + 8)
+    assert not await host.read("busy")
+    await host.clear_counters()
+    # All answers come to all ports, which take none of them until the end.
+    frames = list(whole_sums(bench, 0, random.randrange(count), capacity // 2 + 3))
+    schedule, expected = bench.answers(frames)
+    await bench.play(schedule, ready=lambda port: False)
+    assert not any(bench.seen.values())
+    await bench.play(Schedule(), after=capacity + 4, ready=lambda port: True)
+    golden = {
+        "overflows": 0,
+        "answers_sent": capacity,
+        "answers_dropped": len(expected[0]) - capacity,
+    }
+    assert await host.port_counters() == dict.fromkeys(range(params.ports), golden)
+    for port, answers in expected.items():
+        assert [data for _, data in bench.seen[port]] == [data for _, data in answers[:capacity]]
+    packets, cycles = await host.read("packets"), await host.read("cycles")
+    assert (packets, cycles) == (len(frames), len(frames))

@@ -16,6 +16,7 @@ from tests.hdl.p4sgd.bench import put
 
 SIZES = [TransportParams(slots=5), TransportParams(slots=4096, lanes=3)]
 BEAT_BYTES = 64
+LEAST, MOST = -(1 << 31), (1 << 31) - 1  #: activations
 QUALITIES = {
     Quality.CORRUPT: golden.Verdict.CORRUPT,
     Quality.FOREIGN: golden.Verdict.FOREIGN,
@@ -84,7 +85,9 @@ class Job:
             epoch=self.epoch,
             seq=self.base + random.randrange(self.count),
             use=random.getrandbits(8),
-            payload=tuple(random.randint(-(1 << 31), (1 << 31) - 1) for _ in range(8)),
+            payload=tuple(
+                random.choice([random.randint(LEAST, MOST), LEAST, MOST, 0]) for _ in range(8)
+            ),
         )
 
     def verdict(self, wire, corrupt, is_open):

@@ -22,6 +22,12 @@ def test_slot_table(slots):
     simulate(SlotTable(TransportParams(slots=slots)), __name__)
 
 
+def some_activation():
+    """Which the table does not look at."""
+    most = (1 << 31) - 1
+    return random.choice([random.randint(-most, most), -most - 1, most, 0])
+
+
 class Golden:
     """The slots of one worker by the rule, and how far its micro-batches have come."""
 
@@ -170,7 +176,7 @@ class Bench:
             "slot": slot,
             "is_agg": random.getrandbits(1),
             "use": random.choice([near % 256, near % 256, random.getrandbits(8)]),
-            "activations": [random.getrandbits(31)] * self.params.lanes,
+            "activations": [some_activation() for _ in range(self.params.lanes)],
         }
 
     async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7):
@@ -230,7 +236,7 @@ async def begins_anew(dut, many):
         for _ in range(random.randrange(1, 60)):
             await bench.random_step()
         if again:
-            await bench.step(clear=1)
+            await bench.step(clear=1, valid=1, arrival=bench.some_arrival(0.8))
             for _ in range(random.randrange(bench.params.slots)):
                 await bench.step()
         await bench.clear()

@@ -226,6 +226,18 @@ async def keeps_every_payload(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def says_which_worker_it_is(dut):
+    """Any of 32; jobs follow one another, each with settings of its own."""
+    bench = await Bench(dut).start()
+    for worker in random.sample(range(32), 32):
+        await bench.drain()
+        bench.settings = some_settings(bench.params.slots) | {"worker": worker}
+        put(dut, settings=bench.settings)
+        for slot in range(2):
+            await bench.step(partial=bench.partial(), next_slot=slot)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def sends_again_at_once(dut):
     """A payload that has just been kept is read back; an older one of the slot is gone."""
     bench = await Bench(dut).start()

@@ -68,7 +68,9 @@ def wild(workers, count):
     values = np.random.default_rng(random.getrandbits(32)).integers(
         -(1 << 31), 1 << 31, size=(workers, count, LANES)
     )
-    values[:, :: max(1, count // 5)] = (1 << 31) - 1
+    step = max(1, count // 5)
+    for first, extreme in enumerate(((1 << 31) - 1, -(1 << 31), 0)):
+        values[:, first::step] = extreme
     return values.tolist()
 
 
@@ -111,6 +113,22 @@ async def adds(dut, bad, stall):
     assert events["sent"] - events["retransmissions"] == 2 * count
     if not bad:
         assert events["retransmissions"] == events["stale"] == events["repeated"] == 0
+    others.task.cancel()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def uses_a_slot_again_and_again(dut):
+    """A job may have fewer slots than there are; each of their uses has a number of its own."""
+    workers, count, slots = 2, 150, 2
+    partials = wild(workers, count)
+    await begin(dut, workers=workers, slot_count=slots)
+    others = Others(dut, slots, workers, Network(delay=3), partials)
+    sink = Sink(dut, "full")
+    await Source(dut, "partial").send_all(partials[OWN])
+    await sink.wait_for(count)
+    assert sink.beats == sums(partials)
+    starts = [fields for fields in others.sent if fields["is_agg"]]
+    assert [fields["use"] for fields in starts] == [j // slots for j in range(count)]
     others.task.cancel()
 
 
@@ -198,6 +216,28 @@ async def asks_again_and_gives_up(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
+async def tells_which_slot_is_stuck(dut):
+    """The last, when all others have been answered."""
+    slots = params_in_simulator(TransportParams).slots
+    await begin(dut, workers=2, timeout=200, retries=1)
+    port, sink = FramePort(dut), Sink(dut, "full")
+    partials = wild(1, slots)[0]
+    await Source(dut, "partial").send_all(partials)
+    for slot in range(slots - 1):
+        for answer in (
+            Packet(True, 0b11, 0, payload=tuple(partials[slot])),
+            Packet(False, 0b11, 0, acked=True),
+        ):
+            port.offer(frame(answer, slot))
+            await RisingEdge(dut.clk)
+    port.offer(None)
+    while not dut.gave_up.value:
+        await RisingEdge(dut.clk)
+    assert int(dut.stuck_slot.value) == int(dut.oldest_slot.value) == slots - 1
+    assert sink.beats == partials[:-1]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def notices_a_mac_that_takes_nothing(dut):
     slots = params_in_simulator(TransportParams).slots
     await begin(dut, timeout=100, retries=3)
@@ -212,7 +252,7 @@ async def notices_a_mac_that_takes_nothing(dut):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def drops_what_is_not_ours(dut):
     """Each wrong field is told apart, and changes nothing."""
-    await begin(dut, workers=3)
+    await begin(dut, workers=3, timeout=5000)
     port = FramePort(dut)
     sink = Sink(dut, "full")
     partial = wild(1, 1)[0][0]
@@ -223,7 +263,7 @@ async def drops_what_is_not_ours(dut):
     good = frame(Packet(True, 0b111, 0, payload=tuple(partial)), 0)
     freed = frame(Packet(False, 0b111, 0, acked=True), 0)
     wrong = [
-        ("foreign", good | {"destination": GROUP_ADDRESS + 1}, {}),
+        *(("foreign", good | {"destination": GROUP_ADDRESS ^ 1 << bit}, {}) for bit in range(48)),
         ("foreign", good | {"ethertype": 0x0008}, {}),
         ("foreign", good | {"version": 2}, {}),
         ("malformed", good | {"no_flags": 1}, {}),
@@ -232,6 +272,8 @@ async def drops_what_is_not_ours(dut):
         ("malformed", good | {"is_agg": 0}, {}),
         ("malformed", good, {"keep": (1 << 59) - 1}),
         ("malformed", good, {"keep": (1 << 61) - 1}),
+        ("malformed", good, {"keep": (1 << 64) - 1}),
+        ("malformed", good, {"beats": 2}),
         ("corrupt", good, {"user": 1}),
         ("wrong_job", good | {"job": JOB + 1}, {}),
         ("wrong_run", good | {"epoch": EPOCH - 1}, {}),
@@ -251,8 +293,9 @@ async def drops_what_is_not_ours(dut):
         ("repeated", good, {}),
     ]
     for index, (kind, fields, how) in enumerate(wrong):
-        port.offer(fields, **how)
-        await RisingEdge(dut.clk)
+        for beat in range(how.pop("beats", 1), 0, -1):
+            port.offer(fields, last=beat == 1, **how)
+            await RisingEdge(dut.clk)
         port.offer(None)
         await ClockCycles(dut.clk, 8)
         events.pop("sent", None)

@@ -1,0 +1,45 @@
+"""Every command at any time, with all its bits, against the golden switch; cycle by cycle."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.switch.job_control import JobControl
+from hdl.p4sgd.switch.params import COMMAND, Refusal, SwitchParams
+from sim.payloads import pack, unpack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.switch.job_model import JobModel, some_command
+
+PARAMS = SwitchParams(ports=5, jobs=3, lanes=1)
+
+
+def test_job_control():
+    simulate(JobControl(PARAMS), __name__)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def does_what_the_golden_model_does(dut):
+    params = params_in_simulator(SwitchParams)
+    shape = JobControl(params).signature.members["table"].shape
+    model, seen = JobModel(params), set()
+    dut.command.value = dut.waiting.value = 0
+    await start(dut)
+    busy_port = True
+    for k in range(20000):
+        if k % 100 == 0:
+            busy_port = random.random()
+        command, waiting = some_command(model), int(random.random() < busy_port)
+        dut.command.value, dut.waiting.value = pack(COMMAND, command), waiting
+        await RisingEdge(dut.clk)
+        reason = Refusal(int(dut.reason.value)).name
+        assert (k, bool(dut.busy.value), reason) == (k, model.busy, model.reason)
+        assert unpack(shape, int(dut.table.value)) == model.table, k
+        assert bool(dut.hold.value) == bool(model.hold(waiting)), k
+        assert bool(dut.clear.value) == (model.cleared is not None), k
+        if model.cleared is not None:
+            assert (int(dut.slot.value), int(dut.ports.value)) == model.cleared, k
+        seen.add(reason)
+        model.step(command, waiting)
+    assert seen == {refusal.name for refusal in Refusal}

@@ -1,0 +1,112 @@
+"""A packet in every cycle, right or nearly, while jobs come and go at random."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.frame_filter import Quality
+from hdl.p4sgd.switch.job_table import JobTable
+from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
+from sim.payloads import pack, unpack
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.switch.job_model import JobModel, some_command
+
+PARAMS = SwitchParams(ports=5, jobs=3, lanes=2, value_bits=7)
+
+
+def test_job_table():
+    simulate(JobTable(PARAMS), __name__)
+
+
+def some_packet(model):
+    """A packet and who sent it: mostly of an active job, mostly near an end of its slots."""
+    params = model.params
+    packet = unpack(params.packet, random.getrandbits(params.packet.size))
+    header, sender = packet["header"], 1 << random.randrange(params.ports)
+    number = random.randrange(params.jobs)
+    entry = model.table[number]
+    if random.random() < 0.9:
+        packet["quality"] = Quality.GOOD
+    packet["known"] = int(header["job"] < params.jobs and random.random() < 0.9)
+    if random.random() < 0.8:
+        packet["own"] = packet["known"] = 1
+        header |= {"job": number, "epoch": entry["epoch"]}
+        near = random.choice((entry["base"], entry["base"], entry["end"])) + random.randrange(-3, 4)
+        header["seq"] = near % (1 << 16)
+        if random.random() < 0.2:
+            header[random.choice(("epoch", "seq"))] ^= 1 << random.randrange(16)
+    return packet, sender
+
+
+def judge(model, packet, sender):
+    """What is wrong with it now, by the order of :class:`Verdict`; NONE if nothing is."""
+    header = packet["header"]
+    known = packet["known"]
+    job = model.table[header["job"]] if known else {"active": 0}
+    if packet["quality"] != Quality.GOOD:
+        return packet["quality"].name
+    if not job["active"] or not job["ports"] & sender:
+        return "WRONG_JOB"
+    if not packet["own"]:
+        return "WRONG_WORKER"
+    if header["epoch"] != job["epoch"]:
+        return "WRONG_RUN"
+    return "NONE" if job["base"] <= header["seq"] < job["end"] else "WRONG_SLOT"
+
+
+def request(model, packet, sender):
+    """The good packet as it goes on."""
+    header = packet["header"]
+    return {
+        "sender": sender,
+        "everyone": model.table[header["job"]]["ports"],
+        "neighbour": (header["use"] + (-1 if header["is_agg"] else 1)) % USES,
+        "header": header,
+        "payload": packet["payload"],
+    }
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def lets_good_packets_through(dut):
+    params = params_in_simulator(SwitchParams)
+    model, seen, held = JobModel(params), set(), False
+    nothing = ("NONE", None, None)  # verdict, request, ports of what is cleared
+    golden = [nothing] * JobTable.latency
+    dut.command.value = dut.waiting.value = dut.packet_valid.value = 0
+    await start(dut)
+    for k in range(16000):
+        command, waiting = some_command(model), random.getrandbits(1)
+        packet, sender = some_packet(model)
+        valid = not held and random.random() < 0.9
+        dut.command.value, dut.waiting.value = pack(COMMAND, command), waiting
+        dut.packet_valid.value, dut.sender.value = int(valid), sender
+        dut.packet.value = pack(params.packet, packet)
+        await RisingEdge(dut.clk)
+        # This cycle's slot is that of what leaves two cycles later.
+        verdict, leaves, cleared = judge(model, packet, sender), None, None
+        slot = packet["header"]["seq"] if model.cleared is None else model.cleared[0]
+        assert (k, int(dut.slot.value)) == (k, slot)
+        held = bool(model.hold(waiting))
+        assert bool(dut.hold.value) == held
+        active = sum(entry["active"] << n for n, entry in enumerate(model.table))
+        assert (k, int(dut.active.value), bool(dut.busy.value)) == (k, active, model.busy)
+        assert Refusal(int(dut.reason.value)).name == model.reason
+        if valid:
+            seen.add(verdict)
+            leaves = request(model, packet, sender) if verdict == "NONE" else None
+        elif model.cleared is not None:
+            cleared = model.cleared[1]
+        golden.append((verdict if valid else "NONE", leaves, cleared))
+        verdict, leaves, cleared = golden[k]
+        found = unpack(params.request, int(dut.request.value))
+        assert (k, Verdict(int(dut.refused.value)).name) == (k, verdict)
+        assert bool(dut.valid.value) == (leaves is not None), k
+        assert bool(dut.clear.value) == (cleared is not None), k
+        if leaves is not None:
+            assert found == leaves, k
+        if cleared is not None:
+            assert found["everyone"] == cleared, k
+        model.step(command, waiting)
+    assert seen == {"NONE", *(v.name for v in Verdict if v.value >= Verdict.WRONG_SLOT.value)}
