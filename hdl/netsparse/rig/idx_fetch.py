@@ -144,7 +144,8 @@ class IdxFetch(Component):
         beat_ends = Signal()
         advance = Signal()
         idx = Signal(64, reset_less=True)
-        words = Array(beat.word_select(k, 32) for k in range(16))
+        words = [beat.word_select(k, 32) for k in range(16)]
+        low, high = Array(words)[position], Array(words[1::2])[position[1:]]
         m.d.comb += [
             self.idxs.payload.eq(idx),
             behind.eq(position + 1 + wide),
@@ -157,7 +158,7 @@ class IdxFetch(Component):
         with m.If(advance):
             m.d.sync += [
                 self.idxs.valid.eq(1),
-                idx.eq(Cat(words[position], Mux(wide, words[position | 1], 0))),
+                idx.eq(Cat(low, Mux(wide, high, 0))),
                 position.eq(behind),
                 left.eq(left - 1),
             ]

@@ -9,8 +9,6 @@ from sim.payloads import pack
 from sim.streams import Sink, cycle, never, often, start
 from sim.verilator import params_in_simulator, simulate
 
-BASE = 0x4000
-
 
 def test_clearing():
     params = FilterCacheParams(
@@ -22,8 +20,9 @@ def test_clearing():
 class Bench:
     """A memory that answers ``delay()`` cycles after a zero, and what the banks are told."""
 
-    def __init__(self, dut, stall=never, delay=lambda: 5, bad=()):
-        self.dut, self.delay, self.bad = dut, delay, bad
+    def __init__(self, dut, stall=never, delay=lambda: 5):
+        self.dut, self.delay, self.bad = dut, delay, ()
+        self.base = random.getrandbits(19)
         self.params = params_in_simulator(FilterCacheParams)
         self.due, self.rows, self.open, self.most = [], [], 0, 0
         for name in ("idle", "written", "write_error", "control"):
@@ -67,7 +66,7 @@ class Bench:
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         self.rows.clear()
         self.zeros.beats.clear()
-        asked = {"base": BASE, "columns": columns, "clear": 1}
+        asked = {"base": self.base, "columns": columns, "clear": 1}
         dut.idle.value = 0
         dut.control.value = pack(self.params.control, asked)
         await edge
@@ -83,7 +82,7 @@ class Bench:
         while dut.busy.value:
             await edge
         lines = -(-columns // LINE_IDXS)
-        assert self.zeros.beats == [BASE + LINE_BYTES * k for k in range(lines)]
+        assert self.zeros.beats == [self.base + LINE_BYTES * k for k in range(lines)]
         assert self.rows == list(range(self.params.sets))
         assert self.open == 0
         return cycle() - begun
@@ -95,6 +94,7 @@ async def every_line_once(dut, stall):
     bench = Bench(dut, stall, lambda: random.randrange(20))
     await bench.begin()
     for columns in (0, 1, LINE_IDXS, LINE_IDXS + 1, random.randrange(1 << 14), 1 << 17):
+        bench.base = random.getrandbits(19)
         await bench.clear(columns, wait=random.randrange(3, 20))
         assert not dut.broken.value
 
@@ -118,7 +118,8 @@ async def few_zeros_are_open(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def broken_until_the_next_clearing(dut):
-    bench = Bench(dut, bad={BASE + LINE_BYTES})
+    bench = Bench(dut)
+    bench.bad = {bench.base + LINE_BYTES}
     await bench.begin()
     await bench.clear(3 * LINE_IDXS, wait=3)
     assert dut.broken.value

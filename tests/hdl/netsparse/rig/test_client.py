@@ -14,7 +14,6 @@ from tests.hdl.netsparse.rig.bench import TINY, FilterModel, Totals, conserved
 COLUMNS = 600
 LOCAL = range(150, 350)
 BOUNDARIES = (0, 150, 350)
-GENERATION = 77
 
 
 def test_client():
@@ -35,7 +34,9 @@ class Bench:
         for name in ("cancel", "forget", "boundary", "entry"):
             getattr(dut, name).value = 0
         dut.coalesce.value = dut.filter.value = 1
-        dut.unit.value, dut.generation.value, dut.bytes.value = 9, GENERATION, 64
+        self.generation = random.getrandbits(self.params.generation_bits)
+        dut.generation.value, dut.unit.value = self.generation, random.getrandbits(16)
+        dut.bytes.value = 4 * random.randint(1, self.params.most_property_bytes // 4)
         bounds = {"node": 1, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
         dut.partition.value = pack(self.params.partition, bounds)
         self.idxs = Source(dut, "idxs", stall=source)
@@ -60,7 +61,7 @@ class Bench:
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
         assert pr["dest"] == sum(idx >= bound for bound in BOUNDARIES) - 1
-        assert identity >> self.params.entry_bits == GENERATION
+        assert identity >> self.params.entry_bits == self.generation
         if self.answers:
             self.sets.append({"idx": idx, "entry": identity % self.params.pending_entries})
 

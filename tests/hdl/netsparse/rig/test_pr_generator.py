@@ -30,10 +30,10 @@ class Bench:
     def __init__(self, dut, stall=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
         self.settings = {
-            "node": 0xFFFFFFFF,
+            "node": random.getrandbits(32),
             "unit": random.getrandbits(16),
-            "generation": (1 << self.params.generation_bits) - 1,
-            "bytes": 192,
+            "generation": random.getrandbits(self.params.generation_bits),
+            "bytes": random.randint(0, self.params.most_property_bytes),
         }
         for name, value in self.settings.items():
             getattr(dut, name).value = value

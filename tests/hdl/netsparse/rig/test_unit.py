@@ -395,7 +395,7 @@ async def turns_server_and_back(dut):
         idxs = some_idxs(60)
         assert sorted(await bench.gather(idxs, size)) == sorted({*remote(idxs)})
         await bench.rest()
-        served = {"address": PROPERTIES, "bytes": size}
+        served = {"address": bench.properties, "bytes": size}
         dut.serve.value, dut.served.value = 1, pack(bench.params.served, served)
         await serves(bench, size)
         await bench.rest()

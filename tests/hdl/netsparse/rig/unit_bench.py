@@ -25,7 +25,7 @@ UNIT, NODE = 7, 1
 COLUMNS = 600
 BOUNDARIES = (0, 150, 350)  #: of three nodes
 LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
-PROPERTIES = 0x10000  #: where idx 0 has its slot in host memory; arrays of idxs lie below it
+PROPERTIES = 0x10000  #: idx 0 has its slot behind this in host memory; arrays of idxs lie below
 PORTS = ("serve", "beat_valid", "beat", "done", "write_failed", "boundary", "served", "reads_valid")
 
 
@@ -61,11 +61,13 @@ class UnitBench:
         for name in PORTS:
             getattr(dut, name).value = 0
         dut.unit.value, dut.coalesce.value, dut.filter.value = UNIT, 1, 1
+        dut.served.value = random.getrandbits(len(dut.served))  # of no meaning for a client
         columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
         dut.partition.value = pack(self.params.partition, {"node": NODE} | columns)
         self.property_bytes, self.tag = 4, 0
         self.owned = {}  #: idx -> its property, at its owner
-        self.memory = bytearray(random.randbytes(PROPERTIES + COLUMNS * 192))
+        self.properties = PROPERTIES + 4 * random.randrange(1024)  #: where idx 0 has its slot
+        self.memory = bytearray(random.randbytes(self.properties + COLUMNS * 192))
         self.expected = bytearray(self.memory)
         self.write_beats, self.outcomes = [], deque()
         self.completions = Sink(dut, "completions", stall=sink)
@@ -103,7 +105,7 @@ class UnitBench:
         )
 
     def slot(self, idx):
-        at = PROPERTIES + idx * self.property_bytes
+        at = self.properties + idx * self.property_bytes
         return slice(at, at + self.property_bytes)
 
     def write(self, beat):
@@ -171,7 +173,7 @@ class UnitBench:
             "idx_address": address,
             "count": len(idxs),
             "wide": wide,
-            "property_address": PROPERTIES,
+            "property_address": self.properties,
             "property_bytes": property_bytes,
             "watchdog": watchdog,
         }
