@@ -142,7 +142,9 @@ def class_path(kind: type) -> str:
 def verilator_flags(hier: bool, waves: bool, coverage: bool, all_signals: bool) -> tuple[str, ...]:
     """The flags that differ from build to build, and the fixed ones."""
     flags = ["--cc", "--exe", "--vpi", "-O3", "-Wall", "--prefix", "Vtop"]
-    flags += ["--hierarchical"] * hier + ["--trace"] * waves + ["--public-flat-rw"] * all_signals
+    flags += ["--hierarchical"] * hier + ["--trace"] * waves
+    # The names of all signals as one function would take the compiler many minutes.
+    flags += ["--public-flat-rw", "--output-split-cfuncs", "200"] * all_signals
     flags += ["--coverage-line", "--coverage-toggle"] * coverage
     return tuple(flags)
 

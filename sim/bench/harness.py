@@ -23,8 +23,8 @@ from sim.workloads.datasets import load
 
 MOST_OVERHEAD = Mark(1.10)
 SUBSET = "hdl.common"  #: some 60 quick and medium items
-#: the preset small
-MIDDLE = WorkerParams(engines=2, engine=EngineParams(lanes=64, chunks=256, fifo_words=1024))
+#: the preset tiny
+SMALL = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
 ROUNDS = 3
 
 
@@ -68,14 +68,14 @@ def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
 
 def visibility_rows(progress: Callable[[str], None]) -> list[Row]:
     """Build a worker from nothing with its ports visible and with all its signals, and train."""
-    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), MIDDLE, Options(epochs=10))
+    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), SMALL, Options(epochs=10))
     speeds: dict[bool, list[float]] = {False: [], True: []}
     builds: dict[bool, Build] = {}
     with empty_cache(), tempfile.TemporaryDirectory() as folder:
         build(emission_of(Fifo(FifoParams(width=8, depth=2))))  # Verilator's runtime, for all
         for whole in speeds:
             progress(f"building a worker with {'all signals' if whole else 'ports'} visible")
-            builds[whole] = build_worker(MIDDLE, all_signals=whole)
+            builds[whole] = build_worker(SMALL, all_signals=whole)
         for turn in range(1, ROUNDS + 1):
             for whole, made in builds.items():
                 progress(f"training, turn {turn} of {ROUNDS}")

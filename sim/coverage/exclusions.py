@@ -13,7 +13,7 @@ from sim.coverage.data import CoverageError, Place, Toggle
 NUMBER = re.compile(r"(?<=.)\$\d+(?=\.|$)")  #: that Amaranth gives the second signal of a name
 REVIEWED = Path(__file__).with_name("exclusions.toml")
 FIELDS = ("kind", "component", "what", "reason")  #: every rule has these
-CHOICES = ("signal", "from_bit", "nature", "text", "side")  #: a rule has some of these
+CHOICES = ("signal", "from_bit", "to_bit", "nature", "text", "side")  #: a rule has some of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,7 @@ class Rule:
     reason: str  #: what a reviewer agreed to
     signal: str | None = None  #: toggles: the whole name of the signal, as a regular expression
     from_bit: int = 0  #: toggles: this bit and those above it
+    to_bit: int | None = None  #: toggles: this bit and those below it
     #: toggles: only bits that no input of the module can change, of nets that have another name, or
     #: that nothing in the module reads
     nature: Literal["constant", "again", "unread"] | None = None
@@ -48,7 +49,8 @@ class Rule:
         """It excludes this toggle, of a bit of this nature."""
         return (
             self.kind == "toggle"
-            and at.bit >= self.from_bit
+            and self.from_bit <= at.bit
+            and (self.to_bit is None or at.bit <= self.to_bit)
             and self.nature in (None, nature)
             and self._signal.fullmatch(NUMBER.sub("", at.signal)) is not None
         )

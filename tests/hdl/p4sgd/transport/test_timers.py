@@ -125,6 +125,21 @@ async def is_overdue_in_time(dut, many, timeout):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_long_timeout(dut):
+    """As long as hundreds of looks."""
+    bench = await Bench(dut, 1, 900 + random.randrange(900)).start()
+    for retries in range(2):
+        await bench.step(send=0, retries=retries)
+        sent, _ = bench.sent[0]
+        await bench.wait_for_overdue(bench.timeout + 1 + SPARE)
+        assert bench.timeout < bench.now - sent <= bench.timeout + 1 + LOOKS
+        bench.phases[0] = Phase.FREE
+        await bench.end_cycle(take=True)
+        for _ in range(SPARE):
+            await bench.step()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY)
 async def is_late_by_looks_only(dut, many):
     """At best in the cycle behind the timeout, at worst one look at each slot later."""
