@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import random
 
 import cocotb
 import numpy as np
@@ -108,6 +109,19 @@ async def tells_what_it_is(dut):
         "slots": hardware().slots,
     }.items():
         assert await driver.read(name) == value, name
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def settings_keep_what_is_written(dut):
+    _, driver, _ = await begin(dut)
+    registers = [register for register in driver.map.registers if register.name != "interrupt"]
+    fields = [field for one in registers for field in one.fields if field.access == "rw"]
+    assert len(fields) > 20
+    for _ in range(4):
+        written = {field.name: random.getrandbits(field.bits) for field in fields}
+        await driver.write(**written)
+        for name, value in written.items():
+            assert await driver.read(name) == value, name
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -28,6 +28,12 @@ def test_toggles_by_signal_and_bit():
     assert not upper.takes_place(Place(1, 1, "if", ""), "count")
 
 
+def test_toggles_of_lower_bits():
+    within = rule(kind="toggle", signal="address", to_bit=5)
+    assert within.takes_toggle(Toggle("address", 5, True))
+    assert not within.takes_toggle(Toggle("address", 6, True))
+
+
 def test_second_signal_of_a_name():
     upper = rule(kind="toggle", signal="settings\\.epochs|count")
     assert upper.takes_toggle(Toggle("settings$37.epochs", 4, True))
