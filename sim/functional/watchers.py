@@ -8,12 +8,12 @@ from sim.functional.groups import group
 from sim.functional.ports import Part, Plain, Stream
 from sim.functional.values import Values
 
-PAUSES = ("0", "1", "2..3", "4+")  #: cycles
+PAUSES = ("0", "1..3", "4+")  #: cycles
 
 
 def pause(cycles: int) -> str:
     """The bin of a pause."""
-    return PAUSES[min(cycles, 2) if cycles < 4 else 3]
+    return PAUSES[(cycles > 0) + (cycles > 3)]
 
 
 class StreamWatcher:
