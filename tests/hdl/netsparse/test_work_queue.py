@@ -74,6 +74,14 @@ async def gives_requests_to_clients(dut):
         assert taken == (unit in (0, 2))
         if taken:
             expected[unit].append(request)
+    dut.submit.value = 1
+    for _ in range(20):  # one after another
+        unit, request = random.choice((0, 2)), host.request()
+        dut.unit.value, dut.request.value = unit, pack(host.params.rig.command, request)
+        expected[unit].append(request)
+        await RisingEdge(dut.clk)
+    dut.submit.value = 0
+    await RisingEdge(dut.clk)
     assert {k: sink.beats for k, sink in sinks.items()} == expected
 
 
@@ -84,13 +92,16 @@ async def refuses_what_a_unit_has_no_room_for(dut):
         getattr(dut, f"commands_{k}_ready").value = 0
     await start(dut)
     assert not dut.refused.value
-    assert not await host.submit(0, host.request())
+    for _ in range(5):
+        assert not await host.submit(0, host.request())
     await ClockCycles(dut.clk, 10)
     assert dut.refused.value, "it stays until the next"
     assert not dut.commands_0_valid.value
     dut.commands_0_ready.value = 1
     assert await host.submit(0, host.request())
     assert not await host.submit(2, host.request())
+    dut.commands_2_ready.value = 1
+    assert await host.submit(2, host.request())
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

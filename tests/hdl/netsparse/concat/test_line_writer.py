@@ -46,7 +46,8 @@ async def bytes_go_where_the_packet_goes_on(dut):
         count = most if turn < LINE_BYTES // 2 else 2 * random.randrange(most // 2 + 1)
         header, data = random.randbytes(18), random.randbytes(64)
         line, new = random.sample(range(params.lines), 2)
-        arrival = {"first": first, "bytes": count + 18 * first}
+        arrival = unpack(params.arrival, random.getrandbits(params.arrival.size))
+        arrival |= {"first": first, "bytes": count + 18 * first}
         arrival["pr"] = int.from_bytes(header, "big")
         if params.payload:
             arrival["data"] = int.from_bytes(data, "little")

@@ -46,7 +46,8 @@ class Bench:
 
     def add(self, count, keep=True, alone=False):
         """A packet; ``alone``: its end comes behind its last word."""
-        words = [random.getrandbits(WIDTH) for _ in range(count)]
+        edges = (0, (1 << WIDTH) - 1)
+        words = [random.choice((*edges, *[random.getrandbits(WIDTH)] * 8)) for _ in range(count)]
         self.words += [(word, k == count - 1 and not alone, keep) for k, word in enumerate(words)]
         if alone:
             self.words.append((None, True, keep))

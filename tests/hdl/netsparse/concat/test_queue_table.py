@@ -19,15 +19,22 @@ def test_queue_table(payload):
     simulate(QueueTable(params), __name__)
 
 
+def errors(params):
+    """The queue of errors, each of which stands alone; reads have none."""
+    return params.queues - 1 if params.payload else None
+
+
 def arrivals(params, queue, length, *, alone):
     """The beats of a PR, as they come from the input."""
-    size = length if params.payload else 0
+    error = queue == errors(params)
+    size = length if params.payload and not error else 0
     parts = [min(64, size - k) for k in range(0, size, 64)] or [0]
     return [
         {
             "first": k == 0,
             "last": k == len(parts) - 1,
             "alone": alone,
+            "error": error,
             "queue": queue,
             "dest": queue % params.nodes,
             "length": length,
@@ -66,7 +73,8 @@ class Bench:
         if random.random() >= expire or (expired == self.inside and self.late):
             expired = None
         dut.expires.value = expired is not None
-        dut.expired.value = 0 if expired is None else expired
+        shown = random.randrange(params.queues) if expired is None else expired
+        dut.expired.value = shown
         oldest = random.choice(list(self.open)) if self.open else None
         dut.oldest.value = 0 if oldest is None else oldest
         await Timer(1, "step")
@@ -136,6 +144,7 @@ class Bench:
         assert (mark["used"], mark["first"]) == (used, lines[0])
         assert used <= self.params.room
         assert {mark["length"]} == {length for length, _ in prs}
+        assert mark["error"] == (queue == errors(self.params))
         assert len(prs) == 1 or not any(alone for _, alone in prs)
         self.marks[queue].append(prs)
 
@@ -162,7 +171,8 @@ async def run(dut, short, busy, expire):
     for _ in range(400):
         queue = random.choice([0, 1, random.randrange(params.queues)])
         length = sent[queue][-1][0] if sent[queue] and random.random() < 0.8 else None
-        length, alone = length or random.choice(lengths), random.random() < 0.05
+        length = length or random.choice(lengths)
+        alone = queue == errors(params) or random.random() < 0.05
         sent[queue].append((length, int(alone)))
         beats += arrivals(params, queue, length, alone=alone)
     turns = 0

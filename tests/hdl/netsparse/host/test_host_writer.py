@@ -1,11 +1,14 @@
 import random
+from collections import deque
 
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.common.axi import Response
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import HostParams
+from sim.payloads import pack, unpack
 from sim.streams import STALLS, Source, never, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.bench import (
@@ -23,8 +26,9 @@ def test_host_writer(tmp_path, rng):
     run_bench(__name__, tmp_path, rng, test_filter="bench_")
 
 
-@pytest.mark.parametrize("params", [HostParams(units=1, most_bytes=256, outstanding=24)])
-def test_channels_of_host_writer(params):
+@pytest.mark.parametrize("units", [1, 2])
+def test_channels_of_host_writer(units):
+    params = HostParams(units=units, most_bytes=256, outstanding=24)
     simulate(HostWriter(params), __name__, test_filter="alone_")
 
 
@@ -190,13 +194,15 @@ async def bench_a_unit_that_pauses_holds_up_the_others(dut):
 class Channels:
     """A slave of which each channel is opened by hand, behind a writer alone."""
 
-    def __init__(self, dut):
+    def __init__(self, dut, stall=never):
         self.dut, self.params = dut, params_in_simulator(HostParams)
-        self.bursts, self.beats, self.done = [], [], []
+        self.bursts, self.beats, self.done, self.order = [], [], [], []
         dut.aligned.value = 1
         for name in ("awready", "wready", "bvalid", "bresp"):
             getattr(dut, f"axi_{name}").value = 0
-        self.source = Source(dut, "properties_0")
+        units = range(self.params.units)
+        self.sources = [Source(dut, f"properties_{k}", stall=stall) for k in units]
+        self.given = [deque() for _ in units]
         cocotb.start_soon(self.watch())
 
     async def watch(self):
@@ -209,11 +215,18 @@ class Channels:
                 self.beats.append((int(dut.axi_wstrb.value), bool(dut.axi_wlast.value)))
             if int(dut.done.value) & 1:
                 self.done.append(int(dut.done.value))
+            for unit in range(self.params.units):
+                bus = self.sources[unit].bus
+                if bus.valid.value and bus.ready.value:
+                    beat = unpack(self.params.property_beat, int(bus.payload.value))
+                    if beat["last"]:
+                        self.order.append((unit, self.given[unit].popleft()))
 
-    def write(self, places):
+    def write(self, places, unit=0):
+        self.given[unit].extend(places)
         for address, size in places:
             for at in range(0, size, 64):
-                self.source.append(
+                self.sources[unit].append(
                     {"address": address, "bytes": size, "last": at + 64 >= size, "data": 0}
                 )
 
@@ -262,3 +275,36 @@ async def alone_neither_channel_waits_for_the_other(dut, first):
     assert channels.bursts == bursts
     assert channels.beats == beats
     assert channels.done == [1] * len(places)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def alone_each_channel_at_its_own_pace(dut):
+    """Some answers are errors: ``done`` tells whose a property was, and whether it failed."""
+    channels = Channels(dut, stall=lambda: random.random() < 0.8)
+    await start(dut)
+    places = [(512 * k + 4 * random.randrange(32), 4 * random.randint(1, 64)) for k in range(80)]
+    units = channels.params.units
+    for unit in range(units):
+        channels.write(places[unit::units], unit)
+    left, answers = len(expected_bursts(places, True)), []
+    while left:
+        dut.axi_awready.value = random.random() < 0.4
+        dut.axi_wready.value = random.random() < 0.4
+        ended = min(len(channels.bursts), sum(last for _, last in channels.beats))
+        dut.axi_bvalid.value = answered = len(answers) < ended and random.random() < 0.5
+        answer = random.choice((*[Response.OKAY] * 4, Response.SLVERR))
+        dut.axi_bresp.value = answer.value
+        if answered:
+            answers.append(answer)
+            left -= 1
+        await RisingEdge(dut.clk)
+    dut.axi_bvalid.value = 0
+    await channels.wait(5)
+    order, answer, done = [place for _, place in channels.order], iter(answers), []
+    assert channels.bursts == expected_bursts(order, True)
+    assert channels.beats == expected_strobes(order, True)
+    for unit, place in channels.order:
+        own = [next(answer) for _ in expected_bursts([place], True)]
+        failed = any(one is not Response.OKAY for one in own)
+        done.append(pack(channels.params.done, {"valid": 1, "unit": unit, "failed": failed}))
+    assert channels.done == done

@@ -13,6 +13,11 @@ from sim.payloads import pack, unpack
 from sim.streams import cycle, never
 
 
+def mostly():
+    """Pause four cycles of five."""
+    return random.random() < 0.8
+
+
 @dataclass
 class Dram:
     """A memory behind the cache's AXI port; ``latency()`` is asked for each transaction.

@@ -6,8 +6,9 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from sim.golden.idx_filter import IdxFilter, line_address
-from sim.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.streams import STALLS, Sink, Source, cycle, never, often, rarely, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import mostly
 
 PARAMS = FilterCacheParams(
     units=4, banks=1, cache_bytes=512, ways=2, idx_bits=14, address_bits=16, slots=64
@@ -19,37 +20,49 @@ def test_bank():
 
 
 class Memory:
-    """Answers fills and write-backs a few cycles later."""
+    """Answers fills and write-backs a few cycles later, fills of ``bad`` lines with an error."""
 
-    def __init__(self, dut, stall):
-        self.dut, self.lines, self.tasks = dut, {}, []
+    def __init__(self, dut, stall, base=0):
+        self.dut, self.base, self.lines = dut, base, {}
+        self.bad, self.failures = set(), 0
         self.fills = Sink(dut, "fills", stall=stall, callback=self.fill)
         self.write_backs = Sink(dut, "write_backs", stall=stall, callback=self.write_back)
         for name in ("filled", "fill_error", "written"):
             getattr(dut, name).value = 0
 
     def fill(self, address):
-        cocotb.start_soon(self.pulse("filled", self.lines.get(address, 0)))
+        bad = address in self.bad
+        self.failures += bad
+        line = random.getrandbits(512) if bad else self.lines.get(address, 0)
+        cocotb.start_soon(self.pulse("filled", line, bad))
 
     def write_back(self, line):
         self.lines[line["address"]] = line["data"]
         cocotb.start_soon(self.pulse("written"))
 
-    async def pulse(self, name, line=None):
+    def address(self, line):
+        return self.base + line_address(line * 512)
+
+    async def pulse(self, name, line=None, bad=False):
         for _ in range(random.randrange(5)):
             await RisingEdge(self.dut.clk)
         getattr(self.dut, name).value = 1
         if line is not None:
-            self.dut.fill_data.value = line
+            self.dut.fill_data.value, self.dut.fill_error.value = line, bad
         await RisingEdge(self.dut.clk)
         getattr(self.dut, name).value = 0
+        if line is not None:
+            self.dut.fill_error.value = random.getrandbits(1)
 
 
 async def begin(dut, stalls):
     params = params_in_simulator(FilterCacheParams)
-    dut.clear.value, dut.base.value = 1, 0
     source_stall, sink_stall = stalls
-    memory = Memory(dut, sink_stall)
+    if sink_stall is never:
+        memory = Memory(dut, never)
+    else:  # its last line may be the last there is
+        memory = Memory(dut, mostly, (1 << 16) - 64 * random.randrange(32, 512))
+    dut.clear.value, dut.base.value = 1, memory.base
     await start(dut)
     for place in range(params.sets):
         dut.clear_at.value = place
@@ -81,7 +94,7 @@ async def answers_may_be_held_up(dut, stalls):
     memory, source, sink = await begin(dut, stalls)
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
     requests = [
-        (random.random() < 0.4, random.randrange(11) * 512 * (k % 50 == 0) + random.randrange(40))
+        (random.random() < 0.4, random.randrange(11) * 512 * (k % 12 == 0) + random.randrange(40))
         for k in range(800)
     ]
     await source.send_all(beats(requests))
@@ -93,13 +106,36 @@ async def answers_may_be_held_up(dut, stalls):
     for line in range(32):
         bits = model.memory[line * 512 : (line + 1) * 512]
         number = sum(1 << int(k) for k in bits.nonzero()[0])
-        assert memory.lines.get(line_address(line * 512), 0) == number
+        assert memory.lines.get(memory.address(line), 0) == number
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def it_stops_when_nobody_takes_answers(dut):
-    _, source, sink = await begin(dut, (never, never))
-    requests = [(True, random.randrange(512)) for _ in range(200)]
+async def a_failed_fill_fails_its_request(dut):
+    """The others of its set are answered as ever, from the cache or the memory."""
+    params = params_in_simulator(FilterCacheParams)
+    memory, source, sink = await begin(dut, (rarely, rarely))
+    memory.bad = {memory.address(5)}
+    model = IdxFilter(1 << 14, 1, params.sets, params.ways)
+    requests = [
+        (random.random() < 0.4, random.choice((1, 1, 5, 9, 13)) * 512 + random.randrange(9))
+        for _ in range(150)
+    ]
+    await source.send_all(beats(requests))
+    await sink.wait_for(len(requests))
+    for beat, sent in zip(sink.beats, beats(requests), strict=True):
+        request, answer = sent["request"], beat["answer"]
+        assert (beat["unit"], answer["slot"]) == (sent["unit"], request["slot"])
+        assert answer["failed"] == (request["idx"] // 512 == 5)
+        if not answer["failed"]:
+            assert answer["bit"] == model.access(request["idx"], set_bit=request["set"]).bit
+    assert memory.failures == sum(idx // 512 == 5 for _, idx in requests)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def it_stops_when_nobody_takes_answers(dut, stall):
+    _, source, sink = await begin(dut, (stall, never))
+    requests = [(True, random.randrange(512)) for _ in range(500)]
     for beat in beats(requests):
         source.append(beat)
     sink.stop()
@@ -108,7 +144,7 @@ async def it_stops_when_nobody_takes_answers(dut):
     taken = len(source.cycles)
     assert 0 < taken < 40
     assert not dut.idle.value
-    sink = Sink(dut, "answers", stall=often)
+    sink = Sink(dut, "answers", stall=lambda: random.random() < 0.6)
     await sink.wait_for(len(requests))
     params = params_in_simulator(FilterCacheParams)
     assert sink.beats == expected(requests, IdxFilter(512, 1, params.sets, params.ways))

@@ -5,8 +5,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.line_exchange import LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
-from sim.streams import Sink, cycle, never, often, start
+from sim.streams import Sink, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import mostly
 
 BASE = 0x800
 MASK = (1 << 64) - 1
@@ -22,8 +23,8 @@ def test_line_exchange():
 class Bench:
     """The words of a bank's victim, a memory, and all that happens."""
 
-    def __init__(self, dut, stall=never, delay=lambda: 20):
-        self.dut, self.delay = dut, delay
+    def __init__(self, dut, stall=never, delay=lambda: 20, base=BASE):
+        self.dut, self.delay, self.base = dut, delay, base
         self.words = []  # of the victim, as they are read
         self.new = []  # (cycle, word, data) that were written
         self.reads, self.ends = [], []  # (cycle, word); (cycle, "install" or "drop")
@@ -31,7 +32,7 @@ class Bench:
         self.filled = 0  # when it came
         for name in ("start", "filled", "error", "written"):
             getattr(dut, name).value = 0
-        dut.base.value = BASE
+        dut.base.value = base
         self.fills = Sink(dut, "fills", stall=stall, callback=self.ask)
         self.backs = Sink(dut, "write_backs", stall=stall, callback=self.back)
         cocotb.start_soon(self.run())
@@ -75,12 +76,13 @@ class Bench:
                 if getattr(dut, name).value:
                     self.ends.append((cycle(), name))
 
-    async def exchange(self, *, dirty, error=False):
+    async def exchange(self, *, dirty, error=False, line=None):
         """One miss, checked; cycles from ``start`` to its end."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         for seen in (self.new, self.reads, self.ends, self.fills.beats, self.backs.beats):
             seen.clear()
-        line, victim = random.sample(range(1 << 7), 2)
+        line = random.randrange(1 << 7) if line is None else line
+        victim = line ^ random.randrange(1, 1 << 7)
         self.words = [random.getrandbits(64) for _ in range(LINE_WORDS)]
         self.fill = random.getrandbits(LINE_IDXS), error
         dut.start.value, dut.victim_dirty.value = 1, dirty
@@ -94,9 +96,9 @@ class Bench:
         while dut.busy.value:
             await edge
         assert not dut.waiting.value
-        assert self.fills.beats == [BASE + LINE_BYTES * line]
+        assert self.fills.beats == [self.base + LINE_BYTES * line]
         content = sum(word << 64 * k for k, word in enumerate(self.words))
-        back = {"address": BASE + LINE_BYTES * victim, "data": content}
+        back = {"address": self.base + LINE_BYTES * victim, "data": content}
         assert self.backs.beats == ([back] if dirty else [])
         assert [word for _, word in self.reads] == (list(range(LINE_WORDS)) if dirty else [])
         ((ended, how),) = self.ends
@@ -112,10 +114,12 @@ class Bench:
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
-async def lines_change_places(dut, stall):
-    bench = Bench(dut, stall, lambda: random.randrange(1, 25))
+@cocotb.parametrize((("stall", "base"), [(never, 0), (mostly, 0xE000)]))
+async def lines_change_places(dut, stall, base):
+    bench = Bench(dut, stall, lambda: random.randrange(1, 25), base)
     await start(dut)
+    for line in (0, (1 << 7) - 1):
+        await bench.exchange(dirty=True, line=line)
     for k in range(60):
         await bench.exchange(dirty=random.random() < 0.6, error=k % 7 == 3)
     assert params_in_simulator(FilterCacheParams).ways == 2

@@ -215,20 +215,20 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
             failed += int(dut.filter_failed.value)
 
     cocotb.start_soon(watch())
-    await bench.idxs.send_all([COLUMNS, 1, COLUMNS + 1, 1 << 63, COLUMNS - 1])
+    await bench.idxs.send_all([COLUMNS, 1, COLUMNS + 1, 1 << 63, (1 << 64) - 1, COLUMNS - 1])
     await bench.rest()
-    assert (beyond, failed) == (3, 0)
-    assert bench.totals["rejected"] == 3
+    assert (beyond, failed) == (4, 0)
+    assert bench.totals["rejected"] == 4
     bench.filter.fails = lambda request: not request["set"]
     await bench.idxs.send_all([2, 3])
     await ClockCycles(dut.clk, 30)
-    assert (beyond, failed) == (3, 2)
-    assert bench.totals["rejected"] == 5
+    assert (beyond, failed) == (4, 2)
+    assert bench.totals["rejected"] == 6
     assert not dut.in_flight.value
     assert dut.pending.value, "their entries stay"
     bench.filter.fails = lambda request: request["set"]
     await bench.idxs.send_all([4])
     await ClockCycles(dut.clk, 60)
-    assert (beyond, failed) == (3, 3)
+    assert (beyond, failed) == (4, 3)
     assert dut.pending.value
     assert conserved(bench.totals)

@@ -6,7 +6,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import FAILURES, Cause, RigParams
 from sim.payloads import pack, unpack
-from sim.streams import Sink, Source, cycle, start
+from sim.streams import STALLS, Sink, Source, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
@@ -19,12 +19,12 @@ CAUSES = [Cause[name.upper()] for name in FAILURES.members]
 
 
 class Bench:
-    def __init__(self, dut):
+    def __init__(self, dut, source=never, sink=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
         for name in ("failures", "progress", "finished", "drained"):
             getattr(dut, name).value = 0
-        self.commands = Source(dut, "commands")
-        self.completions = Sink(dut, "completions")
+        self.commands = Source(dut, "commands", stall=source)
+        self.completions = Sink(dut, "completions", stall=sink)
         self.forgets = []
         self.started = []
 
@@ -192,3 +192,22 @@ async def commands_wait_for_the_host(dut):
     assert [beat["tag"] for beat in completions.beats] == [command["tag"] for command in given]
     assert [command for _, command in bench.started] == given
     assert not dut.busy.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def commands_come_at_any_pace(dut, stalls):
+    """Those that are done at once, and illegal ones, which end sooner."""
+    bench = await Bench(dut, *stalls).begin()
+    dut.finished.value = 1
+    causes = [random.choice((Cause.DONE, Cause.COMMAND)) for _ in range(60)]
+    sizes = {Cause.DONE: 4, Cause.COMMAND: 6}
+    given = [bench.command(property_bytes=sizes[cause]) for cause in causes]
+    await bench.commands.send_all(given)
+    await bench.completions.wait_for(len(given))
+    assert bench.completions.beats == [
+        {"tag": command["tag"], "cause": cause}
+        for command, cause in zip(given, causes, strict=True)
+    ]
+    legal = [one for one, cause in zip(given, causes, strict=True) if cause is Cause.DONE]
+    assert [command for _, command in bench.started] == legal

@@ -6,7 +6,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import RigParams
-from sim.streams import STALLS, Sink, cycle, often, start
+from sim.streams import STALLS, Sink, cycle, never, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, answer_reads
 
@@ -23,10 +23,14 @@ def test_idx_fetch(idx_buffer_bytes):
 
 
 class Bench:
-    def __init__(self, dut, sink_stall, host_stall=lambda: False, fails=lambda address: False):
+    def __init__(
+        self, dut, sink_stall, host_stall=never, fails=lambda address: False, request_stall=never
+    ):
         self.dut = dut
-        self.memory = random.randbytes(SIZE)
-        self.requests = Sink(dut, "requests")
+        edges = [bytes(8), b"\xff" * 8]
+        words = [random.choice((*edges, *[random.randbytes(8)] * 14)) for _ in range(SIZE // 8)]
+        self.memory = b"".join(words)
+        self.requests = Sink(dut, "requests", stall=request_stall)
         self.idxs = Sink(dut, "idxs", stall=sink_stall)
         cocotb.start_soon(answer_reads(dut, self.requests, self.memory, fails, host_stall))
 
@@ -71,7 +75,8 @@ async def gives_every_idx(dut, stalls):
     quiet(dut)
     await start(dut)
     host_stall, sink_stall = stalls
-    bench = Bench(dut, sink_stall, host_stall)
+    request_stall = never if stalls.none else lambda: random.random() < 0.7
+    bench = Bench(dut, sink_stall, host_stall, request_stall=request_stall)
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
     for n in range(30):
         wide = random.getrandbits(1)
@@ -92,7 +97,7 @@ async def gives_every_idx(dut, stalls):
 async def one_a_cycle(dut):
     quiet(dut)
     await start(dut)
-    bench = Bench(dut, lambda: False)
+    bench = Bench(dut, never)
     begun = cycle()
     await bench.start(64, 1600, 0)
     await bench.idle()

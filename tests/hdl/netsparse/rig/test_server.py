@@ -25,20 +25,22 @@ def test_server(property_buffer_bytes):
 class Bench:
     """Host memory and the property buffer, which must never hold more than it can."""
 
-    def __init__(self, dut, source=never, sink=never, size=4):
+    def __init__(self, dut, source=never, sink=never, size=4, *, first=FIRST, end=END):
         self.dut, self.params, self.size = dut, params_in_simulator(RigParams), size
-        partition = {"node": NODE, "first": FIRST, "end": END, "columns": 1000}
+        self.idxs = range(first, end)
+        partition = {"node": NODE, "first": first, "end": end, "columns": max(1000, end)}
         dut.partition.value = pack(self.params.partition, partition)
         dut.bytes.value = size
         dut.outcome.value = dut.outcome_failed.value = dut.beats_valid.value = 0
-        self.properties = [random.randbytes(size) for _ in range(1000)]
+        self.properties = [random.randbytes(size) for _ in range(end)]
         self.stall, self.fails = source, lambda idx: False
         self.reads = Source(dut, "reads", stall=source)
         self.asks = Sink(dut, "asks", stall=sink)
         self.responses = AnswerSink(dut, "responses", stall=lambda: self.response_stall())
         self.response_stall = sink
         self.buffer, self.most_buffered = deque(), 0
-        self.beats = Source(dut, "beats")
+        # A large buffer gives beats later than their outcome comes.
+        self.beats = Source(dut, "beats", stall=source)
         self.totals = Totals(dut, SERVER_EVENTS)
         self.failed = []
 
@@ -94,7 +96,7 @@ class Bench:
         assert not self.dut.busy.value
 
     def good(self, read):
-        return FIRST <= read["pr"]["idx"] < END and read["length"] == self.size
+        return read["pr"]["idx"] in self.idxs and read["length"] == self.size
 
     def check(self, reads):
         """Every read has its answer, in order; memory was read for the good ones only."""
@@ -184,6 +186,16 @@ async def a_property_or_a_beat_a_cycle(dut, size):
     cycles = bench.responses.cycles
     assert len(cycles) == len(reads) * -(-size // BEAT_BYTES)
     assert cycles[-1] - cycles[0] == len(cycles) - 1, "a bubble"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_idx_may_be_of_this_node(dut):
+    end = 1 << TINY.idx_bits
+    bench = await Bench(dut, first=0, end=end).begin()
+    reads = bench.some_reads(30, (0, 1, end // 2, end - 1, end, 1 << 63))
+    await bench.reads.send_all(reads)
+    await bench.rest()
+    bench.check(reads)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

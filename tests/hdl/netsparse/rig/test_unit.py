@@ -295,6 +295,23 @@ async def drops_what_nobody_waits_for(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def commands_come_at_any_pace(dut, stalls):
+    """Empty and illegal ones, which are over at once."""
+    source, sink = stalls
+    bench = await UnitBench(dut, source=source, sink=sink).begin()
+    bench.commands.stall = source
+    expected = []
+    for _ in range(40):
+        illegal = random.random() < 0.7
+        bench.submit([], changes=random.choice(ILLEGAL) if illegal else {})
+        expected.append({"tag": bench.tag, "cause": Cause.COMMAND if illegal else Cause.DONE})
+    await bench.completions.wait_for(len(expected))
+    assert bench.completions.beats == expected
+    await bench.end()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def commands_wait_their_turn(dut):
     bench = await UnitBench(dut, source=often, sink=often).begin()
     tags, gathered = [], []
@@ -406,7 +423,9 @@ async def turns_server_and_back(dut):
 
 
 async def serves(bench, size):
-    """Others read; a response that comes meanwhile is nobody's."""
+    """Others read; memory refuses one place; a response that comes meanwhile is nobody's."""
+    refused = bench.slot(LOCAL[1]).start
+    bench.read_fails = lambda address: address == refused
     reads = Source(bench.dut, "reads", stall=often)
     seen, stale = len(bench.answers.beats), bench.totals["stale"]
     asked = []
@@ -421,7 +440,7 @@ async def serves(bench, size):
     await ClockCycles(bench.dut.clk, 20)
     beats = iter(bench.answers.beats[seen:])
     for pr in asked:
-        good, block = pr["idx"] in LOCAL, b""
+        good, block = pr["idx"] in LOCAL and pr["idx"] != LOCAL[1], b""
         for beat in beats:
             assert (beat["dest"], beat["length"]) == (pr["src"], size)
             assert beat["pr"] == pr | {"src": NODE}
@@ -433,3 +452,4 @@ async def serves(bench, size):
             assert block[:size] == bench.memory[bench.slot(pr["idx"])]
     assert next(beats, None) is None
     assert bench.totals["stale"] == stale + 1
+    bench.read_fails = lambda address: False
