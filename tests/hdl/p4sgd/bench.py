@@ -8,13 +8,15 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from amaranth.hdl import Shape
+from amaranth.lib import data
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.params import GROUP_LANES, EngineParams
 from sim import first_wrong
 from sim.beats import Beats
 from sim.golden.p4sgd import update
-from sim.payloads import numbered, pack, unpack
+from sim.payloads import layout_of, numbered, pack, unpack
 from sim.streams import Stall, cycle, never, receive, send
 from sim.verilator import component_in_simulator
 from sim.workloads import layout
@@ -35,6 +37,38 @@ def wild(rng: np.random.Generator, bits: int, size: Any) -> np.ndarray:
     extreme = rng.choice([low, top, low + 1, 0, -1, min(1, top)], size=size)
     small = rng.integers(max(low, -300), min(top, 300), size=size, endpoint=True)
     return np.choose(kind, [extreme, small, rng.integers(low, top, size=size, endpoint=True)])
+
+
+def wild_bits(shape: Any) -> int:
+    """The bits of a payload: half of its signed numbers an extreme or zero, all else anything."""
+    layout = layout_of(shape)
+    if isinstance(layout, data.ArrayLayout):
+        width = Shape.cast(layout.elem_shape).width
+        return sum(wild_bits(layout.elem_shape) << k * width for k in range(layout.length))
+    if layout is not None:
+        return sum(wild_bits(field.shape) << field.offset for _, field in layout)
+    plain = Shape.cast(shape)
+    if plain.signed and random.random() < 0.5:
+        top = 1 << plain.width - 1
+        return random.choice([0, top, top - 1])
+    return random.getrandbits(plain.width)
+
+
+def lingers(stall: Stall) -> Stall:
+    """The same, but one pause in six goes on for five cycles more."""
+    left = 0
+
+    def pause() -> bool:
+        nonlocal left
+        if left:
+            left -= 1
+            return True
+        if stall is never or not stall():
+            return False
+        left = random.choice([0, 0, 0, 0, 0, 5])
+        return True
+
+    return pause
 
 
 @cache

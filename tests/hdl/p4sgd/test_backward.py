@@ -22,7 +22,7 @@ from tests.hdl.p4sgd.bench import (
 
 SIZES = [
     EngineParams(lanes=4, chunks=9),
-    EngineParams(banks=2, lanes=12, chunks=7, l2=True),
+    EngineParams(banks=2, lanes=12, chunks=2, l2=True),
     EngineParams(banks=1, lanes=1, chunks=1, max_bits=1),
 ]
 PULSES = ("planes_valid", "write", "granted", "updated")

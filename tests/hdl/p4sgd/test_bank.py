@@ -100,9 +100,9 @@ async def scales_the_delta(dut, bits, signed, gaps):
         for plane in range(bits):
             row = {"delta": delta, "first_plane": plane == 0, "second_plane": plane == 1}
             while rng.random() < gaps:
-                rows.append(row | {"next_plane": 0})
+                rows.append(gap(rng, params) | row | {"next_plane": 0})
                 golden.append(golden[-1] if golden else None)
-            rows.append(row | {"next_plane": 1})
+            rows.append(gap(rng, params) | {"valid": 1} | row | {"next_plane": 1})
             golden.append(delta * plane_weight(plane, signed, params.max_bits))
     await streams.start(dut)
     dut.signed_features.value = signed

@@ -70,7 +70,8 @@ async def begin(dut, settings=None, loss=None):
 
 async def reset(dut):
     """A reset that leaves nothing of the test before."""
-    put(dut, finished=0, join=1, vanilla=0, network_idle=0, **dict.fromkeys(INPUTS, 0))
+    zero = dict.fromkeys(INPUTS, 0)
+    put(dut, finished=0, join=1, vanilla=0, network_idle=0, model_busy=0, **zero)
     await streams.start(dut)
     await clock(dut)
     assert shown(dut) == IDLE
@@ -186,6 +187,11 @@ async def names_one_cause_of_several(dut):
     put(dut, words_failed=1, labels_failed=1, starved=1)
     await clock(dut, 2)
     assert cause(dut) is Cause.WORD_READ
+    await open_job(dut)
+    await begin(dut)
+    put(dut, words_failed=1, gave_up=1)
+    await clock(dut, 2)
+    assert cause(dut) is Cause.WORD_READ
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
@@ -194,7 +200,7 @@ async def finds_what_is_left_over(dut):
     await begin(dut)
     put(dut, readers_busy=1)
     await pulse(dut, "finished")
-    await clock(dut)
+    await clock(dut, 2)
     assert shown(dut) == FAILED
     assert cause(dut) is Cause.LONG_PLAN
 
@@ -261,6 +267,28 @@ async def start_is_ignored_when_busy(dut, state):
     assert trace["running"][-1] == (state in ("BEGIN", "SETTLE", "RUN"))
     expected = {"FAILED": FAILED, "RESET": IDLE}
     assert shown(dut) == expected.get(state, RUNNING)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def waits_for_an_access_to_the_model(dut):
+    """A run and a reset begin behind it."""
+    await reset(dut)
+    put(dut, model_busy=1)
+    trace = await begin(dut)
+    assert not any(trace["begin"] + trace["failed"])
+    trace = await play(dut, [{"model_busy": 0}, *[{}] * 9], "begin", "running")
+    assert trace["begin"] == [1] + [0] * 9
+    assert trace["running"] == [0] + [1] * 9
+    put(dut, model_busy=1)
+    await pulse(dut, "soft_reset")
+    for _ in range(2 * RESET_CYCLES):
+        await clock(dut)
+        assert not dut.core_reset.value
+        assert dut.busy.value
+    put(dut, model_busy=0)
+    trace = await play(dut, [{}] * (RESET_CYCLES + 1), "core_reset")
+    assert trace["core_reset"] == [1] * RESET_CYCLES + [0]
+    assert shown(dut) == IDLE
 
 
 async def open_job(dut, **network):

@@ -69,6 +69,17 @@ async def accumulates_from_its_start(dut, gaps):
             rows.append(row)
             so_far = (so_far if step else params.start) + gated_sum(row)
             golden.append(so_far)
+    low, most = -(1 << params.bits - 1), -(1 << params.total_bits - 1)
+    so_far, first = params.start, 1
+    while so_far > most:  # as far down as it goes
+        values = []
+        for _ in range(params.inputs):
+            values.append(max(low, most - so_far))
+            so_far += values[-1]
+        everything = (1 << params.inputs) - 1
+        rows.append({"gates": everything, "values": values, "valid": 1, "first": first})
+        golden.append(so_far)
+        first = 0
     await streams.start(dut)
     dut.negate.value = 0
     idle = [{"valid": 0, "first": 1}] * (params.latency + 3)

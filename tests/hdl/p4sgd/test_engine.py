@@ -11,6 +11,7 @@ from sim import streams
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import (
     LOW,
+    TOP,
     Reference,
     Run,
     clock,
@@ -31,7 +32,7 @@ SIZES = {
     "parallel": EngineParams(banks=4, lanes=20, chunks=8, fifo_words=64, data_parallel=True),
     "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
     "dsp": EngineParams(lanes=32, chunks=16, fifo_words=64, dsp=True),
-    "odd_dsp": EngineParams(banks=3, lanes=5, chunks=5, fifo_words=41, max_bits=7, dsp=True),
+    "odd_dsp": EngineParams(banks=3, lanes=5, chunks=2, fifo_words=17, max_bits=7, dsp=True),
 }
 
 
@@ -61,7 +62,7 @@ async def train(dut, run, stalls, extreme):
     params, marks = run.params, run.marks
     await streams.start(dut)
     weights = run.rng.integers(LOW, -LOW, (run.chunks, params.lanes))
-    weights[0, 0] = LOW
+    weights[-1, -1], weights[0, 0] = TOP, LOW
     reference = Reference(run, weights)
     await load(dut, params, weights)
     assert (await peek(dut, params, run.chunks) == weights).all()

@@ -12,7 +12,18 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.payloads import unpack
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import Reference, Run, clock, generator, load, peek, pulse, put, wild
+from tests.hdl.p4sgd.bench import (
+    Reference,
+    Run,
+    clock,
+    generator,
+    lingers,
+    load,
+    peek,
+    pulse,
+    put,
+    wild,
+)
 
 PARAMS = WorkerParams(
     engines=3,
@@ -105,16 +116,22 @@ async def after_a_gap(dut, source, words):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def runs_in_a_row(dut, stalls):
-    """Exact sums of all engines; the words of the second run come before it begins, and a gap."""
+    """Exact sums of all engines; the words of the second run come before it begins, and a gap.
+
+    Deltas are held back until the word FIFOs are full, or a few micro-batches wait for theirs.
+    """
     params = params_in_simulator(WorkerParams)
     rng, (source, sink) = generator(), stalls
     engines = range(params.engines)
     await streams.start(dut)
     sources = [streams.Source(dut, f"words_{e}", stall=[source, sink][e % 2]) for e in engines]
     watcher = Watcher(dut, params.engines)
-    sizes = {"samples": 44, "chunks": 3, "bits": 5, "signed": True, "batch": 16}
-    runs = [[Run(params.engine, rng, **sizes) for _ in engines] for _ in range(2)]
-    weights = [wild(rng, 32, (sizes["chunks"], params.engine.lanes)) for _ in engines]
+    sizes = [
+        {"samples": 44, "chunks": 3, "bits": 5, "signed": True, "batch": 32},
+        {"samples": 100, "chunks": 1, "bits": 1, "signed": False, "batch": 40},
+    ]
+    runs = [[Run(params.engine, rng, **size) for _ in engines] for size in sizes]
+    weights = [wild(rng, 32, (3, params.engine.lanes)) for _ in engines]
     for e in engines:
         await load(dut, params.engine, weights[e], f"_{e}")
     for e in engines:
@@ -123,10 +140,10 @@ async def runs_in_a_row(dut, stalls):
         for word in words[:gap]:
             sources[e].append(word)
         cocotb.start_soon(after_a_gap(dut, sources[e], words[gap:]))
-    partials = streams.Sink(dut, "partials", stall=sink)
+    partials = streams.Sink(dut, "partials", stall=lingers(sink))
     deltas = streams.Source(dut, "deltas", stall=source)
     for run in runs:
-        golden = [Reference(run[e], weights[e]) for e in engines]
+        golden = [Reference(run[e], weights[e][: run[e].chunks]) for e in engines]
         partials.beats.clear()
         due = sum(len(run[e].words) for e in engines) + sum(watcher.taken)
         put(dut, settings=run[0].settings)
@@ -139,10 +156,19 @@ async def runs_in_a_row(dut, stalls):
             exact = sum(reference.sums(j) for reference in golden)
             assert partials.beats[j] == exact.tolist()
             mark = {name: marks[name] for name in ("first", "last", "final")}
-            deltas.append({"delta": [0] * params.engine.banks} | mark)
+            delta = wild(rng, 32, params.engine.banks)
+            for reference in golden:
+                reference.learn(j, delta, marks["last"])
+            if marks["first"]:
+                await clock(dut, 40)
+            deltas.append({"delta": delta} | mark)
         while not dut.finished.value:
             await RisingEdge(dut.clk)
         assert sum(watcher.taken) == due
+        for e in engines:
+            weights[e] = weights[e].copy()
+            weights[e][: run[e].chunks] = golden[e].architectural.reshape(run[e].chunks, -1)
+            assert (await peek(dut, params.engine, 3, f"_{e}") == weights[e]).all()
 
 
 async def count_updates(dut, told):

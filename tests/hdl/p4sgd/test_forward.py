@@ -24,7 +24,7 @@ from tests.hdl.p4sgd.bench import (
 
 SIZES = [
     EngineParams(chunks=16, fifo_words=64),
-    EngineParams(banks=3, lanes=5, chunks=5, fifo_words=64, max_bits=7),
+    EngineParams(banks=3, lanes=12, chunks=5, fifo_words=64, max_bits=7),
 ]
 STATE = ("chunk", "valid", "tag", "planes", "no_credit", "no_queue")
 PROBE_TAG = {"first_plane": 1, "negative": 0, "last_plane": 1, "first_chunk": 1}
@@ -59,6 +59,7 @@ class Surroundings:
             self.dut.granted.value = grant
             half = 1 << self.params.partial_bits - 1
             sums = [random.randrange(-half, half) for _ in range(self.params.banks)]
+            sums[random.randrange(self.params.banks)] = random.choice([-half, 0, half - 1])
             self.sums[tuple(sums)] = streams.cycle() + 1
             self.dut.sums.value = pack(shape, sums)
 
@@ -233,18 +234,18 @@ async def probes_one_weight_a_bank(dut):
     await streams.start(dut)
     put(dut, settings={"signed_features": 1, "bits": 4, "chunks": 2})
     around = Surroundings(dut, params)
-    probe, partials = streams.Source(dut, "probe"), streams.Sink(dut, "partials")
-    for count, beat in enumerate(beats, 1):
-        await probe.send_all([beat])
-        await partials.wait_for(count)
-        when = probe.cycles[-1]
+    probe = streams.Source(dut, "probe", stall=streams.often)
+    partials = streams.Sink(dut, "partials")
+    await probe.send_all(beats)
+    await partials.wait_for(len(beats))
+    for when, beat, partial in zip(probe.cycles, beats, partials.beats, strict=True):
         assert around.trace.at("chunk", when) == beat["chunk"]
         later = when + ModelMemory.latency
         assert around.trace.at("tag", later) == PROBE_TAG
         assert around.trace.at("planes", later) == [
             lane_of(beat, bank, params) for bank in range(params.banks)
         ]
-        assert around.cycle_of(partials.beats[-1]) == later + params.bank_latency
+        assert around.cycle_of(partial) == later + params.bank_latency
     assert around.trace.when("valid") == [when + ModelMemory.latency for when in probe.cycles]
 
 

@@ -11,7 +11,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.payloads import pack
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import clock, generator, pulse, put, wild
+from tests.hdl.p4sgd.bench import clock, generator, pulse, put, wild, wild_bits
 
 SIZES = {
     "parallel": WorkerParams(engines=3, engine=EngineParams(lanes=32, data_parallel=True)),
@@ -49,10 +49,7 @@ def inputs(dut, params, bits):
     drawn = {f"{name}_valid": bits() for name in shapes} | {
         f"{name}_ready": bits() for name in ready
     }
-    drawn |= {
-        f"{name}_payload": random.getrandbits(len(getattr(dut, f"{name}_payload")))
-        for name in shapes
-    }
+    drawn |= {f"{name}_payload": wild_bits(shape) for name, shape in shapes.items()}
     for name, value in drawn.items():
         getattr(dut, name).value = value
     return drawn

@@ -12,7 +12,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.payloads import unpack
 from sim.verilator import component_in_simulator, params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import clock
+from tests.hdl.p4sgd.bench import clock, lingers, wild_bits
 
 MOST_WIRES = 5000  #: that a U280 has between two dies
 ENGINE = EngineParams(lanes=32, chunks=4, data_parallel=True)
@@ -135,9 +135,10 @@ async def streams_arrive_in_order(dut, way, stalls):
     await quiet(dut)
     side, _, name = source.partition("_")
     shape = getattr(getattr(component_in_simulator(), side), name).payload.shape()
-    beats = [random.getrandbits(shape.size) for _ in range(60)]
-    sending = cocotb.start_soon(streams.send(dut, source, beats, stalls.value[0]))
-    received, cycles = await streams.receive(dut, target, len(beats), stalls.value[1])
+    beats = [wild_bits(shape) for _ in range(60)]
+    pause, hold = map(lingers, stalls)
+    sending = cocotb.start_soon(streams.send(dut, source, beats, pause))
+    received, cycles = await streams.receive(dut, target, len(beats), hold)
     sent = await sending
     assert received == [unpack(shape, beat) for beat in beats]
     if stalls.none:

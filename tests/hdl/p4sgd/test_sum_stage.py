@@ -36,6 +36,7 @@ async def adds_exactly(dut, stalls):
     for bits, column in zip(params.terms, columns, strict=True):
         half = 1 << bits - 2  # two full terms and one of four times their size would not fit
         column[:2] = [[-half] * params.values, [half - 1] * params.values]
+        column[2] = [-2 * half] * params.values
     limit = 1 << params.bits - 1
     beats = [
         beat

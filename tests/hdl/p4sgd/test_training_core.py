@@ -1,5 +1,6 @@
 import random
-from dataclasses import asdict
+from collections import deque
+from dataclasses import asdict, replace
 
 import cocotb
 import numpy as np
@@ -9,7 +10,7 @@ from cocotb.triggers import RisingEdge
 from gen.emit import module_name
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.group_params import GroupParams
-from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.params import GROUP_LANES, EngineParams
 from hdl.p4sgd.training_core import TrainingCore
 from hdl.p4sgd.worker import OVER_DIES, Worker
 from hdl.p4sgd.worker_params import Loss, WorkerParams
@@ -23,6 +24,7 @@ from tests.hdl.p4sgd.bench import (
     as_numbers,
     clock,
     generator,
+    lingers,
     load,
     peek,
     pulse,
@@ -30,12 +32,14 @@ from tests.hdl.p4sgd.bench import (
     random_codes,
     watch,
 )
+from tests.hdl.p4sgd.bench import wild as any_numbers
 
 ENGINE = EngineParams(lanes=32, chunks=4, fifo_words=40, l2=True)
 SIZES = {
     "one die": WorkerParams(engines=2, engine=ENGINE),
     "three dies": WorkerParams(engines=4, engine=ENGINE, slrs=3),
 }
+PARALLEL = WorkerParams(engines=2, engine=replace(ENGINE, l2=False, data_parallel=True))
 APART = {1: 0, 3: 2 * 2 * 3 + 2}  #: cycles by dies: two crossings, out and back, and two adders
 EPOCHS = 2
 
@@ -43,7 +47,13 @@ EPOCHS = 2
 @pytest.mark.parametrize("size", SIZES)
 def test_training_core(size):
     blocks = [module_name(Engine(ENGINE))]
-    simulate(TrainingCore(SIZES[size]), __name__, hier_blocks=blocks)
+    own = "trains_|mark_|tells_|keeps_"
+    simulate(TrainingCore(SIZES[size]), __name__, hier_blocks=blocks, test_filter=own)
+
+
+def test_training_core_exchanges():
+    blocks = [module_name(Engine(PARALLEL.engine))]
+    simulate(TrainingCore(PARALLEL), __name__, hier_blocks=blocks, test_filter="exchanges_")
 
 
 class Job:
@@ -64,15 +74,18 @@ class Job:
             signed=bool(rng.integers(2)),
             batch=batch,
             banks=engine.banks,
-            step=Step.of((2.0 if wild else 0.01) / batch),
+            step=Step.of(8.0 if wild else 0.01 / batch),
             l2_shift=6 * engine.l2,
         )
         self.loss = {"loss": loss, **asdict(self.training.step)}
         samples, features = int(rng.integers(1, 40)), chunks * engine.lanes * params.engines
         self.codes = random_codes(rng, bits, self.training.signed, (samples, features))
         self.labels = rng.integers(0, 2, samples) * ONE
+        if wild and loss is Loss.LINEAR:
+            self.labels = any_numbers(rng, 32, samples)
         scale = 31 if wild else 20
         self.weights = rng.integers(-(1 << scale), 1 << scale, features)
+        self.weights[:3] = -(1 << scale), (1 << scale) - 1, 0
         self.micro_batches = self.geometry.micro_batches(samples)
         self.settings = {
             "bits": bits,
@@ -111,19 +124,14 @@ class Job:
 
 
 async def network(dut, count, sink, delay):
-    """Full activations of a lone worker, ``delay`` cycles behind the partial ones; all of these."""
-    full = streams.Source(dut, "full")
-
-    async def later(beat):
-        await clock(dut, delay)
-        full.append(beat)
-
-    partial = streams.Sink(
-        dut, "partial", stall=sink, callback=lambda beat: cocotb.start_soon(later(beat))
-    )
-    await partial.wait_for(count)
+    """Full activations of a lone worker, those of ``delay`` cycles together; all partial ones."""
+    full = streams.Source(dut, "full", stall=sink)
+    held = deque()
+    partial = streams.Sink(dut, "partial", stall=lingers(sink), callback=held.append)
     while len(full.cycles) < count:
-        await RisingEdge(dut.clk)
+        await clock(dut, delay)
+        while held:
+            full.append(held.popleft())
     return partial.beats
 
 
@@ -138,7 +146,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     put(dut, settings=job.settings, loss=job.loss, join=delay is None)
     engines = range(params.engines)
     for e in engines:
-        await load(dut, params.engine, job.shares(job.weights)[e], f"_{e}")
+        await load(dut, params.engine, job.shares(job.weights)[e], f"_{e}", lingers(source))
     trace = watch(dut, "events", "finished", *(f"engine_events_{e}" for e in engines))
     await pulse(dut, "begin")
     total = job.micro_batches * EPOCHS
@@ -146,7 +154,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
         exchange = cocotb.start_soon(network(dut, total, sink, delay))
     else:
         dut.partial_ready.value = 1
-    labels = streams.Source(dut, "labels", stall=sink)
+    labels = streams.Source(dut, "labels", stall=lingers(sink))
     for beat in job.label_beats():
         labels.append(beat)
     for e in engines:
@@ -160,7 +168,8 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     if delay is not None:
         check_partials(job, await exchange)
     weights, saturations = job.trained()
-    shown = [await peek(dut, params.engine, job.chunks, f"_{e}") for e in engines]
+    stall = lingers(sink)
+    shown = [await peek(dut, params.engine, job.chunks, f"_{e}", stall) for e in engines]
     assert (np.array(shown) == job.shares(weights)).all()
     check_events(job, trace, saturations, total)
 
@@ -258,6 +267,70 @@ async def tells_what_it_lacks(dut):
     # Other dies tell it only where it is asked for: with data parallelism.
     assert told == set(GroupParams(worker=params, index=0).own)
     assert sum(map(bool, trace["updated"])) == 1
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+@cocotb.parametrize(stalls=streams.STALLS)
+async def exchanges_models(dut, stalls):
+    """Mini-batches of micro-batches of a word, on the weights that came before each of them."""
+    params = params_in_simulator(WorkerParams)
+    engine, engines, count = params.engine, range(params.engines), 4
+    rng, (source, sink) = generator(), stalls
+    settings = {"bits": 1, "chunks": 1, "batch_micro_batches": count, "tail_samples": engine.banks}
+    settings |= {"epoch_micro_batches": 2 * count, "epochs": 1, "data_parallel": 1}
+    loss = {"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1}
+    await streams.start(dut)
+    put(dut, settings=settings, loss=loss, join=0, exchanging=0, refill=0)
+    batch = count * engine.banks
+    codes = rng.integers(2, size=(2 * batch, params.engines * engine.lanes))
+    geometry = layout.Geometry(engines=params.engines, banks=engine.banks, lanes=engine.lanes)
+    partial = streams.Sink(dut, "partial", stall=sink)
+    full, labels = streams.Source(dut, "full"), streams.Source(dut, "labels", stall=source)
+    trace = watch(dut, "updated")
+    for half in range(2):
+        weights = rng.integers(-(1 << 20), 1 << 20, (params.engines, 1, engine.lanes))
+        for e in engines:
+            await load(dut, engine, weights[e], f"_{e}", source)
+        put(dut, exchanging=0)
+        await pulse(dut, "refill" if half else "begin")
+        for e in engines if not half else ():
+            words = streams.Source(dut, f"words_{e}", stall=source)
+            for word in as_numbers(layout.pack(codes, 1, geometry, 0, e)):
+                words.append(word)
+        await partial.wait_for((half + 1) * count)
+        mine = codes[half * batch :][:batch]
+        expected, _ = golden.partial_activation(mine, weights.reshape(-1), 1)
+        assert np.ravel(partial.beats[half * count :]).tolist() == expected.tolist()
+        for _ in range(count):  # nothing to learn
+            full.append([0] * engine.banks)
+            labels.append([0] * engine.banks)
+        while not all(sum(u >> e & 1 for u in trace["updated"]) > half for e in engines):
+            await RisingEdge(dut.clk)
+        put(dut, exchanging=1 - half)
+        for e in engines:
+            assert (await peek(dut, engine, 1, f"_{e}", sink) == weights[e]).all()
+    assert len(partial.beats) == 2 * count
+    assert dut.finished.value
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def keeps_answers_until_they_are_taken(dut):
+    """Of more questions than an engine has room for."""
+    params = params_in_simulator(WorkerParams)
+    engine = params.engine
+    await streams.start(dut)
+    weights = any_numbers(generator(), 32, (engine.chunks, engine.lanes))
+    groups = weights.reshape(-1, GROUP_LANES).tolist() * 3
+    places = list(np.ndindex(engine.chunks, engine.lanes // GROUP_LANES)) * 3
+    beats = [{"chunk": chunk, "group": group} for chunk, group in places]
+    for e in range(params.engines):
+        await load(dut, engine, weights, f"_{e}")
+        asking = cocotb.start_soon(streams.send(dut, f"peek_{e}", beats, lingers(streams.often)))
+        await clock(dut, 80)
+        stall = lingers(streams.often)
+        answers, _ = await streams.receive(dut, f"peeked_{e}", len(beats), stall)
+        await asking
+        assert answers == groups
 
 
 def check_events(job, trace, saturations, total):
