@@ -74,19 +74,26 @@ class Store:
     def writing(cls, path: Path) -> Iterator["Store"]:
         """The file for the one process that writes it, made if it is not there.
 
-        UserError if another writes it, if it is something else, or if the disk is full.
+        UserError if another writes it, if it is something else, or if the disk is full. A file
+        that was made is taken away again if no point could begin.
         """
         with only_writer(path), readable_errors(path):
             store = cls.__new__(cls)
             store.path = path
+            new = not path.stat().st_size
             store.connection = sqlite3.connect(path, isolation_level=None)
             try:
-                if path.stat().st_size:
+                if not new:
                     store.check_format()
                 store.connection.execute("pragma journal_mode = wal")
                 store.connection.executescript(SCHEMA)
                 store.set_meta("format", FORMAT)
                 yield store
+            except UserError:
+                if new and not store.attempts():
+                    store.connection.close()
+                    path.unlink()
+                raise
             finally:
                 store.connection.close()
 
@@ -125,6 +132,11 @@ class Store:
         row = self.connection.execute(f"select {COLUMNS} from points where key = ?", (key,))
         found = row.fetchone()
         return None if found is None else to_point(found)
+
+    def attempts(self) -> int:
+        """How often a point has begun."""
+        (count,) = self.connection.execute("select total(attempts) from points").fetchone()
+        return int(count)
 
     def begin(self, spec: Mapping[str, Any], identity: str) -> None:
         """Take ``spec`` for the latest; unless ``identity`` is the same, no point is of it yet.

@@ -2,7 +2,7 @@
 
 import resource
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -162,6 +162,26 @@ def test_what_is_no_sweep_is_a_line(content, words, path):
         assert path.read_bytes() == content
     with pytest.raises(UserError, match=words):
         Store(path)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_new_file_goes_if_no_point_could_begin(begun, path):
+    with suppress(UserError), Store.writing(path) as store:
+        store.begin({"design": "fake"}, "one")
+        store.add([point("a")])
+        if begun:
+            store.started("a")
+        raise UserError("no cluster")
+    assert [file.name for file in path.parent.iterdir()] == [path.name] * begun
+
+
+def test_an_old_file_stays_if_no_point_could_begin(path):
+    with Store.writing(path) as store:
+        store.begin({"design": "fake"}, "one")
+        store.add([point("a")])
+    with pytest.raises(UserError, match="no cluster"), Store.writing(path) as store:
+        raise UserError("no cluster")
+    assert [row.key for row in Store(path).points()] == ["a"]
 
 
 def test_another_database_is_not_touched(path):
