@@ -74,9 +74,18 @@ def choose(names: Sequence[str]) -> list[Any]:
     for name in names or ["hdl"]:
         wanted = {path: target for path, target in targets.items() if is_called(path, name)}
         if not wanted:
-            raise unknown("component", name, [path.rpartition(".")[2] for path in targets])
+            raise unknown("component", name, callable_names(targets))
         chosen |= wanted
     return [chosen[path] for path in sorted(chosen)]
+
+
+def callable_names(paths: Mapping[str, Any]) -> list[str]:
+    """The packages, modules and classes of the components at ``paths``; the widest first."""
+    names = {path.rpartition(".")[2] for path in paths}
+    for path in paths:
+        parts = path.split(".")
+        names |= {".".join(parts[:count]) for count in range(2, len(parts))}
+    return sorted(names, key=lambda name: ("." not in name, name.count("."), name))
 
 
 def check_folder(folder: Path) -> None:

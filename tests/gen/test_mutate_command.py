@@ -114,6 +114,7 @@ def test_mistakes(examined, tmp_path):
     (tmp_path / "file").write_text("precious")
     for arguments, text in (
         (["Fifi"], "did you mean Fifo?"),
+        (["hdl.commn"], "did you mean hdl.common? there are: hdl.common, hdl.p4sgd, hdl.common."),
         (["Fifo", "-o", tmp_path / "file"], "is not a folder"),
         (["Fifo", "-o", tmp_path], "was not made by ingather"),
         (["Fifo", "-o", tmp_path / "file" / "out"], "cannot write"),
