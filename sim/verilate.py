@@ -117,7 +117,7 @@ def build(
         texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
         top=top,
         flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals),
-        control=control_file(top, hier_blocks),
+        control=control_file(top, hier_blocks, watched=coverage or all_signals),
         optimise=optimise and os.environ.get(OPTIMISE) != "0",
         second_main=second_main,
     )
@@ -149,14 +149,15 @@ def verilator_flags(hier: bool, waves: bool, coverage: bool, all_signals: bool) 
     return tuple(flags)
 
 
-def control_file(top: str, hier_blocks: Sequence[str]) -> str:
+def control_file(top: str, hier_blocks: Sequence[str], *, watched: bool) -> str:
     """Which signals Python can see, and which modules stand alone."""
     lines = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
     lines += [f'hier_block -module "{name}"' for name in hier_blocks]
-    # Verilator does not look into a block for paths, and so sees loops where there are none, and
-    # takes an input that a block passes on to another block for an asynchronous reset.
-    quiet = ["lint_off -rule UNOPTFLAT", "lint_off -rule SYNCASYNCNET"]
-    lines += quiet * bool(hier_blocks)
+    # Verilator does not look into a block for paths, nor take a signal apart that is ``watched``,
+    # and so sees loops where there are none; and it takes an input that a block passes on to
+    # another block for an asynchronous reset.
+    lines += ["lint_off -rule UNOPTFLAT"] * (watched or bool(hier_blocks))
+    lines += ["lint_off -rule SYNCASYNCNET"] * bool(hier_blocks)
     return "\n".join(lines) + "\n"
 
 

@@ -262,3 +262,13 @@ def test_a_warning_stops_the_build(fresh_cache, tmp_path):
     bad.write_text("module bad(input [3:0] a, output [1:0] b); assign b = a; endmodule\n")
     with pytest.raises(BuildError, match="WIDTHTRUNC"):
         build(None, top="bad", extra_sources=[bad])
+
+
+@pytest.mark.parametrize("watched", [{}, {"coverage": True}, {"all_signals": True}])
+def test_a_bit_may_follow_another_of_its_signal(watched, fresh_cache, tmp_path):
+    parts = tmp_path / "parts.v"
+    parts.write_text(
+        "module parts(input [2:0] a, output [2:0] o);\n  wire [2:0] b;\n"
+        "  assign b = {b[1] ^ a[2], b[0] & a[1], a[0]};\n  assign o = b;\nendmodule\n"
+    )
+    assert build(None, top="parts", extra_sources=[parts], **watched).built
