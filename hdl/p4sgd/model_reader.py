@@ -23,11 +23,11 @@ class ModelReader(Component):
     the question or later.
 
     Throughput: one beat a cycle while the engines answer within 14 cycles. Latency: ``latency``
-    cycles from a burst to its first ``beats``, and the engine's. Stalls: questions wait for the
+    cycles from a burst to its first ``beats``, and what the engine takes to answer. Stalls: questions wait for the
     engine, answers for ``beats``, at most 16 of them.
     """
 
-    latency = 4
+    latency = 3
 
     def __init__(self, params: WorkerParams) -> None:
         self.bus = model_bus(params)

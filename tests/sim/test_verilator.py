@@ -17,6 +17,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.component import Component
 from sim import streams
 from sim.cache import cache_root
+from sim.harvest import HARVEST
 from sim.verilator import (
     BuildError,
     SimulationError,
@@ -245,7 +246,8 @@ def test_all_signals_are_visible_on_request():
     simulate(chain, __name__, test_filter="sees_inside", all_signals=True)
 
 
-def test_coverage_is_written(tmp_path):
+def test_coverage_is_written(tmp_path, monkeypatch):
+    monkeypatch.delenv(HARVEST, raising=False)  # into which a run that is measured moves it
     simulate(
         StreamChain(RegisterParams()),
         __name__,

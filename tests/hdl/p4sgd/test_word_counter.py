@@ -7,7 +7,12 @@ from sim import streams
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, play, position_of, put
 
-SIZES = [EngineParams(chunks=9), EngineParams(chunks=1, max_bits=1), EngineParams()]
+SIZES = [
+    EngineParams(chunks=9),
+    EngineParams(chunks=1),
+    EngineParams(chunks=9, max_bits=1),
+    EngineParams(),
+]
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -16,7 +21,7 @@ def test_word_counter(params):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(bits=[1, 2, 5, 8], chunks=[1, 2, 8, 9, 4096])
+@cocotb.parametrize(bits=[1, 2, 5, 8], chunks=[1, 2, 8, 9, 4095, 4096])
 async def counts_planes_and_chunks(dut, bits, chunks):
     params = params_in_simulator(EngineParams)
     rng = generator()
