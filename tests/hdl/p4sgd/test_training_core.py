@@ -38,22 +38,18 @@ ENGINE = EngineParams(lanes=32, chunks=4, fifo_words=40, l2=True)
 SIZES = {
     "one die": WorkerParams(engines=2, engine=ENGINE),
     "three dies": WorkerParams(engines=4, engine=ENGINE, slrs=3),
+    "exchanging": WorkerParams(engines=2, engine=replace(ENGINE, l2=False, data_parallel=True)),
 }
-PARALLEL = WorkerParams(engines=2, engine=replace(ENGINE, l2=False, data_parallel=True))
 APART = {1: 0, 3: 2 * 2 * 3 + 2}  #: cycles by dies: two crossings, out and back, and two adders
 EPOCHS = 2
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_training_core(size):
-    blocks = [module_name(Engine(ENGINE))]
-    own = "trains_|mark_|tells_|keeps_"
-    simulate(TrainingCore(SIZES[size]), __name__, hier_blocks=blocks, test_filter=own)
-
-
-def test_training_core_exchanges():
-    blocks = [module_name(Engine(PARALLEL.engine))]
-    simulate(TrainingCore(PARALLEL), __name__, hier_blocks=blocks, test_filter="exchanges_")
+    params = SIZES[size]
+    blocks = [module_name(Engine(params.engine))]
+    tests = "trains_|mark_|tells_|keeps_" + "|exchanges_" * params.engine.data_parallel
+    simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
 
 
 class Job:

@@ -11,6 +11,7 @@ SIZES = [
     EngineParams(chunks=9),
     EngineParams(chunks=1),
     EngineParams(chunks=9, max_bits=1),
+    EngineParams(chunks=200),
     EngineParams(),
 ]
 
