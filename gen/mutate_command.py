@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gen.errors import UserError, unknown
+from gen.tables import print_wide
 
 SUMMARY = "mutate.json"
 PARTS = "components"
@@ -214,7 +215,7 @@ def show(scores: Sequence[Any], output: Path) -> None:
     """The table on the console, survivors that nobody has explained, and where the rest is."""
     console = Console()
     table = Table(box=None, pad_edge=False)
-    table.add_column("component", no_wrap=True, min_width=40)
+    table.add_column("component", no_wrap=True)
     for name in ("mutants", "found", "equal", "left", "excluded", "score", "s"):
         table.add_column(name, justify="right")
     for one in scores:
@@ -228,7 +229,7 @@ def show(scores: Sequence[Any], output: Path) -> None:
             "-" if one.percent is None else f"{one.percent:.0f} %",
             f"{one.seconds:.0f}",
         )
-    console.print(table)
+    print_wide(console, table)
     for one in scores:
         for survivor in one.survivors:
             if not survivor["reason"]:

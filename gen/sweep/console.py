@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -106,13 +105,6 @@ def table(plan: Plan, points: Sequence[PointRow]) -> Table:
             *(shown(point.metrics.get(name)) for name in plan.spec.metrics),
         )
     return made
-
-
-def print_wide(console: Console, made: Table) -> None:
-    """Print a table whose numbers are not cut, however narrow the console is."""
-    wide = Console(file=console.file, width=10_000, force_terminal=console.is_terminal)
-    wide.width = Measurement.get(wide, wide.options, made).maximum
-    wide.print(made, crop=False)
 
 
 def shown(value: float | None) -> str:

@@ -12,12 +12,13 @@ from typing import Any
 from rich.console import Console
 
 from gen.sweep.cluster import local_cluster, remote_cluster
-from gen.sweep.console import MOST_ROWS, Show, print_wide, table
+from gen.sweep.console import MOST_ROWS, Show, table
 from gen.sweep.front import Constraint, Objective, front, usual
 from gen.sweep.plan import Plan, Point
 from gen.sweep.runner import Runner
 from gen.sweep.search import IN_VAIN, SearchPlan
 from gen.sweep.store import PointRow, Store
+from gen.tables import print_wide
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from gen.sweep.console import Show, print_wide, shown, table
+from gen.sweep.console import Show, shown, table
 from gen.sweep.plan import Plan
+from gen.tables import print_wide
 from tests.gen.sweep.fake import spec
 
 
