@@ -23,8 +23,8 @@ class ModelReader(Component):
     the question or later.
 
     Throughput: one beat a cycle while the engines answer within 14 cycles. Latency: ``latency``
-    cycles from a burst to its first ``beats``, and what the engine takes to answer. Stalls: questions wait for the
-    engine, answers for ``beats``, at most 16 of them.
+    cycles from a burst to its first ``beats``, and what the engine takes to answer. Stalls:
+    questions wait for the engine, answers for ``beats``, at most 16 of them.
     """
 
     latency = 3
