@@ -18,7 +18,6 @@ FOLDERS = ("hdl/common", "hdl/p4sgd")
 ELSEWHERE = {
     "hdl/p4sgd/datapath.py": ("p4sgd/test_engine.py",),
     "hdl/p4sgd/engine_group.py": ("p4sgd/test_engine_chain.py",),
-    "hdl/p4sgd/model_reader.py": ("p4sgd/test_model_port.py",),
     "hdl/p4sgd/model_writer.py": ("p4sgd/test_model_port.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("p4sgd/switch/test_aggregator.py",),
 }
