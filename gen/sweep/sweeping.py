@@ -1,7 +1,7 @@
 """A sweep, or a search, from its specification to its results."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -141,7 +141,8 @@ def search(
         rows = store.points()
     if len(legal) < count:
         console.print(f"no more than {len(legal)} different points were found")
-    return summary(plan, rows, output, console, plan.aims, plan.bounds)
+    illegal = {key for key, point in tried.items() if point.params is None}
+    return summary(plan, rows, output, console, plan.aims, plan.bounds, illegal)
 
 
 def summary(
@@ -151,8 +152,12 @@ def summary(
     console: Console,
     aims: list[Objective],
     bounds: list[Constraint],
+    illegal: Collection[str] = (),
 ) -> int:
-    """How many points there are, the best of them, and where they are; how many have failed."""
+    """How many points there are, the best of them, and where they are; how many have failed.
+
+    Points of the keys ``illegal`` were drawn and cannot be: no failures.
+    """
     best = front(rows, aims, bounds) if aims else [row for row in rows if row.status == "done"]
     if best:
         words = " and ".join(aim.text for aim in aims)
@@ -161,10 +166,13 @@ def summary(
             title += f", {MOST_ROWS} of {len(best)}"
         console.print(f"{title}:")
         print_wide(console, table(plan, best[:MOST_ROWS]))
-    failed = [row for row in rows if row.status == "failed"]
+    failed = [row for row in rows if row.status == "failed" and row.key not in illegal]
+    drawn = [row for row in rows if row.key in illegal]
     counts = f"{sum(row.status == 'done' for row in rows)} points done"
     if failed:
         counts += f", {len(failed)} failed, such as: {failed[0].error}"
+    if drawn:
+        counts += f"; {len(drawn)} more were drawn that cannot be, such as: {drawn[0].error}"
     console.print(counts, markup=False, soft_wrap=True)
     console.print(f"wrote {output}", markup=False, soft_wrap=True)
     return len(failed)

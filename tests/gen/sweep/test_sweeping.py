@@ -97,9 +97,13 @@ def test_a_small_space_ends_a_search(path):
 
 
 def test_illegal_points_do_not_count(path):
-    _, text = search(path, 4, ranges={"size": {"from": 6, "to": 12}}, constraints=[], seed=3)
-    done = [row for row in Store(path).points() if row.status == "done"]
-    assert {row.parameters["size"] for row in done} <= {6, 8}
+    failed, text = search(path, 4, ranges={"size": {"from": 6, "to": 12}}, constraints=[], seed=3)
+    rows = Store(path).points()
+    assert {row.parameters["size"] for row in rows if row.status == "done"} == {6, 8}
+    assert failed == 1  # a simulator of size 7 cannot be built
+    drawn = sum(row.parameters["size"] > 8 for row in rows)
+    assert drawn
+    assert f"; {drawn} more were drawn that cannot be, such as: size must be from 1 to 8" in text
     assert "no more than 3 different points were found" in text
 
 
