@@ -60,6 +60,8 @@ class PointRow:
 class Store:
     """The file of a sweep; as made, for reading. See :meth:`writing`."""
 
+    tried = False  #: a point has begun, or has failed before it could, since this was made
+
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise UserError(f"there is no file {path}")
@@ -75,7 +77,7 @@ class Store:
         """The file for the one process that writes it, made if it is not there.
 
         UserError if another writes it, if it is something else, or if the disk is full. A file
-        that was made is taken away again if no point could begin.
+        that was made is taken away again if no point was tried.
         """
         with only_writer(path), readable_errors(path):
             store = cls.__new__(cls)
@@ -90,7 +92,7 @@ class Store:
                 store.set_meta("format", FORMAT)
                 yield store
             except UserError:
-                if new and not store.attempts():
+                if new and not store.tried:
                     store.connection.close()
                     path.unlink()
                 raise
@@ -133,11 +135,6 @@ class Store:
         found = row.fetchone()
         return None if found is None else to_point(found)
 
-    def attempts(self) -> int:
-        """How often a point has begun."""
-        (count,) = self.connection.execute("select total(attempts) from points").fetchone()
-        return int(count)
-
     def begin(self, spec: Mapping[str, Any], identity: str) -> None:
         """Take ``spec`` for the latest; unless ``identity`` is the same, no point is of it yet.
 
@@ -176,6 +173,7 @@ class Store:
 
     def started(self, key: str) -> None:
         """An attempt at a point begins."""
+        self.tried = True
         self.connection.execute(
             "update points set status = 'running', attempts = attempts + 1 where key = ?", (key,)
         )
@@ -190,6 +188,7 @@ class Store:
 
     def failed(self, key: str, error: str, log: str = "", seconds: float = 0.0) -> None:
         """A point cannot be measured."""
+        self.tried = True
         self.connection.execute(
             "update points set status = 'failed', error = ?, log = ?, seconds = ? where key = ?",
             (error, log, seconds, key),

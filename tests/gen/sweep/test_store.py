@@ -164,18 +164,20 @@ def test_what_is_no_sweep_is_a_line(content, words, path):
         Store(path)
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_new_file_goes_if_no_point_could_begin(begun, path):
+@pytest.mark.parametrize("outcome", ["", "begun", "not built"])
+def test_a_new_file_goes_if_no_point_was_tried(outcome, path):
     with suppress(UserError), Store.writing(path) as store:
         store.begin({"design": "fake"}, "one")
         store.add([point("a")])
-        if begun:
+        if outcome == "begun":
             store.started("a")
+        elif outcome:
+            store.failed("a", outcome)
         raise UserError("no cluster")
-    assert [file.name for file in path.parent.iterdir()] == [path.name] * begun
+    assert [file.name for file in path.parent.iterdir()] == [path.name] * bool(outcome)
 
 
-def test_an_old_file_stays_if_no_point_could_begin(path):
+def test_an_old_file_stays_if_no_point_was_tried(path):
     with Store.writing(path) as store:
         store.begin({"design": "fake"}, "one")
         store.add([point("a")])
