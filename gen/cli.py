@@ -10,7 +10,7 @@ from typer.exceptions import TyperException
 from gen.errors import UserError
 
 SPMM = "ingather spmm --matrix uk --property-bytes 4 -o build/uk"
-SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx.gz --nodes 4 --no-concatenate"
+SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate"
 
 GENERATE = "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny"
 GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"

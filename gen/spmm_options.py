@@ -14,7 +14,7 @@ Matrix = Annotated[
     str,
     typer.Option(
         metavar="FAMILY[:KEY=VALUE,...]|PATH",
-        help=f"{', '.join(FAMILIES)}, or a Matrix Market file (.gz too).",
+        help=f"{', '.join(FAMILIES)}, or a Matrix Market file (.gz, .bz2 and .xz too).",
     ),
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for results and picture.")]

@@ -1,21 +1,25 @@
 """Sparse matrices by name: Matrix Market files, or families that are generated."""
 
 import difflib
-import gzip
 import inspect
+import re
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from scipy.io import mminfo, mmread
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
+from sim.workloads.files import PACKED_SUFFIXES, UnreadableError, read_unpacked
 from sim.workloads.matrix_families import FAMILIES
 from sim.workloads.matrix_families.pattern import MatrixError, with_integer_values
 
 __all__ = ["FAMILIES", "MatrixError", "load_matrix", "with_integer_values"]
 
-SUFFIXES = (".mtx", ".mtx.gz")
-HEADER = b"%%MatrixMarket"
+SUFFIXES = (".mtx", *(f".mtx{packed}" for packed in PACKED_SUFFIXES))
+BANNER = b"%%MatrixMarket"
 
 
 def load_matrix(
@@ -23,11 +27,12 @@ def load_matrix(
 ) -> csr_array:
     """A matrix as CSR: columns ascend within a row, repeated entries are summed.
 
-    ``name_or_path`` is a Matrix Market file (.mtx, .mtx.gz), whose first index is the row and
-    whose symmetric halves are expanded, or a family of FAMILIES with its options, either in the
-    name ("queen:nodes=8,seed=3") or as keywords. Families have values 1 to 9; a file keeps its
-    own, ones for a pattern, and also zeros that it stores. Anything wrong raises MatrixError;
-    ``square`` says whether a file with more rows than columns, or fewer, is wrong.
+    ``name_or_path`` is a Matrix Market file of coordinates, packed or not, whose first index is the
+    row and whose symmetric halves are expanded, or a family of FAMILIES with its options, either
+    in the name ("queen:nodes=8,seed=3") or as keywords. Families have values 1 to 9; a file keeps
+    its own, ones for a pattern, and also zeros that it stores; integers that 64 bits cannot hold
+    become float64. Anything wrong raises MatrixError, also a value that is not finite; ``square``
+    says whether a file with more rows than columns, or fewer, is wrong.
     """
     text = str(name_or_path)
     name, colon, settings = text.partition(":")
@@ -39,7 +44,7 @@ def load_matrix(
         near = difflib.get_close_matches(name.lower(), FAMILIES, n=1, cutoff=0)[0]
         raise MatrixError(
             f"{name!r} is no family, did you mean {near!r}? "
-            f"Families: {', '.join(FAMILIES)}; or the path of a {' or '.join(SUFFIXES)} file"
+            f"Families: {', '.join(FAMILIES)}; or the path of a {', '.join(SUFFIXES)} file"
         )
     if options:
         raise MatrixError(f"{path}: a file has no options, found {', '.join(options)}")
@@ -81,30 +86,50 @@ def _number(name: str, option: str, text: str, family: Callable[..., csr_array])
 
 def _read(path: Path, square: bool) -> csr_array:
     try:
-        if not path.is_file():
-            raise MatrixError(f"{path}: no such file (families: {', '.join(FAMILIES)})")
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            if file.readline(len(HEADER) + 1)[: len(HEADER)].lower() != HEADER.lower():
-                raise MatrixError(f"{path}: not a Matrix Market file, its first line must say so")
-            file.seek(0)
-            _check_header(path, mminfo(file), square)
-            file.seek(0)
-            matrix = csr_array(mmread(file, spmatrix=False))
+        content = read_unpacked(path, instead=f" (families: {', '.join(FAMILIES)})")
+    except UnreadableError as error:
+        raise MatrixError(str(error)) from None
+    if content[: len(BANNER)].lower() != BANNER.lower():
+        raise MatrixError(f"{path}: not a Matrix Market file, its first line must say so")
+    content = BANNER + content[len(BANNER) :]  # SciPy knows this spelling only
+    try:
+        # SciPy's reader winds an open file back to where its header ended, and ends the process
+        # if that fails. Bytes can always be wound back.
+        header: Any = mminfo(BytesIO(content))
+        _check_header(path, header, square)
+        entries = _entries(content)
+        _check_finite(path, entries)
+        return csr_array(entries)
     except MatrixError:
         raise
     except Exception as error:  # parsers of foreign files raise nearly anything
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise MatrixError(f"{path}: malformed Matrix Market file ({reason})") from None
-    return matrix
+
+
+def _entries(content: bytes) -> coo_array:
+    try:
+        return coo_array(mmread(BytesIO(content), spmatrix=False))
+    except OverflowError:  # integers beyond 64 bits, or negated ones that have no sign
+        banner, end, body = content.partition(b"\n")
+        banner = re.sub(rb"(?i)\b(unsigned-)?integer\b", b"real", banner)
+        return coo_array(mmread(BytesIO(banner + end + body), spmatrix=False))
 
 
 def _check_header(path: Path, header: tuple[int, int, int, str, str, str], square: bool) -> None:
-    rows, columns, entries, kind, field, _ = header
+    rows, columns, entries, kind, _, _ = header
     if kind != "coordinate":
         raise MatrixError(f"{path}: a dense matrix, expected coordinates")
     if not entries:
         raise MatrixError(f"{path}: empty, {rows} x {columns} without nonzeros")
     if square and rows != columns:
         raise MatrixError(f"{path}: must be square, not {rows} x {columns}")
-    if field == "complex":
-        raise MatrixError(f"{path}: complex values, expected real, integer or pattern")
+
+
+def _check_finite(path: Path, entries: coo_array) -> None:
+    for index in np.flatnonzero(~np.isfinite(entries.data))[:1]:
+        row, column = (int(where[index]) + 1 for where in entries.coords)
+        raise MatrixError(
+            f"{path}: the entry at row {row}, column {column} is no finite number:"
+            f" {entries.data[index]}"
+        )
