@@ -28,8 +28,10 @@ class Server(Component):
     nothing, and may change while it waits.
 
     A property leaves when it is all there, since an error has to come instead of it, not after
-    it. Throughput: one a cycle, or a beat a cycle. Latency: :attr:`ask_latency` from a read to
-    ``asks``. Stalls: up to 64 reads are under way, then ``reads`` wait.
+    it. Throughput: one a cycle, or a beat a cycle, with as many properties of the registered size
+    under way as the buffer holds, at most 64; then ``reads`` wait. A property's place is free two
+    cycles after its last beat moved. Latency: :attr:`ask_latency` from a read to ``asks``.
+    ``bytes`` holds still while the unit is ``busy``.
     """
 
     ask_latency = 2
@@ -73,7 +75,7 @@ class Server(Component):
         judged_valid = Signal()
         room = Signal(range(params.property_beats + 1), init=params.property_beats)
         beats = Signal(range(params.most_beats + 1), reset_less=True)  # of a property
-        enough = Signal()
+        enough = Signal()  # room for a property; beats that leave count a cycle later
         move = Signal()
         go = Signal()
         returned = Signal()
@@ -91,8 +93,8 @@ class Server(Component):
         m.d.sync += [
             beats.eq((self.bytes + BEAT_BYTES - 1) >> ceil_log2(BEAT_BYTES)),
             room.eq(room + returned - Mux(go, beats, 0)),
+            enough.eq(Mux(go, room >= beats << 1, room >= beats)),
         ]
-        m.d.comb += enough.eq(room >= params.most_beats)
         with m.If(self.reads.ready):
             m.d.sync += [waiting.eq(self.reads.valid), read.eq(self.reads.payload)]
         with m.If(move):
