@@ -27,7 +27,7 @@ class State(enum.Enum, shape=3):
     """Where the worker is."""
 
     IDLE = 0
-    BEGIN = 1  #: the settings are judged, an access to the model comes to its end
+    BEGIN = 1  #: the settings are judged, a job opens, an access to the model comes to its end
     SETTLE = 2  #: what a run before left behind goes away
     RUN = 3
     FAILED = 4
@@ -38,15 +38,25 @@ class Control(Component):
     """Starts a run, ends it, and names the cause if it fails; a soft reset recovers it.
 
     ``start`` in the idle state begins a run if the settings are legal: ``begin`` is high for one
-    cycle. The run is over when ``finished`` is. A failure halts the readers and waits for
-    ``soft_reset``, which holds the rest of the worker in ``core_reset`` until the readers have
-    nothing outstanding. ``starved`` tells of a plan that ends too early.
+    cycle. The settings are judged as they stand in the cycle of ``start`` and must hold still from
+    then on. Without ``join`` a run needs an open job: if the job is just being started, which
+    ``network_busy`` tells at the latest in the cycle behind ``start``, the run waits for its end,
+    and only then ``network_open`` is judged. A run also waits for ``model_busy`` to fall: an access
+    of the host to the weights that was under way.
 
-    ``model_busy`` is an access of the host's to the weights that was under way: a run or a reset
-    waits for its end, as a run does for ``network_busy``, the start of a job. Without ``join`` a
-    run needs an open job, ends when the network has nothing left to do, and fails when it
-    ``gave_up``.
+    The run is over when ``finished`` is high and, without ``join``, the network has nothing left
+    to do. Errors of the readers, ``starved`` (a read plan that ended before the run did) and,
+    without ``join``, a network that ``gave_up`` stop it with a ``cause``; ``halt`` then stops the
+    readers until ``soft_reset``. A soft reset acts in every state. It waits for ``model_busy`` to
+    fall, holds the rest of the worker in ``core_reset`` for ``RESET_CYCLES`` and then on until
+    the readers have nothing outstanding.
+
+    Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
+    ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
+    ``failed`` one cycle later.
     """
+
+    check_latency = 3  #: cycles from a setting to the verdict on it
 
     def __init__(self, params: WorkerParams) -> None:
         super().__init__(
@@ -86,18 +96,23 @@ class Control(Component):
         illegal = self.check(m)
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
+        judging = self.check_latency - 1  # the state follows ``start`` a cycle later
 
         def fail(cause: Cause) -> None:
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
 
         with m.Switch(state):
             with m.Case(State.IDLE), m.If(self.start):
-                m.d.sync += [self.done.eq(0), state.eq(State.BEGIN)]
+                m.d.sync += [self.done.eq(0), state.eq(State.BEGIN), settle.eq(judging)]
             with m.Case(State.BEGIN):
-                m.d.comb += self.begin.eq(~illegal & ~self.model_busy & ~self.network_busy)
-                with m.If(illegal & ~self.network_busy):
+                with m.If(self.network_busy):
+                    m.d.sync += settle.eq(judging)
+                with m.Elif(settle != 0):
+                    m.d.sync += settle.eq(settle - 1)
+                with m.Elif(illegal):
                     fail(Cause.CONFIGURATION)
-                with m.Elif(self.begin):
+                with m.Elif(~self.model_busy):
+                    m.d.comb += self.begin.eq(1)
                     m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
             with m.Case(State.SETTLE):
                 m.d.sync += settle.eq(settle - 1)
@@ -138,7 +153,7 @@ class Control(Component):
         return m
 
     def check(self, m: Module) -> Signal:
-        """High, two cycles after a setting changed, where a run must not start."""
+        """High where a run must not start, ``check_latency`` cycles after the settings changed."""
         settings, loss, engine = self.settings, self.loss, self.params.engine
         illegal = Signal()
         words = Signal(len(settings.chunks) + len(settings.bits), reset_less=True)
@@ -163,7 +178,10 @@ class Control(Component):
         return illegal
 
     def check_network(self, m: Module, words: Signal) -> Value:
-        """High where a run over the network must not start, or could not end."""
+        """High where a run over the network must not start, or could not end.
+
+        A setting acts at once or, through the words of a mini-batch, two cycles later.
+        """
         network, params = self.network, self.params
         batch = self.settings.batch_micro_batches
         batch_words = Signal(len(batch) + params.fifo_bits, reset_less=True)

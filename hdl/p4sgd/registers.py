@@ -47,7 +47,10 @@ CONTROL_REGISTERS = (
         "control",
         "Commands; a field acts when it is written as one.",
         (
-            pulse("start", "begin a run; ignored unless idle"),
+            pulse(
+                "start",
+                "begin a run, once a job that is being started is open; ignored unless idle",
+            ),
             pulse("soft_reset", "abandon a run or a failure; weights and settings stay"),
             pulse("clear_counters", "set all counters to zero"),
             pulse("start_job", "begin a job on the network at micro-batch 0; ignored unless idle"),

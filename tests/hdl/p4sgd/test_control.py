@@ -38,6 +38,7 @@ INPUTS = (
 )
 WIDE = ("batch_micro_batches", "epoch_micro_batches", "epochs")  #: any number but zero
 OUTPUTS = ("begin", "idle", "busy", "running", "halt", "core_reset", "done", "failed")
+LATENCY = Control.check_latency
 IDLE, FAILED = {"idle"}, {"failed", "halt"}
 RUNNING, RESET = {"busy", "running"}, {"busy", "core_reset"}
 
@@ -61,11 +62,22 @@ def cause(dut):
     return Cause(int(dut.cause.value))
 
 
-async def begin(dut, settings=None, loss=None):
-    """Legal settings but for those given, and ``start``; the trace of the next cycles."""
+async def begin(dut, settings=None, loss=None, before=None):
+    """Legal settings but for those given, as late as can be; the trace from ``start`` on.
+
+    ``before`` stands until the cycle in which ``start`` and the settings come together.
+    """
+    put(dut, settings=LEGAL | (before or {}), loss=LOSS)
+    await clock(dut, 5)
     put(dut, settings=LEGAL | (settings or {}), loss=LOSS | (loss or {}))
-    await clock(dut, 3)
     return await play(dut, [{"start": 1}, *[{"start": 0}] * 9], *OUTPUTS)
+
+
+def begins(trace):
+    """Whether the run begins, and that it does so when it should."""
+    assert sum(trace["begin"]) == trace["begin"][LATENCY]
+    assert trace["failed"] == [0] * (LATENCY + 1) + [not trace["begin"][LATENCY]] * (9 - LATENCY)
+    return bool(trace["begin"][LATENCY])
 
 
 async def reset(dut):
@@ -90,9 +102,9 @@ async def runs_to_the_end(dut):
     await reset(dut)
     for _ in range(3):
         trace = await begin(dut)
-        assert trace["begin"] == [0, 1] + [0] * 8
+        assert begins(trace)
         assert trace["busy"] == [0] + [1] * 9
-        assert trace["running"] == [0, 0] + [1] * 8
+        assert trace["running"] == [0] * (LATENCY + 1) + [1] * (9 - LATENCY)
         assert not any(trace["failed"] + trace["halt"] + trace["core_reset"])
         assert trace["done"][1:] == [0] * 9
         await pulse(dut, "finished")
@@ -120,10 +132,10 @@ async def accepts_every_legal_setting(dut):
     ]
     await reset(dut)
     for settings in legal:
-        assert (await begin(dut, settings))["begin"][1], settings
+        assert begins(await begin(dut, settings, before={"chunks": 0})), settings
         await pulse(dut, "finished")
     for loss in [*({"loss": loss} for loss in Loss), {"mantissa": -1}, {"exponent": 63}]:
-        assert (await begin(dut, loss=loss))["begin"][1], loss
+        assert begins(await begin(dut, loss=loss)), loss
         await pulse(dut, "finished")
 
 
@@ -143,7 +155,8 @@ async def refuses_every_illegal_setting(dut):
     await reset(dut)
     for settings, loss in [*((s, {}) for s in illegal), ({}, {"exponent": 0}), ({}, {"loss": 3})]:
         trace = await begin(dut, settings, loss)
-        assert not any(trace["begin"] + trace["running"]), settings
+        assert not begins(trace), settings
+        assert not any(trace["running"])
         assert shown(dut) == FAILED, settings
         assert cause(dut) is Cause.CONFIGURATION
         await recover(dut)
@@ -177,7 +190,7 @@ async def fails_with_its_cause(dut, fault, finished):
         await clock(dut)
     put(dut, words_failed=0, labels_failed=0, starved=0, finished=0)
     await recover(dut)
-    assert (await begin(dut))["begin"][1]
+    assert begins(await begin(dut))
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
@@ -210,12 +223,12 @@ async def settles_before_it_listens_to_the_core(dut):
     """What the run before left in ``finished`` and ``starved`` ends nothing; errors count."""
     await reset(dut)
     put(dut, settings=LEGAL, loss=LOSS, finished=1, starved=1)
-    await clock(dut, 3)
-    rows = [{"start": 1}, {"start": 0}, {}, {"finished": 0, "starved": 0}, *[{}] * 5]
+    judged = [{"start": 1}, {"start": 0}, *[{}] * (LATENCY - 1)]
+    rows = [*judged, {}, {"finished": 0, "starved": 0}, *[{}] * 5]
     trace = await play(dut, rows, "running", "failed")
-    assert trace["running"] == [0, 0] + [1] * 7
+    assert trace["running"] == [0] * (LATENCY + 1) + [1] * 7
     await recover(dut)
-    rows = [{"start": 1}, {"start": 0}, {"labels_failed": 1}, {"labels_failed": 0}, {}]
+    rows = [*judged, {"labels_failed": 1}, {"labels_failed": 0}, {}]
     assert (await play(dut, rows, "failed"))["failed"][-1]
     assert cause(dut) is Cause.LABEL_READ
 
@@ -226,9 +239,8 @@ async def go_to(dut, state):
         await begin(dut, {"bits": 0} if state == "FAILED" else {})
     if state in ("BEGIN", "SETTLE"):
         put(dut, settings=LEGAL, loss=LOSS)
-        await clock(dut, 3)
         await pulse(dut, "start")
-        await clock(dut, state == "SETTLE")
+        await clock(dut, LATENCY * (state == "SETTLE"))
     if state == "RESET":
         await pulse(dut, "soft_reset")
         await clock(dut, 5)
@@ -254,7 +266,7 @@ async def soft_reset_recovers(dut, state, outstanding):
     await clock(dut, 3)
     assert shown(dut) == IDLE
     assert cause(dut) is Cause.NONE
-    assert (await begin(dut))["begin"] == [0, 1] + [0] * 8
+    assert begins(await begin(dut))
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
@@ -294,7 +306,6 @@ async def waits_for_an_access_to_the_model(dut):
 async def open_job(dut, **network):
     await reset(dut)
     put(dut, join=0, network_open=1, network=NETWORK | network)
-    await clock(dut, 3)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
@@ -302,7 +313,7 @@ async def runs_over_the_network(dut):
     """Until the core is finished and nothing is under way."""
     await open_job(dut)
     put(dut, gave_up=0)
-    assert (await begin(dut))["begin"][1]
+    assert begins(await begin(dut))
     put(dut, finished=1)
     await clock(dut, 5)
     assert shown(dut) == RUNNING
@@ -312,16 +323,27 @@ async def runs_over_the_network(dut):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-async def waits_for_a_job_that_begins(dut):
-    await open_job(dut)
-    put(dut, network_open=0, network_busy=1)
-    trace = await begin(dut)
-    assert not any(trace["begin"])
-    put(dut, network_open=1)
-    await clock(dut)
-    trace = await play(dut, [{"network_busy": 0}, *[{}] * 5], "begin", "failed")
-    assert sum(trace["begin"]) == 1
-    assert not any(trace["failed"])
+@cocotb.parametrize(slots=[1, 0])
+async def waits_for_a_job_that_begins(dut, slots):
+    """As the table of slots does it: busy from the cycle behind the pulse, then at once open."""
+    clearing = 8
+    for start in range(clearing + 3):  # this many cycles behind the pulse
+        await open_job(dut, slot_count=slots)
+        put(dut, network_open=0, settings=LEGAL, loss=LOSS)
+        await clock(dut, 5)
+        rows = [
+            {
+                "network_busy": 0 < k <= clearing,
+                "network_open": k > clearing,
+                "start": k == start,
+            }
+            for k in range(2 * clearing)
+        ]
+        trace = await play(dut, rows, "begin", "failed")
+        begin = max(start, clearing) + LATENCY
+        assert trace["begin"] == [slots and k == begin for k in range(2 * clearing)], start
+        assert trace["failed"] == [not slots and k > begin for k in range(2 * clearing)], start
+        await recover(dut)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
@@ -330,7 +352,7 @@ async def fails_when_the_network_gives_up(dut, finished, join):
     """Also when only confirmations are left; with ``join`` nobody cares."""
     await open_job(dut)
     put(dut, join=join)
-    assert (await begin(dut))["begin"][1]
+    assert begins(await begin(dut))
     put(dut, finished=finished)
     await pulse(dut, "gave_up")
     await clock(dut)
@@ -356,11 +378,11 @@ async def refuses_a_network_that_is_not_ready(dut):
     ):
         await open_job(dut, **network)
         put(dut, **inputs)
-        assert not any((await begin(dut))["begin"]), (inputs, network)
+        assert not begins(await begin(dut)), (inputs, network)
         assert cause(dut) is Cause.CONFIGURATION
         put(dut, join=1)  # which does not use it
         await recover(dut)
-        assert (await begin(dut))["begin"][1]
+        assert begins(await begin(dut))
 
 
 @cocotb.test(timeout_time=80, timeout_unit="us")
@@ -370,7 +392,7 @@ async def is_one_of_the_job_s_workers(dut):
     for worker, workers in alone + some:
         await open_job(dut, worker=worker, workers=workers)
         legal = workers >> worker & 1
-        assert (await begin(dut))["begin"][1] == legal, (worker, workers)
+        assert begins(await begin(dut)) == legal, (worker, workers)
         put(dut, join=1)
         await recover(dut)
 
@@ -382,7 +404,7 @@ async def models_are_exchanged_over_the_network(dut):
     for join, vanilla, legal in ((0, 0, built), (0, 1, False), (1, 0, False)):
         await open_job(dut)
         put(dut, join=join, vanilla=vanilla)
-        assert (await begin(dut, {"data_parallel": 1}))["begin"][1] == legal, (join, vanilla)
+        assert begins(await begin(dut, {"data_parallel": 1})) == legal, (join, vanilla)
 
 
 @cocotb.test(timeout_time=40, timeout_unit="us")
@@ -399,7 +421,7 @@ async def refuses_a_vanilla_order_that_would_hang(dut):
     ):
         await open_job(dut, slot_count=slots)
         put(dut, join=join, vanilla=1)
-        assert (await begin(dut, settings))["begin"][1] == legal, (join, settings)
+        assert begins(await begin(dut, settings)) == legal, (join, settings)
         put(dut, join=1, vanilla=0)
         await pulse(dut, "soft_reset")
         await clock(dut, RESET_CYCLES + 2)

@@ -25,7 +25,7 @@ from sim.train import memory_arguments
 from sim.training import Options, TrainingRun
 from sim.training_job import MemorySettings
 from sim.verilator import params_in_simulator, simulate
-from sim.worker_driver import BusError, WorkerDriver, WorkerFailure
+from sim.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
 from sim.workloads.layout import model_to_weights, weights_to_model
 from tests.hdl.p4sgd.transport.bench import LANES, Network, Others, settings
 from tests.sim.test_train import random_data
@@ -173,6 +173,64 @@ async def activations_through_the_network(dut, network):
         assert counters["network_stalls"] > 50
     assert await driver.read("network_idle")
     others.task.cancel()
+
+
+async def write_together(driver, *writes):
+    """Write words one behind the other as fast as the bus takes them; the last one acts."""
+    words = [word for fields in writes for word in driver.registers.writes(**fields)]
+    data = [(address, word.to_bytes(4, "little")) for address, word in words]
+    started = [cocotb.start_soon(driver.axil.write(*write)) for write in data]
+    for write in started:
+        await write
+    await ClockCycles(driver.dut.clk, START_CYCLES)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_run_starts_when_its_job_opens(dut):
+    """``start`` in the write of ``start_job``, right behind it, and around the job's opening."""
+    training, driver, _ = await begin(dut)
+    await join_network(dut, driver, training)
+    started = []
+
+    async def check():
+        await ClockCycles(dut.clk, 2 * hardware().slots)
+        assert (await driver.read("cause"), await driver.read("failed")) == (0, 0), started
+        assert await driver.read("words"), started
+        await driver.soft_reset()
+        await driver.write(clear_counters=1)
+
+    await write_together(driver, {"start_job": 1, "start": 1})
+    await check()
+    await write_together(driver, {"start_job": 1}, {"start_job": 0, "start": 1})
+    await check()
+    for behind in [0, 1, 2, 5, *range(hardware().slots - 16, hardware().slots + 4)]:
+        started = [behind]
+        await driver.write(start_job=1)
+        await ClockCycles(dut.clk, behind)
+        await driver.write(start=1)
+        await check()
+    # A setting of a job is judged as well when it comes together with both.
+    await write_together(driver, {"slot_count": 0}, {"start_job": 1, "start": 1})
+    with pytest.raises(WorkerFailure) as failure:
+        await driver.wait()
+    assert failure.value.cause == Cause.CONFIGURATION
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_run_starts_with_the_settings_before_it(dut):
+    """Each setting decides, however close before ``start`` it is written."""
+    training, driver, weights = await begin(dut)
+    legal = training.settings(epochs=1)
+    for setting in ({"bits": 9}, {"epochs": 0}, {"exponent": 0}, {"loss": 3}, {"join": 0}):
+        await write_together(driver, setting, {"start": 1})
+        with pytest.raises(WorkerFailure) as failure:
+            await driver.wait()
+        assert failure.value.cause == Cause.CONFIGURATION, setting
+        await driver.soft_reset()
+        (name,) = setting
+        await write_together(driver, {name: legal.get(name, 1)}, {"start": 1})
+        await driver.wait()
+    await train_once(training, driver, weights)
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
