@@ -10,6 +10,7 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
+from hdl.common.crossing.reset_handshake import Side, Told, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 
 
@@ -39,9 +40,11 @@ class StreamCrossing(Component):
     ``write`` and three to four of ``read``. Full: ``i.ready`` goes low; it and ``o`` are registers
     or one gate behind them.
 
-    A reset of either domain empties both sides, whatever the other does meanwhile: they stop, and
-    go on when each knows that the other has stopped and cleared its pointer. Beats inside are lost,
-    also one that waits at ``o``; ``i.ready`` is low until then.
+    A reset of either domain, however short, long or close behind another, empties both sides. The
+    one that was reset stands still from the next cycle on, ``i.ready`` or ``o.valid`` low. The
+    other goes on until it hears of it: a reader with beats from before, a writer with beats that
+    are lost. Both start again, from empty, when each knows that the other has cleared its pointer
+    (:mod:`hdl.common.crossing.reset_handshake`).
     """
 
     domains = ("write", "read")
@@ -49,7 +52,7 @@ class StreamCrossing(Component):
 
     def __init__(self, params: StreamCrossingParams) -> None:
         self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)
-        self.state = SynchroniserParams(width=3)
+        self.state = SynchroniserParams(width=len(Told._fields))
         there, back = {}, {"write": "read", "read": "write"}
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="write", target="read"),
@@ -96,7 +99,7 @@ class StreamCrossing(Component):
 
         read = words.read_port(domain="comb")
         taken = Signal(bits, reset_less=True)
-        valid = Signal(reset_less=True)
+        valid = Signal()
         payload = Signal(self.params.width, reset_less=True)
         advance = Signal()
         pop = Signal()
@@ -116,31 +119,22 @@ class StreamCrossing(Component):
     def add_resets(self, m: Module) -> tuple[Signal, ...]:
         """What makes both sides start together: runs and clear of ``write``, the same of ``read``.
 
-        A side that is reset asks. A side that asks or is asked stops, clears its pointer once it
-        knows that the other has stopped, and asks no longer once both have cleared theirs. It runs
-        when it knows that the other does not stand still.
+        The rule is :mod:`hdl.common.crossing.reset_handshake`. No reset reaches its registers.
         """
-        tells = {
-            domain: Signal(3, name=f"{domain}_tells", reset_less=True, init=0b011)
+        told = {
+            domain: Signal(len(Told._fields), name=f"{domain}_told", reset_less=True, init=0b011)
             for domain in self.domains
         }
         outcome = []
         for here, there in (("write", "read"), ("read", "write")):
             state = DomainRenamer(here)(Synchroniser(self.state))
             m.submodules[f"{there}_state"] = state
-            m.d.comb += state.i.eq(tells[there])
-            heard = state.o
-            asks, stopped, cleared = (tells[here][k] for k in range(3))
-            runs = Signal(name=f"{here}_runs")
-            reset = ResetSignal(here, allow_reset_less=True)
-            asked, other_stopped, other_cleared = (heard[k] for k in range(3))
-            m.d[here] += tells[here].eq(
-                Cat(
-                    reset | (asks & ~(cleared & other_cleared)),
-                    asks | asked,
-                    stopped & other_stopped,
-                )
-            )
-            m.d.comb += runs.eq(~stopped & ~cleared & ~other_stopped)
-            outcome += [runs, cleared]
+            m.d.comb += state.i.eq(told[there])
+            wants = Signal(name=f"{here}_wants", reset_less=True)
+            side, heard = Side(wants, Told(*told[here])), Told(*state.o)
+            after = advance(side, heard, ResetSignal(here, allow_reset_less=True))
+            m.d[here] += [wants.eq(after.wants), told[here].eq(Cat(*after.told))]
+            side_runs = Signal(name=f"{here}_runs")
+            m.d.comb += side_runs.eq(runs(side, heard))
+            outcome += [side_runs, side.told.cleared]
         return tuple(outcome)

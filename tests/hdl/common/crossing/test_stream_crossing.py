@@ -118,6 +118,14 @@ async def read_numbers(side, dut, numbers):
             numbers.append(int(dut.o_payload.value))
 
 
+async def drained(read, numbers, last):
+    """Wait until ``last`` was taken: a full queue takes longer, the less often it is ready."""
+    for _ in range(40 * params_in_simulator().depth):
+        if numbers and numbers[-1] == last:
+            return
+        await read.edges()
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(ratio=RATIOS, which=["write", "read", "both"])
 async def recovers_from_a_reset_of_either_side(dut, ratio, which):
@@ -137,12 +145,59 @@ async def recovers_from_a_reset_of_either_side(dut, ratio, which):
     await Timer(200 * max(ratio), unit="ps")
     done.append(True)
     last = await writing
-    await Timer(60 * max(ratio), unit="ps")
+    await drained(read, numbers, last)
     reading.cancel()
     # Nothing old, nothing twice, nothing that was never sent; and all of it when resets are over.
     assert numbers == sorted(set(numbers))
     assert len(numbers) > settled
     assert numbers[settled:] == list(range(numbers[settled], last + 1))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(which=["write", "read"])
+async def a_reset_close_behind_another(dut, which):
+    """Of the faster side, however close: nothing old comes out, and it goes on."""
+    periods = {"write": 4000, "read": 4000} | {which: 2222}
+    write, read = await start(dut, **periods)
+    dut.i_valid.value = 0
+    done, numbers = [], []
+    writing = cocotb.start_soon(write_numbers(write, dut, lambda: done))
+    reading = cocotb.start_soon(read_numbers(read, dut, numbers))
+    side = {"write": write, "read": read}[which]
+    for apart in range(1, 16):
+        await Timer(20 * 4000 + random.randrange(4000), unit="ps")
+        before = len(numbers)
+        await side.reset(5)
+        await side.edges(apart)
+        await side.reset(1)
+        await Timer(60 * 4000, unit="ps")
+        assert len(numbers) > before, apart
+        assert numbers == sorted(set(numbers)), apart
+    done.append(True)
+    await drained(read, numbers, await writing)
+    reading.cancel()
+    assert numbers == sorted(set(numbers))
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(which=["write", "read"], cycles=[1, 2, 20])
+async def stands_still_from_its_reset_on(dut, which, cycles):
+    """From the next cycle on, until both sides have cleared; a long reset is one reset."""
+    sides = dict(zip(("write", "read"), await start(dut, write=2222, read=4000), strict=True))
+    dut.o_ready.value = 0
+    source = Source(sides["write"], "i")
+    await source.send_all(random_beats(3))
+    await Timer(20 * 4000, unit="ps")
+    assert dut.o_valid.value
+    assert dut.i_ready.value
+    port = {"write": dut.i_ready, "read": dut.o_valid}[which]
+    cocotb.start_soon(sides[which].reset(cycles))
+    await sides[which].edges(2)  # the reset is high before the second
+    for _ in range(cycles + 5):
+        await sides[which].edges()
+        assert not port.value
+    await Timer(20 * 4000, unit="ps")
+    assert dut.i_ready.value
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -1,0 +1,216 @@
+"""Two sides of a crossing under a rule of resets: all resets, all phases of two free clocks.
+
+Pointers are known by their generation: how often their side had cleared before they moved. What
+the other side sees of a pointer while it jumps to zero may be any number, ``GARBAGE``.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from hdl.common.crossing.reset_handshake import START, Side, Told, advance, runs
+
+GENERATIONS = 8  #: told apart; there are never so many at a time
+GARBAGE = -1
+
+STALE = "a side runs and trusts a pointer that is not of its generation"
+NOT_EMPTIED = "a side runs that has not cleared since it was reset"
+FAULTS = frozenset({STALE, NOT_EMPTIED})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a side does, with NumPy's bools, tabulated as it is asked for."""
+
+    advance: Callable[[Side, Told, np.bool_], Side] = advance
+    runs: Callable[[Side, Told], np.bool_] = runs
+    after: Callable = field(init=False)
+    moves: Callable = field(init=False)
+
+    def __post_init__(self) -> None:
+        @cache
+        def after(side: Side, heard: Told, reset: bool) -> Side:
+            stepped = self.advance(bools(side), bools(heard), np.bool_(reset))
+            return Side(bool(stepped.wants), Told(*map(bool, stepped.told)))
+
+        @cache
+        def moves(side: Side, heard: Told) -> bool:
+            return bool(self.runs(bools(side), bools(heard)))
+
+        object.__setattr__(self, "after", after)
+        object.__setattr__(self, "moves", moves)
+
+
+def bools(bits):
+    """The same tuple of NumPy's bools, which know & and ~ as hardware does."""
+    return type(bits)(*(bools(b) if isinstance(b, tuple) else np.bool_(b) for b in bits))
+
+
+class End(NamedTuple):
+    """All registers of one clock, and what only the checker knows."""
+
+    side: Side = START
+    first: Told = Told(0, 0, 0)  # of the synchroniser, then
+    heard: Told = Told(0, 0, 0)
+    pointer: int = 0  # generation of the own one, and of what is seen of the other's
+    pointer_first: int = 0
+    pointer_seen: int = 0
+    generation: int = 0
+    dirty: bool = True  # reset since it last cleared
+
+
+POINTER, GENERATION = End._fields.index("pointer"), End._fields.index("generation")
+
+
+class Step(NamedTuple):
+    """What happened: which clocks ticked, and which resets were high then."""
+
+    ticked: tuple[bool, bool]
+    resets: tuple[bool, bool]
+
+
+Pair = tuple[End, End]
+
+
+def tick(rule: Rule, end: End, told: Told, pointer: int, reset: bool) -> End:
+    """An edge of the end's clock; ``told`` and ``pointer`` are caught of the other end."""
+    side = rule.after(end.side, end.heard, reset)
+    cleared = end.side.told.cleared
+    return End(
+        side,
+        told,
+        end.first,
+        end.generation if cleared else end.pointer,
+        pointer,
+        end.pointer_first,
+        end.generation + (side.told.cleared and not cleared),
+        reset or (end.dirty and not cleared),
+    )
+
+
+def caught(before: End, after: End) -> Iterator[tuple[Told, int]]:
+    """What an edge may catch of registers that change with it: each bit old or new."""
+    jumps = before.pointer != after.pointer
+    pointers = (before.pointer, after.pointer, GARBAGE) if jumps else (after.pointer,)
+    for told in choices(before.side.told, after.side.told):
+        for pointer in pointers:
+            yield told, pointer
+
+
+@cache
+def choices(before: Told, after: Told) -> list[Told]:
+    """Each bit old or new."""
+    bits = zip(before, after, strict=True)
+    return [Told(*choice) for choice in product(*({old, new} for old, new in bits))]
+
+
+def normal(pair: Pair) -> Pair:
+    """Generations from that of the first end on."""
+    base = pair[0].generation
+    if base == 0 and pair[1].generation < GENERATIONS:
+        return pair
+    return tuple(
+        End(
+            end.side,
+            end.first,
+            end.heard,
+            *(
+                generation if generation == GARBAGE else (generation - base) % GENERATIONS
+                for generation in end[POINTER : GENERATION + 1]
+            ),
+            end.dirty,
+        )
+        for end in pair
+    )
+
+
+def steps(rule: Rule, pair: Pair, resets: tuple[bool, ...] = (False, True)):
+    """Every edge, or two at once, with every reset: (step, pair after it)."""
+    for here in (0, 1):
+        end, other = pair[here], pair[1 - here]
+        for reset in resets:
+            after = tick(rule, end, other.side.told, other.pointer, reset)
+            both = (after, other) if here == 0 else (other, after)
+            yield Step((here == 0, here == 1), (reset and here == 0, reset and here == 1)), both
+    for high in product(resets, repeat=2):
+        plain = [tick(rule, pair[k], pair[k].first, 0, high[k]) for k in (0, 1)]
+        ends = (
+            [
+                tick(rule, pair[k], told, pointer, high[k])
+                for told, pointer in caught(pair[1 - k], plain[1 - k])
+            ]
+            for k in (0, 1)
+        )
+        step = Step((True, True), high)
+        for both in product(*ends):
+            yield step, both
+
+
+def fault(rule: Rule, pair: Pair) -> str:
+    """What is wrong with a pair of ends, or ""."""
+    for end in pair:
+        if rule.moves(end.side, end.heard):
+            if not end.pointer_seen == end.pointer == end.generation:
+                return STALE
+            if end.dirty:
+                return NOT_EMPTIED
+    return ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What can be reached, or the first fault and the shortest way to it."""
+
+    pairs: frozenset[Pair]
+    fault: str
+    trace: tuple[Step, ...]
+
+
+def explore(rule: Rule, watched: frozenset[str] = FAULTS) -> Found:
+    """All pairs of ends from power-up on, breadth first."""
+    start = (End(), End())
+    parents: dict[Pair, tuple[Pair, Step] | None] = {start: None}
+    waiting = deque(parents)
+    while waiting:
+        pair = waiting.popleft()
+        for step, after in steps(rule, pair):
+            after = normal(after)
+            if after in parents:
+                continue
+            parents[after] = (pair, step)
+            if (wrong := fault(rule, after)) in watched:
+                trace, at = [], after
+                while (parent := parents[at]) is not None:
+                    at, step = parent
+                    trace.append(step)
+                return Found(frozenset(parents), wrong, tuple(reversed(trace)))
+            waiting.append(after)
+    return Found(frozenset(parents), "", ())
+
+
+def never_start(rule: Rule, pairs: frozenset[Pair]) -> list[Pair]:
+    """Those of ``pairs`` in which, without resets, both clocks may go on and not both sides run.
+
+    They are on a cycle of edges of both clocks on which there is a pair that does not run.
+    """
+    numbers = {pair: k for k, pair in enumerate(pairs)}
+    edges, both_run = [], [all(rule.moves(end.side, end.heard) for end in pair) for pair in numbers]
+    for pair, k in numbers.items():
+        for step, after in steps(rule, pair, (False,)):
+            edges.append((k, numbers[normal(after)], step.ticked))
+    rows, columns = [k for k, _, _ in edges], [k for _, k, _ in edges]
+    graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(len(numbers),) * 2)
+    _, part = connected_components(graph, connection="strong")
+    ticked: dict[int, set[int]] = {}
+    for here, there, clocks in edges:
+        if part[here] == part[there]:
+            ticked.setdefault(part[here], set()).update(k for k in (0, 1) if clocks[k])
+    live = {p for p, clocks in ticked.items() if clocks == {0, 1}}
+    return [pair for pair, k in numbers.items() if part[k] in live and not both_run[k]]
