@@ -211,6 +211,7 @@ class PendingTableProof(Component):
         # A hit that finds the table full looks twice.
         looked = Signal()
         m.d.sync += looked.eq(self.judged_valid & self.hit & ~self.judges & ~self.spare_valid)
+        check(m, "looked_and_known", ~looked | self.known)
         reason = self.spare_valid | dut.full | (self.hit & ~looked)
         claim(m, "waits_for_a_reason", ~self.judged_valid | self.judges | reason)
         # A lookup that is judged a miss in this cycle has no valid entry, and none on its way.
