@@ -91,8 +91,8 @@ MUTANTS = {
     ),
     "a result changes": Mutant(
         "hdl.common.streams",
-        "valid = Signal()  # of front\n        waiting = Signal()  # of spare\n",
-        "valid = Signal()\n        waiting = Signal()\n        m.d.sync += front.eq(self.i.payload)\n",
+        "waiting = Signal()  # of spare\n",
+        "waiting = Signal()\n        m.d.sync += front.eq(self.i.payload)\n",
         (f"{MODULE}.StreamRegister",),
         PendingTableProof,
         "waits_unchanged",
