@@ -37,7 +37,7 @@ IDENTITY_REGISTERS = (
 
 
 def wide(name: str, doc: str) -> tuple[Register, ...]:
-    """A number of 64 bits in two registers; what the hardware has no use for is ignored."""
+    """A number of 64 bits in two registers."""
     return (
         Register(f"{name}_low", doc, (rw(f"{name}_low", 32, f"{doc} Bits 0..31."),)),
         Register(f"{name}_high", doc, (rw(f"{name}_high", 32, f"{doc} Bits 32..63."),)),
@@ -52,7 +52,7 @@ CONTROL_REGISTERS = (
             pulse("submit", "give the work request to its unit"),
             pulse("next_completion", "drop the completion that was read"),
             pulse("write_boundary", "enter boundary_node and boundary into every unit's table"),
-            pulse("clear_filter", "clear the idx filter, columns of it"),
+            pulse("clear_filter", "clear the idx filter, columns of it, for any property array"),
             pulse("clear_counters", "set all counters to zero"),
         ),
     ),
@@ -65,6 +65,8 @@ CONTROL_REGISTERS = (
             ro("filter_busy", 1, "the idx filter is being cleared"),
             ro("filter_broken", 1, "a write to SNIC memory failed: clear the filter"),
             ro("concatenating", 1, "PRs wait to be sent"),
+            ro("filter_illegal", 1, "filter_address is none: no clearing, no request with filter"),
+            ro("served_illegal", 1, "served_address or served_bytes is none: reads get errors"),
         ),
     ),
     Register("busy_units", "Units at work.", (ro("busy_units", 32, "a bit a unit"),)),
@@ -134,7 +136,11 @@ REQUEST_REGISTERS = (
     ),
     *wide("idx_address", "Of the array of idxs, aligned to its elements."),
     Register("idx_count", "Idxs.", (rw("idx_count", COUNT_BITS, "in the array"),)),
-    *wide("property_address", "Where the property of idx 0 would be written; a multiple of 4."),
+    *wide(
+        "property_address",
+        "Where the property of idx 0 would be written; a multiple of 4. With the filter, the same"
+        " array in all requests until the filter is cleared at rest.",
+    ),
     Register(
         "property_bytes",
         "Properties.",

@@ -1,7 +1,8 @@
 """SNIC: RIG units, the idx filter, concatenation, and the ways to memories, network and host."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
@@ -190,15 +191,20 @@ class Snic(Component):
         filter_: FilterCache,
     ) -> None:
         """What the host has set, to whom it concerns."""
-        settings = registers.control
+        settings, status = registers.control, registers.status
 
-        def whole(name: str) -> Cat:
+        def whole(name: str) -> Value:
             return Cat(settings[f"{name}_low"], settings[f"{name}_high"])
 
+        self.judge(m, status, whole("filter_address"), whole("served_address"), settings)
+        clear = settings.clear_filter & ~status.filter_illegal
         m.d.comb += [
             filter_.control.base.eq(whole("filter_address")),
             filter_.control.columns.eq(whole("columns")),
-            filter_.control.clear.eq(settings.clear_filter),
+            filter_.control.clear.eq(clear),
+            work.clear_filter.eq(clear),
+            work.filter.eq(settings.filter),
+            work.filter_illegal.eq(status.filter_illegal),
             work.submit.eq(settings.submit),
             work.unit.eq(settings.request_unit),
             work.clients.eq(~settings.server_units),
@@ -224,9 +230,27 @@ class Snic(Component):
                 unit.boundary.boundary.eq(whole("boundary")),
                 unit.served.address.eq(whole("served_address")),
                 unit.served.bytes.eq(settings.served_bytes),
+                unit.served.legal.eq(~status.served_illegal),
                 unit.coalesce.eq(settings.coalesce),
                 unit.filter.eq(settings.filter),
             ]
+
+    def judge(self, m: Module, status, filter_address: Value, served: Value, settings) -> None:
+        """Whether the filter and the servers can work where the host wants them to."""
+        size = settings.served_bytes
+        m.d.sync += [
+            status.filter_illegal.eq(
+                filter_address[: ceil_log2(BEAT_BYTES)].any()
+                | filter_address[self.params.dram_address_bits :].any()
+            ),
+            status.served_illegal.eq(
+                (size == 0)
+                | size[:2].any()
+                | (size > self.params.rig.most_property_bytes)
+                | served[:2].any()
+                | served[self.params.rig.address_bits :].any()
+            ),
+        ]
 
     def report(
         self,

@@ -8,6 +8,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.request_check import RequestCheck
 from hdl.netsparse.rig.params import COMPLETION
 
 COMPLETIONS = 64  #: that wait for the host; then units wait with theirs
@@ -17,8 +18,10 @@ class WorkQueue(Component):
     """Gives ``request`` to ``unit`` with ``submit``; collects ``completions`` in their order.
 
     A request for a unit that is none of ``clients``, or whose queue is full, is ``refused``,
-    which stays until the next one. ``completion``, while ``completion_valid``, is the oldest;
-    ``next`` drops it.
+    which stays until the next one. A request that can never be done is taken, and its unit ends
+    it at once with a cause (:class:`RequestCheck`: ``filter``, ``filter_illegal`` and
+    ``clear_filter`` are its). ``completion``, while ``completion_valid``, is the oldest; ``next``
+    drops it.
     """
 
     def __init__(self, params: SnicParams) -> None:
@@ -28,7 +31,10 @@ class WorkQueue(Component):
             {
                 "submit": In(1),
                 "unit": In(5),
-                "request": In(rig.command),
+                "request": In(rig.request),
+                "filter": In(1),
+                "filter_illegal": In(1),
+                "clear_filter": In(1),
                 "clients": In(params.units),
                 "refused": Out(1),
                 "commands": Out(stream.Signature(rig.command)).array(params.units),
@@ -50,7 +56,14 @@ class WorkQueue(Component):
         )
         completion = Signal(self.params.completed)
         taken = Signal(units)
+        m.submodules.check = check = RequestCheck(self.params)
         m.d.comb += [
+            check.request.eq(self.request),
+            check.filter.eq(self.filter),
+            check.filter_illegal.eq(self.filter_illegal),
+            check.clear.eq(self.clear_filter),
+            check.taken.eq(taken.any()),
+            check.ended.eq(completed.i.valid & completed.i.ready),
             completion.unit.eq(arbiter.o.payload.index),
             completion.completion.eq(arbiter.o.payload.payload),
             completed.i.payload.eq(completion),
@@ -67,7 +80,7 @@ class WorkQueue(Component):
                 arbiter.i[k].valid.eq(self.completions[k].valid),
                 self.completions[k].ready.eq(arbiter.i[k].ready),
                 taken[k].eq(commands.valid & commands.ready),
-                commands.payload.eq(self.request),
+                commands.payload.eq(check.command),
                 commands.valid.eq(self.submit & (self.unit == k) & self.clients[k]),
             ]
         with m.If(self.submit):

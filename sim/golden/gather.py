@@ -62,6 +62,15 @@ def gather(properties: Words, partition: Partition, idxs: Sequence[ArrayLike]) -
     return memories
 
 
+def refused(arrays: Sequence[tuple[int, int]]) -> list[bool]:
+    """Which requests of a node are refused: one for each, in the order of their submission.
+
+    ``arrays`` are the address and property size that each names, since the idx filter was cleared.
+    The filter tells whose property has come, not in which array: it serves that of the first.
+    """
+    return [array != arrays[0] for array in arrays]
+
+
 @dataclass(frozen=True)
 class Expected:
     """What the counters of one node say after its units have read their idxs."""

@@ -67,7 +67,13 @@ class SnicDriver(RegisterDriver):
             await self.write(boundary_node=other, write_boundary=1)
 
     async def clear_filter(self) -> None:
-        """Make all bits of the idx filter zero, and wait until they are."""
+        """Make all bits of the idx filter zero, and wait until they are.
+
+        It holds the properties of one array, so it is cleared, at rest, before a gather of another.
+        ValueError if the SNIC cannot have its filter at ``filter_address``.
+        """
+        if await self.read("filter_illegal"):
+            raise ValueError("filter_address must be a multiple of 64 in SNIC memory")
         await self.write(clear_filter=1)
         while await self.read("filter_busy"):
             await ClockCycles(self.dut.clk, POLL_CYCLES)

@@ -1,6 +1,6 @@
 """Command and completion: a RIG command from its start to its end, whatever comes between."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,7 @@ class State(enum.Enum, shape=3):
     """Where a command is."""
 
     IDLE = 0
-    JUDGE = 1  #: its sizes and addresses are checked
+    JUDGE = 1  #: can it be done?
     RUN = 2
     DRAIN = 3  #: it failed: all that is under way comes to its end
     REPORT = 4  #: the host has yet to be told
@@ -22,12 +22,13 @@ class State(enum.Enum, shape=3):
 class RigControl(Component):
     """Takes ``commands`` one after another; each ends in one of ``completions``.
 
-    A legal command begins with ``start``, its fields in ``command``. It is done when the parts
-    have ``finished``. The first of ``failures``, or ``watchdog`` cycles without ``progress``,
-    ends it as failed: then ``cancel`` is high until the parts have ``drained``, with ``forget`` in
-    its last cycle, which empties the pending table. ``generation`` is another for every command,
-    and again when one fails, so that what comes late is known (NetSparse, section 7, 1). Of
-    failures in the same cycle the one with the lowest number is told.
+    A command without a ``cause`` begins with ``start``, its fields in ``command``; any other is
+    over at once. It is done when the parts have ``finished``. The first of ``failures``, or
+    ``watchdog`` cycles without ``progress``, ends it as failed: then ``cancel`` is high until the
+    parts have ``drained``, with ``forget`` in its last cycle, which empties the pending table.
+    ``generation`` is another for every command, and again when one fails, so that what comes late
+    is known (NetSparse, section 7, 1). Of failures in the same cycle the one with the lowest
+    number is told.
 
     Latency: :attr:`start_latency` from a command taken at rest to ``start``.
     """
@@ -80,14 +81,14 @@ class RigControl(Component):
             with m.Case(State.IDLE), m.If(queue.o.valid):
                 m.d.sync += [command.eq(queue.o.payload), state.eq(State.JUDGE)]
             with m.Case(State.JUDGE):
-                m.d.comb += self.start.eq(~self.illegal(command))
+                m.d.comb += self.start.eq(command.cause == Cause.DONE)
                 m.d.sync += [
                     state.eq(State.RUN),
                     cause.eq(Cause.DONE),
                     self.generation.eq(self.generation + 1),
                 ]
                 with m.If(~self.start):
-                    m.d.sync += [state.eq(State.REPORT), cause.eq(Cause.COMMAND)]
+                    m.d.sync += [state.eq(State.REPORT), cause.eq(command.cause)]
             with m.Case(State.RUN):
                 failures = self.failures.as_value()
                 with m.If(failures.any() | expired):
@@ -106,18 +107,6 @@ class RigControl(Component):
             with m.Case(State.REPORT), m.If(self.completions.ready):
                 m.d.sync += state.eq(State.IDLE)
         return m
-
-    def illegal(self, command) -> Value:
-        """Whether no unit can carry out ``command``."""
-        size = command.property_bytes
-        return (
-            (size == 0)
-            | size[:2].any()
-            | (size > self.params.most_property_bytes)
-            | command.property_address[:2].any()
-            | command.idx_address[:2].any()
-            | (command.wide & command.idx_address[2])
-        )
 
     def watch(self, m: Module, state, command) -> Signal:
         """Count cycles without progress; high when they are too many."""

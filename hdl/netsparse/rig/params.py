@@ -11,19 +11,21 @@ ID_BITS = 32  #: of a PR: the pending entry in the low bits, the generation abov
 TAG_BITS = 16  #: the host's name for a work request
 COUNT_BITS = 32  #: idxs of a work request
 WATCHDOG_BITS = 32  #: cycles
+HOST_ADDRESS_BITS = 64  #: that the host writes
 
 
 class Cause(enum.Enum, shape=4):
     """How a RIG command ended: the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
-    COMMAND = 1  #: an illegal size or address; nothing was done
+    COMMAND = 1  #: an illegal size, or an illegal address; nothing was done
     RANGE = 2  #: an idx was not below the number of columns
     IDX_READ = 3  #: host memory answered a read of idxs with an error
     PROPERTY_WRITE = 4  #: host memory answered a write of a property with an error
     FILTER = 5  #: SNIC memory answered an access to the idx filter with an error
     REMOTE = 6  #: the owner answered with an error, or with another length
     WATCHDOG = 7  #: nothing moved for the limit
+    ARRAY = 8  #: the filter is another property array's: clear it first; nothing was done
 
 
 #: What can fail while a command runs: one bit each.
@@ -31,7 +33,7 @@ FAILURES = data.StructLayout(
     {
         cause.name.lower(): 1
         for cause in Cause
-        if cause not in (Cause.DONE, Cause.COMMAND, Cause.WATCHDOG)
+        if cause not in (Cause.DONE, Cause.COMMAND, Cause.WATCHDOG, Cause.ARRAY)
     }
 )
 
@@ -111,19 +113,35 @@ class RigParams:
         return -(-self.most_property_bytes // BEAT_BYTES)
 
     @property
+    def request(self) -> data.StructLayout:
+        """A work request as the host gives it (section 5.1)."""
+        return data.StructLayout(self._request_fields(HOST_ADDRESS_BITS))
+
+    @property
     def command(self) -> data.StructLayout:
-        """A RIG command (section 5.1)."""
-        return data.StructLayout(
-            {
-                "tag": TAG_BITS,
-                "idx_address": self.address_bits,  # of an array, aligned to its elements
-                "count": COUNT_BITS,  # of idxs
-                "wide": 1,  # idxs of 8 bytes, else of 4
-                "property_address": self.address_bits,  # where idx 0 has its slot
-                "property_bytes": LENGTH_BITS,  # a multiple of 4
-                "watchdog": WATCHDOG_BITS,  # cycles without progress that end it; 0: never
-            }
-        )
+        """A work request that has been judged: ``cause`` is DONE, or why it cannot be done."""
+        return data.StructLayout(self._request_fields(self.address_bits) | {"cause": Cause})
+
+    def _request_fields(self, address_bits: int) -> dict[str, int]:
+        return {
+            "tag": TAG_BITS,
+            "idx_address": address_bits,  # of an array, aligned to its elements
+            "count": COUNT_BITS,  # of idxs
+            "wide": 1,  # idxs of 8 bytes, else of 4
+            "property_address": address_bits,  # where idx 0 has its slot, a multiple of 4
+            "property_bytes": LENGTH_BITS,  # a multiple of 4
+            "watchdog": WATCHDOG_BITS,  # cycles without progress that end it; 0: never
+        }
+
+    @property
+    def property_array(self) -> data.StructLayout:
+        """Where properties are written: the property of idx 0 would lie at ``address``."""
+        return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
+
+    @property
+    def idx_array(self) -> data.StructLayout:
+        """The idxs of a command in host memory, aligned to its elements."""
+        return data.StructLayout({"address": self.address_bits, "count": COUNT_BITS, "wide": 1})
 
     @property
     def partition(self) -> data.StructLayout:
@@ -145,8 +163,8 @@ class RigParams:
 
     @property
     def served(self) -> data.StructLayout:
-        """What server units give: the property of idx 0 would lie at ``address``."""
-        return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
+        """What server units give, laid out alike; not ``legal``: they refuse all reads."""
+        return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS, "legal": 1})
 
     @property
     def host_read(self) -> data.StructLayout:

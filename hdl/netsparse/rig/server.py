@@ -19,13 +19,13 @@ HEAD = data.StructLayout({"error": 1, "length": LENGTH_BITS, "pr": PR_LAYER})
 class Server(Component):
     """Answers read PRs with properties from host memory (NetSparse, section 5.3).
 
-    A read is good if its idx is of this node (``first <= idx < end``) and its length the
-    registered ``bytes``. It then leaves by ``asks`` for its address to be found and read, once
-    the property buffer has room for it; ``beats`` are what was read, in order, and ``outcome``
-    comes with each property's last one. ``responses`` copy tid, idx and id of the read and come
-    in its order; ``src`` is ``node``. A read that is not good, or that host memory refuses,
-    becomes an error instead; the former without an access to memory. The data of an error mean
-    nothing, and may change while it waits.
+    A read is good if its idx is of this node (``first <= idx < end``), its length the registered
+    ``bytes``, and what is registered is ``legal``. It then leaves by ``asks`` for its address to
+    be found and read, once the property buffer has room for it; ``beats`` are what was read, in
+    order, and ``outcome`` comes with each property's last one. ``responses`` copy tid, idx and id
+    of the read and come in its order; ``src`` is ``node``. A read that is not good, or that host
+    memory refuses, becomes an error instead; the former without an access to memory. The data of
+    an error mean nothing, and may change while it waits.
 
     A property leaves when it is all there, since an error has to come instead of it, not after
     it. Throughput: one a cycle, or a beat a cycle, with as many properties of the registered size
@@ -43,6 +43,7 @@ class Server(Component):
                 "reads": In(stream.Signature(READ_PR)),
                 "partition": In(params.partition),
                 "bytes": In(LENGTH_BITS),
+                "legal": In(1),
                 "asks": Out(stream.Signature(params.idx_bits)),
                 "beats": In(stream.Signature(PROPERTY_BEAT)),
                 "outcome": In(1),
@@ -103,7 +104,10 @@ class Server(Component):
                 judged.pr.eq(read.pr),
                 judged.length.eq(read.length),
                 judged.error.eq(
-                    (idx < partition.first) | (idx >= partition.end) | (read.length != self.bytes)
+                    (idx < partition.first)
+                    | (idx >= partition.end)
+                    | (read.length != self.bytes)
+                    | ~self.legal
                 ),
             ]
         m.d.comb += self.events.out_of_bounds.eq(heads.i.valid & heads.i.ready & judged.error)

@@ -87,7 +87,7 @@ class RigUnit(Component):
         m.submodules.client = client = Client(params)
         m.submodules.match = match = ResponseMatch(params)
         m.submodules.server = server = Server(params)
-        m.submodules.address = address = PropertyAddress(self.address)
+        m.submodules.property_address = address = PropertyAddress(self.address)
         m.submodules.buffer = buffer = Fifo(self.buffer)
         m.submodules.write_back = write_back = WriteBack(params)
         connect(m, flipped(self.commands), control.commands)
@@ -121,10 +121,10 @@ class RigUnit(Component):
         """The command to the client's parts, and what ends it."""
         command = control.command
         m.d.comb += [
-            fetch.start.eq(control.start),
-            fetch.address.eq(command.idx_address),
-            fetch.count.eq(command.count),
-            fetch.wide.eq(command.wide),
+            fetch.arrays.valid.eq(control.start & (command.count != 0)),
+            fetch.arrays.payload.address.eq(command.idx_address),
+            fetch.arrays.payload.count.eq(command.count),
+            fetch.arrays.payload.wide.eq(command.wide),
             fetch.stop.eq(control.cancel),
             client.partition.eq(self.partition),
             client.boundary.eq(self.boundary),
@@ -226,6 +226,7 @@ class RigUnit(Component):
             buffer.o.ready.eq(Mux(serve, server.beats.ready, write_back.beats.ready)),
             server.partition.eq(self.partition),
             server.bytes.eq(self.served.bytes),
+            server.legal.eq(self.served.legal),
         ]
 
     def report(

@@ -7,6 +7,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
+from sim.golden.gather import refused
 from sim.payloads import pack, unpack
 from sim.streams import Sink, Source, often, start
 from sim.verilator import params_in_simulator, simulate
@@ -25,24 +26,27 @@ class Host:
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(SnicParams)
         dut.submit.value = dut.next.value = 0
+        dut.clear_filter.value = dut.filter_illegal.value = 0
+        dut.filter.value = 0
         dut.clients.value = CLIENTS
 
-    def request(self):
+    def request(self, **changes):
+        most = self.params.rig.most_property_bytes
         return {
             "tag": random.getrandbits(16),
-            "idx_address": random.getrandbits(32),
+            "idx_address": 8 * random.getrandbits(29),
             "count": random.getrandbits(32),
             "wide": random.getrandbits(1),
-            "property_address": random.getrandbits(32),
-            "property_bytes": random.getrandbits(13),
+            "property_address": 4 * random.getrandbits(30),
+            "property_bytes": 4 * random.randint(1, most // 4),
             "watchdog": random.getrandbits(32),
-        }
+        } | changes
 
     async def submit(self, unit, request):
         """Whether it was taken."""
         dut = self.dut
         dut.unit.value, dut.submit.value = unit, 1
-        dut.request.value = pack(self.params.rig.command, request)
+        dut.request.value = pack(self.params.rig.request, request)
         await RisingEdge(dut.clk)
         dut.submit.value = 0
         await RisingEdge(dut.clk)
@@ -73,12 +77,12 @@ async def gives_requests_to_clients(dut):
         taken = await host.submit(unit, request)
         assert taken == (unit in (0, 2))
         if taken:
-            expected[unit].append(request)
+            expected[unit].append(request | {"cause": Cause.DONE})
     dut.submit.value = 1
     for _ in range(20):  # one after another
         unit, request = random.choice((0, 2)), host.request()
-        dut.unit.value, dut.request.value = unit, pack(host.params.rig.command, request)
-        expected[unit].append(request)
+        dut.unit.value, dut.request.value = unit, pack(host.params.rig.request, request)
+        expected[unit].append(request | {"cause": Cause.DONE})
         await RisingEdge(dut.clk)
     dut.submit.value = 0
     await RisingEdge(dut.clk)
@@ -102,6 +106,108 @@ async def refuses_what_a_unit_has_no_room_for(dut):
     assert not await host.submit(2, host.request())
     dut.commands_2_ready.value = 1
     assert await host.submit(2, host.request())
+
+
+class Judged(Host):
+    """A host that hears what each of its requests is given as, which all go to unit 0."""
+
+    def __init__(self, dut):
+        super().__init__(dut)
+        self.commands = Sink(dut, "commands_0")
+        self.completions = Source(dut, "completions_0")
+
+    async def cause(self, *, clear=0, **changes):
+        """Of a request that is submitted, with a clearing of the filter in the same cycle."""
+        dut = self.dut
+        request = self.request(**changes)
+        dut.clear_filter.value = clear
+        assert await self.submit_once(request)
+        given = self.commands.beats[-1]
+        assert given["tag"] == request["tag"]
+        return given["cause"]
+
+    async def submit_once(self, request):
+        dut = self.dut
+        dut.unit.value, dut.submit.value = 0, 1
+        dut.request.value = pack(self.params.rig.request, request)
+        await RisingEdge(dut.clk)
+        dut.submit.value = dut.clear_filter.value = 0
+        await ClockCycles(dut.clk, 3)
+        return not dut.refused.value
+
+    async def clear(self):
+        self.dut.clear_filter.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.clear_filter.value = 0
+        await RisingEdge(self.dut.clk)
+
+    async def end(self, count):
+        """So many completions."""
+        await self.completions.send_all([{"tag": 0, "cause": Cause.DONE}] * count)
+        for _ in range(count):
+            await self.read_completion()
+
+
+SIZES = [0, 1, 2, 3, 5, 6, 7, 190, 196, 256, 4096, 8188, 8191]
+ILLEGAL = [
+    *({"property_bytes": size} for size in SIZES),
+    *({"property_address": 4 * 99 + k} for k in (1, 2, 3)),
+    *({"property_address": 1 << k} for k in (32, 45, 63)),
+    *({"idx_address": 8 * 99 + k, "wide": 0} for k in (1, 2, 3)),
+    *({"idx_address": 8 * 99 + k, "wide": 1} for k in (1, 2, 4, 7)),
+    *({"idx_address": 1 << k, "wide": 0} for k in (32, 63)),
+]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def judges_requests(dut):
+    host = Judged(dut)
+    await start(dut)
+    for fields in ILLEGAL:
+        assert await host.cause(**fields) is Cause.COMMAND, fields
+        assert await host.cause() is Cause.DONE
+    most = host.params.rig.most_property_bytes
+    for fields in ({"property_bytes": most}, {"idx_address": 4, "wide": 0}):
+        assert await host.cause(**fields) is Cause.DONE
+    dut.filter_illegal.value = 1
+    assert await host.cause() is Cause.DONE, "the filter is off"
+    dut.filter.value = 1
+    assert await host.cause() is Cause.COMMAND
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def one_array_until_the_filter_is_cleared(dut):
+    """Of whichever good request comes first with the filter; and at rest only."""
+    host = Judged(dut)
+    await start(dut)
+    mine = {"property_address": 0x1000, "property_bytes": 64}
+    others = [mine | {"property_address": 0x1040}, mine | {"property_bytes": 60}]
+    await host.cause(**others[0])  # without the filter
+    dut.filter.value = 1
+    assert await host.cause(**mine | {"property_bytes": 6}) is Cause.COMMAND
+    assert await host.cause(**mine) is Cause.DONE
+    for other in others:
+        assert await host.cause(**other) is Cause.ARRAY
+    assert await host.cause(**mine) is Cause.DONE
+    dut.filter.value = 0
+    assert await host.cause(**others[0]) is Cause.DONE, "the filter is off"
+    dut.filter.value = 1
+    await host.end(6)
+    await host.clear()
+    assert await host.cause(**others[0]) is Cause.ARRAY, "one is still under way"
+    assert await host.cause(clear=1, **others[0]) is Cause.ARRAY
+    await host.end(3)
+    await host.clear()
+    assert await host.cause(**others[0]) is Cause.DONE
+    assert await host.cause(**mine) is Cause.ARRAY
+    await host.end(2)
+    assert await host.cause(clear=1, **mine) is Cause.DONE
+    assert await host.cause(**others[0]) is Cause.ARRAY
+    await host.end(2)
+    await host.clear()
+    asked = random.choices((mine, *others), k=20)
+    expected = refused([(one["property_address"], one["property_bytes"]) for one in asked])
+    assert [await host.cause(**one) is Cause.ARRAY for one in asked] == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

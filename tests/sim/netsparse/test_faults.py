@@ -44,6 +44,7 @@ class Fault:
     fail_index: int = 0
     registers: dict = field(default_factory=dict)  # by node
     request: dict = field(default_factory=dict)  # what differs in the requests of FAILING
+    second: dict = field(default_factory=dict)  # what differs in those of its second client
     beyond: bool = False  # an idx that is no column
     alone: bool = False  # OTHER asks for nothing at first
     counts: dict = field(default_factory=dict)  # of FAILING, exactly
@@ -126,11 +127,20 @@ def faults(gather):
             registers={OTHER: {"served_bytes": SIZE + 4}},
             other_counts={"out_of_bounds": 1},
         ),
-        "size that is no multiple of 4": Fault(
-            cause=Cause.COMMAND, request={"property_bytes": SIZE + 2}, counts={"consumed": 0}
+        "served address that is not aligned": Fault(
+            cause=Cause.REMOTE,
+            registers={OTHER: {"served_address_low": gather.property_address + 2}},
+            other_counts={"out_of_bounds": 1},
         ),
-        "size over the largest": Fault(
-            cause=Cause.COMMAND, request={"property_bytes": 516}, counts={"consumed": 0}
+        "filter address that is not aligned": Fault(
+            cause=Cause.COMMAND,
+            registers={FAILING: {"filter_address_low": FILTER_ADDRESS + 8, "clear_filter": 1}},
+            counts={"consumed": 0},
+        ),
+        "another array without a clearing": Fault(
+            cause=Cause.ARRAY,
+            second={"property_address": gather.property_address + 4 * SIZE},
+            counts={"consumed": IDXS, "failed_array": 1},
         ),
         "array that is not aligned": Fault(
             cause=Cause.COMMAND, request={"idx_address": 2}, counts={"consumed": 0}
@@ -189,10 +199,13 @@ def around_bad(request):
     ]
 
 
-def altered(requests, changes, watchdog):
+def altered(requests, changes, second, watchdog):
     return [
-        [WorkRequest(**vars(request) | {"watchdog": watchdog} | changes) for request in queue]
-        for queue in requests
+        [
+            WorkRequest(**vars(request) | {"watchdog": watchdog} | changes | (second if k else {}))
+            for request in queue
+        ]
+        for k, queue in enumerate(requests)
     ]
 
 
@@ -219,12 +232,13 @@ async def fails_and_recovers(dut):
         await driver.write(**fault.registers.get(k, {}))
     requests = [list(node.requests) for node in job.nodes]
 
-    async def run_all(changes, watchdog, alone=False):
+    async def run_all(changes, second, watchdog, alone=False):
         return await together(
             driver.run(
                 altered(
                     requests[k] if k == FAILING or not alone else [],
                     changes if k == FAILING else {},
+                    second if k == FAILING else {},
                     watchdog,
                 ),
                 dut.interrupts,
@@ -233,7 +247,7 @@ async def fails_and_recovers(dut):
             for k, driver in enumerate(drivers)
         )
 
-    done = await run_all(fault.request, WATCHDOG, fault.alone)
+    done = await run_all(fault.request, fault.second, WATCHDOG, fault.alone)
     causes = [{completion.cause for completion in node} for node in done]
     failed = causes[0] | causes[1] if fault.cause is Cause.WATCHDOG else causes[FAILING]
     assert fault.cause in failed, causes
@@ -264,7 +278,7 @@ async def fails_and_recovers(dut):
         await set_up(driver, k, job, job.nodes[k])
     if fault.beyond:
         requests[FAILING] = [around_bad(requests[FAILING][0][0]), *requests[FAILING][1:]]
-    for node in await run_all({}, 100_000):
+    for node in await run_all({}, {}, 100_000):
         assert {completion.cause for completion in node} == {Cause.DONE}
     for driver in drivers:
         await driver.at_rest()

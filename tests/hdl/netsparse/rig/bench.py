@@ -37,7 +37,10 @@ def dense_beats(block: bytes) -> list[int]:
 
 
 async def answer_reads(dut, requests, memory, fails=lambda address: False, stall=lambda: False):
-    """Answer the beats' port as a host reader does: dense beats, in order, whenever it likes."""
+    """Answer the beats' port as a host reader does: dense beats, in order, whenever it likes.
+
+    What comes of a read that fails is all zeros or all ones, as a bus without a device gives.
+    """
     edge = RisingEdge(dut.clk)
     dut.beat_valid.value = 0
     done = 0
@@ -48,11 +51,14 @@ async def answer_reads(dut, requests, memory, fails=lambda address: False, stall
         done += 1
         address = request["address"]
         beats = dense_beats(memory[address : address + request["bytes"]])
+        failed = fails(address)
+        if failed:
+            beats = [random.choice((0, (1 << 8 * BEAT_BYTES) - 1))] * len(beats)
         for k, beat in enumerate(beats):
             while stall():
                 await edge
             last = k + 1 == len(beats)
-            fields = {"last": last, "failed": last and fails(address), "data": beat}
+            fields = {"last": last, "failed": last and failed, "data": beat}
             dut.beat.value = pack(READ_BEAT, fields)
             dut.beat_valid.value = 1
             await edge

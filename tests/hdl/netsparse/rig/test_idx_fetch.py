@@ -6,7 +6,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import RigParams
-from sim.streams import STALLS, Sink, cycle, never, often, start
+from sim.streams import STALLS, Sink, Source, never, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, answer_reads
 
@@ -32,6 +32,7 @@ class Bench:
         self.memory = b"".join(words)
         self.requests = Sink(dut, "requests", stall=request_stall)
         self.idxs = Sink(dut, "idxs", stall=sink_stall)
+        self.arrays = Source(dut, "arrays")
         cocotb.start_soon(answer_reads(dut, self.requests, self.memory, fails, host_stall))
 
     def golden(self, address, count, wide):
@@ -42,67 +43,74 @@ class Bench:
         ]
 
     async def start(self, address, count, wide):
-        dut = self.dut
-        dut.address.value, dut.count.value, dut.wide.value = address, count, wide
-        dut.start.value = 1
-        await RisingEdge(dut.clk)
-        dut.start.value = 0
+        self.arrays.append({"address": address, "count": count, "wide": wide})
+        await RisingEdge(self.dut.clk)
 
     async def idle(self):
-        await RisingEdge(self.dut.clk)
-        while self.dut.busy.value:
+        await ClockCycles(self.dut.clk, 2)
+        while self.arrays.missing or self.dut.busy.value:
             await RisingEdge(self.dut.clk)
 
 
 def quiet(dut):
-    for name in ("start", "stop", "beat_valid", "beat"):
+    for name in ("stop", "beat_valid", "beat"):
         getattr(dut, name).value = 0
 
 
-def check_requests(requests, address, total, chunk):
-    """One after another, each up to a multiple of the chunk, so that later ones are whole lines."""
-    end = address + total
-    for request in requests:
-        assert request["address"] == address
-        assert request["bytes"] == min(chunk - address % chunk, end - address)
-        address += request["bytes"]
-    assert address == end
+def some_array(n):
+    """Every place in a beat, then anything."""
+    wide = random.getrandbits(1)
+    size = 8 if wide else 4
+    count = random.choice([1, 2, 15, 16, 17, random.randrange(1, 300)])
+    address = size * random.randrange(SIZE // size - count)
+    if n < 16:
+        address = size * (128 + n % (64 // size))
+    return address, count, wide
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def gives_every_idx(dut, stalls):
+    """One array after another, the next one while this one is given."""
     quiet(dut)
     await start(dut)
     host_stall, sink_stall = stalls
     request_stall = never if stalls.none else lambda: random.random() < 0.7
     bench = Bench(dut, sink_stall, host_stall, request_stall=request_stall)
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
-    for n in range(30):
-        wide = random.getrandbits(1)
-        size = 8 if wide else 4
-        count = random.choice([0, 1, 2, 15, 16, 17, random.randrange(300)])
-        address = size * random.randrange(SIZE // size - count)
-        if n < 16:
-            address = size * (128 + n % (64 // size))  # every place in a beat
-        seen, asked = len(bench.idxs.beats), len(bench.requests.beats)
-        await bench.start(address, count, wide)
-        await bench.idle()
-        assert bench.idxs.beats[seen:] == bench.golden(address, count, wide)
-        check_requests(bench.requests.beats[asked:], address, count * size, chunk)
+    arrays = [some_array(n) for n in range(30)]
+    for n, array in enumerate(arrays):
+        await bench.start(*array)
+        if n < 10:
+            await bench.idle()
+    await bench.idle()
+    assert bench.idxs.beats == [idx for array in arrays for idx in bench.golden(*array)]
+    asked = iter(bench.requests.beats)
+    for address, count, wide in arrays:
+        end = address + count * (8 if wide else 4)
+        while address < end:
+            size = min(chunk - address % chunk, end - address)
+            assert next(asked) == {"address": address, "bytes": size}
+            address += size
+    assert next(asked, None) is None
     assert not dut.failed.value
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
-async def one_a_cycle(dut):
+@cocotb.parametrize(arrays=[[1600], [400, 800, 400]])
+async def one_a_cycle(dut, arrays):
+    """Over the borders of chunks, and of arrays that are whole chunks."""
     quiet(dut)
     await start(dut)
     bench = Bench(dut, never)
-    begun = cycle()
-    await bench.start(64, 1600, 0)
+    address = 0
+    chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
+    for count in arrays:
+        await bench.start(address, count, 0)
+        address += -(-4 * count // chunk) * chunk
     await bench.idle()
     fetch = IdxFetch(params_in_simulator(RigParams))
-    assert bench.requests.cycles[0] - begun - 1 == fetch.start_latency
+    assert bench.requests.cycles[0] - bench.arrays.cycles[0] == fetch.start_latency
     cycles = bench.idxs.cycles
     assert cycles[-1] - cycles[0] == 1599, "a bubble"
 
@@ -114,7 +122,7 @@ async def stops(dut):
     bench = Bench(dut, often, often)
     for _ in range(20):
         await bench.start(4 * random.randrange(100), 2000, 0)
-        await ClockCycles(dut.clk, random.randrange(1, 300))
+        await ClockCycles(dut.clk, random.randrange(2, 300))
         dut.stop.value = 1
         await bench.idle()
         dut.stop.value = 0
@@ -127,16 +135,25 @@ async def stops(dut):
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
-async def tells_of_errors(dut):
+@cocotb.parametrize(stalls=STALLS, chunks=[0, 1, 2])
+async def gives_nothing_of_a_bad_chunk(dut, stalls, chunks):
+    """What stands before it is given; what it holds and what follows are not, until a stop."""
     quiet(dut)
     await start(dut)
-    bad = IdxFetch(params_in_simulator(RigParams)).chunk_bytes * 2
-    bench = Bench(dut, often, fails=lambda address: address == bad)
-    failures = 0
+    chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
+    bad = chunk * chunks
+    host_stall, sink_stall = stalls
+    bench = Bench(dut, sink_stall, host_stall, fails=lambda address: address == bad)
     await bench.start(0, 1200, 0)
-    while True:
+    failures = 0
+    for _ in range(1200):
         await RisingEdge(dut.clk)
         failures += int(dut.failed.value)
-        if not dut.busy.value:
-            break
     assert failures == 1
+    assert bench.idxs.beats == bench.golden(0, bad // 4, 0)
+    dut.stop.value = 1
+    await bench.idle()
+    dut.stop.value = 0
+    await bench.start(bad + 64, 100, 1)
+    await bench.idle()
+    assert bench.idxs.beats[bad // 4 :] == bench.golden(bad + 64, 100, 1)

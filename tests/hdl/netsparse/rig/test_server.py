@@ -40,7 +40,7 @@ class Bench:
         self.idxs = range(first, end)
         partition = {"node": NODE, "first": first, "end": end, "columns": max(1000, end)}
         dut.partition.value = pack(self.params.partition, partition)
-        dut.bytes.value = size
+        dut.bytes.value, dut.legal.value = size, 1
         dut.outcome.value = dut.outcome_failed.value = dut.beats_valid.value = 0
         self.properties = [random.randbytes(size) for _ in range(end)]
         self.stall, self.fails, self.latency = source, lambda idx: False, 0
@@ -215,15 +215,24 @@ async def every_idx_may_be_of_this_node(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_bad_read_disturbs_no_other(dut):
-    """Errors only, then failing reads only, then good ones."""
+    """Errors only, also where nothing legal is registered, then failing reads, then good ones."""
     bench = await Bench(dut, size=192).begin()
     wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
     await bench.reads.send_all(wrong)
     await bench.rest()
     assert not bench.asks.beats
+    dut.legal.value = 0
+    refused = bench.some_reads(20, range(FIRST, END))
+    await bench.reads.send_all(refused)
+    await bench.rest()
+    assert not bench.asks.beats
+    assert [beat["error"] for beat in bench.responses.beats] == [1] * (len(wrong) + len(refused))
+    bench.responses.beats.clear()
+    bench.totals.clear()
+    dut.legal.value = 1
     bench.fails = lambda idx: idx < 200
     failing = bench.some_reads(20, range(FIRST, 200))
     good = bench.some_reads(20, range(200, END))
     await bench.reads.send_all(failing + good)
     await bench.rest()
-    bench.check(wrong + failing + good)
+    bench.check(failing + good)

@@ -176,6 +176,7 @@ class UnitBench:
             "property_address": self.properties,
             "property_bytes": property_bytes,
             "watchdog": watchdog,
+            "cause": Cause.DONE,
         }
         self.commands.append(command | dict(changes))
 
