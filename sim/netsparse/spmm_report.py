@@ -91,13 +91,12 @@ class NodeFigures:
 
     @property
     def goodput(self) -> float:
-        """Properties received, of what the line could bring."""
+        """Properties received, of what the line of responses could bring."""
         return ratio(self.payload_bytes, self.cycles * BEAT_BYTES)
 
-    @property
-    def utilisation(self) -> float:
-        """All bytes received, likewise."""
-        return ratio(self.packet_bytes("received"), self.cycles * BEAT_BYTES)
+    def utilisation(self, kind: str) -> float:
+        """All bytes received of ``kind``, of what its line could bring: each class has its own."""
+        return ratio(self.snic[f"{kind}_received_bytes"], self.cycles * BEAT_BYTES)
 
     def stalled(self, name: str) -> float:
         """Of the clients' cycles, those in which one of STALLS held an idx up."""
@@ -116,7 +115,7 @@ class NodeFigures:
             "header_share": self.headers,
             "header_share_by_formula": self.headers_by_formula,
             "goodput": self.goodput,
-            "line_utilisation": self.utilisation,
+            "line_utilisation": {kind: self.utilisation(kind) for kind in CLASSES},
             "idxs_per_cycle": self.per_cycle("consumed"),
             "prs_per_cycle": self.per_cycle("prs"),
             "host_lines_per_property": self.lines_per_property,

@@ -11,7 +11,7 @@ from gen.catalogue import find_design
 from gen.settings import make_params
 from sim.netsparse.gather import GatherError, build_gather
 from sim.netsparse.spmm import SpmmOptions, SpmmRun, matrix_for
-from sim.netsparse.spmm_report import SpmmReport, together
+from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
 from sim.workloads.matrices import MatrixError
 
 NODES = 2
@@ -55,7 +55,15 @@ def test_product_is_exact_and_counters_tell_why(made):
     assert every.packet_bytes("sent") == every.packet_bytes("received")
     assert sum(every.histogram("reads")) == every.packets("sent", "reads")
     assert every.prs_per_packet("reads") > 1
-    assert 0 < every.goodput < every.utilisation < 1
+    assert 0 < every.goodput < every.utilisation("responses") < 1
+
+
+def test_each_class_has_a_line_of_its_own():
+    """Both lines may be full at once, and neither is more than full."""
+    busy = {"reads_received_bytes": 64 * 100, "responses_received_bytes": 64 * 80}
+    node = NodeFigures({"responses": 200}, busy, cycles=100, property_bytes=16, clients=1)
+    assert [node.utilisation(kind) for kind in ("reads", "responses")] == [1, 0.8]
+    assert node.goodput == 0.5
 
 
 @pytest.mark.parametrize("where", ["a property", "a poisoned slot", "an idx"])
