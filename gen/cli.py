@@ -12,6 +12,9 @@ from gen.errors import UserError
 SPMM = "ingather spmm --matrix uk --property-bytes 4 -o build/uk"
 SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate"
 
+TRAIN = "ingather train --data digits -o build/digits"
+TRAIN_ON_FILE = "ingather train --data FILE --loss hinge --test 0.2 --center"
+
 GENERATE = "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny"
 GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"
 
@@ -22,7 +25,7 @@ COMMANDS = {
         "gen.generate_command:generate",
         f"{GENERATE}\n\nExample: {GENERATE_FOR_CARD}",
     ),
-    "train": ("gen.train_command:train", "ingather train --data digits -o build/digits"),
+    "train": ("gen.train_command:train", f"{TRAIN}\n\nExample: {TRAIN_ON_FILE}"),
     "spmm": ("gen.spmm_command:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),
     "reproduce": (
         "gen.reproduce_command:reproduce",

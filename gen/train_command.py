@@ -19,6 +19,8 @@ DESIGN = "p4sgd-worker"
 
 def train(
     data: option.Data = "digits",
+    test: option.Test = None,
+    no_shuffle: option.NoShuffle = False,
     output: option.Output = Path("build/train"),
     preset: option.Preset = "small",
     settings: option.Settings = None,
@@ -29,8 +31,9 @@ def train(
     bits: option.Bits = 4,
     stored_bits: option.StoredBits = None,
     global_scale: option.GlobalScale = False,
+    center: option.Center = False,
     batch: option.Batch = 64,
-    eta: option.Eta = 1.0,
+    eta: option.Eta = None,
     l2_shift: option.L2Shift = 0,
     epochs: option.Epochs = 30,
     workers: option.Workers = 1,
@@ -64,7 +67,8 @@ def train(
     console = Console(highlight=False)
     try:
         with console.status(f"reading {data}"):
-            samples = load(data, loss=loss, positive=positive, bias=bias)
+            order = None if no_shuffle else seed
+            samples = load(data, loss=loss, positive=positive, bias=bias, order=order, test=test)
             options = Options(
                 loss=loss,
                 bits=bits,
@@ -74,6 +78,7 @@ def train(
                 epochs=epochs,
                 l2_shift=l2_shift,
                 per_feature=not global_scale,
+                center=center,
                 schedule=schedule,
             )
             run = TrainingRun(samples, params, options, workers)

@@ -10,7 +10,19 @@ from sim.golden import p4sgd
 MOST_WORKERS = 16
 
 Data = Annotated[
-    str, typer.Option(help="digits, breast-cancer, or a LIBSVM (.gz too) or .npz file.")
+    str,
+    typer.Option(help="digits, breast-cancer, or a LIBSVM (.gz, .bz2, .xz too) or .npz file."),
+]
+Test = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|FRACTION",
+        help="Samples to test on and not to train on: a file, or a fraction such as 0.2 of the"
+        " data, the last after shuffling.",
+    ),
+]
+NoShuffle = Annotated[
+    bool, typer.Option("--no-shuffle", help="Train in the order of the data, not of the seed.")
 ]
 Output = Annotated[
     Path, typer.Option("-o", "--output", help="Folder for results, picture and weights.")
@@ -30,8 +42,19 @@ Bias = Annotated[bool, typer.Option("--bias", help="Add a constant feature.")]
 Bits = Annotated[int, typer.Option(help="Precision of a feature.")]
 StoredBits = Annotated[int | None, typer.Option(help="Precision in memory, if more than is read.")]
 GlobalScale = Annotated[bool, typer.Option("--global-scale", help="One scale for all features.")]
+Center = Annotated[
+    bool,
+    typer.Option(
+        "--center",
+        help="Take its mean off every feature: allows a larger learning rate. Codes become"
+        " signed, which takes a bit of their precision.",
+    ),
+]
 Batch = Annotated[int, typer.Option(help="Samples of a mini-batch.")]
-Eta = Annotated[float, typer.Option(help="Learning rate.")]
+Eta = Annotated[
+    float | None,
+    typer.Option(help="Learning rate.", show_default="from the data: 1 / smoothness of the loss"),
+]
 L2Shift = Annotated[
     int, typer.Option(help="Weights lose 2^-N of themselves per mini-batch; needs l2=true.")
 ]
@@ -80,5 +103,9 @@ MemoryStall = Annotated[
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, max=2147483647, help="Of the memory's pauses and the links' faults."),
+    typer.Option(
+        min=0,
+        max=2147483647,
+        help="Of the order of the samples, the memory's pauses and the links' faults.",
+    ),
 ]

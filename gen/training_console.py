@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ from rich.progress import Progress
 
 from gen.errors import UserError
 from gen.folder import MADE_BY, MANIFEST
+
+WORTH_CENTERING = 100  #: times as large a learning rate, from which centring is worth a hint
+SOURCES = {"rtl": "RTL", "golden": "golden model", "float": "float64"}
 
 
 def execute(
@@ -27,14 +30,10 @@ def execute(
     hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
     title = (
         f"{run.data.name}, {options.loss.value}, s = {options.bits}, B = {options.batch},"
-        f" eta = {options.eta:g}; {hardware} ({preset})"
+        f" eta = {run.eta:.3g}; {hardware} ({preset})"
     )
-    console.print(
-        f"{run.data.name}: {run.samples} samples, {run.features} features, {run.chunks} chunks of"
-        f" {engine.lanes} lanes in each of {run.params.engines} engines"
-        + f" of each of {run.workers} workers"
-        * (run.workers > 1)
-    )
+    for text in about(run):
+        console.print(text)
     with console.status("building the simulator (once for this hardware; minutes for large ones)"):
         if network is None:
             simulator = build_worker(run.params)
@@ -73,12 +72,43 @@ def execute(
     manifest = {"made_by": MADE_BY, "command": "train", "files": files}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     console.print(summary(comparison, CLOCK_MHZ))
+    for text in comparison.warnings:
+        console.print(f"warning: {text}", style="yellow")
     return comparison.bit_exact
+
+
+def about(run: Any) -> Iterator[str]:
+    """Lines on the data and on how they are trained on."""
+    from sim.workloads.step_size import CURVATURE
+
+    data, engine = run.data, run.params.engine
+    yield (
+        f"{data.name}: {run.samples} samples {data.order}, {run.features} features,"
+        f" {run.chunks} chunks of {engine.lanes} lanes in each of {run.params.engines} engines"
+        + f" of each of {run.workers} workers"
+        * (run.workers > 1)
+    )
+    if data.test is not None:
+        held_out = " held out" if data.test.name == data.name else f" of {data.test.name}"
+        yield f"test: {len(data.test.labels)} samples{held_out}"
+    if run.options.eta is None:
+        yield (
+            f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.options.loss]:g} x"
+            f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
+        )
+    if not run.options.center and (gain := run.centering_gain) >= WORTH_CENTERING:
+        yield (
+            f"these features are mostly their means: --center takes them off, and a learning rate"
+            f" {gain:,.0f} times as large suits the rest"
+        )
+    if run.options.center:
+        yield "centred: the mean of every feature is off it, codes are signed"
 
 
 def header() -> str:
     """Titles of the lines."""
     return (
+        f"{'':>5}  loss and accuracy on the training samples\n"
         f"{'epoch':>5}  {'RTL':^16}  {'golden':^16}  {'float64':^16}  {'cycles':>9}\n"
         f"{'':>5}  {'loss':>8} {'acc.':>7}  {'loss':>8} {'acc.':>7}  {'loss':>8} {'acc.':>7}"
     )
@@ -98,20 +128,36 @@ def line(row: Any) -> str:
     )
 
 
+def results(comparison: Any) -> str:
+    """What the training ends at, on the training and on the test samples, a line each."""
+    row, test = comparison.rows[-1], comparison.training.data.test
+    what = "loss" if row.rtl_accuracy is None else "accuracy"
+    shown = "{:.5f}" if row.rtl_accuracy is None else "{:.2%}"
+    kinds = {"training": what} | ({"test": f"test_{what}"} if test is not None else {})
+    text = ""
+    for samples, name in kinds.items():
+        figures = [
+            f"{source} {shown.format(getattr(row, f'{field}_{name}'))}"
+            for field, source in SOURCES.items()
+        ]
+        text += f"{samples} {what}: {', '.join(figures)}\n"
+    return text
+
+
 def summary(comparison: Any, clock_mhz: int) -> str:
-    """Where the cycles went."""
+    """How good the weights are, and where the cycles went."""
     total = added(row.counters for row in comparison.rows)
     engines = comparison.training.params.engines * comparison.training.workers
     waits = ", ".join(
         f"{name} {total[f'{name}_stalls'] / engines / total['cycles']:.1%}"
         for name in ("memory", "network", "dependency", "fifo")
     )
-    saturations = sum(count for name, count in total.items() if name.endswith("saturations"))
     result = comparison.result()
     return (
+        f"{results(comparison)}"
         f"{total['cycles']:,} cycles, {total['cycles'] / clock_mhz / 1e3:.3f} ms at"
         f" {clock_mhz} MHz; words {total['words'] / engines / total['cycles']:.1%} of them, waiting"
-        f" for: {waits}; {saturations} saturations\n"
+        f" for: {waits}; {comparison.saturations:,} saturations\n"
         f"{packets(comparison, clock_mhz)}"
         f"simulated at {result['simulated_cycles_per_second']:,.0f} cycles/s; weights"
         f" {'equal' if comparison.bit_exact else 'DIFFER from'} the golden model's bit for bit"

@@ -1,7 +1,6 @@
 """A training run: from a data set to memory images and settings, and back to original units."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +19,7 @@ from sim.golden.p4sgd import (
     Training,
 )
 from sim.golden.p4sgd import epoch as golden_epoch
+from sim.training_options import DoesNotFit, Options, check
 from sim.workloads.datasets import DataSet
 from sim.workloads.layout import (
     BEAT_BYTES,
@@ -29,25 +29,9 @@ from sim.workloads.layout import (
     weights_to_model,
 )
 from sim.workloads.quantise import Quantiser, to_fixed, truncate
+from sim.workloads.step_size import Smoothness
 
-
-class DoesNotFit(ValueError):
-    """The data do not fit the hardware; the text gives the numbers."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What a user chooses of a training run."""
-
-    loss: Loss = Loss.LOGISTIC
-    bits: int = 4  #: s, precision that is read
-    stored_bits: int | None = None  #: precision in memory, s unless given
-    batch: int = 64  #: B
-    eta: float = 1.0  #: learning rate
-    epochs: int = 30
-    l2_shift: int = 0  #: r of the L2 term, 0 for none
-    per_feature: bool = True  #: a scale for each feature, or one for all
-    schedule: Schedule = Schedule.PIPELINED
+__all__ = ["DoesNotFit", "Options", "TrainingRun"]
 
 
 class TrainingRun:
@@ -63,34 +47,11 @@ class TrainingRun:
         self.data, self.params, self.options = data, params, options
         self.workers = workers
         engine = params.engine
-        stored = options.stored_bits or options.bits
-        if not 1 <= options.bits <= engine.max_bits:
-            raise DoesNotFit(
-                f"bits must be from 1 to {engine.max_bits}, what the hardware is built for:"
-                f" {options.bits}"
-            )
-        if not options.bits <= stored <= 8:
-            raise ValueError(f"stored bits must be from {options.bits} (the bits) to 8: {stored}")
-        if options.epochs < 1:
-            raise ValueError(f"epochs must be at least 1: {options.epochs}")
-        if options.batch < 8 or options.batch % engine.banks:
-            raise ValueError(
-                f"batch must be a multiple of {engine.banks}, the banks, and at least 8:"
-                f" {options.batch}"
-            )
-        if options.l2_shift and not engine.l2:
-            raise DoesNotFit("the hardware has no L2 term: build it with --set l2=true")
-        if self.shares_samples and not engine.data_parallel:
-            raise DoesNotFit(
-                "the hardware has no data parallelism: build it with --set data_parallel=true"
-            )
-        if self.shares_samples and options.batch % (engine.banks * workers):
-            raise ValueError(
-                f"batch must be a multiple of {engine.banks * workers}, the banks of all workers,"
-                f" if they share its samples: {options.batch}"
-            )
-        self.stored_bits = stored
-        self.quantiser = Quantiser.fit(data.features, stored, per_feature=options.per_feature)
+        check(options, params, workers)
+        self.stored_bits = stored = options.stored
+        self.quantiser = Quantiser.fit(
+            data.features, stored, per_feature=options.per_feature, center=options.center
+        )
         self.stored_codes = self.quantiser.encode(data.features)
         self.codes = truncate(self.stored_codes, stored, options.bits)
         self.labels = to_fixed(data.labels, engine.fraction_bits)
@@ -106,7 +67,7 @@ class TrainingRun:
             signed=self.quantiser.signed,
             batch=options.batch,
             banks=engine.banks,
-            step=Step.of(options.eta / options.batch),
+            step=Step.of(self.eta / options.batch),
             l2_shift=options.l2_shift,
             fraction_bits=engine.fraction_bits,
         )
@@ -115,7 +76,7 @@ class TrainingRun:
     @property
     def shares_samples(self) -> bool:
         """Data parallelism: each worker has the whole model, and samples of its own."""
-        return self.options.schedule is Schedule.DATA_PARALLEL
+        return self.options.shares_samples
 
     @property
     def under_way(self) -> int:
@@ -188,6 +149,28 @@ class TrainingRun:
                 f"the data need {size} bytes on each memory port, which has"
                 f" {1 << self.params.address_bits}; more engines help"
             )
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """That of the features as the hardware sees them."""
+        return Smoothness.of(self.values, self.options.batch)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The features [S, D] as the hardware sees them."""
+        return np.ldexp(self.codes.astype(np.float64), self.quantiser.signed - self.options.bits)
+
+    @property
+    def centering_gain(self) -> float:
+        """How much larger the learning rate could be without the means of the features."""
+        centred = Smoothness.of(self.values, self.options.batch, center=True).expected
+        return self.smoothness.expected / centred if centred else 1.0
+
+    @cached_property
+    def eta(self) -> float:
+        """The learning rate: what was chosen, or what suits the data."""
+        chosen = self.options.eta
+        return self.smoothness.learning_rate(self.options.loss) if chosen is None else chosen
 
     @cached_property
     def images(self) -> list[bytes]:
@@ -266,6 +249,10 @@ class TrainingRun:
             )
         return golden_epoch(self.codes, self.labels, weights, self.training, parts)
 
+    def original(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Fixed-point weights [D] in the units of the data."""
+        return self.quantiser.to_original(weights, self.params.engine.fraction_bits)
+
     @cached_property
     def scaled(self) -> NDArray[np.float64]:
         """The features as float64 SGD sees them: scaled, not quantised."""
@@ -279,10 +266,29 @@ class TrainingRun:
             weights,
             loss=self.options.loss,
             batch=self.options.batch,
-            step=self.options.eta / self.options.batch,
+            step=self.eta / self.options.batch,
             l2_shift=self.options.l2_shift,
         )
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
         """Loss and accuracy of weights in original units on the data set as it came."""
-        return float_sgd.evaluate(self.options.loss, self.data.features, self.data.labels, original)
+        return self.evaluated_on(self.data, original)
+
+    def evaluate_test(self, original: NDArray[np.float64]) -> tuple[float | None, float | None]:
+        """The same on the samples that were held out; None if there are none."""
+        test = self.data.test
+        return (None, None) if test is None else self.evaluated_on(test, original)
+
+    def evaluated_on(
+        self, data: DataSet, original: NDArray[np.float64]
+    ) -> tuple[float, float | None]:
+        """Loss and accuracy of weights in original units."""
+        intercept = self.quantiser.intercept(original)
+        return float_sgd.evaluate(
+            self.options.loss, data.features, data.labels, original, intercept
+        )
+
+    @property
+    def chance(self) -> float:
+        """The loss of weights that are all zero, which know nothing."""
+        return self.evaluate(np.zeros(self.features))[0]

@@ -33,10 +33,21 @@ def curves(epochs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
     """A curve for each source."""
     numbers = [epoch["epoch"] for epoch in epochs]
+    tested = epochs[0]["rtl_test_loss"] is not None
+    kinds = [kind, f"test_{kind}"] if tested else [kind]
+    title = f"training and test {kind}" if tested else f"training {kind}"
     traces = [
-        {"x": numbers, "y": [epoch[f"{source}_{kind}"] for epoch in epochs], **style}
+        {"x": numbers, "y": [epoch[f"{source}_{one}"] for epoch in epochs], **drawn(style, one)}
+        for one in kinds
         for source, style in STYLES.items()
     ]
     whole = {"tickmode": "linear", "dtick": max(1, len(epochs) // 10)}
-    axes = {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": kind}}}
+    axes = {"xaxis": {"title": {"text": "epoch"}, **whole}, "yaxis": {"title": {"text": title}}}
     return figure(traces, axes, height=22)
+
+
+def drawn(style: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """How a curve is drawn; of the test samples, fainter."""
+    if not kind.startswith("test_"):
+        return style
+    return {**style, "name": f"{style['name']}, test", "opacity": 0.45}

@@ -46,10 +46,10 @@ def epoch(
 
 
 def evaluate(
-    loss: Loss, features: Features, labels: Floats, weights: Floats
+    loss: Loss, features: Features, labels: Floats, weights: Floats, intercept: float = 0.0
 ) -> tuple[float, float | None]:
     """Return mean loss and, for a classification loss, accuracy: z > 0 predicts the positive."""
-    z = np.asarray(features @ weights)
+    z = np.asarray(features @ weights) + intercept
     if loss is Loss.LINEAR:
         return float(np.mean((z - labels) ** 2) / 2), None
     if loss is Loss.LOGISTIC:

@@ -1,36 +1,36 @@
 """Data sets as dense float64 arrays, from scikit-learn, LIBSVM text or NumPy archives."""
 
-import math
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from sim.golden.p4sgd import Loss
+from sim.workloads import libsvm
+from sim.workloads.files import UnreadableError, read_unpacked
+from sim.workloads.labels import DataError, labelling
+
+__all__ = ["DataError", "DataSet", "load"]
 
 BUILT_IN = {
     "digits": load_digits,
     "breast-cancer": load_breast_cancer,
 }
 DEFAULT_POSITIVE = {"digits": ">=5"}
-LIBSVM_SUFFIXES = (".svm", ".libsvm", ".txt")
-
-LABEL_LIMIT = 256
-"""Real labels must fit signed 32 bits with 23 fraction bits."""
+ARCHIVE_MARKS = (b"PK\3\4", b"PK\5\6")
+ARRAY_MARK = b"\x93NUMPY"
 
 DENSE_LIMIT = 1 << 28
 """Values of a dense data set (2 GiB); far more than a simulation can train on."""
 
-LISTED_CLASSES = 10
-
 Floats = NDArray[np.float64]
-
-
-class DataError(ValueError):
-    """A data set that cannot be used; the message is one line for the user."""
+Features: TypeAlias = Any
+"""An array, or a csr_array of LIBSVM text: its columns are indices as they are written."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,58 @@ class DataSet:
     features: Floats  # [S, D], not scaled
     labels: Floats  # [S], logistic 0/1, hinge -1/+1, linear as in the source
     classes: str  # what is positive and what is not; "" for linear
+    order: str = "in the order of the source"
+    test: "DataSet | None" = None  # samples that are not trained on
 
     @property
     def feature_count(self) -> int:
         """D, with the constant feature of a bias if there is one."""
         return self.features.shape[1]
 
+    def shuffled(self, seed: int) -> "DataSet":
+        """The same samples in an order that ``seed`` decides; those of ``test`` stay."""
+        order = np.random.default_rng(seed).permutation(len(self.labels))
+        return replace(
+            self,
+            features=self.features[order],
+            labels=self.labels[order],
+            order=f"shuffled with seed {seed}",
+        )
 
-def load(source: str, *, loss: Loss, positive: str | None = None, bias: bool = False) -> DataSet:
+    def held_out(self, share: float) -> "DataSet":
+        """The last ``share`` of the samples as test samples; DataError if too few are left."""
+        count = round(share * len(self.labels))
+        kept = len(self.labels) - count
+        if not (count and kept):
+            raise DataError(
+                f"{self.name}: {share:g} of {len(self.labels)} samples leaves no others"
+            )
+        if self.classes and np.unique(self.labels[:kept]).size == 1:
+            raise DataError(f"{self.name}: the first {kept} samples, to train on, are of one class")
+        features, labels = self.features, self.labels
+        test = replace(self, features=features[kept:], labels=labels[kept:], test=None)
+        return replace(self, features=features[:kept], labels=labels[:kept], test=test)
+
+
+def load(
+    source: str,
+    *,
+    loss: Loss,
+    positive: str | None = None,
+    bias: bool = False,
+    order: int | None = None,
+    test: str | None = None,
+) -> DataSet:
     """Load `source` for training with `loss`; anything wrong with it raises DataError.
 
-    `source` is "digits", "breast-cancer", or the path of a LIBSVM text (.svm, .libsvm, .txt, each
-    also with .gz) or of an .npz archive with arrays X and y, or features and labels. For the
-    classification losses labels become two classes: of two, the larger is the positive one; of
-    several, `positive` names one ("3") or a threshold (">=5", default for digits). `bias` appends
-    a constant feature 1.
+    `source` is "digits", "breast-cancer", or the path of a LIBSVM text or of an .npz archive with
+    arrays X and y, or features and labels; files are told by their content and may be packed with
+    gzip, bzip2 or xz. For the classification losses labels become two classes: of two, the larger
+    is the positive one; of several, `positive` names one ("3") or a threshold (">=5", default for
+    digits). `bias` appends a constant feature 1. `order` is the seed by which the samples are
+    shuffled; without one they stay as they are. `test` is the share of the samples that is held
+    out, the last of that order ("0.2"), or another file, whose labels mean the same: features of
+    its own that `source` lacks have the weight zero, and are left out.
     """
     if source in BUILT_IN:
         name, (features, labels) = source, BUILT_IN[source](return_X_y=True)
@@ -63,56 +100,106 @@ def load(source: str, *, loss: Loss, positive: str | None = None, bias: bool = F
             positive = positive or DEFAULT_POSITIVE.get(source)
     else:
         name, (features, labels) = Path(source).name, _read(Path(source))
-    features, labels = _checked(name, features, labels)
-    if bias:
-        features = np.hstack([features, np.ones((len(features), 1))])
-    if loss is Loss.LINEAR:
-        return DataSet(name, features, _real_labels(name, labels, positive), "")
-    chosen, classes = _positive_samples(name, labels, positive)
-    negative = -1.0 if loss is Loss.HINGE else 0.0
-    return DataSet(name, features, np.where(chosen, 1.0, negative), classes)
+    share = None if test is None else _share(test)
+    held = None
+    if test is not None and share is None:
+        held = Path(test).name, *_read(Path(test))
+        features, held = _alike(name, features, held)
+    features, labels = _checked(name, _dense(name, features), labels)
+    rule, classes = labelling(name, labels, loss, positive)
+    data = DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
+    if held:
+        name, (features, labels) = held[0], _checked(*held)
+        data = replace(
+            data, test=DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
+        )
+    if order is not None:
+        data = data.shuffled(order)
+    return data if share is None else data.held_out(share)
 
 
-def _read(path: Path) -> tuple[NDArray, NDArray]:
-    if not os.path.isfile(path):  # unlike Path.is_file, False for any impossible name
-        raise DataError(f"{path}: no such file (built-in data sets: {', '.join(BUILT_IN)})")
-    file = path.name.lower()
-    archive = file.endswith(".npz")
-    if not archive and not file.removesuffix(".gz").endswith(LIBSVM_SUFFIXES):
-        kinds = f"{', '.join(LIBSVM_SUFFIXES)} (each also with .gz) or .npz"
-        raise DataError(f"{path}: unknown kind of file, expected {kinds}")
+def _share(test: str) -> float | None:
+    """The number that ``test`` is, if it is none of a file."""
     try:
-        return _read_npz(path) if archive else _read_libsvm(path)
-    except DataError:
-        raise
+        share = float(test)
+    except ValueError:
+        return None
+    if not 0 < share < 1:
+        raise DataError(f"the test samples are a share above 0 and below 1, or a file: {test}")
+    return share
+
+
+def _read(path: Path) -> tuple[Features, NDArray]:
+    try:
+        content = read_unpacked(path, instead=f" (built-in data sets: {', '.join(BUILT_IN)})")
+        if content.startswith(ARRAY_MARK):
+            raise DataError(f"{path}: a single array, expected an .npz archive")
+        if content.startswith(ARCHIVE_MARKS):
+            return _read_npz(path, content)
+        if b"\0" in content or path.suffix == ".npz":
+            raise DataError(f"{path}: malformed file (neither LIBSVM text nor an .npz archive)")
+        features, labels = libsvm.parse(content)
+    except UnreadableError as error:
+        raise DataError(str(error)) from None
+    except libsvm.MalformedLine as error:
+        raise DataError(f"{path}: {error}") from None
+    if labels.size and not features.nnz:
+        raise DataError(f"{path}: no features")
+    return features, labels
+
+
+def _read_npz(path: Path, content: bytes) -> tuple[NDArray, NDArray]:
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as archive:
+            for features, labels in (("X", "y"), ("features", "labels")):
+                if features in archive and labels in archive:
+                    return archive[features], archive[labels]
+            found = ", ".join(archive.files) or "none"
     except Exception as error:  # parsers of foreign files raise nearly anything
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise DataError(f"{path}: malformed file ({reason})") from None
-
-
-def _read_libsvm(path: Path) -> tuple[NDArray, NDArray]:
-    features, labels = load_svmlight_file(str(path))[:2]
-    if features.shape[0] and not features.nnz:
-        raise DataError(f"{path}: no features")
-    values = features.shape[0] * features.shape[1]
-    if values > DENSE_LIMIT:
-        raise DataError(
-            f"{path}: {features.shape[0]} samples x {features.shape[1]} features are too many, "
-            f"at most {DENSE_LIMIT} values"
-        )
-    return features.toarray(), labels
-
-
-def _read_npz(path: Path) -> tuple[NDArray, NDArray]:
-    archive = np.load(path, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise DataError(f"{path}: a single array, expected an .npz archive")
-    with archive:
-        for features, labels in (("X", "y"), ("features", "labels")):
-            if features in archive and labels in archive:
-                return archive[features], archive[labels]
-        found = ", ".join(archive.files) or "none"
     raise DataError(f"{path}: needs arrays X and y, or features and labels; found {found}")
+
+
+def _alike(
+    name: str, features: Features, held: tuple[str, Features, NDArray]
+) -> tuple[Features, tuple[str, NDArray, NDArray]]:
+    """Both with the same features: LIBSVM texts count from the same index, and name no width."""
+    test_name, test, labels = held
+    if not _is_sparse(test):
+        dense = _dense(name, features)
+        if test.shape[1:] != dense.shape[1:]:
+            shapes = f"{test.shape} beside the {dense.shape} of {name}"
+            raise DataError(f"{test_name}: must have the same number of features, not {shapes}")
+        return dense, (test_name, test, labels)
+    first = libsvm.first_index(test)
+    if _is_sparse(features):
+        first = min(first, libsvm.first_index(features))
+        features = _dense(name, features, first)
+    wide = test.copy()
+    wide.resize(test.shape[0], first + features.shape[1])
+    return features, (test_name, _dense(test_name, wide, first), labels)
+
+
+def _dense(name: str, features: Features, first: int | None = None) -> NDArray:
+    if not _is_sparse(features):
+        return features
+    first = libsvm.first_index(features) if first is None else first
+    samples, count = features.shape[0], features.shape[1] - first
+    if samples * count > DENSE_LIMIT:
+        raise DataError(
+            f"{name}: {samples} samples x {count} features are too many, at most"
+            f" {DENSE_LIMIT} values"
+        )
+    return features[:, first:].toarray()
+
+
+def _is_sparse(features: Features) -> bool:
+    return isinstance(features, csr_array)
+
+
+def _with_bias(features: Floats, bias: bool) -> Floats:
+    return np.hstack([features, np.ones((len(features), 1))]) if bias else features
 
 
 def _checked(name: str, features: NDArray, labels: NDArray) -> tuple[Floats, Floats]:
@@ -132,61 +219,3 @@ def _checked(name: str, features: NDArray, labels: NDArray) -> tuple[Floats, Flo
         if not np.isfinite(array).all():
             raise DataError(f"{name}: {what} must be finite, found NaN or infinity")
     return features, labels
-
-
-def _real_labels(name: str, labels: Floats, positive: str | None) -> Floats:
-    if positive is not None:
-        raise DataError(f"{name}: a positive class is for classification, not for linear loss")
-    largest = labels[np.argmax(np.abs(labels))]
-    if abs(largest) >= LABEL_LIMIT:
-        raise DataError(
-            f"{name}: labels must be between -{LABEL_LIMIT} and {LABEL_LIMIT}, "
-            f"found {_number(largest)}; scale them"
-        )
-    return labels
-
-
-def _positive_samples(
-    name: str, labels: Floats, positive: str | None
-) -> tuple[NDArray[np.bool_], str]:
-    classes = np.unique(labels)
-    listed = _listed(classes)
-    if classes.size == 1:
-        raise DataError(f"{name}: only one class ({listed}), nothing to tell apart")
-    if positive is None:
-        if classes.size > 2:
-            raise DataError(
-                f"{name}: {classes.size} classes ({listed}), name the positive one "
-                'or a threshold such as ">=5"'
-            )
-        return labels == classes[1], f"{_number(classes[1])} against {_number(classes[0])}"
-    threshold = positive.startswith(">=")
-    value = _parsed(name, positive)
-    chosen = labels >= value if threshold else labels == value
-    if not chosen.any():
-        raise DataError(f"{name}: no label is {positive}; classes: {listed}")
-    if chosen.all():
-        raise DataError(f"{name}: every label is {positive}; classes: {listed}")
-    return chosen, f"{positive} against the rest of {listed}"
-
-
-def _parsed(name: str, positive: str) -> float:
-    try:
-        value = float(positive.removeprefix(">="))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(
-            f'{name}: positive must be a label or a threshold such as ">=5", not {positive!r}'
-        )
-    return value
-
-
-def _listed(classes: Floats) -> str:
-    text = ", ".join(_number(value) for value in classes[:LISTED_CLASSES])
-    more = classes.size - LISTED_CLASSES
-    return f"{text} and {more} more" if more > 0 else text
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(float(value))

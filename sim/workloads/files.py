@@ -35,8 +35,8 @@ def read_unpacked(path: Path, instead: str = "") -> bytes:
         raise UnreadableError(f"{path}: no such file{instead}") from None
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:  # a name that no file can have
-        raise UnreadableError(f"{path}: no such file ({error}){instead}") from None
+    except ValueError:  # a name that no file can have
+        raise UnreadableError(f"{path}: no such file{instead}") from None
     for magic, unpack in UNPACKERS.items():
         if content.startswith(magic):
             try:

@@ -13,7 +13,7 @@ Codes = NDArray[np.int16]
 
 @dataclass(frozen=True)
 class Quantiser:
-    """Scale, round to nearest, saturate: feature / scale = code / 2**shift.
+    """Shift, scale, round to nearest, saturate: (feature - offset) / scale = code / 2**shift.
 
     shift is bits (unsigned, codes 0 .. 2**bits - 1) or bits - 1 (signed, two's complement). P4SGD,
     MLWeaving's data layout.
@@ -22,6 +22,7 @@ class Quantiser:
     bits: int  # 1..8
     signed: bool
     scale: Floats  # [D], above 0
+    offset: Floats | float = 0.0  # [D], or none
 
     def __post_init__(self) -> None:
         _check_bits(self.bits)
@@ -33,13 +34,22 @@ class Quantiser:
         bits: int,
         signed: bool | None = None,
         per_feature: bool = True,
+        center: bool = False,
     ) -> "Quantiser":
         """Choose the scale of features[S, D] so that the largest magnitude gets the top code.
 
         signed None means: signed if any feature is negative. A signed code of one bit is -1 or 0.
         Without `per_feature` one scale serves the data set. A feature that is always 0 has scale 1.
+        `center` takes each feature's mean off it first, but off none that is always the same: the
+        codes become signed, so a bit of the precision becomes the sign. Zeros of sparse data get
+        the code of minus the mean; memory holds every code anyway, so that costs no cycles.
         """
         _check_bits(bits)
+        offset: Floats | float = 0.0
+        if center:
+            same = features.min(axis=0) == features.max(axis=0)
+            offset = np.where(same, 0.0, features.mean(axis=0))
+            features = features - offset
         negative = bool((features < 0).any())
         if signed is None:
             signed = negative
@@ -55,7 +65,7 @@ class Quantiser:
             scale = np.where(largest > 0, largest * (codes / max(codes - 1, 1)), 1.0)
         if not np.isfinite(scale).all():
             raise ValueError(f"features are too large to scale: {largest.max():g}")
-        return cls(bits, signed, scale)
+        return cls(bits, signed, scale, offset)
 
     @property
     def shift(self) -> int:
@@ -64,7 +74,7 @@ class Quantiser:
 
     def scaled(self, features: Floats) -> Floats:
         """Return features[S, D] in the codes' units, unquantised: what float SGD trains on."""
-        return features / self.scale
+        return (features - self.offset) / self.scale
 
     def encode(self, features: Floats) -> Codes:
         """Return the codes of features[S, D], rounded by floor(v + 1/2) and saturated."""
@@ -73,8 +83,15 @@ class Quantiser:
         return np.clip(codes, -one if self.signed else 0, one - 1).astype(np.int16)
 
     def to_original(self, weights: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
-        """Return trained fixed-point weights[D] in original units: z = features @ weights."""
+        """Return trained fixed-point weights[D] in original units.
+
+        Then z = features @ weights + intercept(weights).
+        """
         return from_fixed(weights, fraction_bits) / self.scale
+
+    def intercept(self, original: Floats) -> float:
+        """Return what the offset amounts to with weights[D] in original units."""
+        return -float(np.sum(self.offset * original))
 
 
 def truncate(codes: NDArray[np.integer], from_bits: int, to_bits: int) -> NDArray[np.integer]:

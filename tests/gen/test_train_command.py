@@ -27,9 +27,15 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     labels = features @ rng.normal(size=20) > 0
     np.savez(tmp_path / "data.npz", X=features, y=labels.astype(int) + 3)
     options = ["--epochs", 3, "--batch", 16, "--bits", 6, "--stored-bits", 7, "--bias"]
+    options += ["--test", 0.2, "--center", "--seed", 4]
     status, out, err = ingather("--data", "data.npz", "-o", "made", *options, *TINY)
     assert (status, err) == (0, "")
-    assert "equal the golden model's bit for bit" in " ".join(out.split())
+    said = " ".join(out.split())
+    assert "equal the golden model's bit for bit" in said
+    assert "data.npz: 48 samples shuffled with seed 4, 21 features" in said
+    assert "test: 12 samples held out" in said
+    assert "loss and accuracy on the training samples" in said
+    assert "warning" not in said
     made = tmp_path / "made"
     result = json.loads((made / "result.json").read_text())
     assert result["bit_exact"]
@@ -37,15 +43,31 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     assert result["data"]["features"] == 21
     assert result["signed_features"]
     last = result["epochs"][-1]
-    assert last["counters"]["words"] == 8 * 6 * 1
+    assert last["counters"]["words"] == 6 * 6 * 1
+    for kind in ("training", "test"):
+        name = "accuracy" if kind == "training" else "test_accuracy"
+        rtl, golden, double = (last[f"{source}_{name}"] for source in ("rtl", "golden", "float"))
+        line = f"{kind} accuracy: RTL {rtl:.2%}, golden model {golden:.2%}, float64 {double:.2%}"
+        assert line in said
+    assert result["data"]["order"] == "shuffled with seed 4"
+    assert result["data"]["test"] == {"name": "data.npz", "samples": 12}
+    assert result["eta_from_data"]
+    assert f"eta = {result['options']['eta']:.3g} from the data: 1 / (0.25 x" in said
     assert (made / "training.png").read_bytes().startswith(b"\x89PNG")
     weights = np.load(made / "weights.npz")
-    z = np.hstack([features, np.ones((60, 1))]) @ weights["original"]
-    assert np.mean((z > 0) == labels) == pytest.approx(last["rtl_accuracy"])
+    z = np.hstack([features, np.ones((60, 1))]) @ weights["original"] + weights["intercept"]
+    right = 48 * last["rtl_accuracy"] + 12 * last["rtl_test_accuracy"]
+    assert np.sum((z > 0) == labels) == pytest.approx(right)
 
-    again, out, _ = ingather("--data", "data.npz", "-o", "made", "--epochs", 1, *TINY)
+    options = ["--epochs", 1, "--no-shuffle", "--eta", 1e5, "--test", "data.npz"]
+    again, out, _ = ingather("--data", "data.npz", "-o", "made", *options, *TINY)
     assert again == 0  # what was made by us may be made again
-    assert len(json.loads((made / "result.json").read_text())["epochs"]) == 1
+    result, said = json.loads((made / "result.json").read_text()), " ".join(out.split())
+    assert len(result["epochs"]) == 1
+    assert result["options"]["eta"] == 1e5
+    assert "data.npz: 60 samples in the order of the source" in said
+    assert len(result["warnings"]) == 2
+    assert all(f"warning: {warning}" in said for warning in result["warnings"])
 
 
 def bad_files(folder):
@@ -61,7 +83,12 @@ def bad_files(folder):
     ("arguments", "says"),
     [
         (["--data", "nothing.svm"], "nothing.svm"),
-        (["--data", "broken.svm"], "broken.svm"),
+        (["--data", "broken.svm"], "broken.svm: line 1: '1 3:x' is not `label index:value"),
+        (["--data", "."], "is a folder"),
+        (["-o", "/dev/null/x"], "cannot write to /dev/null"),
+        (["--test", "1.5"], "a share above 0 and below 1, or a file: 1.5"),
+        (["--test", "nothing.svm"], "nothing.svm: no such file"),
+        (["--data", "fits.npz", "--test", "three.npz"], "the same number of features"),
         (["--data", "nan.npz"], "NaN"),
         (["--data", "three.npz"], "0, 1, 2"),
         (["--data", "three.npz", "--positive", "7"], "7"),

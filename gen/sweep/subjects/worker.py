@@ -19,6 +19,8 @@ class TrainingWorkload:
     """A training run. The hardware spends the same cycles whatever the data are."""
 
     data: str = ZEROS  #: zeros of the size below, or what `ingather train --data` takes
+    test: str | None = None  #: a file, or the share of the data, to test on
+    shuffle: bool = True  #: train in the order of the seed, not of the data
     samples: int = 512  #: of zeros
     features: int = 4096  #: of zeros
     loss: Loss = Loss.LOGISTIC  #: what to minimise
@@ -27,7 +29,8 @@ class TrainingWorkload:
     stored_bits: int | None = None  #: precision in memory, if more than is read
     batch: int = 64  #: samples of a mini-batch
     epochs: int = 1  #: times through the data
-    eta: float = 1.0  #: learning rate
+    eta: float | None = None  #: learning rate; from the data if it is not given
+    center: bool = False  #: take its mean off every feature
     l2_shift: int = 0  #: weights lose 2^-N of themselves per mini-batch; needs l2
     workers: int = 1  #: that share the features, 1..16; 2 and more have a switch
     schedule: Schedule = Schedule.PIPELINED  #: order of forward, communication and backward
@@ -39,7 +42,7 @@ class TrainingWorkload:
     memory_latency: int = 128  #: cycles of the simulated memory
     memory_stall: int = 0  #: chance in 256 that the memory pauses, every cycle
     turnaround: float = 0.0  #: cycles of each mini-batch that the formula adds
-    seed: int = 1  #: of the memory's pauses and the links' faults
+    seed: int = 1  #: of the samples' order, the memory's pauses and the links' faults
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 1), ("features", 1), ("epochs", 1), ("batch", 1)):
@@ -83,6 +86,7 @@ class WorkerSubject(SimulatedSubject):
         "sim/train_in_simulator.py",
         "sim/training.py",
         "sim/training_job.py",
+        "sim/training_options.py",
         "sim/worker_driver.py",
         "sim/workloads",
     )
@@ -91,7 +95,10 @@ class WorkerSubject(SimulatedSubject):
         "samples_per_second": "at the clock",
         "efficiency": "the formula's cycles of what was measured",
         "final_loss": "of the RTL's weights on the data, after the last epoch; not of zeros",
-        "accuracy": "likewise",
+        "accuracy": "likewise, on the training samples",
+        "test_loss": "likewise, on the samples held out",
+        "test_accuracy": "likewise, on the samples held out",
+        "learning_rate": "as it was set or as it suits the data",
         **{name: f"{text}; of an epoch, all workers" for name, text in COUNTERS.items()},
     }
     calculated = {
@@ -100,8 +107,8 @@ class WorkerSubject(SimulatedSubject):
     maximise = ("samples_per_second",)
 
     def files(self, workload: TrainingWorkload) -> Sequence[Path]:
-        """The data, if they are a file."""
-        return [Path(workload.data)]
+        """The data, if they are files."""
+        return [Path(name) for name in (workload.data, workload.test) if name]
 
     def simulated(self, params: Any, workload: TrainingWorkload) -> Simulated:
         """The worker with its memories, or a cluster."""
@@ -144,11 +151,11 @@ class WorkerSubject(SimulatedSubject):
             "ideal_cycles_per_epoch": ideal,
         }
         if workload.data != ZEROS:
-            weights = training.quantiser.to_original(epochs[-1].weights)
-            loss, accuracy = training.evaluate(weights)
-            found["final_loss"] = float(loss)
-            if accuracy is not None:
-                found["accuracy"] = float(accuracy)
+            weights = training.original(epochs[-1].weights)
+            names = ("final_loss", "accuracy", "test_loss", "test_accuracy")
+            figures = (*training.evaluate(weights), *training.evaluate_test(weights))
+            found |= {n: f for n, f in zip(names, figures, strict=True) if f is not None}
+            found["learning_rate"] = training.eta
         return found
 
     def calculate(
@@ -172,7 +179,13 @@ def training_of(params: Any, workload: TrainingWorkload) -> Any:
         shape = (workload.samples, workload.features)
         data = DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "")
     else:
-        data = load(workload.data, loss=workload.loss, positive=workload.positive)
+        data = load(
+            workload.data,
+            loss=workload.loss,
+            positive=workload.positive,
+            order=workload.seed if workload.shuffle else None,
+            test=workload.test,
+        )
     options = Options(
         loss=workload.loss,
         bits=workload.bits,
@@ -181,6 +194,7 @@ def training_of(params: Any, workload: TrainingWorkload) -> Any:
         eta=workload.eta,
         epochs=workload.epochs,
         l2_shift=workload.l2_shift,
+        center=workload.center,
         schedule=workload.schedule,
     )
     return TrainingRun(data, params, options, workload.workers)

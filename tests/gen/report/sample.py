@@ -59,6 +59,7 @@ def epoch(number, exact=True):
         "epoch": number,
         **losses,
         **accuracies,
+        **{f"{source}_test_{kind}": None for source in scale for kind in ("loss", "accuracy")},
         "bit_exact": exact,
         "counters": {"cycles": 2839, "memory_stalls": 135, "read_errors": 0},
         "network": {},
@@ -68,8 +69,16 @@ def epoch(number, exact=True):
 def training(epochs=3, exact=True, **changes):
     """What ``ingather train`` writes, as far as the page shows it."""
     return {
-        "data": {"name": "digits", "samples": 1797, "features": 64, "classes": ""},
-        "options": {"loss": "logistic", "bits": 4, "batch": 64},
+        "data": {
+            "name": "digits",
+            "samples": 1797,
+            "features": 64,
+            "classes": "",
+            "order": "shuffled",
+        },
+        "options": {"loss": "logistic", "bits": 4, "batch": 64, "eta": 0.427, "center": False},
+        "eta_from_data": True,
+        "warnings": [],
         "workers": 1,
         "hardware": {"engines": 1},
         "bit_exact": exact,

@@ -19,7 +19,7 @@ def test_curves_of_three_sources():
     assert loss["data"][1]["y"][0] == 0.5625
     assert loss["data"][0]["y"][0] == 0.625
     assert accuracy["data"][2]["y"] == [0.7, 0.85, 0.9]
-    assert loss["layout"]["yaxis"]["title"]["text"] == "loss"
+    assert loss["layout"]["yaxis"]["title"]["text"] == "training loss"
 
 
 def test_a_run_without_accuracy():
@@ -27,6 +27,32 @@ def test_a_run_without_accuracy():
     for epoch in run["epochs"]:
         epoch.update({name: None for name in epoch if name.endswith("accuracy")})
     assert len(figures(training_section([("a", run)]).html)) == 1
+
+
+def test_a_run_with_test_samples_has_their_curves_too():
+    run = sample.training(2)
+    for epoch in run["epochs"]:
+        epoch.update({f"{source}_test_loss": 0.75 for source in ("rtl", "golden", "float")})
+        epoch.update({f"{source}_test_accuracy": 0.625 for source in ("rtl", "golden", "float")})
+    section = training_section([("a", run)]).html
+    loss, _ = figures(section)
+    assert [trace["name"] for trace in loss["data"]][3:] == [
+        "float64 SGD, test",
+        "golden model, test",
+        "RTL, test",
+    ]
+    assert loss["data"][5]["y"] == [0.75, 0.75]
+    assert loss["layout"]["yaxis"]["title"]["text"] == "training and test loss"
+    assert '<th class="n">test accuracy</th>' in section
+    assert '<td class="n">0.625</td>' in section
+
+
+def test_learning_rate_and_order_are_shown_and_what_went_wrong():
+    run = sample.training() | {"warnings": ["the loss ends at 16, above the 0.69 of no model"]}
+    section = training_section([("a", run)]).html
+    assert "eta 0.427 (from the data); shuffled</td>" in section
+    assert '<p class="bad">the loss ends at 16, above' in section
+    assert '<th class="n">training accuracy</th>' in section
 
 
 def test_a_run_that_is_not_exact_says_so():

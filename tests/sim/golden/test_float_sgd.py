@@ -44,6 +44,8 @@ def test_evaluate_by_hand() -> None:
     weight = np.array([1.0])
     loss, accuracy = float_sgd.evaluate(Loss.HINGE, features, np.array([1.0, 1.0, -1.0]), weight)
     assert (loss, accuracy) == (4.5 / 3, 1 / 3)
+    loss, _ = float_sgd.evaluate(Loss.HINGE, features, np.array([1.0, 1.0, -1.0]), weight, 0.5)
+    assert loss == (0 + 2.5 + 2) / 3
     loss, accuracy = float_sgd.evaluate(Loss.LINEAR, features, np.array([0.0, 0.0, 0.5]), weight)
     assert (loss, accuracy) == (2.5 / 3, None)
     loss, accuracy = float_sgd.evaluate(Loss.LOGISTIC, features, np.array([1.0, 0, 0]), weight)

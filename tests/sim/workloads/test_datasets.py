@@ -1,4 +1,6 @@
+import bz2
 import gzip
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -8,15 +10,13 @@ from sim.golden.p4sgd import Loss
 from sim.workloads.datasets import DataError, load
 
 SVM = "3 1:0.5 3:-2\n1 2:4\n3 1:1\n"
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 FEATURES = [[0.5, 0, -2], [0, 4, 0], [1, 0, 0]]
 
 
 def save_svm(folder: Path, text: str, name: str = "data.svm") -> str:
     path = folder / name
-    if name.endswith(".gz"):
-        path.write_bytes(gzip.compress(text.encode()))
-    else:
-        path.write_text(text)
+    path.write_bytes(PACKERS.get(path.suffix, bytes)(text.encode()))
     return str(path)
 
 
@@ -26,7 +26,10 @@ def save_npz(folder: Path, name: str = "data.npz", **arrays: object) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["a.svm", "a.libsvm", "a.txt", "a.svm.gz", "a.b.SVM", "b.txt.gz"])
+@pytest.mark.parametrize(
+    "name",
+    ["a.svm", "a9a", "a9a.t", "mnist.scale.bz2", "a.svm.gz", "a.svm.xz", "a.csv", "a.npz.gz"],
+)
 def test_libsvm(tmp_path: Path, name: str) -> None:
     data = load(save_svm(tmp_path, SVM, name), loss=Loss.LOGISTIC)
     assert data.features.tolist() == FEATURES
@@ -102,31 +105,61 @@ def message(source: str, loss: Loss = Loss.LOGISTIC, positive: str | None = None
     return text
 
 
-@pytest.mark.parametrize("name", ["none.svm", "none.npz", ".", "a" * 300 + ".svm", "\0.svm", ""])
+def test_a_packed_file_is_told_by_its_first_bytes(tmp_path: Path) -> None:
+    path = Path(save_svm(tmp_path, SVM, "a.svm.bz2")).rename(tmp_path / "a.svm")
+    assert load(str(path), loss=Loss.LOGISTIC).features.tolist() == FEATURES
+    path = Path(save_npz(tmp_path, X=np.eye(2), y=[0, 1])).rename(tmp_path / "mine")
+    assert load(str(path), loss=Loss.LOGISTIC).features.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("name", ["none.svm", "none.npz", "a/b.svm", "\0.svm"])
 def test_missing_file(tmp_path: Path, name: str) -> None:
     expected = "no such file (built-in data sets: digits, breast-cancer)"
     assert message(f"{tmp_path}/{name}").endswith(expected)
 
 
-@pytest.mark.parametrize("name", ["data.csv", "svm", "data.npz.gz", "data.gz"])
-def test_unknown_kind(tmp_path: Path, name: str) -> None:
-    assert message(save_svm(tmp_path, SVM, name)).endswith(
-        "unknown kind of file, expected .svm, .libsvm, .txt (each also with .gz) or .npz"
-    )
+def test_a_folder(tmp_path: Path) -> None:
+    expected = f"{tmp_path}: is a folder, expected a file (built-in data sets: digits"
+    assert message(str(tmp_path)).startswith(expected)
+    assert "is a folder" in message("")
+    assert "File name too long" in message("a" * 300)
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["1 a:b\n", "x 1:1\n", "1 1\n", "1,2 1:1\n", "1 -1:2\n", "1 2:1 1:1\n", "1 99999999999:1\n"],
+    ("line", "reason"),
+    [
+        ("1 a:b", "invalid literal"),
+        ("x 1:1", "could not convert"),
+        ("1 1", "need more than 1 value"),
+        ("1,2 1:1", "could not convert"),
+        ("1 -1:2", "Invalid index -1"),
+        ("1 2:1 1:1", "sorted and unique"),
+        ("1 99999999999:1", "too large"),
+        ("5.1,3.5,1.4,0.2,setosa", "could not convert"),
+    ],
 )
-def test_malformed_text(tmp_path: Path, text: str) -> None:
-    assert "data.svm: malformed file (" in message(save_svm(tmp_path, text))
+@pytest.mark.parametrize("before", [0, 1, 500])
+def test_malformed_lines_have_their_number(
+    tmp_path: Path, line: str, reason: str, before: int
+) -> None:
+    text = "# comment\n" + "1 1:1 # good\n" * before + f"{line}\n1 1:1\n0 bad too\n"
+    for newline in ("\n", "\r\n"):
+        found = message(save_svm(tmp_path, text.replace("\n", newline)))
+        assert f"data.svm: line {before + 2}: {line!r} is not `label index:value ...` (" in found
+        assert reason in found
+
+
+def test_long_malformed_lines_are_cut(tmp_path: Path) -> None:
+    found = message(save_svm(tmp_path, "1 " + "1:1 " * 10_000))
+    assert f"line 1: '1 {'1:1 ' * 9}1:...' is not" in found
+    assert len(found) < 300
 
 
 def test_binary_rubbish(tmp_path: Path) -> None:
-    for name in ("a.svm", "a.svm.gz", "a.npz"):
+    for name in ("a.svm", "a.svm.gz", "a.npz", "a"):
         (tmp_path / name).write_bytes(bytes(range(256)))
-        assert f"{name}: malformed file (" in message(str(tmp_path / name))
+        expected = f"{name}: malformed file (neither LIBSVM text nor an .npz archive)"
+        assert message(str(tmp_path / name)).endswith(expected)
 
 
 def test_truncated_gz(tmp_path: Path) -> None:
@@ -243,3 +276,94 @@ def test_linear_errors(tmp_path: Path) -> None:
     assert message("digits", Loss.LINEAR, ">=5") == (
         "digits: a positive class is for classification, not for linear loss"
     )
+
+
+def ordered(count: int = 40) -> dict[str, np.ndarray]:
+    """Samples that tell where they were, sorted by class."""
+    return {"X": np.arange(count * 2.0).reshape(count, 2), "y": np.arange(count) * 2 // count}
+
+
+def test_shuffled_by_seed(tmp_path: Path) -> None:
+    path = save_npz(tmp_path, **ordered())
+    kept = load(path, loss=Loss.LOGISTIC)
+    assert kept.features[:, 0].tolist() == list(range(0, 80, 2))
+    assert kept.order == "in the order of the source"
+    one, same, other = (load(path, loss=Loss.LOGISTIC, order=seed) for seed in (1, 1, 2))
+    assert one.order == "shuffled with seed 1"
+    assert sorted(one.features[:, 0]) == kept.features[:, 0].tolist()
+    assert (one.labels == (one.features[:, 0] >= 40)).all()  # labels go with their samples
+    assert (one.features == same.features).all()
+    assert (one.features != other.features).any()
+    assert one.labels[:20].sum() in range(5, 16)
+
+
+def test_a_share_is_held_out(tmp_path: Path) -> None:
+    path = save_npz(tmp_path, **ordered())
+    data = load(path, loss=Loss.HINGE, order=1, test="0.25")
+    assert data.test
+    assert (len(data.labels), len(data.test.labels)) == (30, 10)
+    both = np.vstack([data.features, data.test.features])
+    assert (both == load(path, loss=Loss.HINGE, order=1).features).all()
+    assert (data.test.labels == np.where(data.test.features[:, 0] >= 40, 1, -1)).all()
+    last = load(path, loss=Loss.HINGE, test="0.1").test
+    assert last
+    assert last.features[:, 0].tolist() == [72, 74, 76, 78]
+
+
+@pytest.mark.parametrize(
+    ("test", "says"),
+    [
+        ("0.01", "data.npz: 0.01 of 40 samples leaves no others"),
+        ("0.999", "data.npz: 0.999 of 40 samples leaves no others"),
+        ("0.5", "data.npz: the first 20 samples, to train on, are of one class"),
+        ("1.5", "the test samples are a share above 0 and below 1, or a file: 1.5"),
+        ("0", "the test samples are a share above 0 and below 1, or a file: 0"),
+        ("nan", "the test samples are a share above 0 and below 1, or a file: nan"),
+        ("missing.svm", "missing.svm: no such file"),
+    ],
+)
+def test_impossible_tests(tmp_path: Path, test: str, says: str) -> None:
+    path = save_npz(tmp_path, **ordered())
+    with pytest.raises(DataError) as error:
+        load(path, loss=Loss.LOGISTIC, test=test)
+    assert says in str(error.value)
+
+
+def test_a_test_file_has_the_labels_and_features_of_the_data(tmp_path: Path) -> None:
+    """A narrower one lacks the last features, a wider one has some that have no weights."""
+    train = save_svm(tmp_path, "3 1:0.5 3:-2\n1 2:4\n", "a")
+    test = save_svm(tmp_path, "1 1:7\n", "a.t")
+    data = load(train, loss=Loss.HINGE, bias=True, order=1, test=test)
+    assert data.test
+    assert (data.test.name, data.test.classes) == ("a.t", "3 against 1")
+    assert data.test.features.tolist() == [[7, 0, 0, 1]]
+    assert data.test.labels.tolist() == [-1]  # though there is only one class
+    wide = save_svm(tmp_path, "3 2:7 9:5\n", "b.t")
+    found = load(train, loss=Loss.HINGE, test=wide).test
+    assert found
+    assert found.features.tolist() == [[0, 7, 0]]
+
+
+def test_files_that_count_from_zero_do_so_together(tmp_path: Path) -> None:
+    zero = save_svm(tmp_path, "3 0:1 2:2\n1 1:4\n", "a")
+    test = load(zero, loss=Loss.HINGE, test=save_svm(tmp_path, "1 2:7\n", "a.t")).test
+    assert test
+    assert test.features.tolist() == [[0, 0, 7]]
+    data = load(save_svm(tmp_path, "3 2:2\n1 1:4\n", "b"), loss=Loss.HINGE, test=zero)
+    assert data.features.tolist() == [[0, 0, 2], [0, 4, 0]]
+
+
+def test_archives_as_tests(tmp_path: Path) -> None:
+    path = save_npz(tmp_path, **ordered())
+    data = load(path, loss=Loss.LOGISTIC, test=save_npz(tmp_path, "t.npz", X=[[1, 2]], y=[1]))
+    assert data.test
+    assert data.test.features.tolist() == [[1, 2]]
+    wide = save_npz(tmp_path, "w.npz", X=[[1, 2, 3]], y=[1])
+    foreign = save_npz(tmp_path, "f.npz", X=[[1, 2]], y=[5])
+    for test, says in (
+        (wide, "must have the same number of features, not (1, 3) beside the (40, 2) of data.npz"),
+        (foreign, "f.npz: label 5 is none to train on: 0, 1"),
+    ):
+        with pytest.raises(DataError) as error:
+            load(path, loss=Loss.LOGISTIC, test=test)
+        assert says in str(error.value)

@@ -31,6 +31,31 @@ def test_signed_by_hand() -> None:
     assert quantiser.encode(np.array([[-100.0], [100.0]])).tolist() == [[-8], [7]]
 
 
+def test_centred_by_hand() -> None:
+    features = np.array([[10.0, 0.0, 7.0], [14.0, 0.0, 7.0], [12.0, 9.0, 7.0]])
+    quantiser = Quantiser.fit(features, 4, center=True)
+    assert quantiser.signed
+    assert np.broadcast_to(quantiser.offset, 3).tolist() == [12, 3, 0]  # not of a constant, a bias
+    assert quantiser.scale.tolist() == pytest.approx([2 * 8 / 7, 6 * 8 / 7, 8])
+    assert quantiser.encode(features).tolist() == [[-7, -3, 7], [7, -3, 7], [0, 7, 7]]
+    fixed = to_fixed([0.5, -0.25, 0.125])
+    original = quantiser.to_original(fixed)
+    z = features @ original + quantiser.intercept(original)
+    assert z == pytest.approx(quantiser.scaled(features) @ [0.5, -0.25, 0.125])
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_centring_uses_every_precision(bits: int) -> None:
+    """Sparse data: what was zero gets one code, and what stood out still does."""
+    features = np.where(np.random.default_rng(3).random((200, 5)) < 0.1, 4.0, 0.0)
+    codes = Quantiser.fit(features, bits, center=True).encode(features)
+    for column in range(5):
+        rare = np.unique(codes[features[:, column] > 0, column])
+        assert len(rare) == 1
+        assert rare[0] == (1 << (bits - 1)) - 1
+        assert len(np.unique(codes[features[:, column] == 0, column])) == 1
+
+
 def test_one_bit() -> None:
     features = np.array([[-2.0], [2.0], [-0.9], [1.1]])
     assert Quantiser.fit(features, 1).encode(features).tolist() == [[-1], [0], [0], [0]]

@@ -38,10 +38,14 @@ def test_counters_are_those_of_an_epoch(measured):
 
 
 def test_real_data_have_a_loss(measured):
-    found = measured(data="digits", bits=4, epochs=2)
+    found = measured(data="digits", bits=4, epochs=2, test="0.25")
     assert 0 < found["final_loss"] < 0.69
     assert found["accuracy"] > 0.6
-    assert found["micro_batches"] == -(-1797 // 8)
+    assert 0 < found["test_loss"] < 0.69
+    assert found["test_accuracy"] > 0.6
+    assert found["learning_rate"] == pytest.approx(0.427, rel=0.02)  # that of `ingather train`
+    assert found["micro_batches"] == -(-(1797 - 449) // 8)
+    assert found.keys() <= SUBJECT.metrics().keys()
 
 
 def test_the_formula_needs_no_simulation():
