@@ -96,7 +96,7 @@ OF_SAMPLES = ("derivative_saturations", "delta_saturations")
 def combined(workers: Sequence[Mapping[str, int]], shares_samples: bool) -> dict[str, int]:
     """The counters of all workers as those of one: the longest time, what all do alike, sums."""
     total = {}
-    alike = ("micro_batches", *(() if shares_samples else OF_SAMPLES))
+    alike = ("micro_batches", "full_saturations", *(() if shares_samples else OF_SAMPLES))
     for name in workers[0]:
         values = [counters[name] for counters in workers]
         if name in alike:

@@ -159,13 +159,8 @@ class Comparison:
 
 
 def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:
-    """Whether the hardware counted what the golden model did."""
-    return (
-        counters["activation_saturations"] == golden.activation
-        and counters["derivative_saturations"] == golden.derivative
-        and counters["delta_saturations"] == golden.delta
-        and counters["model_saturations"] == golden.model
-    )
+    """Whether the hardware counted what the golden model did, kind by kind."""
+    return all(counters[f"{kind}_saturations"] == count for kind, count in asdict(golden).items())
 
 
 def plot(rows: Sequence[Row], title: str, path: Path) -> None:

@@ -21,6 +21,7 @@ COUNTERS = {
     "dependency_stalls": "cycles in which one waited for a chunk's update, summed likewise",
     "fifo_stalls": "cycles in which one waited for room in its word FIFO, summed likewise",
     "activation_saturations": "samples whose partial activation saturated",
+    "full_saturations": "full activations, or exchanged weights, that saturated at the switch",
     "derivative_saturations": "samples whose loss derivative saturated",
     "delta_saturations": "samples whose delta saturated",
     "model_saturations": "chunk updates of an engine in which any lane saturated",

@@ -12,7 +12,7 @@ AXIS = AxiStreamSignature(data_bits=512)  #: towards a 100G MAC, 250 MHz
 FRAME_BYTES = 60  #: without its checksum: the least that Ethernet allows
 LANES = 8  #: activations of a frame
 ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
-VERSION = 1
+VERSION = 2
 
 
 class Frame(data.Struct):
@@ -21,7 +21,8 @@ class Frame(data.Struct):
     Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
     fields of more than a byte from ``bm`` on have their low byte first. A worker sends partial
     activations (``is_agg``) and acknowledgements; the switch answers with full activations
-    (``is_agg``) and with acknowledgements of all acknowledgements (``acked``).
+    (``is_agg``) and with acknowledgements of all acknowledgements (``acked``). A full
+    activation says which of its sums were ``saturated``; in all other packets that is zero.
     """
 
     destination: 48  #: bytes 0..5
@@ -36,7 +37,7 @@ class Frame(data.Struct):
     epoch: 16  #: bytes 22, 23: of the job; a restarted job rejects packets of its earlier run
     seq: 16  #: bytes 24, 25: slot
     use: 8  #: byte 26: how often the slot has been used, modulo 256
-    nothing: 8  #: byte 27, zero
+    saturated: LANES  #: byte 27: a bit for each lane of a full activation that was clamped
     payload: data.ArrayLayout(signed(32), LANES)  #: bytes 28..59, activations
 
 

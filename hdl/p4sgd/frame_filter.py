@@ -63,9 +63,7 @@ class FrameFilter(Component):
                 | (frame.ethertype != ETHERTYPE_ON_WIRE)
                 | (frame.version != VERSION)
             ),
-            malformed.eq(
-                inside | (axis.tkeep != FRAME_KEEP) | (frame.no_flags != 0) | (frame.nothing != 0)
-            ),
+            malformed.eq(inside | (axis.tkeep != FRAME_KEEP) | (frame.no_flags != 0)),
         ]
         with m.If(inside):
             m.d.comb += [foreign.eq(foreign_before), short.eq(short_before)]

@@ -8,12 +8,12 @@ from hdl.p4sgd.transport.registers import network_registers
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 
 IDENTITY = 0x50345347  #: "P4SG"
-VERSION = 2
+VERSION = 3
 
 
 IDENTITY_REGISTERS = (
     Register("identity", "What this is.", (ro("identity", 32, "0x50345347"),)),
-    Register("version", "Version of this register map.", (ro("version", 32, "2"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "3"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",

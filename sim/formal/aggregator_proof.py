@@ -100,6 +100,8 @@ class AggregatorProof(Component):
                 value, _ = saturate(reference.after.agg[k], params.value_bits)
                 right = answer.payload[k] == Mux(header.is_agg, value, 0)
                 claim(m, "answer_has_sum_of_rule", right)
+                clamped = header.is_agg & (reference.after.agg[k] != value)
+                claim(m, "answer_tells_what_was_clamped", answer.saturated[k] == clamped)
         return slots
 
     def follow_workers(self, m: Module, dut, asked: RequestPromises, watched, slot) -> None:

@@ -47,6 +47,7 @@ class Packet:
     use: int
     acked: bool = False  # from the switch: every worker has acknowledged
     payload: tuple[int, ...] = ()
+    saturated: int = 0  # a bit for each lane of a full activation whose sum was clamped
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,18 @@ def saturated(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(value) for value in np.clip(values, LOWEST, HIGHEST))
 
 
+def full_activation(slot: SwitchSlot, bm: int) -> Packet:
+    """The sum of a slot for the workers in `bm`; it says which of its lanes were clamped.
+
+    So each worker counts a clamped sum with the packet that it takes, once in every use, however
+    often the packet is sent.
+    """
+    payload = saturated(slot.agg)
+    pairs = zip(slot.agg, payload, strict=True)
+    clamped = sum((exact != value) << k for k, (exact, value) in enumerate(pairs))
+    return Packet(True, bm, slot.use, payload=payload, saturated=clamped)
+
+
 def switch_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USES) -> Outcome:
     """Algorithm 2, corrected: `packet` comes from the worker in its bm, a worker of `everyone`.
 
@@ -105,7 +118,7 @@ def partial_rule(
 ) -> Outcome:
     """The part for partial activations."""
     if behind == 0 and slot.agg_bm & packet.bm:
-        full = Packet(True, packet.bm, slot.use, payload=saturated(slot.agg))
+        full = full_activation(slot, packet.bm)
         complete = slot.agg_bm == everyone
         return Outcome(slot, Verdict.REPEATED_PARTIAL, full if complete else None)
     if behind == 0:
@@ -117,7 +130,7 @@ def partial_rule(
         return Outcome(slot, Verdict.EARLY)
     else:
         slot = SwitchSlot(packet.use, packet.payload, packet.bm, 0)
-    full = Packet(True, everyone, slot.use, payload=saturated(slot.agg))
+    full = full_activation(slot, everyone)
     return Outcome(slot, Verdict.ADDED, full if slot.agg_bm == everyone else None)
 
 

@@ -40,5 +40,6 @@ def data_parallel_epoch(
             model, updates = updated(values[mine], deltas, begin, training, parts)
             models.append(model)
             total += counts + updates
-        weights, _ = saturate(np.sum(models, axis=0))
+        weights, mask = saturate(np.sum(models, axis=0))
+        total += Saturations(full=int(np.count_nonzero(mask)))
     return weights, total

@@ -8,7 +8,7 @@ from sim.golden.allreduce import Packet
 
 LANES = 8
 ETHERTYPE = 0x88B5
-VERSION = 1
+VERSION = 2
 BYTES = 60
 HEADER_BYTES = 15  # addresses, ethertype, version
 IS_AGG, ACKED = 1, 2  # bits of byte 15
@@ -40,7 +40,7 @@ class WireFrame:
     epoch: int = 0
     seq: int = 0
     use: int = 0
-    nothing: int = 0
+    saturated: int = 0
     payload: tuple[int, ...] = (0,) * LANES
 
     def to_bytes(self) -> bytes:
@@ -59,7 +59,7 @@ class WireFrame:
                 self.epoch,
                 self.seq,
                 self.use,
-                self.nothing,
+                self.saturated,
                 *self.payload,
             )
         except struct.error as error:
@@ -71,7 +71,7 @@ class WireFrame:
         if len(wire) != BYTES:
             raise ValueError(f"a frame has {BYTES} bytes: {len(wire)}")
         destination, source, ethertype, version, flags, *numbers = LAYOUT.unpack(wire)
-        bm, job, epoch, seq, use, nothing, *payload = numbers
+        bm, job, epoch, seq, use, saturated, *payload = numbers
         return cls(
             destination=destination,
             source=source,
@@ -85,14 +85,14 @@ class WireFrame:
             epoch=epoch,
             seq=seq,
             use=use,
-            nothing=nothing,
+            saturated=saturated,
             payload=tuple(payload),
         )
 
     @property
     def packet(self) -> Packet:
         """What the protocol's rule looks at."""
-        return Packet(self.is_agg, self.bm, self.use, self.acked, self.payload)
+        return Packet(self.is_agg, self.bm, self.use, self.acked, self.payload, self.saturated)
 
 
 def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:
@@ -106,6 +106,6 @@ def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:
         ethertype = int.from_bytes(wire[12:14], "big")
         if wire[:6] != address or ethertype != ETHERTYPE or wire[14] != VERSION:
             return Quality.FOREIGN
-    if len(wire) != BYTES or wire[15] & ~(IS_AGG | ACKED) or wire[27]:
+    if len(wire) != BYTES or wire[15] & ~(IS_AGG | ACKED):
         return Quality.MALFORMED
     return Quality.GOOD

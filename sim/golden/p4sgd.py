@@ -93,7 +93,7 @@ class Saturations:
     """How often each saturation point clamped."""
 
     activation: int = 0  # partial activations, per sample and worker
-    full: int = 0  # full activations, per sample; possible with several workers only
+    full: int = 0  # sums over workers: full activations, per sample, or exchanged weights
     derivative: int = 0  # loss derivatives, per sample
     delta: int = 0  # per sample
     model: int = 0  # per micro-batch and group of features in which any feature clamped

@@ -49,6 +49,7 @@ class SwitchModel:
     group: bytes  #: destination of answers
     active: dict[int, Job] = field(default_factory=dict)
     counters: Counter[tuple[int, Verdict]] = field(default_factory=Counter)
+    saturations: int = 0  #: lanes of a complete sum that were clamped, each once
 
     def start_job(
         self, number: int, *, ports: int, epoch: int, base: int, count: int
@@ -89,6 +90,8 @@ class SwitchModel:
         self.counters[port, outcome.verdict] += 1
         if outcome.answer is None:
             return []
+        if outcome.verdict is Verdict.ADDED:
+            self.saturations += outcome.answer.saturated.bit_count()
         answer = WireFrame(
             destination=self.group,
             source=self.address,
@@ -100,6 +103,7 @@ class SwitchModel:
             seq=frame.seq,
             use=outcome.answer.use,
             payload=outcome.answer.payload or (0,) * LANES,
+            saturated=outcome.answer.saturated,
         ).to_bytes()
         return [(k, answer) for k in range(self.ports) if outcome.answer.bm >> k & 1]
 
@@ -109,7 +113,7 @@ class SwitchModel:
         if quality is not Quality.GOOD:
             return Verdict(quality.value)
         frame = WireFrame.from_bytes(data)
-        if frame.acked:  # only a switch says so
+        if frame.acked or frame.saturated:  # only a switch says so
             return Verdict.MALFORMED
         job = self.active.get(frame.job)
         if job is None or not job.ports >> port & 1:

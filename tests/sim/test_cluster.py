@@ -141,6 +141,36 @@ def test_data_parallelism(tmp_path, rng, workers, rate):
         assert epoch.counters["full_packets"] == workers * batches * groups
 
 
+@pytest.mark.parametrize("schedule", [Schedule.PIPELINED, Schedule.DATA_PARALLEL])
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_saturated_sums_are_counted_once(tmp_path, rng, schedule, rate):
+    """Sums that leave the range at the switch, whose packets are lost and sent again."""
+    shared = schedule is Schedule.DATA_PARALLEL
+    data = random_data(rng, 40, 200, Loss.LINEAR, signed=True, extreme=True)
+    options = Options(
+        loss=Loss.LINEAR, bits=4, batch=16, eta=1e6 if shared else 1e-3, epochs=2, schedule=schedule
+    )
+    hardware = DATA_PARALLEL if shared else HARDWARE
+    training = TrainingRun(data, hardware, options, workers=2)
+    comparison, total = Comparison(training), []
+    comparison.golden = rng.choice([-(1 << 31), (1 << 31) - 1], size=training.features)
+    initial = comparison.golden
+
+    def check(epoch):
+        assert comparison.add(epoch).bit_exact, f"epoch {epoch.number}: {epoch.counters}"
+        total.append(epoch.counters["full_saturations"])
+
+    simulate_training(
+        training,
+        build_cluster(hardware, 2),
+        tmp_path,
+        check,
+        initial=initial,
+        network=NetworkSettings(latency=20, drop=rate, duplicate=rate, reorder=rate),
+    )
+    assert sum(total) > 0
+
+
 FAILURES = "INGATHER_TEST_FAILURES"
 
 

@@ -19,7 +19,8 @@ class Aggregator(Component):
     clears it. The request's ``verdict`` (NONE where there was none), ``sender`` and answer follow
     :attr:`latency` cycles later. ``answered`` says that there is an ``answer``; its ``bm`` are
     the ports that it goes to: all of the job's if it completes a sum or its acknowledgement, else
-    the sender. The sum is exact and saturated here, once; acknowledgements carry 0.
+    the sender. The sum is exact and saturated here, once, and tells its ``saturated`` lanes;
+    acknowledgements carry 0.
 
     Throughput: one request a cycle, the same slot over and over included. Never stalls.
     Contents survive a reset: slots are valid after they were cleared.
@@ -78,6 +79,9 @@ class Aggregator(Component):
         ]
         state = params.state(slots.written.contents)  # as the request left it
         for k in range(params.lanes):
-            value, _ = saturate(state.agg[k], params.value_bits)
-            m.d.comb += self.answer.payload[k].eq(Mux(header.is_agg, value, 0))
+            value, overflow = saturate(state.agg[k], params.value_bits)
+            m.d.comb += [
+                self.answer.payload[k].eq(Mux(header.is_agg, value, 0)),
+                self.answer.saturated[k].eq(header.is_agg & overflow),
+            ]
         return m

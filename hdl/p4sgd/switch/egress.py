@@ -49,6 +49,7 @@ class EgressPort(Component):
                     source=self.source,
                     acked=answer.acked,
                     bm=answer.bm,
+                    saturated=answer.saturated,
                     payload=payload,
                     **header,
                 )

@@ -40,7 +40,7 @@ class IngressPort(Component):
         frame, packet = judge.frame, self.params.packet
         entering = packet(fifo.i.payload)
         # No worker sends what only a switch may say.
-        answer = (judge.quality == Quality.GOOD) & frame.acked
+        answer = (judge.quality == Quality.GOOD) & (frame.acked | (frame.saturated != 0))
         m.d.comb += [
             judge.address.eq(self.address),
             entering.quality.eq(Mux(answer, Quality.MALFORMED, judge.quality)),

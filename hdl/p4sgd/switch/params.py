@@ -193,6 +193,7 @@ class SwitchParams:
             {
                 "bm": self.ports,  # ports that it goes to
                 "acked": 1,  # it is no sum
+                "saturated": self.lanes,  # of a sum: the lanes that were clamped
                 "header": self.header,
                 "payload": self.payload,
             }

@@ -5,6 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.p4sgd.frame import LANES
 from hdl.p4sgd.switch.params import SwitchParams
 
 #: Counters of every port.
@@ -57,8 +58,9 @@ class PortCounters(Component):
 class TotalCounters(Component):
     """``packets`` that came with ``taken``, and ``cycles`` from the first to the last of them.
 
-    Both ends count, so equal counters are one packet every cycle. ``clear`` sets both to zero.
-    48 bits last 13 days.
+    Both ends count, so equal counters are one packet every cycle. ``saturations`` adds up
+    ``saturated``, the lanes of a sum that were clamped. ``clear`` sets all to zero. 48 bits last
+    13 days; for saturations 39 hours, with all lanes in every cycle.
     """
 
     def __init__(self, params: None = None) -> None:
@@ -67,7 +69,9 @@ class TotalCounters(Component):
             {
                 "clear": In(1),
                 "taken": In(1),
+                "saturated": In(range(LANES + 1)),
                 "packets": Out(TOTAL_BITS),
+                "saturations": Out(TOTAL_BITS),
                 "cycles": Out(TOTAL_BITS),
             },
         )
@@ -75,12 +79,15 @@ class TotalCounters(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         event = Signal()
+        saturated = Signal.like(self.saturated)
         begun = Signal()
         elapsed = Signal(TOTAL_BITS, init=1)  # the cycle in which an event would come now
-        m.d.sync += event.eq(self.taken)
+        m.d.sync += [event.eq(self.taken), saturated.eq(self.saturated)]
         with m.If(self.clear):
             m.d.sync += [self.packets.eq(0), self.cycles.eq(0), elapsed.eq(1), begun.eq(0)]
+            m.d.sync += self.saturations.eq(0)
         with m.Else():
+            m.d.sync += self.saturations.eq(self.saturations + saturated)
             with m.If(event):
                 m.d.sync += [self.packets.eq(self.packets + 1), self.cycles.eq(elapsed)]
                 m.d.sync += begun.eq(1)

@@ -7,11 +7,11 @@ from hdl.p4sgd.switch.verdict_counters import COUNTER_BITS
 from hdl.p4sgd.transport.registers import address_registers
 
 IDENTITY = 0x50345357  #: "P4SW"
-VERSION = 1
+VERSION = 2
 
 IDENTITY_REGISTERS = (
     Register("identity", "What this is.", (ro("identity", 32, "0x50345357"),)),
-    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "2"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",
@@ -88,6 +88,17 @@ def counter_registers() -> tuple[Register, ...]:
         ),
         Register(
             "cycles", "Throughput.", (ro("cycles", TOTAL_BITS, "from their first to their last"),)
+        ),
+        Register(
+            "saturations",
+            "Full activations.",
+            (
+                ro(
+                    "saturations",
+                    TOTAL_BITS,
+                    "lanes of a complete sum that were clamped, each once",
+                ),
+            ),
         ),
     )
 

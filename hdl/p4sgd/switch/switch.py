@@ -1,9 +1,9 @@
 """The switch that adds activations: ports, jobs, slots, registers and counters."""
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import count_ones, delay
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
@@ -12,7 +12,7 @@ from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.egress import SwitchEgress
 from hdl.p4sgd.switch.ingress import SwitchIngress
 from hdl.p4sgd.switch.job_table import JobTable
-from hdl.p4sgd.switch.params import Refusal, SwitchParams
+from hdl.p4sgd.switch.params import Refusal, SwitchParams, Verdict
 from hdl.p4sgd.switch.port_counters import PORT_COUNTERS, PortCounters, TotalCounters
 from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.p4sgd.switch.verdict_counters import VerdictCounters
@@ -122,6 +122,9 @@ class Switch(Component):
         m.submodules.totals = totals = TotalCounters()
         # A packet is refused by the job table or ruled on by the aggregator, in its order.
         refused = delay(m, jobs.refused, aggregator.latency, "refused", reset_less=False)
+        # A sum is complete once; repetitions send it again.
+        complete = aggregator.answered & (aggregator.verdict == Verdict.ADDED)
+        clamped = count_ones(list(aggregator.answer.saturated))
         events = port_counters.events
         m.d.comb += [
             verdicts.verdict.eq(aggregator.verdict.as_value() | refused.as_value()),
@@ -133,10 +136,12 @@ class Switch(Component):
             events.answers_dropped.eq(egress.dropped),
             port_counters.port.eq(settings.counter_port),
             totals.taken.eq(jobs.valid),
+            totals.saturated.eq(Mux(complete, clamped, 0)),
             *(c.clear.eq(settings.clear_counters) for c in (verdicts, port_counters, totals)),
             status.clearing_counters.eq(verdicts.busy),
             status.counter_value.eq(verdicts.value),
             *(status[name].eq(port_counters.counts[name]) for name in PORT_COUNTERS),
             status.packets.eq(totals.packets),
             status.cycles.eq(totals.cycles),
+            status.saturations.eq(totals.saturations),
         ]

@@ -46,10 +46,15 @@ class Arrivals(Component):
             own.bit_select(settings.worker, 1).eq(1),
             slot.eq(frame.seq - settings.slot_base),
         ]
+        malformed = (
+            (quality == Quality.MALFORMED)
+            | (frame.is_agg == frame.acked)
+            | (~frame.is_agg & (frame.saturated != 0))
+        )
         checks = (
             (Verdict.CORRUPT, quality == Quality.CORRUPT),
             (Verdict.FOREIGN, quality == Quality.FOREIGN),
-            (Verdict.MALFORMED, (quality == Quality.MALFORMED) | (frame.is_agg == frame.acked)),
+            (Verdict.MALFORMED, malformed),
             (Verdict.WRONG_JOB, ~self.open | (frame.job != settings.job)),
             (Verdict.WRONG_WORKER, (frame.bm != own) & (frame.bm != settings.workers)),
             (Verdict.WRONG_RUN, frame.epoch != settings.epoch),
@@ -66,6 +71,7 @@ class Arrivals(Component):
             self.arrival.slot.eq(slot),
             self.arrival.is_agg.eq(frame.is_agg),
             self.arrival.use.eq(frame.use),
+            self.arrival.saturated.eq(frame.saturated[: self.params.lanes]),
         ]
         m.d.sync += [
             self.arrival.activations[k].eq(frame.payload[k]) for k in range(self.params.lanes)

@@ -95,6 +95,7 @@ class TransportParams:
                 "is_agg": 1,
                 "use": 8,
                 "activations": self.activations,
+                "saturated": self.lanes,  # a bit for each activation that the switch clamped
             }
         )
 

@@ -1,9 +1,10 @@
 """The network transport of a worker: AllReduce through the switch, safe on any link."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.frame import AXIS
@@ -14,9 +15,9 @@ from hdl.p4sgd.transport.slot_table import SlotTable
 from hdl.p4sgd.transport.timers import Timers
 from hdl.p4sgd.transport.transmitter import Transmitter
 
-#: What happened in a cycle; counters add these up.
+#: How often each happened in a cycle; counters add these up.
 NETWORK_EVENTS = data.StructLayout(
-    {"sent": 1, "retransmissions": 1}
+    {"sent": 1, "retransmissions": 1, "full_saturations": 4}
     | {verdict.name.lower(): 1 for verdict in Verdict if verdict is not Verdict.NONE}
 )
 
@@ -109,6 +110,8 @@ class Transport(Component):
             transmitter.answer.eq(table.answers[0]),
         ]
         self.connect_timers(m, table, timers, transmitter)
+        clamped = count_ones(list(arrivals.arrival.saturated))
+        m.d.comb += self.events.full_saturations.eq(Mux(full, clamped, 0))
         self.report(m, table, timers, transmitter)
         return m
 

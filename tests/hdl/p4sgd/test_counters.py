@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from hdl.p4sgd.counters import COUNTERS, EVENTS, Counters
+from hdl.p4sgd.frame import LANES
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
@@ -43,7 +44,12 @@ def random_row(rng, engines, density):
         row[f"engine_events_{engine}"] = {
             event: int(rng.random() < density) for event in OF_ENGINES.values()
         }
-    row["network_events"] = {event: int(rng.random() < density) for event in NETWORK_EVENTS.members}
+    row["network_events"] = {
+        event: int(rng.random() < density) * int(rng.integers(1, LANES, endpoint=True))
+        if event == "full_saturations"
+        else int(rng.random() < density)
+        for event in NETWORK_EVENTS.members
+    }
     row["outstanding"] = int(rng.integers(0, WorkerParams().slots, endpoint=True))
     return row
 

@@ -17,7 +17,7 @@ WIDTHS = {
     "epoch": 16,
     "seq": 16,
     "use": 8,
-    "nothing": 8,
+    "saturated": 8,
 }
 
 

@@ -31,6 +31,7 @@ def some_frame():
         epoch=random.getrandbits(16),
         seq=random.getrandbits(16),
         use=random.getrandbits(8),
+        saturated=random.getrandbits(8),
         payload=tuple(random.choice([*EDGES, random.randint(LOW, TOP)]) for _ in range(8)),
     )
 
@@ -49,7 +50,7 @@ def some_packet():
     if kind < 0.3:
         wire = mutated(wire, random.choices(range(480), k=random.randint(0, 2)))
     elif kind < 0.5:  # in what is looked at
-        wire = mutated(wire, random.choices([*range(48), *range(96, 128), *range(216, 224)], k=1))
+        wire = mutated(wire, random.choices([*range(48), *range(96, 128)], k=1))
     elif kind < 0.75:
         length = random.choice([1, 14, 15, 16, 59, 61, 63, 64, 65, 128, random.randint(1, 200)])
         wire = (wire + random.randbytes(200))[:length]
@@ -167,7 +168,7 @@ async def a_report_follows_its_beat(dut):
     for wire in (some_frame().to_bytes(), some_frame().to_bytes() + bytes(100)):
         await bench.send(wire, False)
         await bench.idle(3)
-    long = replace(some_frame(), version=2).to_bytes() + bytes(100)
+    long = replace(some_frame(), version=frames.VERSION + 1).to_bytes() + bytes(100)
     await bench.send(long, False, often)
     await bench.send(some_frame().to_bytes(), False)
     await bench.finish(4)

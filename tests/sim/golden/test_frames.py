@@ -20,7 +20,7 @@ FRAME = WireFrame(
     payload=(1, -1, 1 << 30, -(1 << 31), (1 << 31) - 1, 0, 258, -2),
 )
 WIRE = bytes.fromhex(
-    "021122334455 06aabbccddee 88b5 01 01 04030201 0605 0807 0a09 0b 00"
+    "021122334455 06aabbccddee 88b5 02 01 04030201 0605 0807 0a09 0b 00"
     "01000000 ffffffff 00000040 00000080 ffffff7f 00000000 02010000 feffffff"
 )
 
@@ -70,15 +70,15 @@ def test_rejects_other_lengths():
         (WIRE + bytes(1), Quality.MALFORMED),
         (WIRE + bytes(100), Quality.MALFORMED),
         (replace(FRAME, no_flags=1).to_bytes(), Quality.MALFORMED),
-        (replace(FRAME, nothing=1).to_bytes(), Quality.MALFORMED),
+        (replace(FRAME, saturated=1).to_bytes(), Quality.GOOD),
         (WIRE[:14], Quality.MALFORMED),
         (bytes(14), Quality.MALFORMED),
         (bytes(15), Quality.FOREIGN),
         (WIRE[:15], Quality.MALFORMED),
         (replace(FRAME, destination=bytes(6)).to_bytes(), Quality.FOREIGN),
         (replace(FRAME, ethertype=0x0800).to_bytes(), Quality.FOREIGN),
-        (replace(FRAME, version=2, nothing=1).to_bytes(), Quality.FOREIGN),
-        (replace(FRAME, version=2).to_bytes() + bytes(100), Quality.FOREIGN),
+        (replace(FRAME, version=1, no_flags=1).to_bytes(), Quality.FOREIGN),
+        (replace(FRAME, version=1).to_bytes() + bytes(100), Quality.FOREIGN),
     ],
 )
 def test_judges(wire, quality):

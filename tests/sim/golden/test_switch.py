@@ -59,7 +59,7 @@ def test_the_first_reason_counts():
         (Verdict.WRONG_WORKER, {"bm": 0b1010}),
         (Verdict.WRONG_JOB, {"job": 0}),
         (Verdict.MALFORMED, {"acked": True}),
-        (Verdict.FOREIGN, {"version": 2}),
+        (Verdict.FOREIGN, {"version": 1}),
     ]
     changes = {}
     for verdict, change in worse:
@@ -95,3 +95,18 @@ def test_refusals():
     ):
         assert switch.start_job(**({"number": 0} | legal | changes)) == reason
     assert switch.start_job(1, ports=0b1000, epoch=4, base=0, count=8) is None
+
+
+def test_a_clamped_sum_is_told_with_every_answer_and_counted_once():
+    switch, top = model(), (1 << 31) - 1
+    low = -top - 1
+    assert switch.take(1, frame(1, payload=(top, low, 1, top, low, top, 0, -1))) == []
+    payload = (1, -1, 1, 0, 0, low, 0, top)
+    answers = switch.take(3, frame(3, payload=payload))
+    answers += switch.take(3, frame(3, payload=payload))  # sent again
+    assert len(answers) == 3
+    for _, data in answers:
+        answer = WireFrame.from_bytes(data)
+        assert answer.payload == (top, low, 2, top, low, -1, 0, top - 1)
+        assert answer.saturated == 0b11
+    assert switch.saturations == 2

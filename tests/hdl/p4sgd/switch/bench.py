@@ -195,6 +195,7 @@ class Bench:
         ]
         taken = sum(row[verdict.name] for row in golden.values() for verdict in requests)
         assert await self.host.read("packets") == taken
+        assert await self.host.read("saturations") == self.model.saturations
 
     def frame(self, port, job, seq, use, payload=(0,) * 8, *, is_agg=True, **changes):
         """A legal frame of the worker at ``port``, apart from ``changes``."""

@@ -31,7 +31,7 @@ def some_frame(address, bit, params):
     elif kind == 1:
         frame = replace(frame, bm=bit ^ 1 << random.randrange(32))
     elif kind == 2:
-        frame = replace(frame, bm=random.getrandbits(32), nothing=random.getrandbits(8))
+        frame = replace(frame, bm=random.getrandbits(32), saturated=random.getrandbits(8))
     data = frame.to_bytes()
     if kind == 3:
         data = random.randbytes(60)
@@ -47,8 +47,8 @@ def entry(data, corrupt, address, bit, params: SwitchParams):
     """A packet as it is queued."""
     quality = judge(data, corrupt, address).name
     fields = LAYOUT.unpack((data + bytes(BYTES))[:BYTES])
-    _, _, _, _, flags, bm, job, epoch, seq, use, _, *payload = fields
-    if quality == "GOOD" and flags & ACKED:  # only a switch says so
+    _, _, _, _, flags, bm, job, epoch, seq, use, saturated, *payload = fields
+    if quality == "GOOD" and (flags & ACKED or saturated):  # only a switch says so
         quality = "MALFORMED"
     half = 1 << params.value_bits - 1
     return {

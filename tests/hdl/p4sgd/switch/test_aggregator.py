@@ -78,10 +78,16 @@ class Golden:
         answer = outcome.answer and {
             "bm": outcome.answer.bm,
             "acked": int(outcome.answer.acked),
+            "saturated": self.changed(outcome.slot.agg) if is_agg else 0,
             "header": header,
             "payload": self.clamped(outcome.slot.agg) if is_agg else [0] * params.lanes,
         }
         self.golden.append((outcome.verdict.name, 1 << worker, answer))
+
+    def changed(self, values):
+        """A bit for each value that is clamped."""
+        pairs = zip(values, self.clamped(values), strict=True)
+        return sum((exact != value) << k for k, (exact, value) in enumerate(pairs))
 
     def clamped(self, values):
         high = (1 << self.params.value_bits - 1) - 1
@@ -182,6 +188,8 @@ async def sums_saturate_once_whatever_the_order(dut):
             total = sum(values)
             clamped = min(max(total, lowest), high)
             assert golden.golden[-1][2]["payload"] == [clamped] * params.lanes
+            lanes = (1 << params.lanes) - 1
+            assert golden.golden[-1][2]["saturated"] == lanes * (total != clamped)
             for worker in order:
                 golden.request(0, False, worker, use, (high,) * params.lanes)
             use += 1

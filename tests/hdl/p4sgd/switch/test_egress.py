@@ -41,6 +41,7 @@ def frame(answer, source, destination):
         seq=header["seq"],
         use=header["use"],
         payload=payload,
+        saturated=answer["saturated"],
     ).to_bytes()
 
 

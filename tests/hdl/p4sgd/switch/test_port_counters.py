@@ -78,12 +78,16 @@ async def counts_every_port(dut):
 async def counts_packets_and_cycles(dut):
     packets, first, last = 0, None, None  # cycles of the first and the last packet
     event = 0  # a packet of the cycle before
-    dut.clear.value = dut.taken.value = 0
+    total = step = 0  # of lanes, and those of the cycle before
+    dut.clear.value = dut.taken.value = dut.saturated.value = 0
     await start(dut)
     for k in range(CYCLES):
         clear, taken = cleared(k), int(random.random() < (0.1 if k < 1000 else 0.9))
-        dut.clear.value, dut.taken.value = clear, taken
+        saturated = random.randint(0, 8)
+        dut.clear.value, dut.taken.value, dut.saturated.value = clear, taken, saturated
         await RisingEdge(dut.clk)
+        assert (k, int(dut.saturations.value)) == (k, total)
+        total, step = 0 if clear else total + step, saturated
         cycles = 0 if first is None else last - first + 1
         assert (k, int(dut.packets.value), int(dut.cycles.value)) == (k, packets, cycles)
         if clear:
@@ -92,10 +96,11 @@ async def counts_packets_and_cycles(dut):
             packets, last = packets + 1, k
             first = k if first is None else first
         event = taken
+    dut.saturated.value = 0
     k = CYCLES
-    for step in range(3):
+    for last_time in (False, False, True):
         # At the end all bits but the lowest are ones.
-        many = LAST - packets - event if step == 2 else random.randrange(*MANY)
+        many = LAST - packets - event if last_time else random.randrange(*MANY)
         dut.taken.value = 1
         await ClockCycles(dut.clk, many)
         dut.taken.value = 0

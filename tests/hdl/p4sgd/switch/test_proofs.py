@@ -40,7 +40,13 @@ MUTANTS = {
     "another's slot": (MEMORY, "(read == address) & valid", "valid"),
     "idle cycles write": (SUM, "slots.write.eq(self.valid | self.clear)", "slots.write.eq(1)"),
     "news to the sender": (SUM, "Mux(rule.complete, self.request.everyone", "Mux(0, 0"),
-    "wraps": (SUM, "value, _ = saturate(state.agg[k], params.value_bits)", "value = state.agg[k]"),
+    "wraps": (
+        SUM,
+        "answer.payload[k].eq(Mux(header.is_agg, value",
+        "answer.payload[k].eq(Mux(header.is_agg, state.agg[k]",
+    ),
+    "hides what was clamped": (SUM, "header.is_agg & overflow", "0"),
+    "clamps acknowledgements": (SUM, "header.is_agg & overflow", "overflow"),
     "answers stale packets": (SUM, "rule.complete | rule.repeat)", "1)"),
     "does not compare": (CONTROL, "counts = other.active & (scan != index)", "counts = 0"),
     "takes the ports of another": (CONTROL, "with m.Elif(ports_taken):", "with m.Elif(0):"),
@@ -58,7 +64,7 @@ MUTANTS = {
     "the wrong neighbour": (TABLE, "USES - 1, 1)", "1, USES - 1)"),
     "passes the refused": (TABLE, "valid & good", "valid"),
 }
-SAMPLES = ["forgets the oldest change", "leaves the last slot"]
+SAMPLES = ["forgets the oldest change", "leaves the last slot", "clamps acknowledgements"]
 
 PROOFS = {
     # Induction over so many cycles; one for the cover that is reached; bounded for mutants.

@@ -63,7 +63,7 @@ FIELDS = {
     "destination": lambda: random.randbytes(6),
     "source": lambda: random.randbytes(6),
     "ethertype": lambda: random.choice((0x88B4, 0xB588, random.getrandbits(16))),
-    "version": lambda: random.choice((0, 2, random.randrange(256))),
+    "version": lambda: random.choice((0, 1, 3, random.randrange(256))),
     "acked": lambda: True,
     "no_flags": lambda: random.choice((1, 0x20, random.randrange(64))),
     "bm": lambda: random.choice((0, 3, 0xFFFFFFFF, 1 << random.randrange(32))),
@@ -71,7 +71,7 @@ FIELDS = {
     "epoch": lambda: random.getrandbits(16),
     "seq": lambda: random.choice((random.randrange(200), random.getrandbits(16))),
     "use": lambda: random.randrange(256),
-    "nothing": lambda: random.randrange(256),
+    "saturated": lambda: random.randrange(256),
 }
 
 

@@ -55,6 +55,7 @@ def frame(packet, slot, **others):
         "epoch": EPOCH,
         "seq": BASE + slot,
         "use": packet.use,
+        "saturated": packet.saturated,
         "payload": list(packet.payload) + [0] * (LANES - len(packet.payload)),
     } | others
 
@@ -163,7 +164,7 @@ class Others:
         assert fields["version"] == VERSION
         assert (fields["job"], fields["epoch"]) == (JOB, EPOCH)
         assert fields["bm"] == 1 << OWN
-        assert not any(fields[name] for name in ("acked", "no_flags", "nothing"))
+        assert not any(fields[name] for name in ("acked", "no_flags", "saturated"))
         assert fields["is_agg"] or not any(fields["payload"])
 
     def act(self, worker):

@@ -85,6 +85,7 @@ class Job:
             epoch=self.epoch,
             seq=self.base + random.randrange(self.count),
             use=random.getrandbits(8),
+            saturated=random.getrandbits(8) * is_agg,
             payload=tuple(
                 random.choice([random.randint(LEAST, MOST), LEAST, MOST, 0]) for _ in range(8)
             ),
@@ -97,7 +98,8 @@ class Job:
             return QUALITIES[quality]
         frame = WireFrame.from_bytes(wire)
         applies = {
-            golden.Verdict.MALFORMED: frame.is_agg == frame.acked,
+            golden.Verdict.MALFORMED: frame.is_agg == frame.acked
+            or (frame.saturated != 0 and not frame.is_agg),
             golden.Verdict.WRONG_JOB: not is_open or frame.job != self.job,
             golden.Verdict.WRONG_WORKER: frame.bm not in (1 << self.worker, self.workers),
             golden.Verdict.WRONG_RUN: frame.epoch != self.epoch,
@@ -115,11 +117,11 @@ def wrong_fields(job, frame):
         golden.Verdict.FOREIGN: [
             {"destination": random.randbytes(5) + bytes([~job.group[5] & 255])},
             {"ethertype": 0x0800},
-            {"version": random.choice([0, 2, 255])},
+            {"version": random.choice([0, 1, 3, 255])},
         ],
         golden.Verdict.MALFORMED: [
             {"no_flags": 1 << random.randrange(6)},
-            {"nothing": 1 << random.randrange(8)},
+            {"is_agg": False, "acked": True, "saturated": 1 << random.randrange(8)},
             {"acked": frame.is_agg},
         ],
         golden.Verdict.WRONG_JOB: [{"job": job.job ^ 1 << random.randrange(16)}],
@@ -173,6 +175,7 @@ class Bench:
             assert arrival["slot"] == frame.seq - self.job.base
             assert (arrival["is_agg"], arrival["use"]) == (frame.is_agg, frame.use)
             assert arrival["activations"] == list(frame.payload[:lanes])
+            assert arrival["saturated"] == frame.saturated % (1 << lanes)
 
     async def idle(self, cycles=1):
         dut = self.dut

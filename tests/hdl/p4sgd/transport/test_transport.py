@@ -79,12 +79,18 @@ def sums(partials):
     return [list(saturated(np.sum(column, axis=0))) for column in zip(*partials, strict=True)]
 
 
+def clamped(partials):
+    """How many lanes of all sums leave the range."""
+    exact = np.sum(np.array(partials, dtype=np.int64), axis=0)
+    return int(np.count_nonzero(exact != np.array(sums(partials))))
+
+
 async def count_events(dut, events):
     edge = RisingEdge(dut.clk)
     while True:
         await edge
-        for name, bit in unpack(NETWORK_EVENTS, int(dut.events.value)).items():
-            events[name] += bit
+        for name, times in unpack(NETWORK_EVENTS, int(dut.events.value)).items():
+            events[name] += times
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
@@ -109,6 +115,7 @@ async def adds(dut, bad, stall):
     await ClockCycles(dut.clk, 5)
     assert len(sink.beats) == count
     assert events["full"] == events["freed"] == count
+    assert events["full_saturations"] == clamped(partials) > 0
     assert events["sent"] == len(others.sent)
     assert events["sent"] - events["retransmissions"] == 2 * count
     if not bad:
@@ -260,14 +267,14 @@ async def drops_what_is_not_ours(dut):
     events = Counter()
     cocotb.start_soon(count_events(dut, events))
     slots = params_in_simulator(TransportParams).slots
-    good = frame(Packet(True, 0b111, 0, payload=tuple(partial)), 0)
+    good = frame(Packet(True, 0b111, 0, payload=tuple(partial), saturated=0b10000101), 0)
     freed = frame(Packet(False, 0b111, 0, acked=True), 0)
     wrong = [
         *(("foreign", good | {"destination": GROUP_ADDRESS ^ 1 << bit}, {}) for bit in range(48)),
         ("foreign", good | {"ethertype": 0x0008}, {}),
-        ("foreign", good | {"version": 2}, {}),
+        ("foreign", good | {"version": 1}, {}),
         ("malformed", good | {"no_flags": 1}, {}),
-        ("malformed", good | {"nothing": 1}, {}),
+        ("malformed", freed | {"saturated": 1}, {}),
         ("malformed", good | {"acked": 1}, {}),
         ("malformed", good | {"is_agg": 0}, {}),
         ("malformed", good, {"keep": (1 << 59) - 1}),
@@ -299,6 +306,7 @@ async def drops_what_is_not_ours(dut):
         port.offer(None)
         await ClockCycles(dut.clk, 8)
         events.pop("sent", None)
+        assert events.pop("full_saturations", 0) == 3 * (kind == "full"), index
         assert +events == Counter({kind: 1}), (index, kind, events)
         events.clear()
     assert sink.beats == [partial]
