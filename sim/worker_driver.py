@@ -64,6 +64,10 @@ class WorkerDriver(RegisterDriver):
         if self.busy.value:
             await FallingEdge(self.busy)
             await RisingEdge(self.dut.clk)
+        await self.check()
+
+    async def check(self) -> None:
+        """Raise :class:`WorkerFailure` if the last run failed."""
         if await self.read("failed"):
             cause = Cause(await self.read("cause"))
             where = ""

@@ -46,7 +46,7 @@ class Completion:
 class SnicDriver(RegisterDriver):
     """Drives the register bus of a simulated SNIC."""
 
-    def __init__(self, dut: Any, params: SnicParams, bus: str = "s_axil") -> None:
+    def __init__(self, dut: Any, params: SnicParams, bus: Any = "s_axil") -> None:
         super().__init__(dut, bus, snic_registers(params))
         self.params = params
 

@@ -37,6 +37,7 @@ class AxiRamParams:
     address_bits: int = 28  #: byte address; at most 2**31 beats
     data_bits: int = 512  #: of a beat, a power of two, 32..1024
     id_bits: int = 0  #: identifiers, 0..32; 0 is none
+    array: str = "axi_ram_array"  #: module that holds the words
 
     def __post_init__(self) -> None:
         if self.data_bits < 32:
@@ -48,8 +49,9 @@ class AxiRamParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
-        return self.bus.suffix
+        """All sizes, and what holds the words if it is not the usual module."""
+        usual = self.array == "axi_ram_array"
+        return self.bus.suffix if usual else f"{self.bus.suffix}_{self.array}"
 
     @property
     def axi(self) -> Axi4Signature:
@@ -258,7 +260,7 @@ class AxiRam(Component):
         missing = Signal()
         lost = Signal()
         m.submodules.array = Instance(
-            "axi_ram_array",
+            self.params.array,
             p_WIDTH=self.params.data_bits,
             p_ADDRESS_BITS=self.params.bus.index_bits,
             i_clk=ClockSignal(),

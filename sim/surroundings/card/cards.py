@@ -1,0 +1,100 @@
+"""Cards whole, side by side: their tops around models of the vendor's IP, fibres between cages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gen.emit import Emission, EmittedModule, module_name
+from hdl.u280.snic_board import SnicBoard
+from hdl.u280.switch_board import SwitchBoard
+from hdl.u280.worker_board import WorkerBoard
+from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
+from sim.verilator import Build, build, emission_of
+
+TOPS = {"worker": WorkerBoard, "switch": SwitchBoard, "snic": SnicBoard}
+CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
+End = tuple[int, int]  #: of a fibre: number of the card, cage
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardsParams:
+    """Cards, and the fibres between their cages."""
+
+    cards: tuple[tuple[str, Any], ...]  #: kind, one of TOPS, and the design's parameters
+    fibres: tuple[tuple[End, End], ...] = ()
+
+    @property
+    def boards(self) -> list[Any]:
+        """The tops."""
+        return [TOPS[kind](params) for kind, params in self.cards]
+
+    @property
+    def far_ends(self) -> dict[End, End]:
+        """Of each cage in use, where its fibre leads."""
+        return dict(self.fibres) | {far: near for near, far in self.fibres}
+
+
+def cards_text(params: CardsParams) -> str:
+    """Verilog of ``cards``: tops ``card_<k>`` with what a server and its cables give them.
+
+    ``reset_n`` is PCI Express's, of all; ``cattrip`` has the cards' temperature pins. A cage's
+    reference clock is there while its oscillator is enabled and set to 161.13 MHz.
+    """
+    boards = params.boards
+    lines = ["module cards ("]
+    lines += [f"  input {name}," for name in (*CLOCKS, "reset_n")]
+    lines += [f"  output [{len(boards) - 1}:0] cattrip\n);"]
+    for k, board in enumerate(boards):
+        lines.append(f"  wire [15:0] lanes_p_{k}, lanes_n_{k};")
+        for cage in board.cages:
+            of = f"{k}_{cage.cage}"
+            lines.append(f"  wire [3:0] tx_p_{of}, tx_n_{of}; wire off_{of}, fast_{of};")
+            lines.append(f"  wire reference_{of} = qsfp_refclk & ~off_{of} & fast_{of};")
+    lines += [card_text(k, board, params.far_ends) for k, board in enumerate(boards)]
+    return "\n".join([*lines, "endmodule\n"])
+
+
+def card_text(k: int, board: Any, far_ends: Mapping[End, End]) -> str:
+    """The instance ``card_<k>``."""
+    wires = {"pcie_reset_n": "reset_n", "hbm_cattrip": f"cattrip[{k}]"}
+    wires |= {"pcie_rx_p": "16'hFFFF", "pcie_rx_n": "16'h0000"}
+    wires |= {f"pcie_tx_{pole}": f"lanes_{pole}_{k}" for pole in "pn"}
+    clocks = {"clk_100mhz_0": "oscillator", "pcie_refclk_1": "pcie_refclk"}
+    for cage in (cage.cage for cage in board.cages):
+        of, pins = f"{k}_{cage}", f"qsfp{cage}"
+        clocks[f"{pins}_mgt_refclk_1"] = f"reference_{of}"
+        wires |= {f"{pins}_refclk_oe_b": f"off_{of}", f"{pins}_refclk_fs": f"fast_{of}"}
+        for pole in "pn":
+            far = far_ends.get((k, cage))
+            wires[f"{pins}_tx_{pole}"] = f"tx_{pole}_{of}"
+            wires[f"{pins}_rx_{pole}"] = f"tx_{pole}_{far[0]}_{far[1]}" if far else "4'b0"
+    for name, clock in clocks.items():
+        wires |= {f"{name}_p": clock, f"{name}_n": f"~{clock}"}
+    pins = ", ".join(f".{name}({wire})" for name, wire in wires.items())
+    return f"  {module_name(board)} card_{k} ({pins});"
+
+
+def emission_of_cards(params: CardsParams) -> Emission:
+    """The cards with a model for each IP that they place."""
+    boards = params.boards
+    modules: dict[str, EmittedModule] = {}
+    for component in (*RAMS, *boards):
+        modules |= emission_of(component).modules
+    for ip in (ip for board in boards for ip in board.vendor_ips):
+        text = model_of(ip)
+        known = modules.setdefault(ip.name, EmittedModule(ip.name, boards[0], verilog=text))
+        if known.verilog != text:
+            raise ValueError(f"the cards have two different IPs {ip.name}: simulate them apart")
+    modules["cards"] = EmittedModule("cards", boards[0], verilog=cards_text(params))
+    return Emission(modules)
+
+
+def build_cards(params: CardsParams, blocks: Sequence[Any], **options: Any) -> Build:
+    """The simulator of cards; ``blocks`` are components that are translated once each."""
+    return build(
+        emission_of_cards(params),
+        extra_sources=SOURCES,
+        hier_blocks=[module_name(block) for block in blocks],
+        timing=True,
+        **options,
+    )

@@ -1,0 +1,190 @@
+"""The host of a simulated card: its BAR, its DMA, its interrupts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import Timer, with_timeout
+from cocotbext.axi import AxiBus, AxiMaster, AxiResp
+
+from hdl.netsparse.params import SnicParams
+from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.u280.pcie import MODEL_BASE
+from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+from sim.cluster_driver import ClusterDriver
+from sim.netsparse.driver import Completion, SnicDriver
+from sim.register_driver import BusError, RegisterDriver, quiet
+from sim.surroundings.card.cards import CLOCKS
+from sim.surroundings.cluster import ClusterParams
+from sim.switch_driver import SwitchDriver
+from sim.worker_driver import WorkerDriver
+
+WORD_BYTES = 4
+MOST_US = 200  #: that a run takes here
+START_NS = 5000  #: until everything on a card has started
+
+
+class Pcie:
+    """A card's PCI Express from its other side: buses of its IP, their clock and reset."""
+
+    def __init__(self, card: Any) -> None:
+        self.ip = card.pcie.ip
+        self.clk = self.ip.core.ahead
+        self.rst = self.ip.core.reset
+        self._name = f"{card._name}.pcie.ip"
+        self.names = dir(self.ip)
+
+    def __getattr__(self, name: str) -> Any:
+        """A signal of the IP; of one that the host drives, what the host says."""
+        said = f"{name}_said"
+        return getattr(self.ip, said if said in self.names else name)
+
+    def __dir__(self) -> list[str]:
+        return [name.removesuffix("_said") for name in self.names]
+
+    @property
+    def messages(self) -> int:
+        """Interrupts that have come so far."""
+        return int(self.ip.core.messages.value)
+
+    async def interrupt(self, since: int, timeout_us: int) -> None:
+        """Wait until more than ``since`` have come."""
+
+        async def come() -> None:
+            while self.messages <= since:
+                await self.ip.core.messages.value_change
+
+        await with_timeout(cocotb.start_soon(come()), timeout_us, "us")
+
+
+class Bar:
+    """A bridge's BAR 0 as the host's processor uses it: a word at a time.
+
+    A request of one word is a beat of four bytes on the bridge's wide master.
+    """
+
+    def __init__(self, pcie: Pcie) -> None:
+        self.master = AxiMaster(AxiBus.from_prefix(pcie, "m_axib"), pcie.clk, pcie.rst)
+        quiet(pcie, "m_axib")
+
+    async def write(self, address: int, data: bytes) -> Any:
+        """All words; the last answer."""
+        answer = None
+        for at in range(0, len(data), WORD_BYTES):
+            answer = await self.master.write(address + at, data[at : at + WORD_BYTES], size=2)
+        return answer
+
+    async def read(self, address: int, length: int) -> Any:
+        """All words; the last answer with the data of all."""
+        data, answer = b"", None
+        for at in range(0, length, WORD_BYTES):
+            answer: Any = await self.master.read(address + at, WORD_BYTES, size=2)
+            data += bytes(answer.data)
+        return answer._replace(data=data)
+
+
+class Shifted:
+    """A master whose addresses begin further up."""
+
+    def __init__(self, master: Any, base: int) -> None:
+        self.master, self.base = master, base
+
+    async def write(self, address: int, data: bytes) -> Any:
+        """As the master's."""
+        return await self.master.write(self.base + address, data)
+
+    async def read(self, address: int, length: int) -> Any:
+        """As the master's."""
+        return await self.master.read(self.base + address, length)
+
+
+class BoardDriver(RegisterDriver):
+    """The registers of the card itself, through a master of the BAR."""
+
+    def __init__(self, bar: Any, sizes: BoardRegistersParams) -> None:
+        super().__init__(None, Shifted(bar, BASE), board_registers(sizes))
+
+
+class CardWorker(WorkerDriver):
+    """A worker on a card: registers through the BAR, weights and memory by DMA."""
+
+    def __init__(self, card: Any, params: Any) -> None:
+        self.pcie = pcie = Pcie(card)
+        RegisterDriver.__init__(self, pcie, "m_axil", worker_registers(params))
+        self.params = params
+        self.dma = AxiMaster(AxiBus.from_prefix(pcie, "m_axi"), pcie.clk, pcie.rst)
+        quiet(pcie, "m_axi")
+        self.model = Shifted(self.dma, MODEL_BASE)
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
+
+    async def write_memory(self, address: int, data: bytes) -> None:
+        """Write HBM."""
+        answer: Any = await self.dma.write(address, data)
+        if answer.resp != AxiResp.OKAY:
+            raise BusError(f"writing HBM at {address:#x} answered {answer.resp.name}")
+
+    async def read_memory(self, address: int, length: int) -> bytes:
+        """Read HBM."""
+        answer: Any = await self.dma.read(address, length)
+        if answer.resp != AxiResp.OKAY:
+            raise BusError(f"reading HBM at {address:#x} answered {answer.resp.name}")
+        return bytes(answer.data)
+
+    async def run(self) -> None:
+        """Start a run and wait for the interrupt at its end; ``WorkerFailure`` if it fails."""
+        before = self.pcie.messages
+        await self.write(start=1)
+        await self.board.write(interrupt_enable=1)
+        await self.pcie.interrupt(before, MOST_US)
+        await self.board.write(interrupt_enable=0)
+        assert not await self.read("busy"), "an interrupt came while the worker was busy"
+        await self.check()
+
+
+class CardSwitch(SwitchDriver):
+    """A switch on a card."""
+
+    def __init__(self, card: Any, params: SwitchParams) -> None:
+        self.pcie = Pcie(card)
+        super().__init__(self.pcie, params, Bar(self.pcie))
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=params.ports, hbm=False))
+
+
+class CardSnic(SnicDriver):
+    """A SNIC on a card; the host's memory is behind the bridge."""
+
+    def __init__(self, card: Any, params: SnicParams) -> None:
+        self.pcie = Pcie(card)
+        super().__init__(self.pcie, params, Bar(self.pcie))
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
+
+    async def next_completion(self, interrupts: Any = None, index: int = 0) -> Completion:
+        """Wait for a completion as a driver does: look, and sleep until the next interrupt."""
+        while True:
+            seen = self.pcie.messages
+            if await self.read("completion_valid"):
+                return await self.completion()
+            await self.pcie.interrupt(seen, MOST_US)
+
+
+class CardCluster(ClusterDriver):
+    """Workers on cards around a switch on another."""
+
+    def __init__(
+        self, workers: Sequence[CardWorker], switch: CardSwitch, params: ClusterParams
+    ) -> None:
+        self.workers, self.switch, self.params = list(workers), switch, params
+        self.epoch = 0
+
+
+async def switch_on(dut: Any) -> Sequence[Any]:
+    """Clocks, then the end of PCI Express's reset; the cards once they have started."""
+    for name, period in CLOCKS.items():
+        Clock(getattr(dut, name), period, unit="ps", impl="gpi").start()
+    dut.reset_n.value = 0
+    await Timer(500, "ns")
+    dut.reset_n.value = 1
+    await Timer(START_NS, "ns")
+    return [getattr(dut, f"card_{k}") for k in range(len(dut.cattrip))]

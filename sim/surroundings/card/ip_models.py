@@ -1,0 +1,393 @@
+"""Models of the vendor's IP under the names that a top places them by.
+
+Each is made from the configuration that Vivado would make the IP from, with the ports of its
+product guide, around a model of its behaviour (the ``.sv`` files of this folder).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from gen.emit import module_name
+from hdl.u280.vendor import VendorIp
+from sim.payloads import pack
+from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams
+from sim.surroundings.card.ip_ports import IpPort, axi, inputs, outputs
+
+FOLDER = Path(__file__).parent
+SOURCES = (*sorted(FOLDER.glob("*.sv")), RAM_ARRAY)
+STACKS = AxiRamParams(address_bits=33, data_bits=256, id_bits=6, array="hbm_array")
+HOST = AxiRamParams(address_bits=34, data_bits=512, id_bits=4)  #: 16 GB of the host's addresses
+RAMS = (AxiRam(STACKS), AxiRam(HOST))  #: modules that the models place
+HOST_BASE = 0xA5_C000_0000  #: where a host has its memory
+
+CLOCK = inputs("aclk", "aresetn")
+CMAC_PORTS = [
+    *inputs("gt_ref_clk_p", "gt_ref_clk_n", "init_clk", "sys_reset", "rx_clk"),
+    *inputs("gt_rxp_in", "gt_rxn_in", bits=4),
+    *outputs("gt_txp_out", "gt_txn_out", bits=4),
+    *outputs("gt_txusrclk2", "usr_tx_reset", "usr_rx_reset", "stat_rx_aligned"),
+    *inputs("ctl_tx_enable", "ctl_tx_send_rfi", "ctl_tx_send_idle", "ctl_tx_send_lfi"),
+    *inputs("ctl_tx_test_pattern", "core_tx_reset", "gtwiz_reset_tx_datapath"),
+    *inputs("ctl_rx_enable", "ctl_rx_force_resync", "ctl_rx_test_pattern", "core_rx_reset"),
+    *inputs("gtwiz_reset_rx_datapath", "ctl_rsfec_ieee_error_indication_mode"),
+    *inputs("ctl_tx_rsfec_enable", "ctl_rx_rsfec_enable"),
+    *inputs("ctl_rx_rsfec_enable_correction", "ctl_rx_rsfec_enable_indication"),
+    *inputs("gt_loopback_in", bits=12),
+    *inputs("tx_preamblein", bits=56),
+    *inputs("core_drp_reset", "drp_clk", "drp_en", "drp_we"),
+    *inputs("drp_addr", bits=10),
+    *inputs("drp_di", bits=16),
+    *inputs("tx_axis_tdata", bits=512),
+    *inputs("tx_axis_tkeep", bits=64),
+    *inputs("tx_axis_tlast", "tx_axis_tuser", "tx_axis_tvalid"),
+    *outputs("tx_axis_tready"),
+    *outputs("rx_axis_tdata", bits=512),
+    *outputs("rx_axis_tkeep", bits=64),
+    *outputs("rx_axis_tlast", "rx_axis_tuser", "rx_axis_tvalid"),
+]
+
+
+def model_of(ip: VendorIp) -> str:
+    """The module ``ip.name``."""
+    kind = ip.vlnv.split(":")[2]
+    config = dict(ip.config)
+    if kind == "xdma":
+        return dma(ip) if config["functional_mode"] == "DMA" else bridge(ip)
+    models = {
+        "hbm": hbm,
+        "cmac_usplus": cmac,
+        "clk_wiz": clocks,
+        "axi_crossbar": crossbar,
+        "axi_dwidth_converter": width_converter,
+        "axi_protocol_converter": protocol_converter,
+    }
+    return models[kind](ip)
+
+
+def module(ip: VendorIp, ports: Sequence[IpPort], body: str) -> str:
+    """A module without the outputs that the top leaves open."""
+    unused = {port.name for port in ip.ports if port.unused}
+    shown = [port.text for port in ports if port.name not in unused]
+    hidden = [f"  logic [{port.bits - 1}:0] {port.name};" for port in ports if port.name in unused]
+    quiet = "/* verilator lint_off UNDRIVEN */"
+    return "\n".join(
+        [quiet, f"module {ip.name} (", ",\n".join(shown), ");", *hidden, body, "endmodule\n"]
+    )
+
+
+def placed(
+    core: str,
+    has: Sequence[IpPort],
+    wants: Sequence[IpPort],
+    parameters: Mapping[str, object],
+    ties: Mapping[str, int] | None = None,
+) -> str:
+    """An instance of ``core``; signals that the IP does not have are ``ties``, or zero."""
+    names = {port.name for port in has}
+    lines = []
+    for port in wants:
+        if port.name not in names:
+            value = "" if port.output else f" = {port.bits}'d{(ties or {}).get(port.name, 0)}"
+            lines.append(f"  wire [{port.bits - 1}:0] {port.name}{value};")
+    given = ", ".join(f".{name}({value})" for name, value in parameters.items())
+    pins = {port.name: port.name for port in wants}
+    pins |= {f"s_axi_{port.name}": port.name for port in CLOCK}  # as only the IP calls them
+    wires = ", ".join(f".{pins[port.name]}({port.name})" for port in wants)
+    return "\n".join([*lines, f"  {core} #({given}) core ({wires});"])
+
+
+def number(text: str) -> int:
+    """Of a property: decimal or hexadecimal."""
+    return int(text, 0)
+
+
+def clocks(ip: VendorIp) -> str:
+    """PG065."""
+    config = dict(ip.config)
+    ports = [
+        *inputs("clk_in1_p", "clk_in1_n"),
+        *outputs("clk_out1", "clk_out2", "locked"),
+    ]
+    rates = {
+        "IN_MHZ": config["PRIM_IN_FREQ"],
+        "OUT1_MHZ": config["CLKOUT1_REQUESTED_OUT_FREQ"],
+        "OUT2_MHZ": config["CLKOUT2_REQUESTED_OUT_FREQ"],
+    }
+    return module(ip, ports, placed("card_clocks", ports, ports, rates))
+
+
+def cmac(ip: VendorIp) -> str:
+    """PG203."""
+    config = dict(ip.config)
+    rates = {
+        "REFERENCE_MHZ": config["GT_REF_CLK_FREQ"],
+        "INIT_MHZ": config["GT_DRP_CLK"],
+    }
+    return module(ip, CMAC_PORTS, placed("card_cmac", CMAC_PORTS, CMAC_PORTS, rates))
+
+
+def hbm(ip: VendorIp) -> str:
+    """PG276: ports by 256 MB, each of which reaches all of both stacks."""
+    config = dict(ip.config)
+    ports: list[IpPort] = []
+    lines = [
+        "  logic [7:0] card;",
+        "  initial begin card_stacks::cards++; card = 8'(card_stacks::cards); end",
+    ]
+    for stack in range(int(config["USER_HBM_STACK"])):
+        ports += inputs(f"HBM_REF_CLK_{stack}", f"APB_{stack}_PCLK", f"APB_{stack}_PRESET_N")
+        ports += outputs(f"apb_complete_{stack}", f"DRAM_{stack}_STAT_CATTRIP")
+        ports += outputs(f"DRAM_{stack}_STAT_TEMP", bits=7)
+        lines.append(
+            f"  card_stack #(.REFERENCE_MHZ({config[f'USER_HBM_REF_CLK_{stack}']}),"
+            f" .APB_MHZ({config[f'USER_APB_PCLK_{stack}']}), .DEGREES({40 + stack}))"
+            f" stack_{stack} (.reference(HBM_REF_CLK_{stack}), .pclk(APB_{stack}_PCLK),"
+            f" .preset_n(APB_{stack}_PRESET_N), .complete(apb_complete_{stack}),"
+            f" .cattrip(DRAM_{stack}_STAT_CATTRIP), .degrees(DRAM_{stack}_STAT_TEMP));"
+        )
+    enabled = [k for k in range(32) if config[f"USER_SAXI_{k:02}"] == "true"]
+    for k in enabled:
+        ports += hbm_ports(k)
+        lines.append(hbm_port(k, config["USER_AXI_INPUT_CLK_FREQ"]))
+    # By port: whether a burst left the 256 MB nearest to it, or read what was never written.
+    for name, flag in (("lateral", "far_{}"), ("unwritten", "missing_{} != 0")):
+        bits = ", ".join(flag.format(k) if k in enabled else "1'b0" for k in reversed(range(32)))
+        lines.append(f"  wire [31:0] {name} /* verilator public_flat_rd */ = {{{bits}}};")
+    return module(ip, ports, "\n".join(lines))
+
+
+def hbm_ports(k: int) -> list[IpPort]:
+    """AXI port ``k``: upper case, without WID."""
+    prefix = f"AXI_{k:02}_"
+    bus = axi("", master=False, address=33, data=256, identifier=6, kind="AXI3")
+    return [
+        *inputs(f"{prefix}ACLK", f"{prefix}ARESET_N"),
+        *inputs(f"{prefix}WDATA_PARITY", bits=32),
+        *outputs(f"{prefix}RDATA_PARITY", bits=32),
+        *(
+            IpPort(name=prefix + port.name.upper(), output=port.output, bits=port.bits)
+            for port in bus
+        ),
+    ]
+
+
+def hbm_port(k: int, mhz: str) -> str:
+    """What is behind AXI port ``k``: nothing moves before the set-up is complete."""
+    prefix = f"AXI_{k:02}_"
+    bus = axi("", master=False, address=33, data=256, identifier=6, kind="AXI3")
+    gates = ("arvalid", "awvalid", "arready", "awready")
+    wires = [
+        f".axi_{port.name}({prefix}{port.name.upper()})"
+        for port in bus
+        if port.name not in (*gates, "arlen", "awlen")
+    ]
+    for channel in ("ar", "aw"):
+        upper = prefix + channel.upper()
+        wires += [
+            f".axi_{channel}len(8'({upper}LEN))",
+            f".axi_{channel}valid({upper}VALID & going_{k})",
+            f".axi_{channel}ready(ready_{channel}_{k})",
+        ]
+    return f"""
+  wire good_{k}, ready_ar_{k}, ready_aw_{k};
+  card_clock_check #(.MHZ({mhz})) check_{k} (.clk({prefix}ACLK), .good(good_{k}));
+  wire going_{k} = apb_complete_0 & apb_complete_1 & good_{k};
+  assign {prefix}ARREADY = ready_ar_{k} & going_{k};
+  assign {prefix}AWREADY = ready_aw_{k} & going_{k};
+  assign {prefix}RDATA_PARITY = '0;
+  logic far_{k} = 0;
+  wire [31:0] missing_{k}, lost_{k};
+  {module_name(AxiRam(STACKS))} port_{k} (.clk({prefix}ACLK), .rst(~{prefix}ARESET_N),
+    .index(card), .settings({settings(STACKS, 60, 40)}), .dump(1'b0),
+    .missing(missing_{k}), .lost(lost_{k}), {", ".join(wires)});
+  always @(posedge {prefix}ACLK)
+    if (({prefix}ARVALID & {prefix}ARREADY & ({prefix}ARADDR[32:28] != {k}))
+        | ({prefix}AWVALID & {prefix}AWREADY & ({prefix}AWADDR[32:28] != {k}))) far_{k} <= 1;"""
+
+
+def settings(params: AxiRamParams, read: int, write: int) -> str:
+    """Latencies in cycles, and some stalls."""
+    fields = {"read_latency": read, "write_latency": write, "seed": 1}
+    fields |= {f"{name}_stall": 10 for name in ("ar", "r", "aw", "w", "b")}
+    shape = params.settings
+    zeros = {name: 0 for name in shape.members if name not in fields}
+    return f"{shape.size}'d{pack(shape, fields | zeros)}"
+
+
+def link_ports(irqs: int) -> list[IpPort]:
+    """PG195: pins, clock, reset and interrupts of both forms, with 16 lanes."""
+    return [
+        *inputs("sys_clk", "sys_clk_gt", "sys_rst_n"),
+        *outputs("user_lnk_up"),
+        *inputs("pci_exp_rxp", "pci_exp_rxn", bits=16),
+        *outputs("pci_exp_txp", "pci_exp_txn", bits=16),
+        *outputs("axi_aclk", "axi_aresetn"),
+        *inputs("usr_irq_req", bits=irqs),
+        *outputs("usr_irq_ack", bits=irqs),
+    ]
+
+
+def link(config: Mapping[str, str], ports: Sequence[IpPort]) -> str:
+    """The instance of what both forms share, and what the host drives.
+
+    The host acts at the edges of a clock that is a picosecond ahead, and what it says counts from
+    the falling edge on: it hears what stood before the edge, and is heard after it.
+    """
+    rate = {"REFERENCE_MHZ": config["ref_clk_freq"].removesuffix("_MHz")}
+    lines = [placed("card_pcie", ports, link_ports(1), rate)]
+    for port in ports:
+        if port.host and port.output:
+            said = f"{port.name}_said"
+            lines += [
+                f"  logic [{port.bits - 1}:0] {said} /* verilator public_flat_rw */ = 0;",
+                f"  always @(negedge axi_aclk) {port.name} <= {said};",
+            ]
+    return "\n".join(lines)
+
+
+MASTER_EXTRAS = ("lock", "cache", "prot")
+
+
+def dma(ip: VendorIp) -> str:
+    """PG195, AXI4 memory mapped DMA: the simulation's host drives both masters."""
+    config = dict(ip.config)
+    data = number(config["axi_data_width"].removesuffix("_bit"))
+    ports = [
+        *link_ports(number(config["xdma_num_usr_irq"])),
+        *axi(
+            "m_axi_",
+            master=True,
+            address=number(config["axi_addr_width"]),
+            data=data,
+            identifier=4,
+            extras=MASTER_EXTRAS,
+            host=True,
+        ),
+        *axi("m_axil_", master=True, address=32, data=32, kind="AXI4LITE", host=True),
+    ]
+    return module(ip, ports, link(config, ports))
+
+
+def bridge(ip: VendorIp) -> str:
+    """PG194, "Bridge mode of XDMA": BAR 0 to ``m_axib``; ``s_axib`` is host memory.
+
+    The simulation's host memory lies from HOST_BASE on. Bytes that a burst writes are without a gap
+    from the first to the last, as the guide wants.
+    """
+    config = dict(ip.config)
+    data = number(config["axi_data_width"].removesuffix("_bit"))
+    address = number(config["axi_addr_width"])
+    slave = axi(
+        "s_axib_", master=False, address=address, data=data, identifier=4, extras=("region",)
+    )
+    ports = [
+        *link_ports(number(config["xdma_num_usr_irq"])),
+        *axi(
+            "m_axib_",
+            master=True,
+            address=address,
+            data=data,
+            identifier=4,
+            extras=MASTER_EXTRAS,
+            host=True,
+        ),
+        *slave,
+        *axi("s_axil_", master=False, address=32, data=32, kind="AXI4LITE"),
+    ]
+    wires = [
+        f".axi_{port.name.removeprefix('s_axib_')}({port.name})"
+        for port in slave
+        if not port.name.endswith(("addr", "region"))
+    ]
+    memory = f"""
+  logic [7:0] index;
+  initial begin card_hosts::hosts++; index = 8'(card_hosts::hosts); end
+  localparam logic [63:0] BASE = 64'd{HOST_BASE + number(config["axibar2pciebar_0"])};
+  wire [63:0] read_at = s_axib_araddr - BASE, write_at = s_axib_awaddr - BASE;
+  wire [31:0] missing /* verilator public_flat_rd */, lost /* verilator public_flat_rd */;
+  logic dump /* verilator public_flat_rw */ = 0;
+  {module_name(AxiRam(HOST))} memory (.clk(axi_aclk), .rst(~axi_aresetn), .index,
+    .settings({settings(HOST, 100, 100)}), .dump, .missing, .lost,
+    .axi_araddr(read_at[33:0]), .axi_awaddr(write_at[33:0]), {", ".join(wires)});
+  always @(posedge axi_aclk)
+    if (axi_aresetn && (s_axib_arvalid && read_at[63:34] != 0
+                        || s_axib_awvalid && write_at[63:34] != 0))
+      $fatal(1, "%m: no host memory at %h or %h", s_axib_araddr, s_axib_awaddr);
+  card_write_check #(.DATA({data})) check (.clk(axi_aclk), .valid(s_axib_wvalid & s_axib_wready),
+    .last(s_axib_wlast), .strobes(s_axib_wstrb));"""
+    return module(ip, ports, link(config, ports) + memory)
+
+
+def crossbar(ip: VendorIp) -> str:
+    """PG059."""
+    config = dict(ip.config)
+    count, address = number(config["NUM_MI"]), number(config["ADDR_WIDTH"])
+    kind, data = config["PROTOCOL"], number(config.get("DATA_WIDTH", "32"))
+    identifier = number(config.get("ID_WIDTH", "0"))
+    lite = kind == "AXI4LITE"
+
+    def sides(kind: str, identifier: int, extras: bool) -> list[IpPort]:
+        slave = ("lock", "cache", "prot", "qos") if extras else ("prot",)
+        master = (*slave, "region") if extras else slave
+        side = partial(axi, address=address, data=data, identifier=identifier, kind=kind)
+        return [
+            *CLOCK,
+            *side("s_axi_", master=False, extras=slave),
+            *side("m_axi_", master=True, extras=master, count=count),
+        ]
+
+    ports = sides(kind, identifier, extras=not lite)
+    bases = [f"64'd{number(config[f'M{k:02}_A00_BASE_ADDR'])}" for k in reversed(range(count))]
+    widths = [f"32'd{config[f'M{k:02}_A00_ADDR_WIDTH']}" for k in reversed(range(count))]
+    parameters = {
+        "ADDRESS": address,
+        "DATA": data,
+        "ID": max(1, identifier),
+        "COUNT": count,
+        "BASE": f"{{{', '.join(bases)}}}",
+        "WIDTH": f"{{{', '.join(widths)}}}",
+    }
+    wants = sides("AXI4", max(1, identifier), extras=False)
+    ties = {"s_axi_wlast": 1, "m_axi_rlast": (1 << count) - 1}
+    return module(ip, ports, placed("axi_decoder", ports, wants, parameters, ties))
+
+
+CONVERTER_EXTRAS = ("lock", "cache", "prot", "region", "qos")
+
+
+def width_converter(ip: VendorIp) -> str:
+    """PG059."""
+    config = dict(ip.config)
+    wide, narrow = number(config["SI_DATA_WIDTH"]), number(config["MI_DATA_WIDTH"])
+    return converter(ip, "s_axi_", wide, narrow, number(config["SI_ID_WIDTH"]), config["PROTOCOL"])
+
+
+def protocol_converter(ip: VendorIp) -> str:
+    """PG059."""
+    config = dict(ip.config)
+    data = number(config["DATA_WIDTH"])
+    return converter(ip, "", data, data, number(config["ID_WIDTH"]), config["MI_PROTOCOL"])
+
+
+def converter(ip: VendorIp, prefix: str, wide: int, narrow: int, identifier: int, kind: str) -> str:
+    """From AXI4 of ``wide`` beats to ``kind`` of ``narrow`` ones without identifiers.
+
+    ``prefix`` is that of clock and reset.
+    """
+    clock = inputs(*(f"{prefix}{port.name}" for port in CLOCK))
+    address = number(dict(ip.config)["ADDR_WIDTH"])
+    beats = {"AXI4": 256, "AXI3": 16, "AXI4LITE": 1}[kind]
+    extras = CONVERTER_EXTRAS if kind == "AXI4" else ("lock", "cache", "prot", "qos")
+    slave = partial(axi, "s_axi_", master=False, address=address, data=wide)
+    master = partial(axi, "m_axi_", master=True, address=address, data=narrow)
+    ports = [
+        *clock,
+        *slave(identifier=identifier, extras=CONVERTER_EXTRAS),
+        *master(kind=kind, extras=extras),
+    ]
+    bits = max(1, identifier)
+    wants = [*clock, *slave(identifier=bits), *master()]
+    parameters = {"ADDRESS": address, "SI": wide, "MI": narrow, "ID": bits, "BEATS": beats}
+    parameters["LEN"] = 4 if kind == "AXI3" else 8
+    return module(ip, ports, placed("axi_converter", ports, wants, parameters, {"m_axi_rlast": 1}))

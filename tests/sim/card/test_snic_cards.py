@@ -1,0 +1,113 @@
+"""Two SNICs, cards whole: a gather between the memories of their hosts."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import Timer
+
+from gen.catalogue import SNIC_PRESETS, find_design
+from gen.settings import make_params
+from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.snic import Snic
+from sim.golden.gather import host_memory_before
+from sim.surroundings.axi_ram import dump_file, ram_file
+from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.host import CardSnic, switch_on
+from sim.surroundings.card.ip_models import HOST_BASE
+from sim.verilator import run
+from sim.workloads.matrices import load_matrix
+from tests.sim.netsparse.cases import make_gather
+
+SNIC = make_params(
+    find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"] | {"address_bits": 40}
+)
+NODES = 2
+CARDS = CardsParams(cards=(("snic", SNIC),) * NODES, fibres=(((0, 0), (1, 0)),))
+FOLDER = "INGATHER_CARDS"
+
+
+def small_gather():
+    """A gather of a few hundred idxs, a unit asking and a unit serving at each node."""
+    matrix = load_matrix("queen:nodes=2,rows=30")
+    rng = np.random.default_rng(1)
+    return make_gather(rng, matrix, NODES, 64, 1, 1, property_address=36)
+
+
+def test_gather(tmp_path):
+    gather = small_gather()
+    plusargs = []
+    for node in range(NODES):
+        before = host_memory_before(gather.properties, gather.partition, node)
+        image = tmp_path / f"ram_{node}"
+        image.write_bytes(gather.image(node, before))
+        plusargs += [ram_file(node + 1, image), dump_file(node + 1, tmp_path / f"dump_{node}")]
+    run(
+        build_cards(CARDS, [Snic(SNIC)]),
+        __name__,
+        params=CARDS,
+        plusargs=plusargs,
+        env={FOLDER: str(tmp_path)},
+    )
+
+
+async def set_up(snic, node, gather):
+    job = gather.job(SNIC).nodes[node]
+    await snic.set_partition(node, gather.partition.boundaries)
+    await snic.write(server_units=job.server_units, served_bytes=job.served_bytes)
+    await snic.write_wide(
+        served_address=HOST_BASE + job.served_address, filter_address=job.filter_address
+    )
+    await snic.clear_filter()
+    await snic.board.write(interrupt_enable=1)
+    return [
+        [
+            replace(
+                request,
+                idx_address=HOST_BASE + request.idx_address,
+                property_address=HOST_BASE + request.property_address,
+            )
+            for request in queue
+        ]
+        for queue in job.requests
+    ]
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def each_card_gathers_from_the_other(dut):
+    gather = small_gather()
+    cards = await switch_on(dut)
+    snics = [CardSnic(card, SNIC) for card in cards]
+    requests = []
+    for node, snic in enumerate(snics):
+        assert await snic.board.read("links")
+        assert await snic.board.read("memory_ready")
+        requests.append(await set_up(snic, node, gather))
+    await Timer(500, "ns")
+    assert [snic.pcie.messages for snic in snics] == [0, 0], "interrupts without a completion"
+    runs = [
+        cocotb.start_soon(snic.run(queues, None))
+        for snic, queues in zip(snics, requests, strict=True)
+    ]
+    for node, running in enumerate(runs):
+        done = await running
+        assert [completion.cause for completion in done] == [Cause.DONE] * len(done)
+        assert sorted(c.tag for c in done) == [r.tag for queue in requests[node] for r in queue]
+        assert snics[node].pcie.messages
+    folder = Path(os.environ[FOLDER])
+    for node, (snic, card) in enumerate(zip(snics, cards, strict=True)):
+        await snic.at_rest()
+        units = [await snic.unit_counters(k) for k in range(SNIC.units)]
+        expected = gather.expected(node)
+        assert sum(unit["prs"] for unit in units) == expected.distinct
+        card.pcie.ip.dump.value = 1
+        await Timer(50, "ns")
+        host = card.pcie.ip
+        assert (int(host.missing.value), int(host.lost.value)) == (0, 0)
+        assert int(card.memory.ip.lateral.value) == 0
+        found = (folder / f"dump_{node}").read_bytes()
+        assert found[: len(gather.golden()[node])] == gather.golden()[node]
+        for event in ("dropped", "broken", "foreign"):
+            assert await snic.board.read(f"{event}_0") == 0
