@@ -19,6 +19,7 @@ from amaranth.lib import wiring
 
 from gen.errors import UserError
 from gen.lean_rtlil import to_rtlil
+from gen.narrowing import check, strict_constants
 from hdl.common.component import Component
 
 ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
@@ -116,6 +117,7 @@ class Emitter:
         self._open.append((component, module.instances))
         fragment = Fragment.get(component, self)
         self._open.pop()
+        check(fragment, module.name)
         ports = interface(component)
         module.rtlil = to_rtlil(fragment, ports, module.name)
         module.domains = clocked_domains(component, inputs_of(module) - set(ports))
@@ -246,6 +248,7 @@ def emit(component: Component, progress: Callable[[str], None] | None = None) ->
     ``progress`` hears the name of each distinct module before it is elaborated.
     """
     emitter = Emitter(progress)
-    emitter.emit(component)
+    with strict_constants():
+        emitter.emit(component)
     to_verilog(list(emitter.modules.values()))
     return Emission(emitter.modules)

@@ -19,7 +19,7 @@ from sim.cache import CHECKOUT, cached_folder, digest
 FILE = "emission.pickle"
 LEFT_OUT = ("component", "rtlil")
 KEPT = [field.name for field in fields(EmittedModule) if field.name not in LEFT_OUT]
-EMITTERS = ("gen/emit.py", "gen/lean_rtlil.py")
+EMITTERS = ("gen/emit.py", "gen/intervals.py", "gen/lean_rtlil.py", "gen/narrowing.py")
 PACKAGES = ("amaranth", "pyosys")
 OURS = ("hdl", "sim", "gen", "tests")  #: where a component that is not of hdl may take from
 

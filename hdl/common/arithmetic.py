@@ -1,6 +1,6 @@
 """Small arithmetic that every data path shares: clamping, rounding shifts, register chains."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data
 
 
@@ -13,6 +13,12 @@ def saturate(value: Value, bits: int) -> tuple[Value, Value]:
     overflow = top.any() & ~top.all()
     limit = Cat((~sign).replicate(bits - 1), sign)
     return Mux(overflow, limit, value[:bits]).as_signed(), overflow
+
+
+def low_bits(value: ValueLike, bits: int) -> Value:
+    """The lowest ``bits`` bits of ``value``, or all if it has no more: a cut that is meant."""
+    value = Value.cast(value)
+    return value[:bits] if len(value) > bits else value
 
 
 def rounded_half(value: Value) -> Value:

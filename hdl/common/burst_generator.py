@@ -67,7 +67,8 @@ class BurstGenerator(Component):
     def walk_runs(self, m: Module, run: Run, preparing: Signal) -> None:
         """Prepare a plan in two cycles, then give its runs, one a cycle."""
         plan = Signal(self.params.plan, reset_less=True)
-        origin = plan.address[-self.params.beat_address_bits :]
+        bits = self.params.beat_address_bits  # of which a run never passes the end
+        origin = plan.address[-bits:]
         span = Signal(COUNT_BITS, reset_less=True)  # beats of a run but one
         origin_last = Signal.like(run.last, reset_less=True)
         empty = Signal(reset_less=True)
@@ -89,8 +90,8 @@ class BurstGenerator(Component):
             m.d.sync += [
                 run.valid.eq(~empty),
                 run.first.eq(origin),
-                run.last.eq(origin + span),
-                origin_last.eq(origin + span),
+                run.last.eq((origin + span)[:bits]),
+                origin_last.eq((origin + span)[:bits]),
                 runs_left.eq(plan.runs),
                 epochs_left.eq(plan.epochs),
                 final_run.eq(one_run),
@@ -109,8 +110,8 @@ class BurstGenerator(Component):
                 ]
             with m.Else():
                 m.d.sync += [
-                    run.first.eq(run.first + plan.stride),
-                    run.last.eq(run.last + plan.stride),
+                    run.first.eq((run.first + plan.stride)[:bits]),
+                    run.last.eq((run.last + plan.stride)[:bits]),
                     runs_left.eq(runs_left - 1),
                     final_run.eq(runs_left == 2),
                 ]
@@ -135,7 +136,7 @@ class BurstGenerator(Component):
             m.d.sync += [
                 self.bursts.valid.eq(valid),
                 burst.beat.eq(Cat(begin, window)),
-                burst.length.eq(Mux(is_last, end, Const(-1, low)) - begin),
+                burst.length.eq((Mux(is_last, end, Const(-1, low)) - begin)[:low]),
                 window.eq(window + 1),
                 begin.eq(0),
             ]

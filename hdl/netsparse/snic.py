@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
@@ -119,7 +120,7 @@ class Snic(Component):
                 concatenator.prs.payload.eq(arbiter.o.payload.payload),
                 concatenator.prs.valid.eq(arbiter.o.valid),
                 arbiter.o.ready.eq(concatenator.prs.ready),
-                concatenator.settings.delay.eq(delay),
+                concatenator.settings.delay.eq(low_bits(delay, len(concatenator.settings.delay))),
                 concatenator.settings.concatenate.eq(settings.concatenate),
                 concatenator.settings.node.eq(settings.node),
                 concatenator.settings.mac_base.eq(
@@ -155,7 +156,10 @@ class Snic(Component):
                 deconcatenator.node.eq(settings.node),
                 events.received[k].eq(deconcatenator.events),
             ]
-        m.d.comb += [dispatch.servers.eq(settings.server_units), events.lost.eq(route.lost)]
+        m.d.comb += [
+            dispatch.servers.eq(settings.server_units[: len(units)]),
+            events.lost.eq(route.lost),
+        ]
         for k, unit in enumerate(units):
             connect(m, dispatch.o[k], unit.reads)
             connect(m, route.o[k], unit.responses)
@@ -196,24 +200,27 @@ class Snic(Component):
         def whole(name: str) -> Value:
             return Cat(settings[f"{name}_low"], settings[f"{name}_high"])
 
+        def set_whole(target: Value, name: str):
+            return target.eq(low_bits(whole(name), len(target)))
+
         self.judge(m, status, whole("filter_address"), whole("served_address"), settings)
         clear = settings.clear_filter & ~status.filter_illegal
         m.d.comb += [
-            filter_.control.base.eq(whole("filter_address")),
-            filter_.control.columns.eq(whole("columns")),
+            set_whole(filter_.control.base, "filter_address"),
+            set_whole(filter_.control.columns, "columns"),
             filter_.control.clear.eq(clear),
             work.clear_filter.eq(clear),
             work.filter.eq(settings.filter),
             work.filter_illegal.eq(status.filter_illegal),
             work.submit.eq(settings.submit),
             work.unit.eq(settings.request_unit),
-            work.clients.eq(~settings.server_units),
+            work.clients.eq((~settings.server_units)[: len(units)]),
             work.next.eq(settings.next_completion),
             work.request.tag.eq(settings.request_tag),
-            work.request.idx_address.eq(whole("idx_address")),
+            set_whole(work.request.idx_address, "idx_address"),
             work.request.count.eq(settings.idx_count),
             work.request.wide.eq(settings.idx_wide),
-            work.request.property_address.eq(whole("property_address")),
+            set_whole(work.request.property_address, "property_address"),
             work.request.property_bytes.eq(settings.property_bytes),
             work.request.watchdog.eq(settings.watchdog),
         ]
@@ -222,13 +229,13 @@ class Snic(Component):
                 unit.unit.eq(k),
                 unit.serve.eq(settings.server_units[k]),
                 unit.partition.node.eq(settings.node),
-                unit.partition.first.eq(whole("first")),
-                unit.partition.end.eq(whole("end")),
-                unit.partition.columns.eq(whole("columns")),
+                set_whole(unit.partition.first, "first"),
+                set_whole(unit.partition.end, "end"),
+                set_whole(unit.partition.columns, "columns"),
                 unit.boundary.valid.eq(settings.write_boundary),
-                unit.boundary.node.eq(settings.boundary_node),
-                unit.boundary.boundary.eq(whole("boundary")),
-                unit.served.address.eq(whole("served_address")),
+                unit.boundary.node.eq(low_bits(settings.boundary_node, len(unit.boundary.node))),
+                set_whole(unit.boundary.boundary, "boundary"),
+                set_whole(unit.served.address, "served_address"),
                 unit.served.bytes.eq(settings.served_bytes),
                 unit.served.legal.eq(~status.served_illegal),
                 unit.coalesce.eq(settings.coalesce),

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hdl.common.arithmetic import signed_array
+from hdl.common.arithmetic import low_bits, signed_array
 from hdl.common.component import Component
 
 
@@ -79,7 +79,8 @@ class GatedAdderTree(Component):
                 Signal(signed(bits), name=f"sum_{level}_{i}", reset_less=True) for i in range(size)
             ]
             m.d.sync += [
-                total.eq(reduce(add, group)) for total, group in zip(sums, groups, strict=True)
+                total.eq(low_bits(reduce(add, group), bits))
+                for total, group in zip(sums, groups, strict=True)
             ]
             terms, radix = sums, 3
         m.d.comb += self.total.eq(terms[0])

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.p4sgd.adder_tree import GatedAdderTree
 from hdl.p4sgd.params import EngineParams
@@ -53,10 +53,11 @@ class Bank(Component):
         m = Module()
         valid = delay(m, self.valid, self.params.sum_latency, "valid", reset_less=False)
         tag = delay(m, self.tag, self.params.sum_latency, "tag")
-        codes = Signal(signed(self.params.plane_sum_bits + self.params.max_bits), reset_less=True)
+        bits = self.params.plane_sum_bits + self.params.max_bits  # of all planes together
+        codes = Signal(signed(bits), reset_less=True)
         with_plane = self.add_plane(m, tag, codes)
         with m.If(valid):
-            m.d.sync += codes.eq(with_plane)
+            m.d.sync += codes.eq(low_bits(with_plane, bits))
         self.add_chunks(m, valid, tag, codes)
         self.scale(m)
         return m
@@ -82,7 +83,8 @@ class Bank(Component):
         first_chunk = Signal(reset_less=True)
         m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
         with m.If(chunk_done):
-            m.d.sync += self.partial.eq(Mux(first_chunk, 0, self.partial) + codes)
+            total = Mux(first_chunk, 0, self.partial) + codes
+            m.d.sync += self.partial.eq(low_bits(total, self.params.partial_bits))
 
     def scale(self, m: Module) -> None:
         """The delta shifted to the weight of each plane in turn."""
@@ -90,7 +92,9 @@ class Bank(Component):
         half = self.delta << (self.params.max_bits - 1)
         with m.If(self.next_plane):
             with m.If(self.first_plane):
-                m.d.sync += self.scaled.eq(Mux(self.signed_features, -whole, half))
+                m.d.sync += self.scaled.eq(
+                    Mux(self.signed_features, -whole, half)[: self.params.scaled_bits]
+                )
             with m.Elif(self.second_plane & self.signed_features):
                 m.d.sync += self.scaled.eq(half)
             with m.Else():

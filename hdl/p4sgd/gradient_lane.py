@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay, signed_array
+from hdl.common.arithmetic import delay, low_bits, signed_array
 from hdl.common.component import Component
 from hdl.p4sgd.adder_tree import GatedAdderTree
 from hdl.p4sgd.dsp_cascade import DspCascade
@@ -61,5 +61,6 @@ class GradientLane(Component):
         exact = Signal(signed(params.gradient_bits), reset_less=True)
         half = 1 << (params.max_bits - 1)
         with m.If(valid):
-            m.d.sync += exact.eq(Mux(first, half, exact) + tree.total)
+            total = Mux(first, half, exact) + tree.total
+            m.d.sync += exact.eq(low_bits(total, params.gradient_bits))
         return exact

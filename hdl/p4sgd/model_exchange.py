@@ -167,7 +167,7 @@ class ModelExchange(Component):
         limits = (
             ("engine", self.params.engines - 1),
             ("group", -(-self.params.engine.lanes // GROUP_LANES) - 1),
-            ("chunk", self.settings.chunks - 1),
+            ("chunk", (self.settings.chunks - 1)[: self.params.engine.chunk_bits]),
         )
         step: Value = moves
         for name, limit in limits:

@@ -4,6 +4,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
@@ -79,7 +80,7 @@ class ModelReader(Component):
         response = verdict(m, self.params, beat.payload.index, self.allow & beat.payload.plain)
         m.d.comb += [
             note.id.eq(beat.payload.id),
-            note.engine.eq(where.engine),
+            note.engine.eq(low_bits(where.engine, len(note.engine))),
             note.response.eq(response),
             note.last.eq(beat.payload.last),
             free.eq(~(asking & ~Cat(peek.ready for peek in self.peek)).any()),

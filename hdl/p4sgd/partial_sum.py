@@ -3,11 +3,11 @@
 from functools import reduce
 from operator import add
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import count_ones, rounded_half, saturate
+from hdl.common.arithmetic import count_ones, low_bits, rounded_half, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -51,7 +51,7 @@ class PartialSum(Component):
         m.d.comb += self.activations.valid.eq(valid[-1])
         m.d.comb += [p.ready.eq(everyone & advance) for p in self.partials]
         with m.If(advance):
-            m.d.sync += valid.eq((valid << 1) | everyone)
+            m.d.sync += valid.eq(Cat(everyone, valid[:-1]))
 
         shift = self.settings.bits - self.settings.signed_features
         overflows = []
@@ -82,5 +82,8 @@ class PartialSum(Component):
                 for i in range(len(groups))
             ]
             with m.If(advance):
-                m.d.sync += [t.eq(reduce(add, g)) for t, g in zip(terms, groups, strict=True)]
+                m.d.sync += [
+                    term.eq(low_bits(reduce(add, group), self.params.sum_bits))
+                    for term, group in zip(terms, groups, strict=True)
+                ]
         return terms[0]

@@ -37,7 +37,7 @@ class Schedule(Component):
 
         ends_epoch = in_epoch == settings.epoch_micro_batches - 1
         all_present = (1 << self.params.banks) - 1
-        tail_present = ~(all_present << settings.tail_samples)
+        tail_present = (~(all_present << settings.tail_samples))[: self.params.banks]
         m.d.comb += [
             current.first.eq(first),
             current.last.eq((in_batch == settings.batch_micro_batches - 1) | ends_epoch),

@@ -76,9 +76,9 @@ class Sigmoid(Component):
         half = C(1 << (offset_bits - 1), offset_bits)
         interpolated = (Cat(half, base) + product)[offset_bits:]
         m.d.sync += [
-            magnitude.eq(Mux(self.x < 0, -self.x, self.x)),
+            magnitude.eq(Mux(self.x < 0, -self.x, self.x)[: len(self.x)]),
             negative.eq(self.x < 0),
             product.eq(rise * offset),
-            self.value.eq(Mux(beyond, 1 << fraction_bits, interpolated)),
+            self.value.eq(Mux(beyond, 1 << fraction_bits, interpolated)[: fraction_bits + 1]),
         ]
         return m

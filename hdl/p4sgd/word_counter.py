@@ -26,7 +26,7 @@ class WordCounter(Component):
         chunk = Signal(params.chunk_bits)
         first_plane, first_chunk = plane == 0, chunk == 0
         last_plane = plane == self.settings.bits - 1
-        last_chunk = chunk == self.settings.chunks - 1
+        last_chunk = chunk == (self.settings.chunks - 1)[: params.chunk_bits]
         m.d.comb += [
             self.position.first_plane.eq(first_plane),
             self.position.second_plane.eq(plane == 1),

@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
@@ -103,7 +104,8 @@ class Worker(Component):
 
         settings = registers.control
         m.d.comb += [
-            core.settings[name].eq(settings[name]) for name in params.engine.settings.members
+            core.settings[name].eq(low_bits(settings[name], len(core.settings[name])))
+            for name in params.engine.settings.members
         ]
         m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_SETTINGS.members]
         m.d.comb += [
@@ -114,7 +116,7 @@ class Worker(Component):
             control.start.eq(settings.start),
             control.soft_reset.eq(settings.soft_reset),
             labels.plan.valid.eq(control.begin),
-            labels.plan.payload.address.eq(settings.label_address),
+            labels.plan.payload.address.eq(low_bits(settings.label_address, params.address_bits)),
             labels.plan.payload.beats.eq(settings.label_beats),
             labels.plan.payload.runs.eq(1),
             labels.plan.payload.epochs.eq(settings.epochs),
@@ -207,7 +209,9 @@ class Worker(Component):
                 connect(m, axi, flipped(self.m_axi_words[e * self.params.ports + port]))
             m.d.comb += [
                 reader.plan.valid.eq(control.begin),
-                reader.plan.payload.address.eq(settings.word_address),
+                reader.plan.payload.address.eq(
+                    low_bits(settings.word_address, self.params.address_bits)
+                ),
                 reader.plan.payload.beats.eq(settings.word_beats),
                 reader.plan.payload.stride.eq(settings.word_stride),
                 reader.plan.payload.runs.eq(settings.word_runs),

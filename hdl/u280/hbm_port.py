@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, DomainRenamer, Module
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, Burst, Response
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
@@ -110,7 +111,7 @@ class HbmPort(Component):
                 bits = self.params.address_bits
                 value = Cat(value, self.base[bits:])
             m.d.comb += [
-                given[field].eq(of),
+                given[field].eq(low_bits(of, len(given[field]))),
                 to.eq(Response(value) if field == "resp" else value),
             ]
         m.d.comb += [

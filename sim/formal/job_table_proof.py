@@ -60,7 +60,7 @@ class JobTableProof(Component):
         owners = Array(Signal(params.job_bits, name=f"owner_{k}") for k in range(params.slots))
         job = delay(m, self.command.job, CLEARING, "job")  # of the command that clears
         with m.If(dut.clear):
-            m.d.sync += owners[asked.slot].eq(job)
+            m.d.sync += owners[asked.slot].eq(job[: params.job_bits])
         had = delay(m, self.packet_valid, dut.latency, "had", reset_less=False)
         claim(m, "requests_as_promised", asked.kept)
         claim(m, "valid_or_refused", had == (dut.valid ^ (dut.refused != Verdict.NONE)))

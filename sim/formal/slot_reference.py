@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
 
@@ -110,4 +111,4 @@ class SlotReference(Component):
             ]
             for k in range(self.params.lanes):
                 kept = Mux(behind == 0, before.agg[k], 0)
-                m.d.comb += after.agg[k].eq(kept + request.payload[k])
+                m.d.comb += after.agg[k].eq(low_bits(kept + request.payload[k], len(after.agg[k])))

@@ -2,6 +2,8 @@
 
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
+from hdl.common.arithmetic import low_bits
+
 SHIFTS = {32: (13, -17, 5), 64: (13, -7, 17)}  #: left, right, left
 
 
@@ -16,7 +18,7 @@ def random_bits(m: Module, start: ValueLike, *, bits: int = 32, name: str = "cha
     for number, shift in enumerate(SHIFTS[bits]):
         moved = step << shift if shift > 0 else step >> -shift
         folded = Signal(bits, name=f"{name}_{number}")
-        m.d.comb += folded.eq(step ^ moved)
+        m.d.comb += folded.eq((step ^ moved)[:bits])
         step = folded
-    m.d.sync += state.eq(Mux(state == 0, start, step))
+    m.d.sync += state.eq(Mux(state == 0, low_bits(start, bits), step))
     return state

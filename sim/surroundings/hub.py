@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
@@ -151,7 +152,7 @@ class HubClass(Component):
             moves = i.tvalid & i.tready
             m.d.comb += [
                 starts[k].eq(moves & ~inside),
-                number.eq(total + sum(starts[:k], start=Const(0))),
+                number.eq((total + sum(starts[:k], start=Const(0)))[: len(total)]),
                 lost.eq(dest >= count),
                 hit.eq(faults.drop & (number == faults.drop_at)),
                 flips.eq(~inside & faults.corrupt & (number == faults.corrupt_at)),
@@ -160,7 +161,7 @@ class HubClass(Component):
                 entry.beat.tkeep.eq(i.tkeep),
                 entry.beat.tlast.eq(i.tlast),
                 entry.beat.tuser.eq(i.tuser),
-                entry.route.eq(Mux(inside, target, dest)),
+                entry.route.eq(low_bits(Mux(inside, target, dest), len(target))),
                 fifo.i.payload.eq(entry),
                 fifo.i.valid.eq(moves & ~drops),
                 i.tready.eq(fifo.i.ready & ~self.chance(m, f"in_{k}", self.settings.in_stall)),
@@ -214,7 +215,7 @@ class HubClass(Component):
         stall = self.chance(m, f"out_{out}", self.settings.out_stall)
         m.d.comb += [
             entry.beat.eq(beat),
-            entry.due.eq(now + 1 + self.settings.latency),
+            entry.due.eq((now + 1 + self.settings.latency)[:TIME_BITS]),
             line.i.payload.eq(entry),
             line.i.valid.eq(valid),
             room.eq(line.i.ready),

@@ -129,7 +129,7 @@ class Link(Component):
         insert = Signal()
         remove = Signal()
         due = Signal(TIME_BITS)
-        m.d.comb += due.eq(now + head.extra)
+        m.d.comb += due.eq((now + head.extra)[:TIME_BITS])
         full, held, held_ripe = self.hold_back(m, now, head.beat, insert, remove, due)
 
         # Once a beat of the line is offered, its packet's last beat comes before anything else.
@@ -190,7 +190,7 @@ class Link(Component):
             entry.beat.tlast.eq(i.tlast),
             entry.beat.tuser.eq(i.tuser | flips),
             entry.beat.flipped.eq(flips),
-            entry.due.eq(now + settings.latency),
+            entry.due.eq((now + settings.latency)[:TIME_BITS]),
             entry.duplicate.eq(single & (duplicate < settings.duplicate)),
             entry.reorder.eq(single & (reorder < settings.reorder) & ~entry.duplicate),
             entry.extra.eq(scaled(delay, settings.displacement) + 1),
@@ -279,7 +279,7 @@ class Link(Component):
         with m.If(insert):
             m.d.sync += used.bit_select(free, 1).eq(1)
         with m.If(insert | remove):
-            m.d.sync += count.eq(kept + insert)
+            m.d.sync += count.eq((kept + insert)[: len(count)])
             # Each takes what has moved up to its place, or the new one, or what was in front.
             values = [entry.as_value() for entry in order]
             moved = [Mux(remove, *two) for two in zip([*values[1:], new], values, strict=True)]
@@ -307,6 +307,9 @@ def mixed(m: Module, value: Value) -> Value:
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         folded = Signal(32)
         product = Signal(32)
-        m.d.comb += [folded.eq(value ^ (value >> shift)), product.eq(folded * Const(factor, 32))]
+        m.d.comb += [
+            folded.eq(value ^ (value >> shift)),
+            product.eq((folded * Const(factor, 32))[:32]),
+        ]
         value = product
     return value ^ (value >> 16)

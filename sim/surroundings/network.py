@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -87,5 +87,6 @@ class Network(Component):
                     m.d.comb += link.settings[name].eq(value)
         for name in COUNTERS:
             counts = [getattr(link, name) for link in links]
-            m.d.comb += self.counts[name].eq(sum(counts[1:], start=counts[0]))
+            total = Value.cast(sum(counts[1:], start=counts[0]))
+            m.d.comb += self.counts[name].eq(total[: len(self.counts[name])])
         return m

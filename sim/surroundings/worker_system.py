@@ -71,9 +71,9 @@ class WorkerSystem(Component):
             m.d.comb += [
                 settings.eq(self.memory),
                 settings.fail.eq(self.memory.fail & (self.fail_index == memory.index)),
-                memory.index.eq(self.first_memory + index),
+                memory.index.eq((self.first_memory + index)[: len(memory.index)]),
                 memory.settings.eq(settings),
             ]
             missing = missing + memory.missing
-        m.d.comb += self.missing.eq(missing)
+        m.d.comb += self.missing.eq(missing[: len(self.missing)])
         return m

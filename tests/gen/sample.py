@@ -23,7 +23,7 @@ class Leaf(Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.sync += self.b.eq(self.a + 1)
+        m.d.sync += self.b.eq((self.a + 1)[: self.params.bits])
         return m
 
 

@@ -41,7 +41,7 @@ class Join(Component):
         moves = self.o.valid & self.o.ready
         m.d.comb += [
             self.o.valid.eq(self.a.valid & self.go.valid),
-            self.o.payload.eq(self.a.payload + 1),
+            self.o.payload.eq((self.a.payload + 1)[: len(self.o.payload)]),
             self.a.ready.eq(moves),
             self.go.ready.eq(moves),
         ]

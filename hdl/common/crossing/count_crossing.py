@@ -62,7 +62,7 @@ class CountCrossing(Component):
         for k, count in enumerate(waiting):
             rest = Mux(leave, 0, count)
             with m.If(rest != (1 << WAITING_BITS) - 1):
-                m.d.write += count.eq(rest + self.events[k])
+                m.d.write += count.eq((rest + self.events[k])[:WAITING_BITS])
             add = way.o.payload.word_select(k, WAITING_BITS)
             m.d.comb += self.o[k].eq(Mux(way.o.valid, add, 0))
         return m

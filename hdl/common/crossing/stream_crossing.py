@@ -91,9 +91,9 @@ class StreamCrossing(Component):
         m.d.comb += [
             self.i.ready.eq(write_runs & (write_pointer.gray != full)),
             write.en.eq(self.i.valid & self.i.ready),
-            write.addr.eq(written),
+            write.addr.eq(written[:-1]),
             write.data.eq(self.i.payload),
-            write_pointer.value.eq(Mux(write_clear, 0, written + write.en)),
+            write_pointer.value.eq(Mux(write_clear, 0, written + write.en)[:bits]),
         ]
         m.d.write += written.eq(write_pointer.value)
 
@@ -106,8 +106,8 @@ class StreamCrossing(Component):
         m.d.comb += [
             advance.eq(~valid | self.o.ready),
             pop.eq(read_runs & advance & (read_pointer.gray != write_pointer.seen)),
-            read.addr.eq(taken),
-            read_pointer.value.eq(Mux(read_clear, 0, taken + pop)),
+            read.addr.eq(taken[:-1]),
+            read_pointer.value.eq(Mux(read_clear, 0, taken + pop)[:bits]),
             self.o.valid.eq(valid),
             self.o.payload.eq(payload),
         ]

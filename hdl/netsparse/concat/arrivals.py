@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, PR_BYTES
@@ -48,7 +49,7 @@ class Arrivals(Component):
         same = Signal(self.params.queue_bits, reset_less=True)  # the queue of the PR under way
         queue = Signal(self.params.queue_bits)
         m.d.comb += [
-            self.dest.eq(pr.dest),
+            self.dest.eq(low_bits(pr.dest, len(self.dest))),
             self.prs.ready.eq(self.advance & (self.found | ~first)),
             moves.eq(self.prs.valid & self.prs.ready),
             self.takes.eq(moves & first),
@@ -72,7 +73,7 @@ class Arrivals(Component):
                 arrival.alone.eq(self.error | ~self.concatenate),
                 arrival.error.eq(self.error),
                 arrival.queue.eq(queue),
-                arrival.dest.eq(pr.dest),
+                arrival.dest.eq(low_bits(pr.dest, len(arrival.dest))),
                 arrival.length.eq(pr.length),
                 arrival.bytes.eq(added),
                 arrival.pr.eq(pr.pr),

@@ -75,14 +75,14 @@ class BeatRing(Component):
         below = Signal(LANES, name=f"{name}_below", reset_less=True)  # lanes of one beat later
         with m.If(self.turns):
             m.d.sync += [
-                at.eq(start),
+                at.eq(start[: len(at)]),
                 beyond.eq(start >= LANES),
-                below.eq(~(Const(-1, LANES) << start[: len(at)])),
+                below.eq((~(Const(-1, LANES) << start[: len(at)]))[:LANES]),
             ]
         taken = []
         for k, lane in enumerate(lanes):
             read = lane.read_port(domain="comb")
-            m.d.comb += read.addr.eq(head + beyond + below[k])
+            m.d.comb += read.addr.eq((head + beyond + below[k])[: len(head)])
             taken.append(read.data)
         count = len(window) // LANE_BITS
         m.d.comb += window.eq(Cat(turned(taken, at)[:count]))

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import (
     LINE_BYTES,
@@ -47,11 +48,14 @@ class Exhaustion(Component):
         few_lines = Signal()
         few_queues = Signal()
         after = Signal(bits_for(params.queues))
-        m.d.comb += after.eq(packets + self.opens - self.closes - self.expires_now)
+        m.d.comb += after.eq(
+            (packets + self.opens - self.closes - self.expires_now)[: bits_for(params.queues)]
+        )
+        given = (self.entering.used + LINE_BYTES - 1) >> 7
         m.d.sync += [
             packets.eq(after),
             few_queues.eq(after > params.queues - SPARE_QUEUES),
-            gone.eq(Mux(self.enters, (self.entering.used + LINE_BYTES - 1) >> 7, 0)),
+            gone.eq(low_bits(Mux(self.enters, given, 0), len(gone))),
             lines.eq(lines + self.takes - gone),
             few_lines.eq((lines > params.lines - params.reserve) & (settling == 0)),
         ]

@@ -61,7 +61,7 @@ class ExpirationQueue(Component):
             self.ready.eq(fifo.i.ready),
             fifo.i.valid.eq(self.opens),
             newest.queue.eq(self.entering),
-            newest.time.eq(now + self.delay),
+            newest.time.eq((now + self.delay)[: params.time_bits]),
             self.oldest.eq(oldest.queue),
         ]
         valid = Signal()

@@ -123,6 +123,6 @@ class FlushEngine(Component):
             self.axis.tlast.eq(beat.last),
             o.ready.eq(self.axis.tready),
             self.packet.eq(o.valid & self.axis.tready & beat.last),
-            self.bytes.eq(beat.about.used + BEAT_BYTES),
+            self.bytes.eq((beat.about.used + BEAT_BYTES)[: self.params.used_bits]),
             self.prs.eq(beat.about.prs),
         ]

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 
@@ -45,7 +46,7 @@ class Joining(Component):
         exceeds = Signal()
         m.d.comb += [
             used.eq(Mux(self.opens, 0, before.mark.used)),
-            self.offset.eq(used),
+            self.offset.eq(low_bits(used, offset_bits)),
             end.eq(self.offset + arrival.bytes),
             self.grows.eq((self.offset == 0) | (end > LINE_BYTES)),
             # Both sums are compared at once, as it is late when the choice is known.
@@ -54,8 +55,10 @@ class Joining(Component):
             after.mark.dest.eq(arrival.dest),
             after.mark.error.eq(arrival.error),
             after.mark.length.eq(arrival.length),
-            after.mark.prs.eq(Mux(self.opens, 1, before.mark.prs + arrival.first)),
-            after.mark.used.eq(used + arrival.bytes),
+            after.mark.prs.eq(
+                low_bits(Mux(self.opens, 1, before.mark.prs + arrival.first), len(after.mark.prs))
+            ),
+            after.mark.used.eq((used + arrival.bytes)[: self.params.used_bits]),
             after.mark.first.eq(Mux(self.opens, self.free, before.mark.first)),
             after.line.eq(Mux(self.grows, self.free, before.line)),
         ]

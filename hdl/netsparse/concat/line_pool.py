@@ -48,7 +48,7 @@ class LinePool(Component):
         m.d.comb += [
             enters.eq(~self.returns & (entered != params.lines)),
             fifo.i.valid.eq(self.returns | enters),
-            fifo.i.payload.eq(entered),
+            fifo.i.payload.eq(entered[: params.line_bits]),
             self.line.eq(fifo.o.payload),
             fifo.o.ready.eq(self.takes),
         ]

@@ -81,9 +81,9 @@ class PacketBuffer(Component):
         used = Signal(address_bits)
         m.d.comb += [
             write.en.eq(self.write),
-            write.addr.eq(write_at),
+            write.addr.eq(write_at[:-1]),
             write.data.eq(self.word),
-            written.eq(write_at + self.write),
+            written.eq((write_at + self.write)[:address_bits]),
             used.eq(write_at - read_at),
         ]
         # Words under way: those of the cycles since ``used`` was known.
@@ -108,7 +108,7 @@ class PacketBuffer(Component):
         leaves = Signal()
         advance = Signal()
         m.d.comb += [
-            read.addr.eq(read_at),
+            read.addr.eq(read_at[:-1]),
             leaves.eq(~valid | self.o.ready),
             advance.eq(~holds | leaves),
             read.en.eq(filled & advance),

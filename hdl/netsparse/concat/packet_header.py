@@ -71,10 +71,10 @@ class PacketHeader(Component):
 
         fields = {
             "mark": mark,
-            "own_mac": settings.mac_base + settings.node,
-            "mac": settings.mac_base + mark.dest,
-            "own_ip": settings.ip_base + settings.node,
-            "ip": settings.ip_base + mark.dest,
+            "own_mac": (settings.mac_base + settings.node)[:48],
+            "mac": (settings.mac_base + mark.dest)[:48],
+            "own_ip": (settings.ip_base + settings.node)[:32],
+            "ip": (settings.ip_base + mark.dest)[:32],
             "total": mark.used + IP_BYTES,
         }
         shapes = {"mark": mark.shape(), "own_mac": 48, "mac": 48, "own_ip": 32, "ip": 32}
@@ -111,7 +111,7 @@ class PacketHeader(Component):
         with m.If(steps[3]):
             m.d.sync += folded.eq(whole[:16] + whole[16:])
         with m.If(steps[4]):
-            m.d.sync += result.eq(~(folded[:16] + folded[16]))
+            m.d.sync += result.eq((~(folded[:16] + folded[16]))[:16])
         return result
 
     def header(self, m: Module, fields, checksum) -> None:

@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.deconcatenator_params import (
     BEAT,
@@ -84,7 +85,7 @@ class PacketVerdict(Component):
         first1 = Signal()
         m.d.comb += [axis.tready.eq(self.room), first1.eq(index1 == 0)]
         m.d.sync += [
-            valid.eq(Cat(axis.tvalid & axis.tready, valid)),
+            valid.eq(Cat(axis.tvalid & axis.tready, valid[:-1])),
             *(beat1[name].eq(getattr(axis, name)) for name in BEAT.members),
         ]
         with m.If(valid[0]):
@@ -146,7 +147,7 @@ class PacketVerdict(Component):
             header.dest.eq(shared.dest != self.node),
             header.length.eq(wrong_length),
             header.error.eq(error),
-            header.prs.eq(shared.prs),
+            header.prs.eq(low_bits(shared.prs, len(header.prs))),
             header.step.eq(PR_BYTES + (shared.len[:LENGTH_BITS] if self.params.payload else 0)),
             header.ip_end.eq(upper.total_length + (IP_OFFSET - 1)),
             header.udp_end.eq(upper.udp_length + (UDP_OFFSET - 1)),
@@ -211,7 +212,7 @@ class PacketVerdict(Component):
         for place in reversed(places[:-1]):
             after = Mux(place[5:].any(), place, after)
         with m.If(valid2):
-            m.d.sync += at.eq(Mux(first2, 0, after - LANES))
+            m.d.sync += at.eq(low_bits(Mux(first2, 0, after - LANES), len(at)))
         here = [Mux(p[5:].any(), 0, Const(1, LANES) << p[:5])[:LANES] for p in places[:-1]]
         return here[0] | here[1] | here[2]
 

@@ -5,6 +5,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.joining import Joining
@@ -175,8 +176,8 @@ class QueueTable(Component):
                 state.eq(found),
                 was_open.eq(Mux(same, ~joining.closes, left)),
                 fits.eq((length == arrival.length) & ~arrival.alone),
-                demand.lines.eq(lines),
-                demand.most.eq(params.room - size - arrival.bytes),
+                demand.lines.eq(low_bits(lines, len(demand.lines))),
+                demand.most.eq(low_bits(params.room - size - arrival.bytes, len(demand.most))),
             ]
 
     def entries(self, m: Module, queue) -> None:

@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import LANES, PR_LANES, DeconcatenatorParams
@@ -86,17 +87,19 @@ class Unpacker(Component):
         m.d.comb += [
             self.words.ready.eq(room),
             ring.push.eq(self.words.valid & room & ~is_first),
-            ring.beat.eq(self.words.payload),
+            ring.beat.eq(self.words.payload[:-1]),
             write.en.eq(self.words.valid & room & is_first),
             write.data.length.eq(length),
-            write.data.prs.eq(header.concatenation.prs),
+            write.data.prs.eq(low_bits(header.concatenation.prs, len(write.data.prs))),
         ]
         if params.payload:
             error = header.concatenation.type == Kind.ERROR.value
             least = Mux(length > BEAT_BYTES, BEAT_BYTES, length)[1:]
             m.d.comb += [
                 write.data.error.eq(error),
-                write.data.lanes.eq(PR_LANES + Mux(error, 0, least)),
+                write.data.lanes.eq(
+                    low_bits(PR_LANES + Mux(error, 0, least), len(write.data.lanes))
+                ),
             ]
         with m.If(self.words.valid & room):
             m.d.sync += is_first.eq(self.words.payload[-1])
@@ -123,7 +126,7 @@ class Unpacker(Component):
         turns = Signal()  # to another packet
         m.d.comb += [
             over.eq(end[:5].any()),
-            touched.eq(end[5:] + over),
+            touched.eq(low_bits(end[5:] + over, len(touched))),
             last.eq(rest <= BEAT_BYTES if payload else 1),
             done.eq(last & (left == 1)),
             passed.eq(Mux(done, touched, end[5:])),
@@ -154,7 +157,7 @@ class Unpacker(Component):
                 lanes = Mux(further > BEAT_BYTES, BEAT_BYTES, further)[1:]
                 m.d.comb += further.eq(rest - BEAT_BYTES)
                 m.d.sync += [
-                    end.eq(end[:5] + Mux(last, context.lanes, lanes)),
+                    end.eq(low_bits(end[:5] + Mux(last, context.lanes, lanes), len(end))),
                     rest.eq(Mux(last, context.length, further)),
                     left.eq(left - last),
                 ]

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.netsparse.host.params import BEAT_WORDS, WORD_BYTES, HostParams
+from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, WORD_BYTES, HostParams
 from hdl.netsparse.host.rotator import Rotator, words_below
 from hdl.netsparse.protocol import BEAT_BYTES
 
@@ -37,7 +37,7 @@ class Packer(Component):
         m = Module()
         lanes = self.i.lanes
         m.submodules.rotator = rotator = Rotator(self.params)
-        m.d.comb += [rotator.i.eq(self.i.data), rotator.up.eq(-lanes.rotation)]
+        m.d.comb += [rotator.i.eq(self.i.data), rotator.up.eq((-lanes.rotation)[:LANE_BITS])]
 
         valid = Signal()
         turned = Signal(8 * BEAT_BYTES, reset_less=True)

@@ -38,8 +38,8 @@ class RequestBeats(Component):
         m.d.comb += [
             step.eq(~self.beats.valid | self.beats.ready),
             closing.eq(second | (span.first[LANE_BITS] == span.last[LANE_BITS])),
-            first.eq(Mux(second, 0, span.first)),
-            last.eq(Mux(closing, span.last, BEAT_WORDS - 1)),
+            first.eq(Mux(second, 0, span.first)[:LANE_BITS]),
+            last.eq(Mux(closing, span.last, BEAT_WORDS - 1)[:LANE_BITS]),
             self.requests.ready.eq(step & closing),
             self.beats.payload.eq(beat),
         ]

@@ -73,7 +73,7 @@ class RequestSplitter(Component):
         m.d.comb += [
             prepared.line.eq(given.address[LINE_OFFSET_BITS:]),
             prepared.first.eq(given.address[WORD_OFFSET_BITS:LINE_OFFSET_BITS]),
-            prepared.extent.eq(given.bytes[WORD_OFFSET_BITS:] - 1),
+            prepared.extent.eq((given.bytes[WORD_OFFSET_BITS:] - 1)[: self.extent_bits]),
             prepared.unit.eq(given.unit),
             register.i.payload.eq(prepared),
             register.i.valid.eq(self.properties.valid),

@@ -162,7 +162,7 @@ class FilterBank(Component):
         past = Signal(params.row.size, reset_less=True)
         past_kept = Signal()
         valids = Signal(len(steps) + 1)  # of the steps and the answer
-        m.d.sync += [steps[0].request.eq(self.requests.payload), valids.eq(Cat(go, valids))]
+        m.d.sync += [steps[0].request.eq(self.requests.payload), valids.eq(Cat(go, valids[:-1]))]
         m.d.sync += [steps[0].hits.eq(tags.hits), steps[0].failed.eq(failed)]
         for k, (step, later) in enumerate(pairwise(steps)):
             m.d.sync += [later.eq(step), rows[k + 1].eq(rows[k])]

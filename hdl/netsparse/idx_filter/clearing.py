@@ -66,6 +66,7 @@ class FilterClearing(Component):
         full = Signal()
         # A line's columns may begin with its first: the others are rounded up.
         lines = (self.control.columns + LINE_IDXS - 1) >> LINE_IDX_BITS
+        lines = lines[: len(left)]
         sent = Signal()
         m.d.comb += [
             self.busy.eq(busy),

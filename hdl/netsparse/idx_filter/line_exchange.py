@@ -82,7 +82,7 @@ class LineExchange(Component):
 
     def address(self, line: Signal):
         """Where ``line`` is in the memory."""
-        return self.base + (line << ceil_log2(LINE_BYTES))
+        return (self.base + (line << ceil_log2(LINE_BYTES)))[: self.params.address_bits]
 
     def add_victim(self, m: Module, word: Signal) -> Signal:
         """Words are read, collected and sent; the signal returned is high until all are read."""
@@ -103,8 +103,8 @@ class LineExchange(Component):
         evicted = Signal(LINE_IDXS, reset_less=True)
         sending = Signal()
         m.d.sync += [
-            come.eq(Cat(self.reading, come)),
-            last.eq(Cat(self.reading & (word == LINE_WORDS - 1), last)),
+            come.eq(Cat(self.reading, come[:-1])),
+            last.eq(Cat(self.reading & (word == LINE_WORDS - 1), last[:-1])),
             address.eq(self.address(line)),
         ]
         with m.If(come[-1]):

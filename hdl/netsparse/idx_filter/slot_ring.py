@@ -106,7 +106,7 @@ class SlotRing(Component):
                 )
             ),
             say.en.eq(answered.any()),
-            say.addr.eq(answer.slot - params.first),
+            say.addr.eq((answer.slot - params.first)[:index_bits]),
             say.data.bit.eq(answer.bit),
             say.data.failed.eq(answer.failed),
             output.i.valid.eq(

@@ -58,7 +58,7 @@ class IdxCheck(Component):
         with m.If(move):
             m.d.sync += [
                 judged_valid.eq(waiting),
-                judged.eq(idx),
+                judged.eq(idx[: self.params.idx_bits]),
                 beyond.eq(idx >= self.partition.columns),
                 local.eq((idx >= self.partition.first) & (idx < self.partition.end)),
             ]

@@ -99,7 +99,9 @@ class IdxFetch(Component):
             step.eq(asking & (room != 0) & ~self.requests.valid & ~self.stop & ~broken),
             self.requests.payload.eq(request),
             chunk.wide.eq(request_wide),
-            chunk.end.eq(Mux(request_wide, request.bytes >> 3, request.bytes >> 2) - 1),
+            chunk.end.eq(
+                (Mux(request_wide, request.bytes >> 3, request.bytes >> 2) - 1)[: len(chunk.end)]
+            ),
             chunks.i.payload.eq(chunk),
             chunks.i.valid.eq(self.requests.valid & self.requests.ready),
         ]
@@ -110,7 +112,7 @@ class IdxFetch(Component):
             m.d.sync += [
                 self.requests.valid.eq(1),
                 request.address.eq(next_address),
-                request.bytes.eq(Mux(left <= span, left, span)),
+                request.bytes.eq(Mux(left <= span, left, span)[: len(span)]),
                 request_wide.eq(wide),
                 next_address.eq(next_address + span),
                 left.eq(left - span),
@@ -168,7 +170,7 @@ class IdxFetch(Component):
                 self.idxs.valid.eq(1),
                 idx.eq(Cat(low, Mux(chunk.wide, high, 0))),
                 place.eq(place + 1),
-                position.eq(behind),
+                position.eq(behind[:4]),
             ]
             with m.If(beat_ends):
                 m.d.sync += position.eq(0)

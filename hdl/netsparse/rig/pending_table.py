@@ -126,10 +126,10 @@ class FreeEntries(Component):
         filled = Signal(name=f"filled_{k}")
         m.d.comb += [
             filled.eq(pushed != popped),
-            write.addr.eq(pushed),
+            write.addr.eq(pushed[:bits]),
             write.data.eq(released.entry),
             write.en.eq(released.valid),
-            read.addr.eq(popped),
+            read.addr.eq(popped[:bits]),
         ]
         m.d.sync += [pushed.eq(pushed + released.valid), popped.eq(popped + (filled & pop))]
         with m.If(self.clear):

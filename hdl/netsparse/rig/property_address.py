@@ -83,7 +83,7 @@ class PropertyAddress(Component):
                 size.eq(self.bytes),
                 product.eq(idx * size),
                 offset.eq(product),
-                address.eq(self.base + offset),
+                address.eq((self.base + offset)[: params.address_bits]),
                 *(valid[k].eq(valid[k - 1]) for k in range(1, self.latency)),
                 *(tags[k].eq(tags[k - 1]) for k in range(1, self.latency)),
             ]

@@ -71,7 +71,7 @@ class ResponseMatch(Component):
             self.entry.eq(beat.pr.id[: params.entry_bits]),
             found.eq(matches & Array(awaited)[entry]),
             good.eq(Mux(first, found & fits & ~judged.error & ~self.clear, passing)),
-            self.heads.payload.idx.eq(judged.pr.idx),
+            self.heads.payload.idx.eq(judged.pr.idx[: params.idx_bits]),
             self.heads.payload.entry.eq(entry),
             self.heads.valid.eq(judged_valid & first & good & self.beats.ready),
             self.beats.payload.last.eq(judged.last),

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, PR_LAYER, READ_PR, RESPONSE_BEAT
@@ -86,13 +87,13 @@ class Server(Component):
             self.reads.ready.eq(~waiting | move),
             heads.i.payload.eq(judged),
             heads.i.valid.eq(judged_valid & (judged.error | (self.asks.ready & enough))),
-            self.asks.payload.eq(judged.pr.idx),
+            self.asks.payload.eq(judged.pr.idx[: params.idx_bits]),
             self.asks.valid.eq(judged_valid & ~judged.error & enough & heads.i.ready),
             go.eq(self.asks.valid & self.asks.ready),
             returned.eq(self.beats.valid & self.beats.ready),
         ]
         m.d.sync += [
-            beats.eq((self.bytes + BEAT_BYTES - 1) >> ceil_log2(BEAT_BYTES)),
+            beats.eq(low_bits((self.bytes + BEAT_BYTES - 1) >> ceil_log2(BEAT_BYTES), len(beats))),
             room.eq(room + returned - Mux(go, beats, 0)),
             enough.eq(Mux(go, room >= beats << 1, room >= beats)),
         ]

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.p4sgd.frame import AXIS
@@ -46,7 +47,10 @@ class IngressPort(Component):
             entering.quality.eq(Mux(answer, Quality.MALFORMED, judge.quality)),
             entering.own.eq(frame.bm == self.bit),
             entering.known.eq(frame.job < self.params.jobs),
-            *(entering.header[name].eq(frame[name]) for name in self.params.header.members),
+            *(
+                entering.header[name].eq(low_bits(frame[name], len(entering.header[name])))
+                for name in self.params.header.members
+            ),
             *(entering.payload[k].eq(frame.payload[k]) for k in range(self.params.lanes)),
             fifo.i.valid.eq(judge.valid),
             self.overflow.eq(judge.valid & ~fifo.i.ready),

@@ -122,10 +122,10 @@ class JobControl(Component):
             with m.If(index == k):
                 m.d.sync += [
                     self.table[k].active.eq(0),
-                    self.table[k].ports.eq(self.command.ports),
+                    self.table[k].ports.eq(self.command.ports[: self.params.ports]),
                     self.table[k].epoch.eq(self.command.epoch),
                     self.table[k].base.eq(self.command.base),
-                    self.table[k].end.eq(end),
+                    self.table[k].end.eq(end[:17]),
                 ]
 
     def clear_slots(self, m: Module, state, end: Signal):
@@ -133,12 +133,12 @@ class JobControl(Component):
         at = Signal(17)
         behind = Signal(17)
         turn = Signal(range(TURNS))
-        m.d.comb += behind.eq(at + 1)
+        m.d.comb += behind.eq((at + 1)[:17])
         clearing = self.hold
         m.d.comb += clearing.eq((state == State.CLEAR) & (~self.waiting | (turn == TURNS - 1)))
         m.d.sync += [
             self.clear.eq(clearing),
-            self.slot.eq(at),
+            self.slot.eq(at[: self.params.slot_bits]),
             self.ports.eq(self.command.ports[: self.params.ports]),
         ]
         with m.If(clearing):

@@ -56,7 +56,9 @@ class JobTable(Component):
             self.busy.eq(control.busy),
             self.reason.eq(control.reason),
             self.hold.eq(control.hold),
-            self.slot.eq(Mux(control.clear, control.slot, self.packet.header.seq)),
+            self.slot.eq(
+                Mux(control.clear, control.slot, self.packet.header.seq)[: params.slot_bits]
+            ),
             *(self.active[k].eq(control.table[k].active) for k in jobs),
         ]
         # The job that the packet names, or the one that is being started.
@@ -82,7 +84,7 @@ class JobTable(Component):
         m.d.sync += [
             request.sender.eq(sender),
             request.everyone.eq(job.ports),
-            request.neighbour.eq(packet.header.use + Mux(packet.header.is_agg, USES - 1, 1)),
+            request.neighbour.eq((packet.header.use + Mux(packet.header.is_agg, USES - 1, 1))[:8]),
             request.header.eq(packet.header),
             request.payload.eq(packet.payload),
             self.valid.eq(valid & good),

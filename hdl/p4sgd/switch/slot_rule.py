@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
 
@@ -95,7 +96,7 @@ class SlotRule(Component):
         for k in range(self.params.lanes):
             value = self.request.payload[k]
             total = Signal(before[k].shape(), name=f"total_{k}")
-            m.d.comb += total.eq(before[k] + value)
+            m.d.comb += total.eq(low_bits(before[k] + value, len(total)))
             with m.If(self.clear):
                 m.d.comb += after[k].eq(0)
             with m.Elif(take):

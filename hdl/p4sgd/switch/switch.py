@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import count_ones, delay
+from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
@@ -129,12 +129,12 @@ class Switch(Component):
         m.d.comb += [
             verdicts.verdict.eq(aggregator.verdict.as_value() | refused.as_value()),
             verdicts.sender.eq(aggregator.sender),
-            verdicts.port.eq(settings.counter_port),
+            verdicts.port.eq(low_bits(settings.counter_port, self.params.port_bits)),
             verdicts.of.eq(settings.counter_verdict),
             events.overflows.eq(ingress.overflows),
             events.answers_sent.eq(egress.sent),
             events.answers_dropped.eq(egress.dropped),
-            port_counters.port.eq(settings.counter_port),
+            port_counters.port.eq(low_bits(settings.counter_port, self.params.port_bits)),
             totals.taken.eq(jobs.valid),
             totals.saturated.eq(Mux(complete, clamped, 0)),
             *(c.clear.eq(settings.clear_counters) for c in (verdicts, port_counters, totals)),

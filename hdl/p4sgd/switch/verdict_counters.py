@@ -64,7 +64,7 @@ class VerdictCounters(Component):
         m.d.comb += [
             self.busy.eq(walking),
             counts.address.eq(address),
-            counts.after.eq(Mux(wiping, 0, counts.before + 1)),
+            counts.after.eq(Mux(wiping, 0, counts.before + 1)[:COUNTER_BITS]),
             counts.write.eq(wiping | counting),
             copy.write.eq(counts.written.valid),
             copy.write_address.eq(counts.written.address),

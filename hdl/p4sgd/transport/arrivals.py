@@ -68,7 +68,7 @@ class Arrivals(Component):
         m.d.sync += [
             self.valid.eq(frame_filter.valid),
             self.arrival.verdict.eq(verdict),
-            self.arrival.slot.eq(slot),
+            self.arrival.slot.eq(slot[: self.params.slot_bits]),
             self.arrival.is_agg.eq(frame.is_agg),
             self.arrival.use.eq(frame.use),
             self.arrival.saturated.eq(frame.saturated[: self.params.lanes]),

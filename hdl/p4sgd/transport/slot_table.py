@@ -134,7 +134,7 @@ class SlotTable(Component):
     def step(self, m: Module, slot: Signal, moves: Value) -> Value:
         """Go round the job's slots; high at the last of them."""
         last = Signal(name=f"{slot.name}_last")
-        m.d.comb += last.eq(slot == self.slot_count - 1)
+        m.d.comb += last.eq(slot == (self.slot_count - 1)[: self.params.slot_bits])
         with m.If(moves):
             m.d.sync += slot.eq(Mux(last, 0, slot + 1))
         with m.If(self.clear):

@@ -95,7 +95,7 @@ class Timers(Component):
         with m.If(again):
             m.d.sync += [
                 overdue.valid.eq(1),
-                overdue.payload.retries.eq(tries + overdue.valid),
+                overdue.payload.retries.eq((tries + overdue.valid)[:8]),
             ]
             with m.If((settings.retries != 0) & (tries == settings.retries)):
                 m.d.sync += [
@@ -116,7 +116,7 @@ class Timers(Component):
         ]
         with m.If(looks):
             m.d.sync += slot.eq(slot + 1)
-            with m.If(slot == self.settings.slot_count - 1):
+            with m.If(slot == (self.settings.slot_count - 1)[: self.params.slot_bits]):
                 m.d.sync += slot.eq(0)
         before = delay(m, slot, 1, "looked_at")
         with m.If(late & ~self.overdue.valid):

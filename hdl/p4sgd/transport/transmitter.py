@@ -104,7 +104,7 @@ class Transmitter(Component):
                 self.overdue.ready.eq(room),
                 self.retransmission.eq(chosen),
                 order.is_agg.eq(self.answer.phase == Phase.PARTIAL),
-                self.sent_retries.eq(self.overdue.payload.retries + 1),
+                self.sent_retries.eq((self.overdue.payload.retries + 1)[:8]),
             ]
 
     def assemble(self, m: Module, order, payload, valid) -> None:

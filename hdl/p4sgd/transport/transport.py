@@ -86,7 +86,7 @@ class Transport(Component):
         m.d.comb += [
             arrivals.settings.eq(self.settings),
             arrivals.open.eq(self.open),
-            table.slot_count.eq(self.settings.slot_count),
+            table.slot_count.eq(self.settings.slot_count[: self.params.count_bits]),
             table.clear.eq(self.clear),
             table.valid.eq(arrivals.valid),
             table.arrival.eq(arrivals.arrival),
