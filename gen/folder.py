@@ -1,4 +1,4 @@
-"""Output folders that are either what was there before or finished, never in between."""
+"""Output folders and files that are either what was there before or finished, never in between."""
 
 import ctypes
 import json
@@ -55,6 +55,29 @@ def written_whole(target: Path) -> Iterator[Path]:
             folder.rename(target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_file(target: Path) -> None:
+    """Raise UserError, before the work is done, for a file that cannot be written."""
+    if target.is_dir():
+        raise UserError(f"{target} is a folder")
+    if not target.absolute().parent.is_dir():
+        raise UserError(f"cannot write {target}: there is no folder {target.parent}")
+
+
+def write_file(target: Path, text: str) -> None:
+    """Write ``target`` whole, or leave what was there before; UserError if that cannot be."""
+    try:
+        if target.exists() and not target.is_file():  # such as /dev/stdout
+            target.write_text(text, encoding="utf-8")
+            return
+        target = target.resolve()
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
+            new = Path(folder, target.name)
+            new.write_text(text, encoding="utf-8")
+            new.replace(target)
+    except OSError as error:
+        raise UserError(f"cannot write {target}: {error.strerror}") from error
 
 
 def current_umask() -> int:

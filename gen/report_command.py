@@ -7,6 +7,9 @@ import typer
 from rich.console import Console
 
 from gen.errors import UserError
+from gen.folder import check_file, write_file
+
+DEFAULT_OUTPUT = Path("build/report.html")
 
 Places = Annotated[
     list[Path] | None,
@@ -15,7 +18,7 @@ Places = Annotated[
 Output = Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")]
 
 
-def report(places: Places = None, output: Output = Path("build/report.html")) -> None:
+def report(places: Places = None, output: Output = DEFAULT_OUTPUT) -> None:
     """Put sweeps, regressions, coverage, estimates and training runs on one page of HTML.
 
     The page needs no network and no other file. It shows what `ingather sweep`, `verify`,
@@ -23,17 +26,17 @@ def report(places: Places = None, output: Output = Path("build/report.html")) ->
     """
     if output.is_dir():
         raise UserError(f"{output} is a folder; the page is a file, such as {output}/report.html")
+    if output != DEFAULT_OUTPUT:  # whose folder is ours to make
+        check_file(output)
 
     from gen.report.report import report as make_page
     from gen.report.sources import find
 
     with Console(stderr=True).status("reading results"):
         page, left_out = make_page(find(places or [Path("build")]))
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}") from error
+    if output == DEFAULT_OUTPUT:
+        output.parent.mkdir(exist_ok=True)
+    write_file(output, page)
     console = Console(highlight=False)
     for line in left_out:
         console.print(f"left out: {line}", style="yellow", markup=False, soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from gen.catalogue import Design, find_design
 from gen.errors import UserError, unknown
+from gen.folder import check_file, write_file
 from gen.settings import make_params, parse_settings
 
 Preset = Annotated[str | None, typer.Option(help="A named set of parameters.")]
@@ -114,11 +115,7 @@ def check_json_file(target: str | None) -> None:
     """Raise UserError before the work is done, rather than after it."""
     if target is None or target == "-":
         return
-    path = Path(target)
-    if path.is_dir():
-        raise UserError(f"{path} is a folder")
-    if not path.absolute().parent.is_dir():
-        raise UserError(f"cannot write {path}: there is no folder {path.parent}")
+    check_file(Path(target))
 
 
 def write_json(target: str, content: Mapping[str, Any]) -> None:
@@ -127,7 +124,4 @@ def write_json(target: str, content: Mapping[str, Any]) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    try:
-        Path(target).write_text(text)
-    except OSError as error:
-        raise UserError(f"cannot write {target}: {error.strerror}") from error
+    write_file(Path(target), text)
