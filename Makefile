@@ -11,7 +11,7 @@ $(shell test "$$(cat $(READY) 2>/dev/null)" = "$$PWD" || rm -f $(READY))
 
 help:
 	@echo "make run    generate the U280 design and train on it in simulation"
-	@echo "make test   lint and the whole regression"
+	@echo "make test   lint, the whole regression, and a size of each component on a drawn seed"
 	@echo "make bench  measure"
 	@echo "make lint   ruff and pyright"
 	@echo "make clean  remove what was built;  make distclean  .venv too"
@@ -24,6 +24,7 @@ test: lint
 	@command -v tclsh >/dev/null \
 		|| { echo "missing: tclsh, for the tests of the board package (on Debian: apt-get install tcl)" >&2; exit 1; }
 	$(PYTHON) -m pytest -n 2 --dist worksteal
+	$(PYTHON) -m pytest -n 2 --dist worksteal --one-size --seed random tests/hdl
 
 bench: $(READY)
 	$(PYTHON) -m gen.bench

@@ -3,4 +3,9 @@
 ``tests/conftest.py`` names this plugin, so that ``pytest`` and ``ingather verify`` run alike.
 """
 
-pytest_plugins = ["sim.verify.seeds", "sim.verify.records", "sim.verify.order"]
+pytest_plugins = [
+    "sim.verify.seeds",
+    "sim.verify.one_size",
+    "sim.verify.records",
+    "sim.verify.order",
+]

@@ -2,17 +2,19 @@
 
 import os
 import random
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from sim.verify.items import seed_in
+from sim.verify.items import name_of, seed_in
 from sim.verify.simulating import simulates
 
 DEFAULT_SEED = 1
 SEED = "INGATHER_SEED"  #: environment: what simulations of this process start from
 FIXTURE = "item_seed"
+REPLAY = "replay: pytest "
 MARK = "simulates"
 SHARED = ("class", "module", "package", "session")  #: scopes of fixtures that run once for many
 SEEDS = pytest.StashKey[list[int]]()
@@ -114,6 +116,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         os.environ[SEED] = str(item.config.stash[SEEDS][0])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Tell how to replay a failure, unless the simulation has told it."""
+    report = yield
+    if report.failed and REPLAY not in report.longreprtext:
+        command = f"{REPLAY}{shlex.quote(name_of(item.nodeid))} --seed {seed_of(item)}"
+        report.sections.append(("replay", command))
+    return report
 
 
 def seed_hypothesis(item: pytest.Item, seed: int) -> None:

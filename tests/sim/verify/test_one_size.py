@@ -1,0 +1,80 @@
+"""A short run on another seed, as pytest shows it on a sandbox."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.sim.verify import sandbox
+
+SIZES = """
+@pytest.mark.parametrize("size", range(6))
+@pytest.mark.parametrize("mode", ["a", "b"])
+def test_sizes(size, mode):
+    simulate()
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_without_simulation(number):
+    pass
+
+
+def test_plain_failure():
+    simulate()
+    assert os.environ["INGATHER_SEED"] == "5", "only on another seed"
+"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return sandbox.make(tmp_path_factory.mktemp("checkout"), SIZES, sandbox.GOOD, sandbox.ODD)
+
+
+def run(root, *arguments, what="."):
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "--rootdir", root, what, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "INGATHER_CACHE": str(root / "cache"),
+        },
+    )
+    ran = re.findall(r"test_fake\.py::(\S+) (?:PASSED|FAILED)", result.stdout)
+    return ran, result.stdout
+
+
+def test_one_size_of_each_test_that_simulates(root):
+    ran, out = run(root, "--one-size", "--seed", "5")
+    functions = [name.partition("[")[0] for name in ran]
+    assert functions == ["test_sizes", "test_plain_failure", "test_good", "test_odd"]
+    assert "of each test that simulates, one size" in out
+    assert "15 deselected" not in out
+    assert "14 deselected" in out  # 11 sizes, 1 of test_good, and what does not simulate
+
+
+def test_the_seed_draws_it(root):
+    drawn = {seed: run(root, "--one-size", "--seed", seed)[0][0] for seed in range(5, 11)}
+    assert run(root, "--one-size", "--seed", 5)[0][0] == drawn[5]
+    assert len(set(drawn.values())) > 2
+
+
+def test_a_drawn_seed_is_printed_and_replays_what_failed(root):
+    _, out = run(root, "--one-size", "--seed", "random", "-n", "2")
+    (seed,) = re.findall(r"^seed: (\d+) \(replay with --seed\)$", out, re.M)
+    assert "of each test that simulates, one size" in out
+    item = "tests/sim/test_fake.py::test_plain_failure"
+    assert f"replay: pytest {item} --seed {seed}" in out
+    _, again = run(root, "--seed", seed, what=item)
+    assert "only on another seed" in again
+
+
+def test_without_the_option_everything_runs(root):
+    ran, out = run(root, "--seed", "5")
+    assert len(ran) == 12 + 2 + 1 + 2 + 1
+    assert "deselected" not in out
