@@ -2,22 +2,62 @@
 
 import os
 import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hdl.common.component import Component
+from sim.formal.sby import claims_of, prove
 
 
-def chosen(mutants, samples):
+@dataclass(frozen=True)
+class Mutant:
+    """A module that is broken, and the claim of a proof that finds it, without the other claims."""
+
+    module: str
+    old: str  #: a text of the module, which stands there once
+    new: str  #: what it is replaced by
+    places: tuple[str, ...]  #: where the broken class is used: "module.Class"
+    kind: type[Component]  #: the proof
+    claim: str
+    depth: int = 12  #: cycles within which it shows
+
+
+def chosen(mutants: Mapping[str, Any], samples: Sequence[str]) -> list[str]:
     """``samples``, or with ``MUTANTS=all`` in the environment every one of ``mutants``."""
-    return list(mutants) if os.environ.get("MUTANTS") == "all" else samples
+    return list(mutants) if os.environ.get("MUTANTS") == "all" else list(samples)
 
 
-def broken(module, old, new):
+def broken(module: str, old: str, new: str) -> types.ModuleType:
     """The module of that name with ``old``, which stands there once, replaced by ``new``."""
-    source = Path(import_module(module).__file__).read_text()
+    file = import_module(module).__file__
+    assert file is not None
+    source = Path(file).read_text()
     assert source.count(old) == 1, f"{module} has changed: {old!r}"
     mutant = types.ModuleType(module)
     exec(compile(source.replace(old, new), module, "exec"), mutant.__dict__)
     return mutant
+
+
+def find(mutant: Mutant, params: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Assert that the mutant's claim alone does not hold of the proof with ``params``."""
+    module = broken(mutant.module, mutant.old, mutant.new)
+    for place in mutant.places:
+        monkeypatch.setattr(place, getattr(module, place.rpartition(".")[2]))
+    proof = prove(mutant.kind(params), mode="bmc", depth=mutant.depth, only=mutant.claim)
+    assert proof.failed == (mutant.claim,), proof.log
+
+
+def every_claim_has_one(mutants: Mapping[str, Mutant], proofs: Sequence[Component]) -> None:
+    """Assert that every claim of every proof is there to find one of the mutants."""
+    for mutant in mutants.values():
+        broken(mutant.module, mutant.old, mutant.new)  # which must still be possible
+    claims = {(type(proof), claim) for proof in proofs for claim in claims_of(proof)}
+    assert claims == {(mutant.kind, mutant.claim) for mutant in mutants.values()}
 
 
 def is_found(name, proof):

@@ -146,4 +146,4 @@ class Fifo(Component):
         m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance), read.en.eq(pop)]
         with m.If(advance):
             m.d.sync += holds.eq(filled)
-        m.d.comb += self.level.eq((stored + holds + valid)[: len(stored)])
+        m.d.comb += self.level.eq((stored + holds + valid)[: len(self.level)])

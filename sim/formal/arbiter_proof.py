@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 from sim.formal.fifo_proof import follow_beats, keeps_waiting
 
 
@@ -66,7 +66,7 @@ class ArbiterProof(Component):
         leaves = dut.o.valid & dut.o.ready, Value.cast(dut.o.payload)
         follow_beats(m, self.mark, comes, leaves, [(v, Value.cast(b)) for v, b in behind])
         keeps_waiting(m, dut.o)
-        claim(m, "spare_behind_front", ~self.spare_valid | dut.o.valid)
+        check(m, "spare_behind_front", ~self.spare_valid | dut.o.valid)
         inside = self.packets(m, dut, behind, taken, beat)
         self.turns(m, taken, inside)
         return m
@@ -94,14 +94,14 @@ class ArbiterProof(Component):
         # The two meet in the beats between them.
         open_, index = left, left_index
         for there, between in behind:
-            claim(m, "unmixed", ~there | ~open_ | (between.index == index))
+            check(m, "unmixed", ~there | ~open_ | (between.index == index))
             open_ = Mux(there, ~between.payload[last_bit], open_)
             index = Mux(there, between.index, index)
-        claim(m, "no_packet_open", open_ == entered)
-        claim(m, "the_packet_open", ~entered | (index == entered_index))
-        claim(m, "held", self.inside == entered)
+        check(m, "no_packet_open", open_ == entered)
+        check(m, "the_packet_open", ~entered | (index == entered_index))
+        check(m, "held", self.inside == entered)
         owner = Cat(entered_index == k for k in range(self.params.count))
-        claim(m, "held_for_its_owner", ~entered | (self.chosen == owner))
+        check(m, "held_for_its_owner", ~entered | (self.chosen == owner))
         self.progress(m, taken, Mux(entered, (asking & owner).any(), asking.any()))
         reach(m, "waits_for_a_packet", entered & asking.any() & ~taken.any() & ~self.spare_valid)
         reach(m, "packet_behind_packet", left & entered & (left_index != entered_index))
@@ -113,6 +113,8 @@ class ArbiterProof(Component):
         idles = may & ~taken.any() & ~self.spare_valid
         m.d.sync += idle.eq(idles)
         claim(m, "none_idle_twice", ~(idle & idles))
+        reach(m, "idle_once", idle & taken.any())
+        reach(m, "waits_for_room", may & self.spare_valid)
 
     def turns(self, m: Module, taken, inside) -> None:
         """Whose turn it is: the one that comes first behind the last one that was chosen."""
@@ -121,12 +123,12 @@ class ArbiterProof(Component):
         m.d.comb += begins.eq(Mux(inside, 0, taken))
         asking = Cat(port.valid for port in self.i)
         last = self.index
-        claim(m, "one_is_chosen", self.chosen == Cat(k == last for k in range(count)))
-        claim(m, "above_the_last", self.above == Cat(k > last for k in range(count)))
-        claim(m, "last_exists", last < count)
+        check(m, "one_is_chosen", self.chosen == Cat(k == last for k in range(count)))
+        check(m, "above_the_last", self.above == Cat(k > last for k in range(count)))
+        check(m, "last_exists", last < count)
         others = asking & ~self.chosen
-        claim(m, "one_grant", count_ones(list(self.grant)) == others.any())
-        claim(m, "granted_asks", (self.grant & ~others) == 0)
+        check(m, "one_grant", count_ones(list(self.grant)) == others.any())
+        check(m, "granted_asks", (self.grant & ~others) == 0)
         distance = [Mux(k > last, k - last - 1, k + count - 1 - last) for k in range(count)]
         for k in range(count):
             passed = Signal(count, name=f"passed_{k}")  # those who began while k waits
@@ -136,9 +138,9 @@ class ArbiterProof(Component):
             m.d.sync += [waited.eq(waits), passed.eq(Mux(waits, passed | begins, 0))]
             assume(m, ~waited | self.i[k].valid)
             claim(m, "nobody_twice", (begins & passed) == 0)
-            claim(m, "passed_while_waiting", (passed == 0) | waited)
-            claim(m, "passed_and_chosen", ((passed & self.chosen) == 0) | inside)
+            check(m, "passed_while_waiting", (passed == 0) | waited)
+            check(m, "passed_and_chosen", ((passed & self.chosen) == 0) | inside)
             for j in range(count):
                 behind = distance[j] > distance[k]
-                claim(m, "passed_is_behind", ~passed[j] | behind | self.chosen[k])
+                check(m, "passed_is_behind", ~passed[j] | behind | self.chosen[k])
             reach(m, "waits_for_all_others", begins[k] & (passed == (1 << count) - 1 - (1 << k)))

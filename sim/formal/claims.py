@@ -3,13 +3,54 @@
 # The type stubs know no assertion without a message.
 # pyright: reportCallIssue=false
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
 from amaranth.hdl import Assert, Assume, Cover, Module, Signal
 
 
+@dataclass
+class Watch:
+    """Which claims are asserted, and which have been made meanwhile."""
+
+    only: str | None = None  #: the one claim that is asserted; all if None
+    claims: set[str] = field(default_factory=set)  #: names that :func:`claim` was given
+
+
+WATCH: ContextVar[Watch | None] = ContextVar("WATCH", default=None)
+
+
+@contextmanager
+def watching(only: str | None = None) -> Iterator[Watch]:
+    """Assert the claim ``only`` alone in what is elaborated meanwhile, and collect all names."""
+    watch = Watch(only)
+    token = WATCH.set(watch)
+    try:
+        yield watch
+    finally:
+        WATCH.reset(token)
+
+
 def claim(m: Module, name: str, holds) -> None:
-    """``holds`` is to be proven, wherever the enclosing conditions are true."""
+    """``holds`` is what the hardware promises, wherever the enclosing conditions are true.
+
+    A test breaks the RTL so that this claim, alone, finds it.
+    """
+    watch = WATCH.get()
+    if watch is not None:
+        watch.claims.add(name)
+    check(m, name, holds)
+
+
+def check(m: Module, name: str, holds) -> None:
+    """``holds`` is true inside the hardware, which the induction of the claims rests on."""
     named = Signal(name=name)
-    m.d.comb += [named.eq(holds), Assert(named)]
+    m.d.comb += named.eq(holds)
+    watch = WATCH.get()
+    if watch is None or watch.only in (None, name):
+        m.d.comb += Assert(named)
 
 
 def reach(m: Module, name: str, happens) -> None:

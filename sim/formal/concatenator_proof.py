@@ -1,6 +1,6 @@
 """What is proven of a concatenator's bookkeeping as a whole: lines, queues, EQ and marks."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib.wiring import In
 from amaranth.utils import bits_for
 
@@ -19,8 +19,9 @@ class ConcatenatorProof(Component):
     """Queues, EQ, lines and marks with free PRs and a free output.
 
     Marked packets leave when they like, and return their lines. PRs come in beats that follow each
-    other. Claimed is: a line is in one packet; all lines return; a packet that is open is marked in
-    time; no PR is split; no packet is empty or outgrows the MTU.
+    other. Claimed is: a line is in one packet; all lines return; a packet that is open is marked
+    when its time has come, in the very cycle; no PR is split; no packet is empty or outgrows the
+    MTU.
     """
 
     def __init__(self, params: SmallParams) -> None:
@@ -100,6 +101,8 @@ class ConcatenatorProof(Component):
         """Every open packet expires in time, whole."""
         params, beat = self.params, queues.beat
         limit = params.most_delay + expiration.lateness + 1
+        through = expiration.sizes.latency  # cycles, of the EQ; no time is shorter
+        due = Mux(self.delay > through, self.delay, through)
         within = Signal()
         with m.If(queues.moves):
             m.d.sync += within.eq(~beat.last)
@@ -111,7 +114,10 @@ class ConcatenatorProof(Component):
                 m.d.sync += age.eq(age + 1)
             here = within & (beat.queue == k)
             with m.If(queues.open[k] & ~here):
-                claim(m, "marked_in_time", age < self.delay + expiration.lateness)
+                claim(m, "marked_in_time", age <= due)
+            with m.If(queues.expires_now & (expiration.expired == k)):
+                claim(m, "not_marked_early", age >= due)
+                reach(m, f"queue_{k}_expires", 1) if k < params.nodes else None
         with m.If(within & queues.moves):
             claim(m, "not_split", ~beat.first & Array(queues.open)[beat.queue])
         with m.If(within):

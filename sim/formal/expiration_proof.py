@@ -7,10 +7,11 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.protocol import BEAT_BYTES, PR_BYTES
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 from sim.formal.line_pool_proof import SmallParams
 
 
@@ -82,7 +83,8 @@ class ExpirationProof(Component):
     """A :class:`QueueTable` and its EQ, with free PRs, lines and marks: for all time.
 
     A packet that is open has the entry that it remembers in the EQ, or has expired within a PR and
-    is marked with its last beat. No PR is split.
+    is marked with its last beat. No PR is split. A beat waits for nothing but what the table names,
+    and while one marked packet waits only one more is marked.
     """
 
     #: Inputs that are wired to what is inside instead.
@@ -92,6 +94,7 @@ class ExpirationProof(Component):
         "inside_queue": "queues.inside_queue",
         "late": "queues.late",
         "was_open": "queues.was_open",
+        "demand": "queues.demand",
         "words": "expiration.fifo.words[*]",
         "read_at": "expiration.fifo.read_at",
         "write_at": "expiration.fifo.write_at",
@@ -109,6 +112,7 @@ class ExpirationProof(Component):
         shown = {
             "entries": data.ArrayLayout(entry, params.queues),
             "inside_queue": params.queue_bits,
+            "demand": params.demand,
             "words": data.ArrayLayout(params.expiration, depth),
             "read_at": at,
             "write_at": at,
@@ -135,6 +139,7 @@ class ExpirationProof(Component):
         m.submodules.expiration = expiration = ExpirationQueue(self.params)
         rest = arrive(m, self, queues)
         expire(m, self, queues, expiration)
+        self.ready_entry = expiration.ready
         m.d.comb += [
             expiration.force.eq(self.force),
             queues.waits.eq(self.waits),
@@ -143,6 +148,7 @@ class ExpirationProof(Component):
             queues.free_line.eq(self.free_line),
         ]
         self.beats(m, queues, rest)
+        self.waiting(m, queues, rest)
         self.list(m)
         for k in range(self.params.queues):
             # How far behind the list's head the entry is that the packet remembers.
@@ -173,34 +179,56 @@ class ExpirationProof(Component):
         goes_on = Mux(decided, ~beat.last, self.inside)
         queue = Mux(decided, beat.queue, self.inside_queue)
         with m.If(decided):
-            claim(m, "first_or_inside", beat.first == ~self.inside)
-            claim(m, "same_queue", beat.first | (beat.queue == self.inside_queue))
+            check(m, "first_or_inside", beat.first == ~self.inside)
+            check(m, "same_queue", beat.first | (beat.queue == self.inside_queue))
             is_open = Array(queues.open)[beat.queue]
-            claim(m, "open_is_known", ~beat.first | (self.was_open == is_open))
+            check(m, "open_is_known", ~beat.first | (self.was_open == is_open))
         with m.If(queues.valid):
-            claim(m, "first_or_goes_on", read.first == ~goes_on)
-            claim(m, "goes_on_same", read.first | (read.queue == queue))
-            claim(m, "rest_is_to_come", read.last == (rest == 0))
+            check(m, "first_or_goes_on", read.first == ~goes_on)
+            check(m, "goes_on_same", read.first | (read.queue == queue))
+            check(m, "rest_is_to_come", read.last == (rest == 0))
         with m.Else():
-            claim(m, "rest_is_expected", goes_on == (rest != 0))
-            claim(m, "rest_is_same", ~goes_on | (read.queue == queue))
-        claim(m, "late_inside", ~self.late | self.inside)
+            check(m, "rest_is_expected", goes_on == (rest != 0))
+            check(m, "rest_is_same", ~goes_on | (read.queue == queue))
+        check(m, "late_inside", ~self.late | self.inside)
         for k in range(self.params.queues):
             with m.If(self.inside & (self.inside_queue == k)):
-                claim(m, "inside_is_open", queues.open[k])
+                check(m, "inside_is_open", queues.open[k])
                 claim(m, "not_split", ~(queues.expires_now & (queues.expired == k)))
-        claim(m, "queues_exist", beat.queue < self.params.queues)
-        claim(m, "queues_asked_exist", ~queues.valid | (read.queue < self.params.queues))
+        check(m, "queues_exist", beat.queue < self.params.queues)
+        check(m, "queues_asked_exist", ~queues.valid | (read.queue < self.params.queues))
+
+    def waiting(self, m: Module, queues: QueueTable, rest) -> None:
+        """What holds a beat up, and what holds for the marks while one waits."""
+        params, beat = self.params, queues.beat
+        size = PR_BYTES + Mux(beat.error, 0, beat.length)
+        lines = (size + LINE_BYTES - 1) // LINE_BYTES
+        here = queues.expires_now & (queues.expired == beat.queue)
+        lacks = ~self.ready_entry | ~self.admits | (self.free < lines)
+        marks = self.waits & queues.expires
+        with m.If(queues.decided.any()):
+            check(m, "length_decided_fits", beat.length <= params.most_property_bytes)
+            check(m, "asks_for_its_lines", self.demand.lines == lines)
+        read = queues.arrival
+        there = queues.valid | (rest != 0)  # a PR, or the rest of one
+        check(m, "length_fits", ~there | (read.length <= params.most_property_bytes))
+        with m.If(queues.decided.any() & ~queues.moves):
+            claim(m, "only_a_first_beat_waits", beat.first | marks)
+            claim(m, "waits_for_a_reason", marks | queues.closes | here | lacks)
+        claim(m, "one_mark_while_one_waits", ~(self.waits & queues.closes & queues.expires_now))
+        reach(m, "would_be_two_while_one_waits", marks & queues.decided.any() & ~queues.moves)
+        reach(m, "every_line_is_free", queues.moves & beat.first & (self.free == params.lines))
+        reach(m, "no_line_is_free", queues.decided.any() & beat.first & (self.free == 0))
 
     def list(self, m: Module) -> None:
         """The list of the EQ is one, and knows how many entries it has."""
         depth = self.params.expirations
         behind = self.read_at + self.stored
         distance = (self.pushed - self.popped)[: len(self.pushed)]
-        claim(m, "list_in_range", (self.read_at < depth) & (self.stored <= depth))
-        claim(m, "list_has_an_end", self.write_at == Mux(behind < depth, behind, behind - depth))
-        claim(m, "list_is_counted", distance == self.stored)
-        claim(
+        check(m, "list_in_range", (self.read_at < depth) & (self.stored <= depth))
+        check(m, "list_has_an_end", self.write_at == Mux(behind < depth, behind, behind - depth))
+        check(m, "list_is_counted", distance == self.stored)
+        check(
             m,
             "list_knows",
             (self.filled == (self.stored != 0)) & (self.full == (self.stored == depth)),

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from sim.formal.claims import claim, reach
+from sim.formal.claims import check, claim, reach
 
 Happening = tuple[Value, Value]  #: whether, and what
 
@@ -41,15 +41,15 @@ def follow_beats(
     with m.Elif(leaving):
         m.d.sync += [ahead.eq(Mux(ahead == 0, 0, ahead - 1)), followed.eq(ahead != 0)]
     claim(m, "none_lost_or_made", count == expected)
-    claim(m, "none_leaves_from_nothing", ~leaving | (count != 0))
+    claim(m, "none_leaves_from_nothing", ~leaving | (expected != 0))
     with m.If(followed & leaving & (ahead == 0)):
         claim(m, "leaves_unchanged_in_its_turn", left == followed_beat)
     # What makes it so: where the beat is meanwhile.
-    claim(m, "still_inside", ~followed | (ahead < count))
+    check(m, "still_inside", ~followed | (ahead < count))
     older = Value.cast(0)
     for valid, value in inside:
         with m.If(followed & valid & (older == ahead)):
-            claim(m, "where_it_should_be", value == followed_beat)
+            check(m, "where_it_should_be", value == followed_beat)
         older = older + valid
     reach(m, "one_leaves_from_behind_all_others", followed & (ahead == most - 1))
     reach(m, "it_leaves", followed & leaving & (ahead == 0))
@@ -117,10 +117,10 @@ class FifoProof(Component):
         keeps_waiting(m, dut.o)
         claim(m, "level_counts", dut.level == count_ones([valid for valid, _ in inside]))
         claim(m, "full_as_said", dut.i.ready == (self.stored != params.depth))
-        claim(m, "stored_fits", self.stored <= params.depth)
-        claim(m, "filled_as_said", self.filled == (self.stored != 0))
-        claim(m, "addresses_exist", (self.read_at < params.depth) & (self.write_at < params.depth))
-        claim(m, "written_behind", self.write_at == self.behind(self.stored))
+        check(m, "stored_fits", self.stored <= params.depth)
+        check(m, "filled_as_said", self.filled == (self.stored != 0))
+        check(m, "addresses_exist", (self.read_at < params.depth) & (self.write_at < params.depth))
+        check(m, "written_behind", self.write_at == self.behind(self.stored))
         # Whether anybody is ready or not.
         silent = Signal(range(params.latency + 1))
         with m.If((dut.level != 0) & ~dut.o.valid):
@@ -128,8 +128,20 @@ class FifoProof(Component):
             claim(m, "comes_to_the_output", silent < params.latency - 1)
         with m.Else():
             m.d.sync += silent.eq(0)
-        reach(m, "filled_to_its_capacity", dut.level == params.capacity)
+        self.examples(m, dut)
         return m
+
+    def examples(self, m: Module, dut: Fifo) -> None:
+        """Full, empty behind it, wrapped, and a beat in and out of a queue that is nearly full."""
+        was_full = Signal()
+        with m.If(dut.level == self.params.capacity):
+            m.d.sync += was_full.eq(1)
+        both = dut.i.valid & dut.i.ready & dut.o.valid & dut.o.ready
+        reach(m, "filled_to_its_capacity", dut.level == self.params.capacity)
+        reach(m, "empty_behind_full", was_full & (dut.level == 0))
+        reach(m, "wrapped", was_full & (self.read_at == 0) & (self.stored != 0))
+        reach(m, "in_and_out_nearly_full", both & (self.stored == self.params.depth - 1))
+        reach(m, "in_and_out_with_one_inside", both & (dut.level == 1))
 
     def behind(self, offset) -> Value:
         """The address of a word so many words behind the one that is read next."""

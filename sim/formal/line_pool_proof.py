@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In
@@ -11,7 +12,7 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_pool import LinePool
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,9 @@ class LinePoolProof(Component):
     """A :class:`LinePool` whose lines are taken and returned as one likes: for all time.
 
     No line is in two places, and none is lost: those that can be taken are all that have entered
-    and are not taken. Assumed is that none is taken while there is none, and that what is returned
-    was taken.
+    and are not taken. The follower of any one line, the ``watched`` one, is the line that was
+    linked behind it last. Assumed is that none is taken while there is none, and that what is
+    returned was taken.
     """
 
     #: Inputs that are wired to what is inside instead.
@@ -47,6 +49,7 @@ class LinePoolProof(Component):
         "stored": "dut.fifo.stored",
         "filled": "dut.fifo.filled",
         "full": "dut.fifo.full",
+        "followers": "dut.followers[*]",
     }
 
     def __init__(self, params: SmallParams) -> None:
@@ -56,6 +59,11 @@ class LinePoolProof(Component):
                 "takes": In(1),
                 "returns": In(1),
                 "returned": In(params.line_bits),
+                "links": In(1),
+                "behind": In(params.line_bits),
+                "step": In(1),
+                "leader": In(params.line_bits),
+                "followers": In(data.ArrayLayout(params.line_bits, params.lines)),
                 "words": In(data.ArrayLayout(params.line_bits, params.lines)),
                 "entered": In(bits_for(params.lines)),
                 "read_at": In(params.line_bits),
@@ -75,6 +83,10 @@ class LinePoolProof(Component):
             dut.takes.eq(self.takes),
             dut.returns.eq(self.returns),
             dut.returned.eq(self.returned),
+            dut.links.eq(self.links),
+            dut.behind.eq(self.behind),
+            dut.step.eq(self.step),
+            dut.leader.eq(self.leader),
         ]
         assume(m, ~self.takes | (dut.free != 0))
         assume(m, ~self.returns | ((self.returned < lines) & Array(taken)[self.returned]))
@@ -88,11 +100,11 @@ class LinePoolProof(Component):
         ones = count_ones(list(taken))
         claim(m, "none_lost", dut.free + ones == self.entered)
         # What induction needs: every line is taken, listed or has not entered.
-        claim(m, "entered_in_range", self.entered <= lines)
-        claim(m, "list_is_sound", (self.read_at < lines) & (dut.free == self.stored))
+        check(m, "entered_in_range", self.entered <= lines)
+        check(m, "list_is_sound", (self.read_at < lines) & (dut.free == self.stored))
         behind = self.read_at + self.stored
-        claim(m, "list_has_an_end", self.write_at == Mux(behind < lines, behind, behind - lines))
-        claim(
+        check(m, "list_has_an_end", self.write_at == Mux(behind < lines, behind, behind - lines))
+        check(
             m, "list_knows", (self.filled == (dut.free != 0)) & (self.full == (dut.free == lines))
         )
         for k in range(lines):
@@ -102,12 +114,39 @@ class LinePoolProof(Component):
             ]
             found = taken[k] + count_ones(place)
             claim(m, "in_one_place", found == (k < self.entered))
-        reach(m, "all_taken_and_returned", (ones == 0) & (dut.free == lines) & self.was_used(m))
-        return m
-
-    def was_used(self, m: Module) -> Signal:
-        """Whether any line has been returned."""
-        used = Signal()
+        self.links_of(m, dut)
+        used = Signal()  # a line has been returned
         with m.If(self.returns):
             m.d.sync += used.eq(1)
-        return used
+        reach(m, "all_taken_and_returned", (ones == 0) & (dut.free == lines) & used)
+        reach(m, "all_taken", (ones == lines) & (dut.free == 0))
+        reach(m, "last_one_taken_beside_a_return", self.takes & self.returns & (dut.free == 1))
+        reach(m, "list_wrapped", used & (self.read_at == 0) & (dut.free == lines - 1))
+        return m
+
+    def links_of(self, m: Module, dut: LinePool) -> None:
+        """The line behind the watched one: as it was linked, read a cycle after it was asked."""
+        bits = self.params.line_bits
+        watched = AnyConst(bits)
+        linked = Signal()
+        link = Signal(bits)
+        asked = Signal()  # for the watched one, which has a follower
+        answer = Signal(bits)
+        held = Signal()  # nobody asked
+        before = Signal(bits)
+        m.d.sync += [
+            asked.eq(self.step & (self.leader == watched) & linked),
+            answer.eq(link),
+            held.eq(~self.step),
+            before.eq(dut.follower),
+        ]
+        with m.If(self.takes & self.links & (self.behind == watched)):
+            m.d.sync += [linked.eq(1), link.eq(dut.line)]
+        with m.If(linked):
+            check(m, "link_is_stored", Array(self.followers)[watched] == link)
+        with m.If(asked):
+            claim(m, "follower_as_linked", dut.follower == answer)
+        with m.If(held):
+            claim(m, "follower_stays", dut.follower == before)
+        again = asked & self.takes & self.links & (self.behind == watched)
+        reach(m, "linked_again_while_it_is_read", again & (dut.line != link))

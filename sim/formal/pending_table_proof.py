@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.netsparse.rig.pending_table import RELEASES, PendingTable, PendingTableParams
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 from sim.formal.fifo_proof import follow_beats, keeps_waiting
 
 
@@ -126,12 +126,12 @@ class PendingTableProof(Component):
         for k in range(RELEASES):
             level = Signal(params.entry_bits + 1, name=f"level_{k}")
             m.d.comb += level.eq(getattr(self, f"pushed_{k}") - getattr(self, f"popped_{k}"))
-            claim(m, "list_holds_all", level <= params.entries)
+            check(m, "list_holds_all", level <= params.entries)
             levels.append(level)
-        claim(m, "unused_fits", self.unused <= params.entries)
-        claim(m, "spare_behind_front", ~self.free_waiting | self.free_valid)
-        claim(m, "spare_result_behind_front", ~self.spare_valid | dut.results.valid)
-        claim(m, "placed_for_a_miss", ~self.place | self.missed)
+        check(m, "unused_fits", self.unused <= params.entries)
+        check(m, "spare_behind_front", ~self.free_waiting | self.free_valid)
+        check(m, "spare_result_behind_front", ~self.spare_valid | dut.results.valid)
+        check(m, "placed_for_a_miss", ~self.place | self.missed)
         for entry in range(params.entries):
             free = [
                 self.unused <= entry,
@@ -158,7 +158,7 @@ class PendingTableProof(Component):
                 idx = Mux(placing, self.placed.idx, self.idxs[entry])
                 claim(m, "entered_as_the_result_says", ~seen | (result.idx == idx))
             with m.If(self.valid[entry]):
-                claim(m, "memory_is_the_same", self.contents[entry] == self.idxs[entry])
+                check(m, "memory_is_the_same", self.contents[entry] == self.idxs[entry])
         valid = count_ones(list(self.valid))
         dry = Signal(2)  # an entry is free, but none is offered
         m.d.sync += dry.eq(Cat(~self.free_valid & (valid + self.place != params.entries), dry[0]))
@@ -166,6 +166,7 @@ class PendingTableProof(Component):
             m.d.sync += dry.eq(0)
         claim(m, "free_ones_are_offered", ~dry.all())
         claim(m, "count_of_the_valid", dut.count == valid)
+        claim(m, "full_means_none_is_offered", ~dut.full | ~self.free_valid)
         claim(m, "empty_as_said", dut.empty == ~(self.valid.any() | self.place))
         read = dut.read
         with m.If(self.read_entry < params.entries):
@@ -176,24 +177,24 @@ class PendingTableProof(Component):
         """No two valid entries have one idx; what is being looked up knows where its idx is."""
         again = self.near & self.missed
         with m.If(self.judged_valid & self.near):
-            claim(m, "near_means_equal", self.judged == self.placed.idx)
+            check(m, "near_means_equal", self.judged == self.placed.idx)
         with m.If(self.known):
-            claim(m, "known_hit", self.judged_valid & self.hit)
+            check(m, "known_hit", self.judged_valid & self.hit)
         for k, idx in enumerate(self.idxs):
             with m.If(self.coalesce & self.valid[k]):
                 for other in range(k):
                     claim(m, "idxs_apart", ~self.valid[other] | (idx != self.idxs[other]))
-                claim(m, "new_idx_is_new", ~self.place | (idx != self.placed.idx))
+                check(m, "new_idx_is_new", ~self.place | (idx != self.placed.idx))
                 with m.If(self.judged_valid & (idx == self.judged)):
-                    claim(m, "found", self.found[k] | (again & (self.placed.entry == k)))
+                    check(m, "found", self.found[k] | (again & (self.placed.entry == k)))
             with m.If(self.judged_valid & self.found[k]):
-                claim(m, "found_is_equal", idx == self.judged)
-                claim(m, "found_stays", ~self.place | (self.placed.entry != k))
-        claim(m, "found_in_its_group", ~self.judged_valid | (self.groups == self.found.any()))
+                check(m, "found_is_equal", idx == self.judged)
+                check(m, "found_stays", ~self.place | (self.placed.entry != k))
+        check(m, "found_in_its_group", ~self.judged_valid | (self.groups == self.found.any()))
         with m.If(self.coalesce & self.judged_valid):
             with m.If(self.place & (self.placed.idx == self.judged)):
-                claim(m, "found_nearby", again)
-            claim(m, "found_once", count_ones(list(self.found)) + again <= 1)
+                check(m, "found_nearby", again)
+            check(m, "found_once", count_ones(list(self.found)) + again <= 1)
 
     def results(self, m: Module, dut: PendingTable, moves) -> None:
         """Results are in order, of their idxs, and true when they are given."""
@@ -207,6 +208,12 @@ class PendingTableProof(Component):
         follow_beats(m, self.mark, comes, (moves, dut.results.payload.idx), inside)
         keeps_waiting(m, dut.results)
         self.hits(m, dut)
+        # A hit that finds the table full looks twice.
+        looked = Signal()
+        m.d.sync += looked.eq(self.judged_valid & self.hit & ~self.judges & ~self.spare_valid)
+        check(m, "looked_and_known", ~looked | self.known)
+        reason = self.spare_valid | dut.full | (self.hit & ~looked)
+        claim(m, "waits_for_a_reason", ~self.judged_valid | self.judges | reason)
         # A lookup that is judged a miss in this cycle has no valid entry, and none on its way.
         with m.If(self.coalesce & self.judged_valid & ~self.hit):
             for k, idx in enumerate(self.idxs):
@@ -240,10 +247,20 @@ class PendingTableProof(Component):
         """What is proven can happen."""
         result = dut.results.payload
         both = Value.cast(self.release[0].valid & self.release[1].valid)
+        was_full = Signal()
+        with m.If(self.valid.all()):
+            m.d.sync += was_full.eq(1)
         reach(m, "coalesced", moves & result.coalesced)
         reach(m, "full", dut.full & self.valid.all())
         reach(m, "hit_while_full", self.known)
         reach(m, "two_released_beside_a_result", both & moves)
         reach(m, "used_again", moves & ~result.coalesced & (self.popped_0 == 2))
         reach(m, "used_again_by_the_other", moves & ~result.coalesced & (self.popped_1 == 2))
+        level = [
+            (getattr(self, f"pushed_{k}") != getattr(self, f"popped_{k}")) for k in range(RELEASES)
+        ]
+        reach(m, "both_lists_filled", level[0] & level[1])
+        reach(m, "list_wrapped", (self.popped_0 == self.params.entries) & self.free_valid)
+        reach(m, "empty_behind_full", was_full & dut.empty)
+        reach(m, "cleared_when_used", self.clear & (self.valid != 0))
         reach(m, "found_just_after", moves & self.judged_valid & self.near & self.missed)

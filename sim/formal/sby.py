@@ -13,6 +13,7 @@ from time import perf_counter
 
 from gen.emit import Emission, emit
 from hdl.common.component import Component
+from sim.formal.claims import watching
 from sim.primitives import models_of
 
 TOOLS = {  # program -> package
@@ -39,8 +40,15 @@ class Proof:
     log: str
 
 
-def prove(component: Component, *, mode: str, depth: int, engine: str = ENGINE) -> Proof:
-    """Prove the claims of ``component``, whose inputs and reset are free.
+def prove(
+    component: Component,
+    *,
+    mode: str,
+    depth: int,
+    engine: str = ENGINE,
+    only: str | None = None,
+) -> Proof:
+    """Prove the claims of ``component``, whose inputs and reset are free; or ``only`` one of them.
 
     ``mode`` is SymbiYosys': "prove" by induction over ``depth`` cycles, for all time; "bmc" for
     the first ``depth`` cycles; "cover" reaches what is to be reached within them.
@@ -49,7 +57,10 @@ def prove(component: Component, *, mode: str, depth: int, engine: str = ENGINE) 
     behind its name, the entries of a memory.
     """
     programs = find_tools()
-    emission = emit(component)
+    with watching(only) as watch:
+        emission = emit(component)
+    if only is not None and only not in watch.claims:
+        raise ValueError(f"{type(component).__name__} does not claim {only!r}")
     before = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         models = (path.read_text() for path in models_of(emission.verilog))
@@ -70,9 +81,18 @@ def prove(component: Component, *, mode: str, depth: int, engine: str = ENGINE) 
     # 0: holds; 2: does not; 4: not by this induction.
     if ran.returncode not in (0, 2, 4):
         errors = re.findall(r"^ERROR: .*", "\n".join([*logs, ran.stdout]), re.M)
+        unproven = ", ".join(names_of(emission.verilog, ran.stdout))
+        errors += [f"It was about to say that this does not hold: {unproven}."] if unproven else []
         raise ProofError(f"SymbiYosys gave no verdict: {' '.join(errors) or ran.stdout}")
     failed = names_of(emission.verilog, ran.stdout)
     return Proof(ran.returncode == 0, failed, perf_counter() - before, ran.stdout)
+
+
+def claims_of(component: Component) -> frozenset[str]:
+    """The names of what ``component`` claims of the hardware."""
+    with watching() as watch:
+        emit(component)
+    return frozenset(watch.claims)
 
 
 def search_path() -> str:
@@ -131,6 +151,8 @@ def peek(component, name: str, top: str) -> list[str]:
 def names_of(verilog: str, log: str) -> tuple[str, ...]:
     """The claims in the lines of the Verilog that the log complains of."""
     lines = verilog.splitlines()
-    found = re.findall(r"(?:Assert failed|Unreached cover statement).*?design\.v:(\d+)", log)
+    found = re.findall(
+        r"(?i:assert failed|unreached cover statement|failed assertion).*?design\.v:(\d+)", log
+    )
     claims = (re.search(r"\((.*)\)", lines[int(number) - 1]) for number in found)
     return tuple(sorted({re.sub(r"^\\|\$\d+| ", "", claim[1]) for claim in claims if claim}))

@@ -7,40 +7,7 @@ from hdl.common.stream_arbiter import StreamArbiterParams
 from sim.formal.arbiter_proof import ArbiterProof
 from sim.formal.fifo_proof import FifoProof
 from sim.formal.sby import prove
-from tests.mutants import broken, chosen, is_found
-
-FIFO, ARBITER, TURNS, STREAMS = "fifo", "stream_arbiter", "round_robin", "streams"
-USED_AS = {  # a broken module's class takes the place of
-    FIFO: "sim.formal.fifo_proof.Fifo",
-    ARBITER: "sim.formal.arbiter_proof.StreamArbiter",
-    TURNS: "hdl.common.stream_arbiter.RoundRobin",
-    STREAMS: "hdl.common.stream_arbiter.StreamRegister",
-}
-# What is broken: module, text, what it is replaced by. SAMPLES are tried by the suite, the others
-# by `MUTANTS=all pytest` of this file.
-MUTANTS = {
-    "full one too late": (FIFO, "full.eq(stored == depth - 1)", "full.eq(stored == depth)"),
-    "filled without the first": (FIFO, "filled.eq(1)", "filled.eq(stored != 0)"),
-    "does not wrap": (FIFO, "address.eq(0)", "address.eq(1)"),
-    "reads on while it waits": (
-        FIFO,
-        "pop.eq(filled & advance), read.en.eq(pop)",
-        "pop.eq(filled)",
-    ),
-    "waits to be asked": (FIFO, "leaves = ~valid | self.o.ready", "leaves = self.o.ready"),
-    "leaves its packet": (ARBITER, "out.i.ready & ends, ~inside)", "out.i.ready, ~inside)"),
-    "leaves a late packet": (ARBITER, "out.i.ready & ends, ~inside)", "out.i.ready & ends, 1)"),
-    "another's index": (ARBITER, "beat.index.eq(index)", "beat.index.eq(turns.index)"),
-    "holds too long": (ARBITER, "inside.eq(~ends)", "inside.eq(1)"),
-    "takes without room": (ARBITER, "chosen[k] & out.i.ready", "chosen[k]"),
-    "goes without room": (ARBITER, "out.i.ready & ends, ~inside)", "ends, ~inside)"),
-    "the same again": (ARBITER, "turns.asking.eq(asking & ~chosen)", "turns.asking.eq(asking)"),
-    "never the next": (ARBITER, "out.i.ready & ends, ~inside)", "0, ~inside)"),
-    "lowest first": (TURNS, "self.asking & above", "self.asking & 0"),
-    "not above itself": (TURNS, "self.grant[:k].any() for k", "self.grant[: k + 1].any() for k"),
-    "forgets the spare": (STREAMS, "Mux(waiting, spare, self.i.payload)", "self.i.payload"),
-}
-SAMPLES = ["reads on while it waits", "not above itself"]
+from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 FIFOS = [
     FifoParams(width=2, depth=depth, style=style, output_register=register)
@@ -54,7 +21,83 @@ ARBITERS = [
     StreamArbiterParams(width=2, count=4, last_bit=0),
 ]
 INDUCTION = 4  #: cycles
-REACHED = 12  #: cycles within which everything has happened
+REACHED = 13  #: cycles within which everything has happened
+# The sizes of which a mutant is proven.
+FIFO = FifoParams(width=2, depth=3, style="block", output_register=True)
+ARBITER = StreamArbiterParams(width=2, count=3, last_bit=1)
+
+
+def fifo(old, new, claim):
+    """A broken Fifo."""
+    return Mutant("hdl.common.fifo", old, new, ("sim.formal.fifo_proof.Fifo",), FifoProof, claim)
+
+
+def arbiter(old, new, claim):
+    """A broken StreamArbiter."""
+    places = ("sim.formal.arbiter_proof.StreamArbiter",)
+    return Mutant("hdl.common.stream_arbiter", old, new, places, ArbiterProof, claim)
+
+
+def below(name, old, new, claim):
+    """The same of what stands in it."""
+    module = {"RoundRobin": "round_robin", "StreamRegister": "streams"}[name]
+    places = (f"hdl.common.stream_arbiter.{name}",)
+    return Mutant(f"hdl.common.{module}", old, new, places, ArbiterProof, claim)
+
+
+MUTANTS = {
+    "full one too late": fifo(
+        "full.eq(stored == depth - 1)", "full.eq(stored == depth)", "full_as_said"
+    ),
+    "full one too early": fifo(
+        "full.eq(stored == depth - 1)", "full.eq(stored == depth - 2)", "full_as_said"
+    ),
+    "full for ever": fifo("stored - 1), full.eq(0)", "stored - 1)", "full_as_said"),
+    "filled without the first": fifo(
+        "filled.eq(1)", "filled.eq(stored != 0)", "comes_to_the_output"
+    ),
+    "waits to be asked": fifo(
+        "leaves = ~valid | self.o.ready", "leaves = self.o.ready", "comes_to_the_output"
+    ),
+    "does not wrap": fifo("address.eq(0)", "address.eq(1)", "leaves_unchanged_in_its_turn"),
+    "reads on while it waits": fifo(
+        "pop.eq(filled & advance), read.en.eq(pop)", "pop.eq(filled)", "none_lost_or_made"
+    ),
+    "empty one too late": fifo(
+        "filled.eq(stored != 1)", "filled.eq(1)", "none_leaves_from_nothing"
+    ),
+    "changes while it waits": fifo("with m.If(leaves):", "with m.If(1):", "waits_unchanged"),
+    "overlooks the output": fifo("stored + holds + valid)", "stored + holds)", "level_counts"),
+    "leaves its packet": arbiter(
+        "out.i.ready & ends, ~inside)", "out.i.ready, ~inside)", "goes_on"
+    ),
+    "leaves a late packet": arbiter(
+        "out.i.ready & ends, ~inside)", "out.i.ready & ends, 1)", "goes_on"
+    ),
+    "another's index": arbiter(
+        "beat.index.eq(index)", "beat.index.eq(turns.index)", "leaves_unmixed"
+    ),
+    "takes without room": arbiter("chosen[k] & out.i.ready", "chosen[k]", "none_lost_or_made"),
+    "never the next": arbiter("out.i.ready & ends, ~inside)", "0, ~inside)", "nobody_twice"),
+    "none while it is free": arbiter(
+        "out.i.ready & ends, ~inside)", "out.i.ready & ends, 0)", "none_idle_twice"
+    ),
+    "lowest first": below("RoundRobin", "self.asking & above", "self.asking & 0", "nobody_twice"),
+    "two at once": below("RoundRobin", "bits[k] & ~bits[:k].any()", "bits[k]", "one_at_a_time"),
+    "forgets the spare": below(
+        "StreamRegister",
+        "Mux(waiting, spare, self.i.payload)",
+        "self.i.payload",
+        "leaves_unchanged_in_its_turn",
+    ),
+    "overtaken while it waits": below(
+        "StreamRegister", "m.If(self.o.ready | ~valid)", "m.If(1)", "waits_unchanged"
+    ),
+    "makes one": below(
+        "StreamRegister", "waiting.eq(0),", "waiting.eq(waiting),", "none_leaves_from_nothing"
+    ),
+}
+SAMPLES = ["full for ever", "two at once"]
 
 
 @pytest.mark.parametrize("params", FIFOS, ids=lambda params: params.suffix)
@@ -74,16 +117,11 @@ def hold(component):
         assert proof.holds, (mode, proof.failed, proof.log)
 
 
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [FifoProof(FIFO), ArbiterProof(ARBITER)])
+
+
 @pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
-    found, old, new = MUTANTS[name]
-    mutant = broken(f"hdl.common.{found}", old, new)
-    used = USED_AS[found]
-    monkeypatch.setattr(used, getattr(mutant, used.rpartition(".")[2]))
-    component = (
-        FifoProof(FifoParams(width=2, depth=3, style="block", output_register=True))
-        if found == FIFO
-        else ArbiterProof(StreamArbiterParams(width=2, count=3, last_bit=1))
-    )
-    proof = prove(component, mode="bmc", depth=REACHED)
-    is_found(name, proof)
+    params = FIFO if MUTANTS[name].kind is FifoProof else ARBITER
+    find(MUTANTS[name], params, monkeypatch)

@@ -1,52 +1,162 @@
 """The concatenator's bookkeeping, proven of its RTL at two queues and four lines."""
 
-import sys
-
 import pytest
 
 from sim.formal.concatenator_proof import ConcatenatorProof
 from sim.formal.expiration_proof import ExpirationProof
 from sim.formal.line_pool_proof import LinePoolProof, SmallParams
+from sim.formal.mark_order_proof import MarkOrderProof
 from sim.formal.sby import prove
-from tests.mutants import broken, chosen, is_found
+from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
-# PRs of one, two or three beats and up to two lines.
+# PRs of one, two or three beats and up to two lines; two of the shorter ones fit into a packet.
 SMALL = SmallParams(
     payload=True,
     nodes=1,
-    mtu=400,
+    mtu=240,
     most_property_bytes=128,
     most_delay=3,
     few_lines=4,
     few_packets=3,
 )
-INDUCTION = {LinePoolProof: 2, ExpirationProof: 2}  # cycles; they hold for all time
-COVER = {LinePoolProof: 12, ExpirationProof: 12, ConcatenatorProof: 12}
-BOUND = 9  # cycles of ConcatenatorProof, for which induction is out of reach
+INDUCTION = [LinePoolProof, MarkOrderProof, ExpirationProof]  # hold for all time
+STEPS = 2  #: of induction
+BOUND = 9  #: cycles of ConcatenatorProof, for which induction is out of reach
+COVER = {LinePoolProof: 12, MarkOrderProof: 8, ExpirationProof: 9, ConcatenatorProof: BOUND}
 
-TABLE, EQ, POOL = "queue_table", "expiration_queue", "line_pool"
-USED_AS = {TABLE: "QueueTable", EQ: "ExpirationQueue", POOL: "LinePool"}
-# What is broken: module, text, what it is replaced by, the proof and its cycles. SAMPLES are
-# tried by the suite, the others by `MUTANTS=all pytest` of this file.
+FOLDER = "hdl.netsparse.concat"
+EXPIRATION, CONCATENATOR = "sim.formal.expiration_proof", "sim.formal.concatenator_proof"
+
+
+def pool(old, new, kind, claim, **options):
+    """A broken LinePool."""
+    places = ("sim.formal.line_pool_proof.LinePool", f"{CONCATENATOR}.LinePool")
+    return Mutant(f"{FOLDER}.line_pool", old, new, places, kind, claim, **options)
+
+
+def order(old, new, claim):
+    """A broken MarkOrder."""
+    places = ("sim.formal.mark_order_proof.MarkOrder",)
+    return Mutant(f"{FOLDER}.mark_order", old, new, places, MarkOrderProof, claim)
+
+
+def table(old, new, kind, claim, **options):
+    """A broken QueueTable."""
+    places = (f"{EXPIRATION}.QueueTable", f"{CONCATENATOR}.QueueTable")
+    return Mutant(f"{FOLDER}.queue_table", old, new, places, kind, claim, **options)
+
+
+def queue(old, new, kind, claim, **options):
+    """A broken ExpirationQueue."""
+    places = (f"{EXPIRATION}.ExpirationQueue", f"{CONCATENATOR}.ExpirationQueue")
+    return Mutant(f"{FOLDER}.expiration_queue", old, new, places, kind, claim, **options)
+
+
+def joining(old, new, claim, **options):
+    """A broken Joining."""
+    places = (f"{FOLDER}.queue_table.Joining",)
+    return Mutant(f"{FOLDER}.joining", old, new, places, ConcatenatorProof, claim, **options)
+
+
 MUTANTS = {
-    "splits a PR": (TABLE, "self.expires & ~within)", "self.expires)", ExpirationProof, 7),
-    "is late for nothing": (TABLE, "late | (self.expires & within)", "0", ExpirationProof, 9),
-    "opens in vain": (TABLE, "was_open & fits & ~expires_here", "fits", ExpirationProof, 7),
-    "believes it is open": (TABLE, "left &= ~(self", "left &= 1 | (self", ExpirationProof, 8),
-    "overlooks a close": (EQ, " & ~gone),", "),", ExpirationProof, 8),
-    "takes any entry": (EQ, "(self.entered == popped)", "1", ExpirationProof, 12),
-    "keeps what closes": (EQ, "fresh.eq(0)", "fresh.eq(fresh)", ExpirationProof, 10),
-    "never due": (EQ, "due.eq(~past[-1])", "due.eq(0)", ConcatenatorProof, 9),
-    "lists a line twice": (POOL, "enters.eq(~self.returns &", "enters.eq(", LinePoolProof, 7),
-    "leaks lines": (POOL, "counts - self.takes", "counts - 1", LinePoolProof, 4),
-    "gives a line away twice": (POOL, "ready.eq(self.takes)", "ready.eq(0)", LinePoolProof, 4),
+    # lines
+    "lists a line twice": pool(
+        "enters.eq(~self.returns &", "enters.eq(", LinePoolProof, "in_one_place"
+    ),
+    "leaks lines": pool("counts - self.takes", "counts - 1", LinePoolProof, "none_lost"),
+    "gives a line away twice": pool(
+        "ready.eq(self.takes)", "ready.eq(0)", LinePoolProof, "taken_once"
+    ),
+    "links behind another": pool(
+        "addr.eq(self.behind)", "addr.eq(self.leader)", LinePoolProof, "follower_as_linked"
+    ),
+    "follows without a step": pool("en.eq(self.step)", "en.eq(1)", LinePoolProof, "follower_stays"),
+    # order of marks
+    "the later one first": order(
+        "m.Elif(self.expires):\n            m.d.comb",
+        "m.Elif(~self.arrives):\n            m.d.comb",
+        "enters_in_its_turn",
+    ),
+    "enters late": order("waits | self.expires |", "waits |", "enters_at_once"),
+    "forgets the second": order(
+        "(waits & (self.expires | self.arrives)) | both", "both", "none_lost_or_made"
+    ),
+    # queues
+    "splits a PR": table("self.expires & ~within)", "self.expires)", ExpirationProof, "not_split"),
+    "is late for nothing": table(
+        "late | (self.expires & within)", "0", ExpirationProof, "open_has_an_entry"
+    ),
+    "opens in vain": table(
+        "was_open & fits & ~expires_here", "fits", ExpirationProof, "open_has_an_entry"
+    ),
+    "believes it is open": table(
+        "left &= ~(self", "left &= 1 | (self", ExpirationProof, "open_has_an_entry"
+    ),
+    "marks a second one": table(
+        "full.eq(self.waits & self.expires)",
+        "full.eq(0)",
+        ExpirationProof,
+        "one_mark_while_one_waits",
+    ),
+    "waits within a PR": table(
+        "(beat.first & lacks)", "lacks", ExpirationProof, "only_a_first_beat_waits"
+    ),
+    "a full list of lines looks empty": table(
+        "self.free < demand.lines",
+        "self.free[:-1] < demand.lines",
+        ExpirationProof,
+        "waits_for_a_reason",
+    ),
+    "wants a line more": table(
+        "self.free < demand.lines",
+        "self.free <= demand.lines",
+        ExpirationProof,
+        "waits_for_a_reason",
+    ),
+    "takes without a line": table(
+        "(self.free < demand.lines)", "0", ConcatenatorProof, "there_is_a_line"
+    ),
+    "splits a PR that is late": table(
+        "self.expires & ~within)", "self.expires)", ConcatenatorProof, "not_split_by_time"
+    ),
+    # the EQ
+    "overlooks a close": queue(" & ~gone),", "),", ExpirationProof, "fresh_is_open"),
+    "takes any entry": queue(
+        "(self.entered == popped)", "1", ExpirationProof, "fresh_is_remembered"
+    ),
+    "keeps what closes": queue("fresh.eq(0)", "fresh.eq(fresh)", ExpirationProof, "fresh_is_open"),
+    "never due": queue("due.eq(~past[-1])", "due.eq(0)", ConcatenatorProof, "marked_in_time"),
+    "a cycle late": queue(
+        "due.eq(~past[-1])", "due.eq(~past[-1] & past.any())", ConcatenatorProof, "marked_in_time"
+    ),
+    "early": queue("due.eq(~past[-1])", "due.eq(1)", ConcatenatorProof, "not_marked_early"),
+    "a cycle early": queue(
+        "past.eq(now - ", "past.eq(now + 1 - ", ConcatenatorProof, "not_marked_early"
+    ),
+    # all together
+    "the same line again": pool(
+        "ready.eq(self.takes)", "ready.eq(0)", ConcatenatorProof, "line_in_no_packet"
+    ),
+    "forgets its first line": joining(
+        "Mux(self.opens, self.free, before.mark.first)", "before.mark.first", "line_of_a_packet"
+    ),
+    "takes a line while it waits": table(
+        "takes.eq(self.moves &", "takes.eq(valid &", ConcatenatorProof, "lines_return"
+    ),
+    "counts no PR": joining("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
+    "closes within a PR": joining("arrival.last & (arrival", "(arrival", "not_split"),
+    "takes all that comes": joining(
+        "Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)",
+        "0",
+        "within_the_mtu",
+    ),
 }
-SAMPLES = ["overlooks a close", "gives a line away twice"]
+SAMPLES = ["a full list of lines looks empty", "the later one first"]
 
 
 @pytest.mark.parametrize("kind", INDUCTION, ids=lambda kind: kind.__name__)
 def test_holds_for_all_time(kind):
-    proof = prove(kind(SMALL), mode="prove", depth=INDUCTION[kind])
+    proof = prove(kind(SMALL), mode="prove", depth=STEPS)
     assert proof.holds, (proof.failed, proof.log)
 
 
@@ -61,11 +171,10 @@ def test_what_is_proven_can_happen(kind):
     assert proof.holds, (proof.failed, proof.log)
 
 
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [kind(SMALL) for kind in COVER])
+
+
 @pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
-    found, old, new, kind, depth = MUTANTS[name]
-    mutant = broken(f"hdl.netsparse.concat.{found}", old, new)
-    used = USED_AS[found]
-    monkeypatch.setattr(sys.modules[kind.__module__], used, getattr(mutant, used))
-    proof = prove(kind(SMALL), mode="bmc", depth=depth)
-    is_found(name, proof)
+    find(MUTANTS[name], SMALL, monkeypatch)
