@@ -95,6 +95,7 @@ def build(
     waves: bool = False,
     coverage: bool = False,
     all_signals: bool = False,
+    registers: Sequence[str] = (),
     timing: bool = False,
     optimise: bool = False,
     second_main: Path | None = None,
@@ -103,10 +104,11 @@ def build(
 
     Models of the vendor's primitives join it. ``top`` is the emission's own unless given.
     ``hier_blocks`` names modules that Verilator translates once each, however often they are
-    placed. Python sees the ports of the top, and every signal with ``all_signals``. ``timing`` lets
-    sources wait for times, as models do that make clocks. ``optimise`` spends more on compiling to
-    simulate faster. ``second_main`` has the ``main`` of a program without cocotb, which is linked
-    from the same objects and stands in the build's folder under the file's name.
+    placed. Python sees the ports of the top, and every signal with ``all_signals``; it sees and may
+    set ``registers`` of these names in any module, such as a counter, to a value near its end.
+    ``timing`` lets sources wait for times, as models do that make clocks. ``optimise`` spends more
+    on compiling to simulate faster. ``second_main`` has the ``main`` of a program without cocotb,
+    which is linked from the same objects and stands in the build's folder under the file's name.
     """
     if top is None:
         if emission is None:
@@ -118,7 +120,7 @@ def build(
         texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
         top=top,
         flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing),
-        control=control_file(top, hier_blocks, watched=coverage or all_signals),
+        control=control_file(top, hier_blocks, registers, watched=coverage or all_signals),
         optimise=optimise and os.environ.get(OPTIMISE) != "0",
         second_main=second_main,
     )
@@ -152,9 +154,12 @@ def verilator_flags(
     return tuple(flags)
 
 
-def control_file(top: str, hier_blocks: Sequence[str], *, watched: bool) -> str:
+def control_file(
+    top: str, hier_blocks: Sequence[str], registers: Sequence[str] = (), *, watched: bool
+) -> str:
     """Which signals Python can see, and which modules stand alone."""
     lines = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
+    lines += [f'public_flat_rw -module "*" -var "{name}"' for name in registers]
     lines += [f'hier_block -module "{name}"' for name in hier_blocks]
     # Verilator does not look into a block for paths, nor take a signal apart that is ``watched``,
     # and so sees loops where there are none; and it takes an input that a block passes on to

@@ -5,11 +5,13 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
-from hdl.common.read_plan import ReadMasterParams
+from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 from sim.streams import STALLS, Sink, Source, often, send, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.common.upset import start_upset
+
+COUNTERS = {"runs_left": COUNT_BITS, "epochs_left": EPOCH_BITS}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,7 @@ from tests.hdl.common.upset import start_upset
     ids=lambda params: params.suffix,
 )
 def test_burst_generator(params):
-    simulate(BurstGenerator(params), __name__)
+    simulate(BurstGenerator(params), __name__, registers=tuple(COUNTERS))
 
 
 def random_plan():
@@ -133,6 +135,36 @@ async def every_bit_of_a_count_counts(dut, count):
         await RisingEdge(dut.clk)
         dut.clear.value = 0
         await RisingEdge(dut.clk)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(counter=list(COUNTERS))
+async def counts_down_over_every_bit(dut, counter):
+    """From a preset at a power of two, which borrows from all bits below; then to the end."""
+    await start(dut)
+    dut.clear.value = 0
+    sink = Sink(dut, "bursts")
+    many = {"runs_left": {"runs": 1 << 28}, "epochs_left": {"runs": 1, "epochs": (1 << 32) - 1}}
+    params = params_in_simulator(ReadMasterParams)
+    await send(dut, "plan", [make_plan(params.beat_bytes, 0, 1) | many[counter]])
+    await sink.wait_for(5)
+    register = getattr(dut, counter)
+    for bit in range(4, COUNTERS[counter]):
+        register.value = 1 << bit
+        await RisingEdge(dut.clk)
+        have = int(register.value)
+        assert have in (1 << bit, (1 << bit) - 1)
+        before = len(sink.beats)
+        await sink.wait_for(before + 8)
+        assert 7 <= have - int(register.value) <= 9
+        assert dut.active.value
+    register.value = 6
+    before = len(sink.beats)
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+    assert not dut.active.value
+    # Those left, and what was on its way through the two steps behind.
+    assert 6 <= len(sink.beats) - before <= 9
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

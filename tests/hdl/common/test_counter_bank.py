@@ -10,11 +10,14 @@ from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
+SIZES = {1: 8, 8: 8, 24: 48}  # counters, and their bits: the last as the SNIC has them
 
-@pytest.mark.parametrize("count", [1, 8, 19])
+
+@pytest.mark.parametrize("count", SIZES)
 def test_counter_bank(count):
     counters = tuple((f"event_{k}", 1 + k % 3) for k in range(count))
-    simulate(CounterBank(CounterBankParams(name="test", counters=counters, bits=8)), __name__)
+    params = CounterBankParams(name="test", counters=counters, bits=SIZES[count])
+    simulate(CounterBank(params), __name__, registers=[name for name, _ in counters])
 
 
 async def values(dut, params):
@@ -39,7 +42,7 @@ async def adds_up_and_wraps(dut):
             dut.events.value = pack(params.events, events)
             await RisingEdge(dut.clk)
             sums = zip(expected, events.values(), strict=True)
-            expected = [(old + new) % 256 for old, new in sums]
+            expected = [(old + new) % (1 << params.bits) for old, new in sums]
         dut.events.value = 0
         await ClockCycles(dut.clk, CounterBank.event_latency)
         assert await values(dut, params) == expected
@@ -51,6 +54,25 @@ async def adds_up_and_wraps(dut):
     await RisingEdge(dut.clk)
     dut.clear.value = 0
     assert await values(dut, params) == [0] * len(params.counters)
+
+
+@cocotb.test()
+async def counts_over_every_bit(dut):
+    """From a preset below each power of two, the last of which is one bit too large."""
+    params = params_in_simulator(CounterBankParams)
+    dut.clear.value = dut.events.value = 0
+    await start(dut)
+    most = {name: (1 << bits) - 1 for name, bits in params.counters}
+    for bit in range(3, params.bits + 1):
+        at = (1 << bit) - 2
+        for name, _ in params.counters:
+            getattr(dut, name).value = at
+        dut.events.value = pack(params.events, most)
+        await RisingEdge(dut.clk)
+        dut.events.value = 0
+        await ClockCycles(dut.clk, CounterBank.event_latency)
+        expected = [(at + most[name]) % (1 << params.bits) for name, _ in params.counters]
+        assert await values(dut, params) == expected
 
 
 @cocotb.test()

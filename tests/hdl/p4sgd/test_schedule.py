@@ -21,10 +21,12 @@ RUNS = {  # micro-batches of a mini-batch and of an epoch, epochs
 
 COUNTS = {"batch_micro_batches": 16, "epoch_micro_batches": 32, "epochs": 32}  # their bits
 
+COUNTERS = ("in_batch", "in_epoch", "epoch")
+
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
 def test_schedule(params):
-    simulate(Schedule(params), __name__)
+    simulate(Schedule(params), __name__, registers=COUNTERS)
 
 
 def settings_of(run, tail):
@@ -80,6 +82,53 @@ async def every_bit_of_the_settings_counts(dut):
     await pulse(dut, "start")
     trace = await play(dut, [row | {"step": 0} for row in rows], "current")
     assert [(now["last"], now["final"]) for now in trace["current"]] == expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def ends_of_long_runs(dut):
+    """From a preset a few micro-batches before the end: of a batch, of an epoch, of the run."""
+    params = params_in_simulator(EngineParams)
+    rng = generator()
+    everyone = (1 << params.banks) - 1
+    await streams.start(dut)
+    for bit in range(3, 32):
+        batch = int(rng.integers(1 << min(bit, 15), 2 << min(bit, 15)))
+        epoch, epochs = (int(rng.integers(1 << bit, 2 << bit)) for _ in range(2))
+        tail = int(rng.integers(1, params.banks, endpoint=True))
+        put(
+            dut,
+            settings={
+                "batch_micro_batches": batch,
+                "epoch_micro_batches": epoch,
+                "epochs": epochs,
+                "tail_samples": tail,
+            },
+        )
+        await pulse(dut, "start")
+        await play(dut, [{"step": 1}, {"step": 0}], "current")  # not the first of its batch
+        # The last epoch but one, five before its end, two before the end of a batch.
+        in_batch, in_epoch, at = batch - 3, epoch - 5, epochs - 2
+        dut.in_batch.value, dut.in_epoch.value, dut.epoch.value = in_batch, in_epoch, at
+        await clock(dut)
+        trace = await play(dut, [{"step": 1}] * 12 + [{"step": 0}], "current", "active")
+        for current in trace["current"]:
+            ends_epoch = in_epoch == epoch - 1
+            last = ends_epoch or in_batch == batch - 1
+            assert current == {
+                "first": in_batch == 0,
+                "last": last,
+                "final": ends_epoch and at == epochs - 1,
+                "present": (1 << tail) - 1 if ends_epoch else everyone,
+            }
+            in_batch = 0 if last else in_batch + 1
+            in_epoch, at = (0, at + 1) if ends_epoch else (in_epoch + 1, at)
+        assert all(trace["active"])
+        # The end of the run itself.
+        dut.in_epoch.value, dut.epoch.value = epoch - 3, epochs - 1
+        await clock(dut)
+        trace = await play(dut, [{"step": 1}] * 3 + [{"step": 0}], "current", "active")
+        assert [current["final"] for current in trace["current"][:3]] == [0, 0, 1]
+        assert trace["active"] == [1, 1, 1, 0]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.control import RigControl
-from hdl.netsparse.rig.params import FAILURES, Cause, RigParams
+from hdl.netsparse.rig.params import FAILURES, WATCHDOG_BITS, Cause, RigParams
 from sim.payloads import pack, unpack
 from sim.streams import STALLS, Sink, Source, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
@@ -12,7 +12,7 @@ from tests.hdl.netsparse.rig.bench import TINY
 
 
 def test_control():
-    simulate(RigControl(TINY), __name__)
+    simulate(RigControl(TINY), __name__, registers=["idle"])
 
 
 CAUSES = [Cause[name.upper()] for name in FAILURES.members]
@@ -205,3 +205,22 @@ async def commands_come_at_any_pace(dut, stalls):
     ]
     legal = [one for one, cause in zip(given, causes, strict=True) if cause is Cause.DONE]
     assert [command for _, command in bench.started] == legal
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def long_watchdogs_expire_in_time(dut):
+    """From a preset a little before the limit, and from one that differs in the top bit alone."""
+    bench = await Bench(dut).begin()
+    for bit in range(5, WATCHDOG_BITS):
+        limit = random.randrange(1 << bit, 2 << bit)
+        command = await bench.run(watchdog=limit)
+        for early in (1 << bit, 0):
+            dut.idle.value = max(0, limit - 12 - early)
+            for _ in range(10):
+                await RisingEdge(dut.clk)
+                assert not dut.cancel.value
+        await ClockCycles(dut.clk, 6)
+        assert dut.cancel.value
+        await pulse(dut, "drained")
+        await ClockCycles(dut.clk, 3)
+        bench.ended(command, Cause.WATCHDOG)

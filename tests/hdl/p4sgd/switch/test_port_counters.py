@@ -3,12 +3,17 @@
 import random
 
 import cocotb
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.common.component import Component
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.port_counters import (
+    PORT_COUNTER_BITS,
     PORT_COUNTERS,
     PORT_COUNTS,
+    TOTAL_BITS,
     PortCounters,
     TotalCounters,
 )
@@ -18,16 +23,29 @@ from sim.verilator import params_in_simulator, simulate
 
 PARAMS = SwitchParams(ports=5)
 CYCLES = 2500  # with a look at each
-MANY = (30000, 43000)  # without one, three times: over a border of 16 bits
-LAST = (1 << 17) - 2
 
 
 def test_port_counters():
-    simulate(PortCounters(PARAMS), __name__, test_filter="counts_every_port")
+    counters = tuple(f"{name}_*" for name in PORT_COUNTERS)
+    simulate(PortCounters(PARAMS), __name__, test_filter="counts_every_port", registers=counters)
 
 
 def test_total_counters():
-    simulate(TotalCounters(), __name__, test_filter="counts_packets_and_cycles")
+    counters = ("elapsed", "packets", "saturations")
+    simulate(Around(), __name__, test_filter="counts_packets_and_cycles", registers=counters)
+
+
+class Around(Component):
+    """The totals inside another module: a preset of a top's own port has no effect."""
+
+    def __init__(self, params=None):
+        super().__init__(params, dict(TotalCounters().signature.members))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.counters = counters = TotalCounters()
+        connect(m, flipped(self), counters)
+        return m
 
 
 def cleared(k):
@@ -60,18 +78,22 @@ async def counts_every_port(dut):
             for name in row:
                 row[name] = 0 if clear else row[name] + (happened[name] >> one & 1)
         happened = events
-    for _ in range(3):
-        many = random.randrange(*MANY)
+    dut.events.value = 0
+    await RisingEdge(dut.clk)
+    for bit in range(4, PORT_COUNTER_BITS + 1):  # over each bit, and at last around
+        at = (1 << bit) - 2
+        for name in PORT_COUNTERS:
+            for port in ports:
+                getattr(dut, f"{name}_{port}").value = at - port
         dut.events.value = (1 << shape.size) - 1
-        await ClockCycles(dut.clk, many)
+        await ClockCycles(dut.clk, 4)
         dut.events.value = 0
-        for port, row in enumerate(counts):
-            for name in row:
-                row[name] += many + (happened[name] >> port & 1)
+        for port in ports:
             dut.port.value = port
             await ClockCycles(dut.clk, 3)
-            assert unpack(PORT_COUNTS, int(dut.counts.value)) == row
-        happened = dict.fromkeys(PORT_COUNTERS, 0)
+            expected = (at - port + 4) % (1 << PORT_COUNTER_BITS)
+            counts = unpack(PORT_COUNTS, int(dut.counts.value))
+            assert counts == dict.fromkeys(PORT_COUNTERS, expected)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -96,16 +118,17 @@ async def counts_packets_and_cycles(dut):
             packets, last = packets + 1, k
             first = k if first is None else first
         event = taken
-    dut.saturated.value = 0
-    k = CYCLES
-    for last_time in (False, False, True):
-        # At the end all bits but the lowest are ones.
-        many = LAST - packets - event if last_time else random.randrange(*MANY)
-        dut.taken.value = 1
-        await ClockCycles(dut.clk, many)
-        dut.taken.value = 0
-        await ClockCycles(dut.clk, 2)
-        packets, last, k = packets + event + many, k + many, k + many + 2
-        event = 0
-        found = int(dut.packets.value), int(dut.cycles.value)
-        assert found == (packets, last - first + 1)
+    dut.taken.value = dut.saturated.value = 0
+    await ClockCycles(dut.clk, 3)
+    inner = dut.counters
+    counters = inner.packets, inner.saturations, inner.elapsed
+    for bit in range(3, TOTAL_BITS + 1):  # over each bit, and at last around
+        at = (1 << bit) - 3
+        for counter in counters:
+            counter.value = at
+        dut.taken.value, dut.saturated.value = 1, 8
+        await ClockCycles(dut.clk, 4)
+        dut.taken.value = dut.saturated.value = 0
+        await ClockCycles(dut.clk, 3)
+        found = (int(port.value) for port in (dut.packets, dut.saturations, dut.cycles))
+        assert [*found] == [(at + more) % (1 << TOTAL_BITS) for more in (4, 32, 4)]

@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge, Timer
 
-from hdl.p4sgd.transport.params import Phase, TransportParams
+from hdl.p4sgd.transport.params import TIME_BITS, Phase, TransportParams
 from hdl.p4sgd.transport.timers import Timers
 from sim.payloads import pack, unpack
 from sim.streams import start
@@ -17,7 +17,7 @@ SPARE = LOOKS + 1
 
 @pytest.mark.parametrize("slots", [2, 7, 16])
 def test_timers(slots):
-    simulate(Timers(TransportParams(slots=slots)), __name__)
+    simulate(Timers(TransportParams(slots=slots)), __name__, registers=["now"])
 
 
 class Bench:
@@ -122,6 +122,26 @@ async def is_overdue_in_time(dut, many, timeout):
         for _ in range(timeout + 2 * bench.count + SPARE):
             await bench.step()
             assert bench.overdue is None
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def timeouts_of_every_length(dut):
+    """The clock jumps to a little before the end of a timeout, from anywhere, also around."""
+    for bit in range(4, TIME_BITS - 1):
+        timeout = random.randrange(1 << bit, 2 << bit)
+        bench = await Bench(dut, 1, timeout).start()
+        dut.now.value = (1 << TIME_BITS) - random.randrange(1, timeout)
+        await bench.step(send=0)
+        jump = timeout - 10
+        for part in (jump // 3, jump - jump // 3):
+            await bench.begin_cycle()
+            dut.now.value = (int(dut.now.value) + part) % (1 << TIME_BITS)
+            bench.now += part
+            await bench.end_cycle()
+            assert bench.overdue is None
+        await bench.wait_for_overdue(10 + bench.count + SPARE)
+        sent, _ = bench.sent[0]
+        assert timeout < bench.now - sent <= timeout + bench.count + LOOKS
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
