@@ -15,7 +15,7 @@ from sim.mutation.targets import Target, shown
 from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
 from sim.verilator import Simulation
 
-FORMAT = 1
+FORMAT = 2
 MOST_SIZES = 2  #: of a component, that share its mutants
 WORTH = 0.1  #: a second size must come from this share of lines more
 

@@ -1,6 +1,7 @@
 """Mutants of a module: one bit of one cell inverted, constant, or joined to its neighbour.
 
-Yosys chooses them evenly over the lines of the source and writes them all into one module, which
+One in four is instead a mistake of the kinds in :mod:`sim.mutation.faults`. Yosys chooses the
+others evenly over the lines of the source and writes them all into one module, which
 is the whole one until ``$INGATHER_MUTANT`` says which of them it shall be. Mutant 0 is none.
 """
 
@@ -19,6 +20,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from gen.emit import Emission, EmittedModule, emit, native_yosys, renumber, silent_stdout
 from hdl.common.component import Component
 from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
+from sim.mutation.faults import SHARE, Fault, exchange, faults_of
 from sim.mutation.server import CHOICE
 from sim.primitives import models_of
 
@@ -52,7 +54,7 @@ class Mutant:
 
     number: int  #: from 1
     module: str
-    mode: str  #: inv, const0, const1, cnot0 or cnot1
+    mode: str  #: inv, const0, const1, cnot0, cnot1, or the kind of a fault
     cell: str  #: its name, which for one without a name counts from the start of the module
     kind: str  #: its type: $add, $mux, a module
     port: str
@@ -61,10 +63,13 @@ class Mutant:
     wire: str = ""  #: the signal with a name that is changed, if it is one
     drives: str = ""  #: the signal with a name that comes of the cell, if there is one
     sources: tuple[str, ...] = ()  #: file:line that the cell comes from
+    about: str = ""  #: of a fault: what it changes
 
     @property
     def text(self) -> str:
         """What is changed, in a line that stays the same while the hardware does."""
+        if self.about:
+            return f"{self.module}: {self.mode} {self.about}"
         other = "" if self.control is None else f" by bit {self.control}"
         wire = f" ({self.wire})" if self.wire else f" of {self.drives}" if self.drives else ""
         place = f"{self.kind} {self.cell}.{self.port}[{self.bit}]"
@@ -101,11 +106,17 @@ def mutate(
         read_module(run, emission, module, Path(folder))
         for command in PASSES:
             run(command)
-        lines = candidates(run, name, sample, seed, Path(folder, "list"))
-        mutants = choose(lines, cells_of(design, name), sample)
-        for mutant, line in mutants:
+        cells = cells_of(design, name)
+        faults = faults_of(design, name, cells, seed)[: sample // SHARE]
+        lines = candidates(run, name, sample - len(faults), seed, Path(folder, "list"))
+        chosen = choose(lines, cells, sample - len(faults))
+        for mutant, line in chosen:
             options = line.removeprefix("mutate ")
             run(f"mutate -ctrl {CONTROL} {BITS} {mutant.number} {options}")
+        mutants = [mutant for mutant, _ in chosen]
+        for fault in faults:
+            mutants.append(of_fault(fault, len(mutants) + 1, name, cells[fault.cell]))
+            put(run, design, fault, name, mutants[-1].number)
         run(f"write_rtlil {folder}/mutated.il")
         for attributes in ("", "-modattr"):
             run(f"attrmap {attributes} -remove src -remove top -remove generator")
@@ -113,7 +124,40 @@ def mutate(
         verilog = selectable(Path(folder, "mutated.v").read_text(), name)
         text = Path(folder, "mutated.il").read_text()
     modules = {**emission.modules, name: replace(module, verilog=verilog)}
-    return Emission(modules), tuple(mutant for mutant, _ in mutants), text
+    return Emission(modules), tuple(mutants), text
+
+
+def of_fault(fault: Fault, number: int, module: str, cell: Cell) -> Mutant:
+    """A fault as a mutant."""
+    return Mutant(
+        number=number,
+        module=module,
+        mode=fault.kind,
+        cell=cell.name,
+        kind=cell.kind,
+        port="",
+        bit=0,
+        drives=cell.drives,
+        sources=cell.sources,
+        about=fault.about,
+    )
+
+
+def put(run: Callable[[str], str], design: Any, fault: Fault, name: str, number: int) -> None:
+    """Write ``fault`` into module ``name``, in force where the control is ``number``."""
+    cell = fault.cell if fault.cell.startswith("$") else f"\\{fault.cell}"
+    for mode, port, bit in fault.edits:
+        place = f"-module {name} -cell {cell} -port \\{port} -portbit {bit}"
+        run(f"mutate -ctrl {CONTROL} {BITS} {number} -mode {mode} {place}")
+    if any(fault.ports):
+        ys = native_yosys()
+        module = design.module(ys.IdString(f"\\{name}"))
+        wire = module.wire(ys.IdString(f"\\{CONTROL}"))
+        if wire is None:
+            wire = module.addWire(ys.IdString(f"\\{CONTROL}"), BITS)
+            wire.port_input = True
+            module.fixup_ports()
+        exchange(design, name, fault, ys.SigSpec(wire), number)
 
 
 def run_pass(ys: Any, design: Any, folder: Path, command: str) -> str:

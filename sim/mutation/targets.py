@@ -12,14 +12,16 @@ from hdl.common.component import Component
 from sim.cache import CHECKOUT, digest
 from sim.verilate import class_path
 
-FOLDERS = ("hdl/common", "hdl/p4sgd")
+FOLDERS = ("hdl/common", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
 
 #: tests of the components that no test file of their own simulates: those of what they stand in
 ELSEWHERE = {
-    "hdl/p4sgd/datapath.py": ("p4sgd/test_engine.py",),
-    "hdl/p4sgd/engine_group.py": ("p4sgd/test_engine_chain.py",),
-    "hdl/p4sgd/model_writer.py": ("p4sgd/test_model_port.py",),
-    "hdl/p4sgd/switch/slot_rule.py": ("p4sgd/switch/test_aggregator.py",),
+    "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
+    "hdl/netsparse/snic.py": ("sim/netsparse/test_gather.py",),
+    "hdl/p4sgd/datapath.py": ("hdl/p4sgd/test_engine.py",),
+    "hdl/p4sgd/engine_group.py": ("hdl/p4sgd/test_engine_chain.py",),
+    "hdl/p4sgd/model_writer.py": ("hdl/p4sgd/test_model_port.py",),
+    "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
 }
 
 
@@ -79,7 +81,7 @@ def mirrors_of(source: Path) -> tuple[Path, ...]:
     """The test files of a file of hardware: the one that mirrors it, unless they are elsewhere."""
     name = shown(source)
     if name in ELSEWHERE:
-        return tuple(CHECKOUT / "tests/hdl" / test for test in ELSEWHERE[name])
+        return tuple(CHECKOUT / "tests" / test for test in ELSEWHERE[name])
     mirror = CHECKOUT / "tests" / Path(name).with_name(f"test_{source.name}")
     return (mirror,) if mirror.exists() else ()
 

@@ -1,0 +1,98 @@
+"""Mistakes of designers, made in a small component that has a place for each of them."""
+
+from dataclasses import dataclass
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from sim.lint import lint
+from sim.mutation.equivalence import changes_nothing
+from sim.mutation.faults import KINDS, SHARE
+from sim.mutation.mutants import emission_with_sources, mutate
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoParams:
+    """None."""
+
+
+class Part(Component):
+    def __init__(self, params):
+        ports = {"clear": In(1), "a": In(4), "b": In(4), "x": Out(4), "y": Out(4)}
+        super().__init__(params, ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += [self.x.eq(self.a & self.b), self.y.eq(self.a)]
+        return m
+
+
+class Example(Component):
+    def __init__(self, params):
+        super().__init__(
+            params,
+            {
+                "resp": In(2),
+                "bits": In(5),
+                "step": In(1),
+                "one": In(4),
+                "other": In(4),
+                "failed": Out(1),
+                "any": Out(1),
+                "all": Out(1),
+                "count": Out(12),
+                "late": Out(1),
+                "x": Out(4),
+                "y": Out(4),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.part = part = Part(self.params)
+        m.d.comb += [
+            part.a.eq(self.one),
+            part.b.eq(self.other),
+            self.x.eq(part.x),
+            self.y.eq(part.y),
+            self.failed.eq(self.resp != 0),
+            self.any.eq(self.bits.any()),
+            self.all.eq(self.bits.all()),
+            self.late.eq(self.count >= 1000),
+        ]
+        count = Signal(12)
+        m.d.comb += self.count.eq(count)
+        with m.If(self.step):
+            m.d.sync += count.eq(count + 1)
+        return m
+
+
+@pytest.fixture(scope="module")
+def made():
+    return mutate(emission_with_sources(Example(NoParams())), "example", 25 * SHARE, 1)
+
+
+def test_every_kind_is_made_and_changes_something(made):
+    emission, mutants, rtlil = made
+    faults = [mutant for mutant in mutants if mutant.about]
+    assert {mutant.mode for mutant in faults} == set(KINDS)
+    texts = {mutant.text for mutant in faults}
+    assert "example: width count 9" in texts
+    assert any(text.endswith("a with b") for text in texts)
+    assert any(text.endswith("x with y") for text in texts)
+    assert not any("clear with" in text or "with clear" in text for text in texts)
+    for bound in ("1000 for 1001", "1000 for 999"):
+        assert any(text.endswith(bound) for text in texts)
+    same = [mutant.text for mutant in faults if changes_nothing(rtlil, mutant)]
+    assert not same
+    lint(emission)
+
+
+def test_they_are_a_share_of_a_sample():
+    _, mutants, _ = mutate(emission_with_sources(Example(NoParams())), "example", 20, 1)
+    assert sum(bool(mutant.about) for mutant in mutants) == 20 // SHARE
+    assert [mutant.number for mutant in mutants] == list(range(1, 21))
+    _, others, _ = mutate(emission_with_sources(Example(NoParams())), "example", 20, 2)
+    assert {m.text for m in mutants if m.about} != {m.text for m in others if m.about}
