@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gen.errors import UserError
@@ -18,6 +18,7 @@ MADE_BY = "ingather"
 def check_target(target: Path) -> None:
     """Raise UserError unless ``target`` is new, empty, or all of it was written by us."""
     if not target.exists():
+        check_above(target)
         return
     if not target.is_dir():
         raise UserError(f"{target} is not a folder")
@@ -35,12 +36,23 @@ def check_target(target: Path) -> None:
         raise UserError(f"{target} holds what ingather did not write, such as {foreign[0]}")
 
 
+def check_above(target: Path) -> None:
+    """Raise UserError if what is to be a folder above ``target`` is something else."""
+    there = next(above for above in target.absolute().parents if above.exists())
+    if not there.is_dir():
+        raise UserError(f"cannot write to {target}: {there} is not a folder")
+
+
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
-    """A folder to write into, which becomes ``target`` if the block ends well."""
+    """A folder to write into, which becomes ``target`` if the block ends well.
+
+    If it does not, nothing is left of it, nor of folders above it that were not there.
+    """
     target = target.resolve()
     check_target(target)
     parent = target.parent
+    made = [above for above in target.parents if not above.exists()]
     try:
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=parent))
@@ -55,6 +67,9 @@ def written_whole(target: Path) -> Iterator[Path]:
             folder.rename(target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        for above in made if not target.exists() else ():
+            with suppress(OSError):  # something else is in it by now
+                above.rmdir()
 
 
 def check_file(target: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.errors import UserError
+from gen.folder import check_file
 from gen.sweep.reading import settings_of
 from gen.sweep.store import PointRow
 
@@ -80,8 +81,7 @@ def writer_for(path: Path) -> Callable[[Columns, Path], None]:
     """By the end of the name. Raises UserError for another, or if it cannot be written there."""
     if path.suffix.lower() not in WRITERS:
         raise UserError(f"{path.name} is to end in one of {', '.join(WRITERS)}")
-    if path.is_dir():
-        raise UserError(f"{path} is a folder")
+    check_file(path)
     return WRITERS[path.suffix.lower()]
 
 
@@ -90,7 +90,6 @@ def export(points: Sequence[PointRow], path: Path) -> None:
     write = writer_for(path)
     part: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         os.close(handle)
         part = Path(name)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.errors import UserError
+from gen.folder import check_above
 
 Value = int | float | str | bool
 
@@ -253,6 +254,7 @@ def only_writer(path: Path) -> Iterator[None]:
     The lock is on the file itself, of another kind than SQLite's own; the system lets go of it
     when the process dies.
     """
+    check_above(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)

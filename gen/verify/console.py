@@ -48,7 +48,7 @@ class Progress:
 
     def collected(self, tests: Sequence[str]) -> None:
         """These items will run; each worker says so once."""
-        if not self.total:
+        if tests and not self.total:
             self.total = len(tests)
             self.waiting = dict.fromkeys(tests)
             if not self.console.is_terminal:

@@ -55,6 +55,30 @@ def test_a_failure_leaves_the_old(tmp_path):
     assert (tmp_path / "out" / "x.v").read_text() == "1"
 
 
+def test_a_failure_leaves_no_new_folders(tmp_path):
+    def fail(target):
+        with written_whole(target) as folder:
+            (folder / "x.v").write_text("half")
+            raise KeyboardInterrupt
+
+    (tmp_path / "old").mkdir()
+    for target in ("a/b/c", "old/b/c"):
+        with pytest.raises(KeyboardInterrupt):
+            fail(tmp_path / target)
+    assert names(tmp_path) == ["old"]
+    assert names(tmp_path / "old") == []
+
+
+@pytest.mark.parametrize("target", ["file/out", "file/a/b/out"])
+def test_a_file_is_no_folder_to_write_to(tmp_path, target):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UserError) as error:
+        write(tmp_path / target, x="1")
+    says = f"cannot write to {tmp_path / target}: {tmp_path / 'file'} is not a folder"
+    assert str(error.value) == says
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 @pytest.mark.parametrize("manifest", [None, "{}", "[]", "not JSON", '{"made_by": "me"}'])
 def test_what_others_made_is_refused(tmp_path, manifest):
     (tmp_path / "precious").write_text("")

@@ -85,7 +85,7 @@ def bad_files(folder):
         (["--data", "nothing.svm"], "nothing.svm"),
         (["--data", "broken.svm"], "broken.svm: line 1: '1 3:x' is not `label index:value"),
         (["--data", "."], "is a folder"),
-        (["-o", "/dev/null/x"], "cannot write to /dev/null"),
+        (["-o", "/dev/null/x"], "cannot write to /dev/null/x: /dev/null is not a folder"),
         (["--test", "1.5"], "a share above 0 and below 1, or a file: 1.5"),
         (["--test", "nothing.svm"], "nothing.svm: no such file"),
         (["--data", "fits.npz", "--test", "three.npz"], "the same number of features"),

@@ -94,12 +94,13 @@ def test_again_in_the_same_folder(root, failed):
 
 
 def test_nothing_that_simulates_matches(root):
-    result = ingather(root, "--filter", "nothing_like_it", "-o", "other")
+    result = ingather(root, "--filter", "nothing_like_it", "--jobs", "2", "-o", "new/other")
     assert result.returncode == 2
+    assert result.stdout == "seeds 1; 2 items at a time\n"
     assert result.stderr == (
         "ingather: no test that simulates is in tests and matches 'nothing_like_it'\n"
     )
-    assert not (root / "other").exists()
+    assert not (root / "new").exists()
 
 
 @pytest.mark.parametrize(

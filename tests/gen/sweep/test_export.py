@@ -35,13 +35,13 @@ def test_names_that_are_there_before():
 
 def test_csv(tmp_path):
     points = [*sample.grid(), sample.point(9, 9, "failed", error='says "no",\nthen ends')]
-    export(points, tmp_path / "new/a.csv")
-    with (tmp_path / "new/a.csv").open(newline="") as file:
+    export(points, tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == NAMES
     assert (rows[0]["engines"], rows[0]["cycles"], rows[1]["cycles"]) == ("1", "1100.0", "")
     assert rows[12]["error"] == 'says "no",\nthen ends'
-    assert os.listdir(tmp_path / "new") == ["a.csv"]
+    assert os.listdir(tmp_path) == ["a.csv"]
 
 
 def test_parquet(tmp_path):
@@ -75,8 +75,10 @@ def test_what_cannot_be_written(tmp_path):
     with pytest.raises(UserError, match="is a folder"):
         writer_for(tmp_path / "b.csv")
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot write"):
-        export([], tmp_path / "file/a.csv")
+    for folder in ("file", "new"):
+        with pytest.raises(UserError, match=f"cannot write .*: there is no folder .*{folder}$"):
+            export([], tmp_path / folder / "a.csv")
+    assert not (tmp_path / "new").exists()
 
 
 def test_what_was_there_stays_if_writing_fails(tmp_path, monkeypatch):
