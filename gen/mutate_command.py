@@ -21,10 +21,11 @@ HERE = Path(__file__).parent
 
 Components = Annotated[
     list[str] | None,
-    typer.Argument(help="A class, or a module or package of them; all of common and p4sgd."),
+    typer.Argument(help="A class, or a module or package of them; all of hdl."),
 ]
-Sample = Annotated[int, typer.Option(min=1, max=10000, help="Mutants of each component.")]
+Sample = Annotated[int, typer.Option(min=1, max=10000, help="Mutants of each component and seed.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the choice of mutants, and of the tests.")]
+Seeds = Annotated[int, typer.Option(min=1, max=100, help="So many seeds, from that one on.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Components at a time.")]
 MostSeconds = Annotated[
     float, typer.Option(min=0.1, help="Leave out simulations that compute longer than this.")
@@ -39,6 +40,7 @@ def mutate(
     components: Components = None,
     sample: Sample = 50,
     seed: Seed = 1,
+    seeds: Seeds = 3,
     jobs: Jobs = 1,
     most_seconds: MostSeconds = 20,
     output: Folder = Path("build/mutate"),
@@ -46,20 +48,29 @@ def mutate(
 ) -> None:
     """Break the RTL in many small ways, and see whether its tests notice."""
     from sim.mutation.campaign import Plan
-    from sim.mutation.summary import below, read_reasons, score
+    from sim.mutation.summary import below, idle, read_reasons, score, union
 
     targets = choose(components or [])
     check_folder(output)
-    plan = Plan(sample=sample, seed=seed, most_seconds=most_seconds)
-    results = examine_all(targets, plan, output, jobs, resume)
-    results = kept_of_others(targets, output, plan) | results
+    plans = [
+        Plan(sample=sample, seed=one, most_seconds=most_seconds)
+        for one in range(seed, seed + seeds)
+    ]
+    of_seeds = [
+        kept_of_others(targets, output, plan) | examine_all(targets, plan, output, jobs, resume)
+        for plan in plans
+    ]
+    names = set.intersection(*map(set, of_seeds))
+    results = {name: union([one[name] for one in of_seeds]) for name in names}
     try:
         reasons = read_reasons()
     except ValueError as error:
         raise UserError(str(error)) from error
     scores = [score(results[name], reasons) for name in sorted(results)]
-    write(output, plan, results, scores)
+    write(output, plans, results, scores)
     show(scores, output)
+    for reason in idle(reasons, results.values()):
+        typer.echo(f"matches nothing: {reason.component}: {reason.mutant or reason.like}")
     if lines := below(scores):
         raise UserError(f"{len(lines)} of {len(scores)} components fall short: {'; '.join(lines)}")
 
@@ -129,7 +140,7 @@ def examine_all(
             return examine_apart(
                 target,
                 plan,
-                part_of(output, target),
+                part_of(output, target, plan),
                 lambda text: progress.update(task, description=f"{name}: {text}"[:60]),
             )
 
@@ -145,15 +156,15 @@ def examine_all(
     return results
 
 
-def part_of(output: Path, target: Any) -> Path:
-    """The file of one component."""
-    return output / PARTS / f"{target.name}.json"
+def part_of(output: Path, target: Any, plan: Any) -> Path:
+    """The file of one component and one seed."""
+    return output / PARTS / f"{target.name}.{plan.seed}.json"
 
 
 def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
     """The result there is of ``target``, if it is of the same plan and sources, and no error."""
     try:
-        result = json.loads(part_of(output, target).read_text())
+        result = json.loads(part_of(output, target, plan).read_text())
         right = result["key"] == plan.key(target) and not result["error"]
         return result if right else None
     except (OSError, ValueError, KeyError, TypeError):
@@ -168,7 +179,10 @@ def kept_of_others(targets: Sequence[Any], output: Path, plan: Any) -> dict[str,
 
 
 def write(
-    output: Path, plan: Any, results: Mapping[str, Mapping[str, Any]], scores: Iterable[Any]
+    output: Path,
+    plans: Sequence[Any],
+    results: Mapping[str, Mapping[str, Any]],
+    scores: Iterable[Any],
 ) -> None:
     """Write the summary and the page."""
     from sim.mutation.summary import LEAST, below
@@ -178,7 +192,7 @@ def write(
         "format": 1,
         "made_by": "ingather",
         "command": "mutate",
-        "plan": asdict(plan),
+        "plan": {**asdict(plans[0]), "seeds": len(plans)},
         "least": LEAST,
         "components": [
             {

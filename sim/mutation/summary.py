@@ -1,7 +1,7 @@
 """Scores of a mutation test: what was found, what is equivalent, and the survivors' reasons."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +20,7 @@ class Score:
     found: int
     equivalent: int  #: proven to change nothing
     survivors: tuple[Mapping[str, Any], ...]  #: with the "reason", empty if nobody explained it
-    excluded: int  #: survivors that a review has taken out of the score
+    excluded: int  #: survivors that cannot be told apart, for a reason that a reader can check
     seconds: float
     error: str
 
@@ -49,7 +49,7 @@ class Reason:
     mutant: str = ""  #: its whole description
     like: str = ""  #: or a pattern for several, with asterisks
     reason: str
-    excluded: bool = False  #: no simulation could find it in any time that there is
+    excluded: bool = False  #: nothing that can stand around the module tells it apart
 
     def covers(self, component: str, mutant: str) -> bool:
         """Whether it is about that one."""
@@ -74,6 +74,45 @@ def read_reasons(path: Path = REASONS) -> tuple[Reason, ...]:
         if bool(one.mutant) == bool(one.like):
             raise ValueError(f"{path.name}: give mutant or like, of {one.component}: {one.reason}")
     return reasons
+
+
+#: what several seeds say of one mutant: the first of these
+FATES = ("found", "equivalent", "survived")
+
+
+def union(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The results of one component with several seeds as one: each mutant once.
+
+    A mutant is found if it is with any seed. An error with any seed is one of the whole.
+    """
+    mutants: dict[str, Mapping[str, Any]] = {}
+    for mutant in (one for result in results for one in result["mutants"]):
+        known = mutants.setdefault(mutant["mutant"], mutant)
+        if FATES.index(mutant["fate"]) < FATES.index(known["fate"]):
+            mutants[mutant["mutant"]] = mutant
+    sizes = {str(size): size for result in results for size in result["sizes"]}
+    return {
+        **results[0],
+        "mutants": list(mutants.values()),
+        "sizes": list(sizes.values()),
+        "seconds": round(sum(result["seconds"] for result in results), 1),
+        "error": next((result["error"] for result in results if result["error"]), ""),
+    }
+
+
+def idle(reasons: Iterable[Reason], results: Iterable[Mapping[str, Any]]) -> list[Reason]:
+    """The reasons for components among ``results`` that are of no survivor there."""
+    survivors = {
+        result["component"]: [m["mutant"] for m in result["mutants"] if m["fate"] == "survived"]
+        for result in results
+        if not result["error"]
+    }
+    return [
+        one
+        for one in reasons
+        if one.component in survivors
+        and not any(one.covers(one.component, mutant) for mutant in survivors[one.component])
+    ]
 
 
 def score(result: Mapping[str, Any], reasons: Iterable[Reason]) -> Score:

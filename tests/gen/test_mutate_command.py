@@ -14,7 +14,7 @@ from sim.mutation.targets import all_targets
 FIFO, FORK = "hdl.common.fifo.Fifo", "hdl.common.streams.Fork"
 
 
-def outcome(name, fates):
+def outcome(name, fates, seed=1):
     mutants = [
         {
             "mutant": f"<{name}>: inv $add ${number}.Y[0]",
@@ -31,7 +31,7 @@ def outcome(name, fates):
     return {
         "format": 1,
         "component": name,
-        "key": Plan().key(all_targets()[name]),
+        "key": Plan(seed=seed).key(all_targets()[name]),
         "tests": ["tests/hdl/common/test_fifo.py"],
         "sizes": [{"module": "fifo", "top": "fifo"}],
         "mutants": mutants,
@@ -48,7 +48,8 @@ def examined(monkeypatch):
     def examine_apart(target, plan, file, progress):
         names.append(target.name)
         progress("busy")
-        result = outcome(target.name, ["found"] * 9 + ["survived", "equivalent"])
+        fates = ["found"] * 9 + ["survived", "equivalent"]
+        result = outcome(target.name, fates, plan.seed)
         file.write_text(json.dumps(result))
         return result
 
@@ -59,7 +60,7 @@ def examined(monkeypatch):
 def run(*arguments):
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(mutate)
-    return CliRunner().invoke(app, [*map(str, arguments)])
+    return CliRunner().invoke(app, ["--seeds", "1", *map(str, arguments)])
 
 
 def test_report_and_resume(examined, tmp_path):
@@ -89,6 +90,29 @@ def test_report_and_resume(examined, tmp_path):
     assert examined == [FIFO, FORK, FIFO, FORK]
 
 
+def test_seeds_are_taken_together(monkeypatch, tmp_path):
+    seen = []
+
+    def examine_apart(target, plan, file, progress):
+        seen.append(plan.seed)
+        fates = ["found" if number % 3 == plan.seed % 3 else "survived" for number in range(9)]
+        result = outcome(target.name, [*fates, "survived"], plan.seed)
+        file.write_text(json.dumps(result))
+        return result
+
+    monkeypatch.setattr(worker, "examine_apart", examine_apart)
+    result = run("Fifo", "-o", tmp_path, "--seed", 4, "--seeds", 3)
+    assert result.exception is None
+    assert seen == [4, 5, 6]
+    assert "90 %" in result.stdout
+    content = json.loads((tmp_path / "mutate.json").read_text())
+    assert content["plan"]["seeds"] == 3
+    assert content["components"][0]["mutants"] == 10
+    assert content["components"][0]["found"] == 9
+    assert run("Fifo", "-o", tmp_path, "--seed", 4, "--seeds", 2).exception is not None  # 60 %
+    assert seen == [4, 5, 6]
+
+
 def test_falling_short_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(
         worker, "examine_apart", lambda target, *rest: outcome(target.name, ["found", "survived"])
@@ -102,7 +126,7 @@ def test_falling_short_is_an_error(monkeypatch, tmp_path):
 
 
 def test_an_error_is_tried_again(examined, tmp_path):
-    file = tmp_path / "components" / f"{FIFO}.json"
+    file = tmp_path / "components" / f"{FIFO}.1.json"
     file.parent.mkdir()
     for error, tried in (("", 0), ("no compiler", 1)):
         file.write_text(json.dumps(outcome(FIFO, ["found"]) | {"error": error}))
@@ -114,7 +138,10 @@ def test_mistakes(examined, tmp_path):
     (tmp_path / "file").write_text("precious")
     for arguments, text in (
         (["Fifi"], "did you mean Fifo?"),
-        (["hdl.commn"], "did you mean hdl.common? there are: hdl.common, hdl.p4sgd, hdl.common."),
+        (
+            ["hdl.commn"],
+            "did you mean hdl.common? there are: hdl.common, hdl.netsparse, ",
+        ),
         (["Fifo", "-o", tmp_path / "file"], "is not a folder"),
         (["Fifo", "-o", tmp_path], "was not made by ingather"),
         (["Fifo", "-o", tmp_path / "file" / "out"], "cannot write"),

@@ -1,6 +1,6 @@
 import pytest
 
-from sim.mutation.summary import LEAST, REASONS, Reason, below, read_reasons, score
+from sim.mutation.summary import LEAST, REASONS, Reason, below, idle, read_reasons, score, union
 
 MUTANT = "fifo: inv $add $1.Y[0]"
 
@@ -12,6 +12,7 @@ def result(fates, **changes):
     return {
         "component": "hdl.Fifo",
         "mutants": mutants,
+        "sizes": [{"module": "fifo"}],
         "seconds": 3,
         "error": "",
         **changes,
@@ -48,6 +49,32 @@ def test_what_a_review_excludes_does():
     assert one.excluded == 1
     assert [survivor["excluded"] for survivor in one.survivors] == [True, False]
     assert one.percent == 50
+
+
+def test_forty_of_fifty_are_eighty_per_cent():
+    """Ten that survive, whatever is said of them but that they cannot be told apart."""
+    long = because(like="fifo: *", reason="it would take long")
+    assert score(result(["found"] * 40 + ["survived"] * 10), [long]).percent == 80
+
+
+def test_seeds_are_taken_together():
+    first = result(["found", "survived", "survived", "equivalent"])
+    second = result(["survived", "found", "survived", "survived"])
+    one = union([first, second])
+    assert [mutant["fate"] for mutant in one["mutants"]] == [
+        "found",
+        "found",
+        "survived",
+        "equivalent",
+    ]
+    assert (one["seconds"], one["error"], one["sizes"]) == (6, "", [{"module": "fifo"}])
+    assert union([first, result([], error="no tests")])["error"] == "no tests"
+
+
+def test_a_reason_for_nothing_is_told():
+    reasons = [because(like="*$0.*"), because(like="*$1.*"), because(component="hdl.Other")]
+    assert idle(reasons, [result(["survived", "found"])]) == [reasons[1]]
+    assert not idle(reasons, [result([], error="no tests")])
 
 
 def test_a_reason_is_for_one_component():
