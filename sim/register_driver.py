@@ -59,6 +59,11 @@ class RegisterDriver:
                 name = self._register(address)
                 raise BusError(f"writing {name} answered {answer.resp.name}")
 
+    async def write_wide(self, **numbers: int) -> None:
+        """Set numbers that two registers hold by their names without _low and _high."""
+        for name, number in numbers.items():
+            await self.write(**{f"{name}_low": number & 0xFFFFFFFF, f"{name}_high": number >> 32})
+
     async def read(self, name: str) -> int:
         """The value of a field; named where its values have names."""
         addresses = self.registers.reads(name)

@@ -232,11 +232,13 @@ class TrainingRun:
             "tail_samples": (len(self.samples_of(worker)) - 1) % self.params.engine.banks + 1,
             "epoch_micro_batches": self.micro_batches,
             "epochs": epochs,
-            "word_address": 0,
+            "word_address_low": 0,
+            "word_address_high": 0,
             "word_beats": chunk_count * self.stored_bits if whole else self.options.bits,
             "word_stride": self.stored_bits,
             "word_runs": 1 if whole else chunk_count,
-            "label_address": 0,
+            "label_address_low": 0,
+            "label_address_high": 0,
             "label_beats": -(-self.micro_batches * self.params.engine.banks // 8),
         }
 

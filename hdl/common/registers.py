@@ -105,6 +105,19 @@ class Register:
         return tuple(sum(f.bits for f in self.fields[:k]) for k in range(len(self.fields)))
 
 
+def wide(name: str, doc: str, bits: int = 2 * WORD_BITS) -> tuple[Register, ...]:
+    """A number of 33 to 64 bits that software sets, in two registers: NAME_low and NAME_high."""
+    return tuple(
+        Register(
+            f"{name}_{part}", doc, (rw(f"{name}_{part}", width, f"{doc} Bits {low}..{high}."),)
+        )
+        for part, width, low, high in (
+            ("low", WORD_BITS, 0, WORD_BITS - 1),
+            ("high", bits - WORD_BITS, WORD_BITS, bits - 1),
+        )
+    )
+
+
 class Placed(NamedTuple):
     """A register and its byte address."""
 

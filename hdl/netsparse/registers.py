@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import cast
 
 from hdl.common.counter_bank import CounterBankParams
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
@@ -34,14 +34,6 @@ IDENTITY_REGISTERS = (
         (ro("nodes", 17, "of the cluster, at most"), ro("mtu", 14, "bytes of a packet")),
     ),
 )
-
-
-def wide(name: str, doc: str) -> tuple[Register, ...]:
-    """A number of 64 bits in two registers."""
-    return (
-        Register(f"{name}_low", doc, (rw(f"{name}_low", 32, f"{doc} Bits 0..31."),)),
-        Register(f"{name}_high", doc, (rw(f"{name}_high", 32, f"{doc} Bits 32..63."),)),
-    )
 
 
 CONTROL_REGISTERS = (
@@ -174,7 +166,7 @@ COUNTER_REGISTERS = (
         "counter_select",
         "Which counters are shown.",
         (
-            rw("counter_unit", 5, "unit"),
+            rw("counter_unit", 5, "unit; one that is not there gives 0"),
             rw(
                 "unit_counter",
                 UNIT_COUNTERS.index_bits,

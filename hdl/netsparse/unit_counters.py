@@ -1,6 +1,6 @@
 """The counters of all RIG units."""
 
-from amaranth.hdl import Array, Module
+from amaranth.hdl import Array, Const, Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -14,7 +14,7 @@ class UnitCounters(Component):
     """Counts the events of each unit; ``value`` is counter ``select`` of ``unit``.
 
     :data:`hdl.netsparse.snic_counters.UNIT_COUNTERS` has names and order. Latency: one cycle more
-    than :class:`hdl.common.counter_bank.CounterBank`. Units that are not there give that of 0.
+    than :class:`hdl.common.counter_bank.CounterBank`. Units that are not there give 0.
     """
 
     latency = CounterBank.latency + 1
@@ -42,6 +42,6 @@ class UnitCounters(Component):
                 bank.select.eq(self.select),
             ]
             values.append(bank.value)
-        values += values[:1] * (32 - len(values))
+        values += [Const(0, UNIT_COUNTERS.bits)] * (32 - len(values))
         m.d.sync += self.value.eq(Array(values)[self.unit])
         return m

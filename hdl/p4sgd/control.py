@@ -3,19 +3,22 @@
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
+from hdl.p4sgd.params import PORT_BITS
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
-from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
+from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 
 RESET_CYCLES = 16
+SEQUENCES = 1 << 16  #: slots that a frame can name
 
 
 class Cause(enum.Enum, shape=3):
     """Why a worker stopped."""
 
     NONE = 0  #: it did not
-    CONFIGURATION = 1  #: a setting is out of range, or a micro-batch does not fit the word FIFO
+    CONFIGURATION = 1  #: a setting is illegal, settings do not go together, or no job is open
     WORD_READ = 2  #: the memory answered a read of words with an error
     LABEL_READ = 3  #: the memory answered a read of labels with an error
     SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
@@ -62,9 +65,11 @@ class Control(Component):
         super().__init__(
             params,
             {
-                "settings": In(params.engine.settings),
+                "settings": In(params.settings),
                 "loss": In(LOSS_SETTINGS),
                 "network": In(NETWORK_SETTINGS),
+                "word_address": In(ADDRESS_BITS),
+                "label_address": In(ADDRESS_BITS),
                 "join": In(1),
                 "vanilla": In(1),
                 "start": In(1),
@@ -156,11 +161,16 @@ class Control(Component):
         """High where a run must not start, ``check_latency`` cycles after the settings changed."""
         settings, loss, engine = self.settings, self.loss, self.params.engine
         illegal = Signal()
-        words = Signal(len(settings.chunks) + len(settings.bits), reset_less=True)
-        m.d.sync += words.eq(settings.chunks * settings.bits)
+        # What is cut off here is too large anyway.
+        chunks = settings.chunks[: bits_for(engine.chunks)]
+        bits = settings.bits[: engine.bits_bits]
+        words = Signal(len(chunks) + len(bits), reset_less=True)
+        m.d.sync += words.eq(chunks * bits)
         decays = (settings.l2_shift >= 4) & (settings.l2_shift <= 23) & engine.l2
         m.d.sync += illegal.eq(
             self.check_network(m, words)
+            | self.misplaced(self.word_address)
+            | self.misplaced(self.label_address)
             | (settings.bits == 0)
             | (settings.bits > engine.max_bits)
             | (settings.chunks == 0)
@@ -176,6 +186,11 @@ class Control(Component):
             | (loss.loss.as_value() > Loss.HINGE.value)
         )
         return illegal
+
+    def misplaced(self, address: Value) -> Value:
+        """High where ``address`` is not that of a beat of memory."""
+        beyond = address[self.params.address_bits :].any()
+        return address[: ceil_log2(PORT_BITS // 8)].any() | beyond
 
     def check_network(self, m: Module, words: Signal) -> Value:
         """High where a run over the network must not start, or could not end.
@@ -194,6 +209,8 @@ class Control(Component):
             ~self.network_open
             | (network.slot_count == 0)
             | (network.slot_count > params.slots)
+            | (network.slot_base + network.slot_count > SEQUENCES)
+            | (network.timeout == 0)
             | ~(network.workers >> network.worker)[0]
         )
         parallel = self.settings.data_parallel

@@ -24,7 +24,9 @@ class FrameFilter(Component):
 
     ``frame`` is the packet's first beat. Packets of several beats are malformed, or foreign where
     their first beat is; they are reported with their last beat. ``address`` is the destination
-    that is ours. A packet shorter than its header is malformed.
+    that is ours. A packet shorter than its header is malformed. A reset may come in the middle of
+    a packet that goes on behind it: what is left of it counts as its end, never as a packet of its
+    own, and if it does not go on, the next packet is malformed.
 
     Throughput: a beat a cycle, ``axis.tready`` is always high, as a MAC cannot wait. Latency:
     :attr:`latency`.
@@ -48,9 +50,9 @@ class FrameFilter(Component):
         m = Module()
         axis = self.axis
         frame = Signal(Frame)
-        inside = Signal()
-        foreign_before = Signal()
-        short_before = Signal()
+        inside = Signal(reset_less=True)
+        foreign_before = Signal(reset_less=True)
+        short_before = Signal(reset_less=True)
         foreign = Signal()
         short = Signal()
         malformed = Signal()

@@ -1,19 +1,26 @@
 """The worker's registers, declared once for the hardware, the driver and the documentation."""
 
 from hdl.common.read_plan import COUNT_BITS
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.counters import COUNTER_BITS, COUNTERS
 from hdl.p4sgd.transport.registers import network_registers
-from hdl.p4sgd.worker_params import Loss, WorkerParams
+from hdl.p4sgd.worker_params import (
+    ADDRESS_BITS,
+    CHUNK_COUNT_BITS,
+    PRECISION_BITS,
+    Loss,
+    WorkerParams,
+)
 
 IDENTITY = 0x50345347  #: "P4SG"
-VERSION = 3
+VERSION = 4
+PLACE = "a multiple of 32 below 2**address_bits"
 
 
 IDENTITY_REGISTERS = (
     Register("identity", "What this is.", (ro("identity", 32, "0x50345347"),)),
-    Register("version", "Version of this register map.", (ro("version", 32, "3"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "4"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",
@@ -30,7 +37,10 @@ IDENTITY_REGISTERS = (
     Register(
         "depths",
         "More of them.",
-        (ro("max_chunks", 17, "chunks that an engine's model memory holds"),),
+        (
+            ro("max_chunks", 17, "chunks that an engine's model memory holds"),
+            ro("address_bits", 6, "of a byte address on a memory port"),
+        ),
     ),
     Register(
         "fifo",
@@ -51,7 +61,10 @@ CONTROL_REGISTERS = (
                 "start",
                 "begin a run, once a job that is being started is open; ignored unless idle",
             ),
-            pulse("soft_reset", "abandon a run or a failure; weights and settings stay"),
+            pulse(
+                "soft_reset",
+                "abandon a run or a failure; settings stay, weights are to be loaded anew",
+            ),
             pulse("clear_counters", "set all counters to zero"),
             pulse("start_job", "begin a job on the network at micro-batch 0; ignored unless idle"),
         ),
@@ -86,9 +99,13 @@ def setting_registers() -> tuple[Register, ...]:
             "features",
             "How the features are coded.",
             (
-                rw("bits", 4, "s, planes read of each feature, 1..max_bits", init=4),
+                rw("bits", PRECISION_BITS, "s, planes read of each feature, 1..max_bits", init=4),
                 rw("signed_features", 1, "plane 0 weighs -1 instead of 1/2"),
-                rw("chunks", 17, "C, chunks of an engine, 1..max_chunks; C s <= fifo_words"),
+                rw(
+                    "chunks",
+                    CHUNK_COUNT_BITS,
+                    "C, chunks of an engine, 1..max_chunks; C s <= fifo_words",
+                ),
             ),
         ),
         Register(
@@ -125,7 +142,7 @@ def setting_registers() -> tuple[Register, ...]:
             (rw("epoch_micro_batches", 32, "micro-batches, at least 1"),),
         ),
         Register("epochs", "Length of a run.", (rw("epochs", 32, "epochs, at least 1"),)),
-        Register("word_address", "Words.", (rw("word_address", 32, "byte address on each port"),)),
+        *wide("word_address", f"Words: byte address on each port, {PLACE}.", ADDRESS_BITS),
         Register(
             "word_beats",
             "Words of a run of consecutive ones.",
@@ -137,7 +154,7 @@ def setting_registers() -> tuple[Register, ...]:
             (rw("word_stride", COUNT_BITS, "words"),),
         ),
         Register("word_runs", "Runs of words in an epoch.", (rw("word_runs", COUNT_BITS, "runs"),)),
-        Register("label_address", "Labels.", (rw("label_address", 32, "byte address"),)),
+        *wide("label_address", f"Labels: byte address, {PLACE}.", ADDRESS_BITS),
         Register(
             "label_beats",
             "Labels of an epoch.",
@@ -180,6 +197,7 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "l2_built": int(engine.l2),
         "data_parallel_built": int(engine.data_parallel),
         "max_chunks": engine.chunks,
+        "address_bits": params.address_bits,
         "fifo_words": engine.fifo_words,
         "slots": params.slots,
     }

@@ -7,12 +7,13 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
+from hdl.common.streams import StreamRegisterParams, StreamSkid
 from hdl.p4sgd.batch_gate import BatchGate
 from hdl.p4sgd.control import Control
 from hdl.p4sgd.counters import COUNTERS, Counters
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.engine_chain import EngineChain
-from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.frame import AXIS, FRAME_KEEP, Frame
 from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.label_reader import LabelReader
 from hdl.p4sgd.loss_unit import LossUnit
@@ -36,18 +37,21 @@ class Worker(Component):
     Words come over ``m_axi_words`` (ports 2e and 2e + 1 of engine e side by side, or port e where
     a word is 256 bits), labels over ``m_axi_labels``. The host sets and starts a run through
     ``s_axil`` (:mod:`hdl.p4sgd.registers`) and loads and reads weights through ``s_axi_model``
-    (:class:`ModelPort`) while no run is in progress. ``m_axis`` sends the partial
+    (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial
     activations of each micro-batch to the switch and ``s_axis`` takes the full ones
     (:class:`Transport`); with the ``join`` setting the two are the same, for a single worker.
     ``busy`` is the state's field as a wire, for an interrupt.
 
-    Throughput: a word per engine and cycle. A mini-batch takes ``(B / K) C s + T`` cycles, with
-    ``T`` from its last word in to the next mini-batch's first; :attr:`latencies` has its parts.
+    Throughput: a word per engine and cycle, as long as memory delivers. A mini-batch then takes
+    ``(B / K) C s + T`` cycles, with ``T`` from its last word in to the next mini-batch's first;
+    :attr:`latencies` has its parts. A micro-batch of fewer than 5 words takes 5 cycles, with the
+    L2 term 6.
 
-    An error answer of the memory, an illegal setting, a read plan that does not fit the run or a
-    switch that does not answer stops the worker with a cause in ``state``; ``soft_reset`` recovers
-    it and keeps weights and settings; a job has to be started anew. Saturations are counted by
-    kind.
+    An error answer of the memory, an illegal setting, a read plan that does not fit the run or,
+    unless ``retries`` is 0, a switch that does not answer stops the worker with a cause in
+    ``state``. ``soft_reset`` recovers it: settings stay, weights are to be loaded anew, as the two
+    copies of those that were being updated may differ, and a job has to be started anew. A frame
+    that was offered on ``m_axis`` stays until it is taken. Saturations are counted by kind.
     """
 
     register_map = staticmethod(worker_registers)
@@ -111,12 +115,14 @@ class Worker(Component):
         m.d.comb += [
             core.join.eq(settings.join | settings.data_parallel),
             core.begin.eq(control.begin),
-            control.settings.eq(core.settings),
+            *(control.settings[name].eq(settings[name]) for name in params.settings.members),
             control.loss.eq(core.loss),
+            control.word_address.eq(Cat(settings.word_address_low, settings.word_address_high)),
+            control.label_address.eq(Cat(settings.label_address_low, settings.label_address_high)),
             control.start.eq(settings.start),
             control.soft_reset.eq(settings.soft_reset),
             labels.plan.valid.eq(control.begin),
-            labels.plan.payload.address.eq(low_bits(settings.label_address, params.address_bits)),
+            labels.plan.payload.address.eq(low_bits(control.label_address, params.address_bits)),
             labels.plan.payload.beats.eq(settings.label_beats),
             labels.plan.payload.runs.eq(1),
             labels.plan.payload.epochs.eq(settings.epochs),
@@ -177,7 +183,7 @@ class Worker(Component):
         connect(m, exchange.full, core.full)
         connect(m, exchange.network_partial, transport.partial)
         connect(m, transport.full, exchange.network_full)
-        connect(m, transport.m_axis, flipped(self.m_axis))
+        self.send(m, transport)
         connect(m, flipped(self.s_axis), transport.s_axis)
         for name, value in network_values(settings).items():
             m.d.comb += [transport.settings[name].eq(value), control.network[name].eq(value)]
@@ -198,6 +204,22 @@ class Worker(Component):
         ]
         return transport
 
+    def send(self, m: Module, transport: Transport) -> None:
+        """Frames to the MAC: one that was offered stays, as it is, when the transport is reset."""
+        frame, axis = transport.m_axis, self.m_axis
+        size = Frame.as_shape().size
+        m.submodules.offer = offer = StreamSkid(StreamRegisterParams(width=size))
+        m.d.comb += [
+            offer.i.payload.eq(frame.tdata[:size]),
+            offer.i.valid.eq(frame.tvalid),
+            frame.tready.eq(offer.i.ready),
+            axis.tdata.eq(offer.o.payload),
+            axis.tkeep.eq(FRAME_KEEP),
+            axis.tlast.eq(1),
+            axis.tvalid.eq(offer.o.valid),
+            offer.o.ready.eq(axis.tready),
+        ]
+
     def add_readers(self, m: Module, core: TrainingCore, settings, control: Control) -> list:
         """A reader per engine, all with the same plan."""
         readers = []
@@ -210,7 +232,7 @@ class Worker(Component):
             m.d.comb += [
                 reader.plan.valid.eq(control.begin),
                 reader.plan.payload.address.eq(
-                    low_bits(settings.word_address, self.params.address_bits)
+                    low_bits(control.word_address, self.params.address_bits)
                 ),
                 reader.plan.payload.beats.eq(settings.word_beats),
                 reader.plan.payload.stride.eq(settings.word_stride),

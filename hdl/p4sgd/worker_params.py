@@ -24,6 +24,11 @@ class Loss(enum.Enum, shape=2):
     HINGE = 2
 
 
+# Widths of what the host writes, the same for all sizes.
+ADDRESS_BITS = 40  #: byte address on a memory port
+PRECISION_BITS = 4  #: planes of a feature
+CHUNK_COUNT_BITS = 17  #: chunks of an engine
+
 LOSS_SETTINGS = data.StructLayout(
     {
         "loss": Loss,
@@ -48,7 +53,7 @@ class WorkerParams:
     def __post_init__(self) -> None:
         for name, low, high in (
             ("engines", 1, 8),
-            ("address_bits", 16, 40),
+            ("address_bits", 16, ADDRESS_BITS),
             ("slots", 2, 4096),
             ("slrs", 1, 3),
             ("slr_stages", 1, 4),
@@ -102,6 +107,12 @@ class WorkerParams:
         if self.slr_stages != usual.slr_stages:
             parts.append(f"x{self.slr_stages}")
         return "_".join(parts)
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """The engines' settings as the host writes them: too large ones are seen, not cut."""
+        widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS}
+        return data.StructLayout(dict(self.engine.settings.members) | widths)
 
     @property
     def sum_bits(self) -> int:

@@ -50,11 +50,6 @@ class SnicDriver(RegisterDriver):
         super().__init__(dut, bus, snic_registers(params))
         self.params = params
 
-    async def write_wide(self, **numbers: int) -> None:
-        """Set numbers of 64 bits by their names without _low and _high."""
-        for name, number in numbers.items():
-            await self.write(**{f"{name}_low": number & 0xFFFFFFFF, f"{name}_high": number >> 32})
-
     async def set_partition(self, node: int, boundaries: Sequence[int]) -> None:
         """This is ``node``; node k owns the idxs from boundaries[k] to below boundaries[k + 1]."""
         nodes = len(boundaries) - 1

@@ -7,11 +7,11 @@ from hdl.p4sgd.switch.verdict_counters import COUNTER_BITS
 from hdl.p4sgd.transport.registers import address_registers
 
 IDENTITY = 0x50345357  #: "P4SW"
-VERSION = 2
+VERSION = 3
 
 IDENTITY_REGISTERS = (
     Register("identity", "What this is.", (ro("identity", 32, "0x50345357"),)),
-    Register("version", "Version of this register map.", (ro("version", 32, "2"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "3"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",
@@ -72,6 +72,7 @@ def counter_registers() -> tuple[Register, ...]:
             (
                 rw("counter_port", 5, "port"),
                 rw("counter_verdict", 4, "verdict", enum=as_int_enum(Verdict)),
+                ro("counter_exists", 1, "the switch has that port; else its counters read as 0"),
             ),
         ),
         Register(

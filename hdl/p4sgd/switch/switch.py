@@ -1,6 +1,6 @@
 """The switch that adds activations: ports, jobs, slots, registers and counters."""
 
-from amaranth.hdl import Cat, Module, Mux
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, delay, low_bits
@@ -126,7 +126,10 @@ class Switch(Component):
         complete = aggregator.answered & (aggregator.verdict == Verdict.ADDED)
         clamped = count_ones(list(aggregator.answer.saturated))
         events = port_counters.events
+        exists = Signal()
+        m.d.sync += exists.eq(settings.counter_port < self.params.ports)
         m.d.comb += [
+            status.counter_exists.eq(exists),
             verdicts.verdict.eq(aggregator.verdict.as_value() | refused.as_value()),
             verdicts.sender.eq(aggregator.sender),
             verdicts.port.eq(low_bits(settings.counter_port, self.params.port_bits)),
@@ -139,8 +142,8 @@ class Switch(Component):
             totals.saturated.eq(Mux(complete, clamped, 0)),
             *(c.clear.eq(settings.clear_counters) for c in (verdicts, port_counters, totals)),
             status.clearing_counters.eq(verdicts.busy),
-            status.counter_value.eq(verdicts.value),
-            *(status[name].eq(port_counters.counts[name]) for name in PORT_COUNTERS),
+            status.counter_value.eq(Mux(exists, verdicts.value, 0)),
+            *(status[n].eq(Mux(exists, port_counters.counts[n], 0)) for n in PORT_COUNTERS),
             status.packets.eq(totals.packets),
             status.cycles.eq(totals.cycles),
             status.saturations.eq(totals.saturations),

@@ -18,9 +18,10 @@ class Transmitter(Component):
     """Sends a packet a cycle: P4SGD, section 3.3, algorithm 3, lines 1 to 11, 24 and 34.
 
     ``partial`` is sent and kept in slot ``next_slot`` if ``may_start``, which ``start`` tells the
-    table; else a slot of ``acks`` is acknowledged; else what an ``overdue`` slot waits for is
-    asked for again. ``sent`` goes to the timers with every packet, ``retransmission`` with those
-    that are sent again. ``question`` and ``answer`` go to the table of slots.
+    table; else a slot of ``acks`` is acknowledged, or dropped where it waits for no confirmation;
+    else what an ``overdue`` slot waits for is asked for again, or dropped where it waits for
+    nothing. ``sent`` goes to the timers with every packet, ``retransmission`` with those that are
+    sent again. ``question`` and ``answer`` go to the table of slots.
 
     Throughput: a packet a cycle, while ``m_axis`` takes one. Latency: :attr:`latency`.
     """
@@ -97,7 +98,9 @@ class Transmitter(Component):
                 order.is_agg.eq(1),
             ]
         with m.Elif(self.acks.valid):
-            m.d.comb += [chosen.eq(room), self.acks.ready.eq(room)]
+            # The ACK may have gone out as overdue, and its slot be in the next use by now.
+            due = self.answer.phase == Phase.ACK
+            m.d.comb += [chosen.eq(room & due), self.acks.ready.eq(room)]
         with m.Elif(self.overdue.valid):
             m.d.comb += [
                 chosen.eq(room & waits),

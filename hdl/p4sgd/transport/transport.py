@@ -91,7 +91,8 @@ class Transport(Component):
             table.valid.eq(arrivals.valid),
             table.arrival.eq(arrivals.arrival),
             full.eq(table.verdict == Verdict.FULL),
-            # A slot is in it once at most, so there is always room.
+            # There is always room: each slot is in it once, or a second time with an ACK that has
+            # become needless, which goes before the slot's next sum can come.
             acks.i.valid.eq(full),
             acks.i.payload.eq(arrivals.arrival.slot),
             delivery.keep.eq(full),

@@ -51,7 +51,7 @@ async def counts_each_unit_alone(dut):
     for unit in range(UNITS, 32):
         dut.unit.value = unit
         await ClockCycles(dut.clk, UnitCounters.latency + 1)
-        assert dut.value.value == totals[0][NAMES[-1]], "no such unit"
+        assert dut.value.value == 0, "no such unit"
     dut.clear.value = 1
     await RisingEdge(dut.clk)
     dut.clear.value = 0

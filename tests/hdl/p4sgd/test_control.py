@@ -2,6 +2,7 @@ import random
 
 import cocotb
 import pytest
+from amaranth.hdl import Shape
 
 from hdl.p4sgd.control import RESET_CYCLES, Cause, Control
 from hdl.p4sgd.params import EngineParams
@@ -24,7 +25,7 @@ LEGAL = {
     "epochs": 1,
 }
 LOSS = {"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1}
-NETWORK = {"worker": 2, "workers": 0b101, "slot_count": 8}
+NETWORK = {"worker": 2, "workers": 0b101, "slot_count": 8, "timeout": 1}
 INPUTS = (
     "start",
     "soft_reset",
@@ -84,6 +85,7 @@ async def reset(dut):
     """A reset that leaves nothing of the test before."""
     zero = dict.fromkeys(INPUTS, 0)
     put(dut, finished=0, join=1, vanilla=0, network_idle=0, model_busy=0, **zero)
+    put(dut, word_address=0, label_address=0)
     await streams.start(dut)
     await clock(dut)
     assert shown(dut) == IDLE
@@ -145,8 +147,10 @@ async def refuses_every_illegal_setting(dut):
     l2 = [1, 2, 3, 24, 31] if engine.l2 else range(1, 32)
     illegal = [
         *({name: 0} for name in LEGAL),
-        *({"bits": bits} for bits in range(engine.max_bits + 1, 1 << engine.bits_bits)),
+        *({"bits": bits} for bits in range(engine.max_bits + 1, 1 << bits_of("bits"))),
         {"chunks": engine.chunks + 1},
+        # Such as are legal where the registers' upper bits are cut off.
+        *({"chunks": 1 | 1 << bit} for bit in range(engine.chunks.bit_length(), bits_of("chunks"))),
         {"bits": 3, "chunks": engine.fifo_words // 3 + 1},
         *({"tail_samples": tail} for tail in range(engine.banks + 1, 16)),
         *({"l2_shift": shift} for shift in l2),
@@ -159,6 +163,18 @@ async def refuses_every_illegal_setting(dut):
         assert not any(trace["running"])
         assert shown(dut) == FAILED, settings
         assert cause(dut) is Cause.CONFIGURATION
+        await recover(dut)
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+@cocotb.parametrize(name=["word_address", "label_address"])
+async def refuses_what_is_no_address_of_a_beat(dut, name):
+    """Whichever bit it is that memory, or a beat, has not."""
+    legal = range(5, params_in_simulator(WorkerParams).address_bits)
+    await reset(dut)
+    for bit in range(Shape.cast(port_shapes()[name]).width):
+        put(dut, **{name: 1 << bit})
+        assert begins(await begin(dut)) == (bit in legal), bit
         await recover(dut)
 
 
@@ -309,9 +325,12 @@ async def open_job(dut, **network):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-async def runs_over_the_network(dut):
+@cocotb.parametrize(
+    network=[{}, {"slot_base": (1 << 16) - 8}, {"timeout": 1 << 22}, {"retries": 0}]
+)
+async def runs_over_the_network(dut, network):
     """Until the core is finished and nothing is under way."""
-    await open_job(dut)
+    await open_job(dut, **network)
     put(dut, gave_up=0)
     assert begins(await begin(dut))
     put(dut, finished=1)
@@ -375,6 +394,8 @@ async def refuses_a_network_that_is_not_ready(dut):
         *(({}, {"slot_count": (1 << bit) | 8}) for bit in (13, 14, 15, 16)),
         ({}, {"worker": 1}),
         ({}, {"worker": 31}),
+        ({}, {"timeout": 0}),
+        ({}, {"slot_base": (1 << 16) - 7}),
     ):
         await open_job(dut, **network)
         put(dut, **inputs)

@@ -102,10 +102,12 @@ class Bench:
             dut.axis_tuser.value = random.getrandbits(1)
             await self.step()
 
-    async def send(self, wire, corrupt, stall=never):
-        """A packet; bytes that its last beat does not have are garbage."""
+    async def send(self, wire, corrupt, stall=never, first=None):
+        """A packet; bytes that its last beat does not have are garbage.
+
+        ``first`` is what ``frame`` shows, if not the first beat.
+        """
         dut = self.dut
-        first = None
         for at in range(0, len(wire), BEAT_BYTES):
             while stall():
                 await self.idle()
@@ -187,12 +189,23 @@ async def the_address_may_change(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def reset_forgets_half_a_packet(dut):
+@cocotb.parametrize(beats=[2, 3, 4])
+async def a_reset_in_the_middle_makes_no_packet_of_the_rest(dut, beats):
+    """The rest may be a whole frame of its own; the packet behind it is good again."""
     bench = await started(dut)
-    dut.axis_tvalid.value, dut.axis_tlast.value = 1, 0
-    await bench.edge
-    dut.axis_tvalid.value, dut.rst.value = 0, 1
-    await bench.edge
-    dut.rst.value = 0
-    await bench.send(some_frame().to_bytes(), False)
-    await bench.finish(1)
+    good = some_frame().to_bytes()
+    long = b"".join(good + bytes(4) for _ in range(beats - 1)) + good
+
+    async def reset(at):
+        for _ in range(at):
+            await bench.edge
+        dut.rst.value = 1
+        await bench.edge
+        dut.rst.value = 0
+
+    for at in range(beats - 1):
+        resetting = cocotb.start_soon(reset(at))
+        await bench.send(long, False, first=0)
+        await bench.send(good, False)
+        await resetting
+    await bench.finish(2 * (beats - 1))

@@ -7,7 +7,7 @@ import random
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiResp
 
 from gen.emit import module_name
@@ -17,6 +17,7 @@ from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.registers import IDENTITY
 from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
+from sim.golden.allreduce import Packet
 from sim.golden.p4sgd import Loss
 from sim.payloads import pack
 from sim.surroundings.axi_memory import MEMORY_ARRAY
@@ -27,13 +28,20 @@ from sim.training_job import MemorySettings
 from sim.verilator import params_in_simulator, simulate
 from sim.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
 from sim.workloads.layout import model_to_weights, weights_to_model
-from tests.hdl.p4sgd.transport.bench import LANES, Network, Others, settings
+from tests.hdl.p4sgd.transport.bench import (
+    LANES,
+    FramePort,
+    Network,
+    Others,
+    frame,
+    settings,
+)
 from tests.sim.test_train import random_data
 
 TRAINING = "INGATHER_TEST_TRAINING"
 ENGINE = EngineParams(lanes=32, chunks=8, fifo_words=48)
 SIZES = {
-    "one die": WorkerParams(engines=2, engine=ENGINE),
+    "one die": WorkerParams(engines=2, engine=ENGINE, address_bits=36),
     "three dies": WorkerParams(engines=3, engine=ENGINE, slrs=3),
 }
 
@@ -105,6 +113,7 @@ async def tells_what_it_is(dut):
         "fraction_bits": engine.fraction_bits,
         "l2_built": engine.l2,
         "max_chunks": engine.chunks,
+        "address_bits": hardware().address_bits,
         "fifo_words": engine.fifo_words,
         "slots": hardware().slots,
     }.items():
@@ -326,6 +335,91 @@ async def an_error_of_the_memory_stops_it(dut, memory, beat):
 
 
 @cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(memory=["words", "labels"])
+async def memory_above_4_gb_is_reached(dut, memory):
+    """A beat there that answers an error is read where the plan says so, and only there."""
+    labels, top = memory == "labels", 1 << hardware().address_bits - 1
+    index = memory_count(hardware()) - 2 + labels
+    training, driver, weights = await begin(dut, fail_index=index, fail_beat=top // 32 + 2)
+    await train_once(training, driver, weights)
+    await driver.write_wide(**{f"{memory[:-1]}_address": top})
+    with pytest.raises(WorkerFailure) as failure:
+        await driver.run()
+    assert failure.value.cause == (Cause.LABEL_READ if labels else Cause.WORD_READ)
+    await driver.soft_reset()
+    await driver.write_wide(**{f"{memory[:-1]}_address": top + 32 * 3})
+    await driver.run()  # behind it
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(taken=[0, 3])
+async def a_soft_reset_leaves_the_frame_that_was_offered(dut, taken):
+    """It waits for the MAC as it was, whatever the host sets meanwhile, and is the last one."""
+    training, driver, weights = await begin(dut)
+    others = await join_network(dut, driver, training)
+    others.task.cancel()
+    dut.m_axis_tready.value = 0
+    await driver.write(start=1)
+    await RisingEdge(dut.m_axis_tvalid)
+    for _ in range(taken):
+        dut.m_axis_tready.value = 1
+        await RisingEdge(dut.clk)
+        dut.m_axis_tready.value = 0
+        await ClockCycles(dut.clk, 200)
+    frame = dut.m_axis_tdata.value
+    waits = cocotb.start_soon(stands_still(dut, frame))
+    await driver.soft_reset()
+    await driver.write(job=99, epoch=17, slot_base=5, address_low=123)
+    await driver.write(start_job=1)
+    await ClockCycles(dut.clk, 2 * hardware().slots)
+    waits.cancel()
+    dut.m_axis_tready.value = 1
+    await ClockCycles(dut.clk, 2)
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+        assert not dut.m_axis_tvalid.value
+    await driver.write(slot_base=1000)
+    others = await join_network(dut, driver, training)
+    await train_once(training, driver, weights)
+    others.task.cancel()
+
+
+async def stands_still(dut, frame):
+    """An offer of a frame that is not taken."""
+    while True:
+        await RisingEdge(dut.clk)
+        assert dut.m_axis_tvalid.value
+        assert dut.m_axis_tdata.value == frame
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+async def half_a_packet_behind_a_soft_reset_is_no_frame(dut):
+    """What is left of it counts as malformed, though it looks like a frame of the new job."""
+    training, driver, weights = await begin(dut)
+    others = await join_network(dut, driver, training)
+    others.task.cancel()
+    dut.m_axis_tready.value = 1
+    port = FramePort(dut)
+    good = frame(Packet(True, 0b11, 0, payload=(0,) * LANES), 0)
+    port.offer(good, last=0)
+    await RisingEdge(dut.clk)
+    port.offer(None)
+    await driver.soft_reset()
+    await driver.write(start_job=1, clear_counters=1)
+    await ClockCycles(dut.clk, 2 * hardware().slots)
+    port.offer(good)
+    await RisingEdge(dut.clk)
+    port.offer(None)
+    await ClockCycles(dut.clk, 10)
+    counters = await driver.counters()
+    assert counters["malformed_packets"] == 1
+    assert not any(counters[f"{name}_packets"] for name in ("full", "stale", "repeated"))
+    others = await join_network(dut, driver, training)
+    await train_once(training, driver, weights)
+    others.task.cancel()
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
 @cocotb.parametrize(after=[0, 30, 77, 200, 500])
 async def soft_reset_in_the_middle_of_a_run(dut, after):
     training, driver, weights = await begin(dut, latency=100, ar_stall=100, r_stall=100)
@@ -344,6 +438,9 @@ async def soft_reset_in_the_middle_of_a_run(dut, after):
         {"chunks": 0},
         {"chunks": 9},
         {"chunks": 8, "bits": 7},  # 56 words in a FIFO of 48
+        {"chunks": 16 + 2},  # as large as 2 where its upper bits are cut off
+        {"word_address_low": 16},  # half a beat
+        {"label_address_high": 0x80},  # beyond memory
         {"batch_micro_batches": 0},
         {"epoch_micro_batches": 0},
         {"tail_samples": 0},

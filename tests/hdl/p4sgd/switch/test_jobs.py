@@ -8,6 +8,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.switch.job_control import TURNS
 from hdl.p4sgd.switch.params import Refusal, SwitchParams
+from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import IDENTITY, VERSION
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.allreduce import Verdict
@@ -128,6 +129,21 @@ def reduction(bench, job, seq, use):
             payload = (random.randint(-99, 99),) * 8
             frame = bench.frame(port, job, seq, use, payload, is_agg=is_agg)
             yield Arrival(port, frame.to_bytes())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_port_that_is_not_there_has_no_counters(dut):
+    """Not those of the port with the same lower bits; and the host is told."""
+    bench = await begin(dut)
+    ports = (1 << bench.params.ports) - 1
+    await bench.start_job(0, ports=ports, epoch=5, base=0, slots=8)
+    await bench.exchange(reduction(bench, 0, 0, 0))
+    for port in range(32):
+        exists = port < bench.params.ports
+        await bench.host.write(counter_port=port, counter_verdict=Counted.ADDED.value)
+        assert await bench.host.read("counter_exists") == exists
+        assert await bench.host.read("counter_value") == exists
+        assert await bench.host.read("answers_sent") == 2 * exists
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
