@@ -206,7 +206,7 @@ class EngineParams:
         return data.StructLayout(
             {
                 "bits": self.bits_bits,  # s, precision of a feature, 1..max_bits
-                "signed_features": 1,  # plane 0 weighs -1 instead of 1/2
+                "signed_features": 1,  # plane 0 weighs -1, plane k 2^-k; else plane k 2^-(k+1)
                 "chunks": bits_for(self.chunks),  # C
                 "batch_micro_batches": 16,  # B / K
                 "epoch_micro_batches": 32,  # micro-batches of an epoch

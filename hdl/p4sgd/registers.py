@@ -100,7 +100,11 @@ def setting_registers() -> tuple[Register, ...]:
             "How the features are coded.",
             (
                 rw("bits", PRECISION_BITS, "s, planes read of each feature, 1..max_bits", init=4),
-                rw("signed_features", 1, "plane 0 weighs -1 instead of 1/2"),
+                rw(
+                    "signed_features",
+                    1,
+                    "1: plane 0 weighs -1, plane k > 0 weighs 2^-k; 0: plane k weighs 2^-(k+1)",
+                ),
                 rw(
                     "chunks",
                     CHUNK_COUNT_BITS,
