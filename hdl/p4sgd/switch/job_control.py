@@ -27,9 +27,11 @@ class JobControl(Component):
     under way, in which the command's operands must hold still and other commands are refused.
     A job may be started anew with ports and slots that it has itself.
 
-    For every slot that is cleared, ``hold`` takes a cycle from the ports: one in which none has a
-    packet ``waiting``, but at least every fourth, so that a start ends under any load. In the
-    cycle after it, which has no packet, ``clear`` is high with the slot and the job's ports.
+    Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, as every job
+    is looked at. For every slot that is cleared, ``hold`` takes a cycle from the ports: one in
+    which none has a packet ``waiting``, but at least every fourth, so that a start ends under any
+    load. In the cycle after it, which has no packet, ``clear`` is high with the slot and the job's
+    ports.
     """
 
     def __init__(self, params: SwitchParams) -> None:

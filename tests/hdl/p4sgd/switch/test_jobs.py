@@ -6,7 +6,6 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
-from hdl.p4sgd.switch.job_control import TURNS
 from hdl.p4sgd.switch.params import Refusal, SwitchParams
 from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import IDENTITY, VERSION
@@ -16,6 +15,8 @@ from sim.switch_driver import CommandRefused
 from sim.verilator import simulate
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of
+
+TURNS = 4  #: cycles of which clearing takes one at least, whatever comes
 
 SIZES = [
     SwitchParams(ports=8, slots=1024, jobs=5, ingress_depth=64),
