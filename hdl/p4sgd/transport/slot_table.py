@@ -20,7 +20,8 @@ class SlotTable(Component):
 
     Slots are started in turn: ``start`` gives ``next_slot`` its ``next_use``, if ``may_start``.
     That is so when its last use is freed and what came of it was ``delivered``. An ``arrival`` is
-    judged in the cycle in which it is valid: ``verdict``; FULL is to be kept and acknowledged.
+    judged in the cycle in which it is valid: ``verdict``; FULL is to be kept and acknowledged, and
+    one that comes while no job is open is of none.
     Micro-batches are handed on in order: ``arrived`` says that the full activation of
     ``deliver_slot`` is there, ``delivered`` moves on. ``seen`` is high for a cycle per full
     activation, in the same order but as early as it can be.
@@ -109,6 +110,8 @@ class SlotTable(Component):
         with m.If(self.valid):
             with m.If(arrival.verdict != Verdict.NONE):
                 m.d.comb += self.verdict.eq(arrival.verdict)
+            with m.Elif(~self.open):
+                m.d.comb += self.verdict.eq(Verdict.WRONG_JOB)
             with m.Elif(arrival.use != use):
                 m.d.comb += self.verdict.eq(Verdict.STALE)
             with m.Elif(arrival.is_agg & (phase == Phase.PARTIAL)):

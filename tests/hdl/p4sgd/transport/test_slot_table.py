@@ -66,6 +66,8 @@ class Golden:
         """The slot after the packet, and the verdict."""
         if arrival["verdict"] is not Verdict.NONE:
             return None, arrival["verdict"].name
+        if not self.open:
+            return None, "WRONG_JOB"
         is_agg = bool(arrival["is_agg"])
         packet = golden.Packet(is_agg, 0, arrival["use"], acked=not is_agg)
         slot, verdict = golden.worker_rule(self.slots[arrival["slot"]], packet)
@@ -154,7 +156,7 @@ class Bench:
     async def clear(self):
         await self.step(clear=1)
         for _ in range(self.params.slots):
-            await self.step(valid=1, arrival={"verdict": Verdict.WRONG_JOB})
+            await self.step(valid=1, arrival=self.some_arrival(0.5))  # taken by no job
         assert self.golden.open
         await self.step()
 
