@@ -1,6 +1,6 @@
 """Client mode of a RIG unit: from idxs to the PRs that are left of them."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -9,11 +9,13 @@ from hdl.common.component import Component
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from hdl.netsparse.protocol import LENGTH_BITS, READ_PR
+from hdl.netsparse.rig.command_tally import SOURCES, CommandTally
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
 from hdl.netsparse.rig.idx_check import IdxCheck
-from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
+from hdl.netsparse.rig.slot_table import READERS, SlotTable
 
 #: What becomes of idxs in a cycle, and what holds them up.
 CLIENT_EVENTS = data.StructLayout(
@@ -42,16 +44,20 @@ class Client(Component):
     Every idx that is ``consumed`` is counted as exactly one of local, coalesced, filtered,
     rejected and prs. With ``cancel`` those inside are rejected, and entries are given back one
     after another, so that what waits for one in a full table gets it; ``known`` means nothing
-    then. ``forget`` empties the table while nothing is ``in_flight``. ``beyond`` and
-    ``filter_failed`` say that the command has failed. ``in_flight`` while idxs are between
-    consumption and that count; ``pending`` while entries are in use.
+    then. ``forget`` empties the table while nothing is ``in_flight``, which is while idxs are
+    between consumption and that count.
+
+    Idxs come from several commands, each with its slot. Of each slot the client says whether idxs
+    are ``open``: consumed, and neither dropped nor their entries released; and whether it has
+    ``failed``, here or where the unit says so, and why. ``moves`` when an idx of the ``oldest``
+    slot gets on; ``given`` with the last idx of a slot. ``generations`` are those of the slots.
 
     Throughput: an idx a cycle. Stalls: full table, full LSQ, full Tx queue.
     """
 
     def __init__(self, params: RigParams) -> None:
         self.table_params = PendingTableParams(
-            entries=params.pending_entries, idx_bits=params.idx_bits
+            entries=params.pending_entries, idx_bits=params.idx_bits, tag_bits=params.slot_bits
         )
         self.port_params = FilterPortParams(
             lsq_entries=params.lsq_entries,
@@ -66,7 +72,15 @@ class Client(Component):
         super().__init__(
             params,
             {
-                "idxs": In(stream.Signature(64)),
+                "idxs": In(stream.Signature(params.fetched)),
+                "idx_failed": In(params.of_slot),
+                "response": In(1),
+                "remote": In(1),
+                "response_entry": In(params.entry_bits),
+                "write_failed": In(1),
+                "written_entry": In(params.entry_bits),
+                "oldest": In(params.slot_bits),
+                "generations": In(params.generation_bits).array(params.commands),
                 "partition": In(params.partition),
                 "boundary": In(self.solver_params.write),
                 "coalesce": In(1),
@@ -74,7 +88,7 @@ class Client(Component):
                 "cancel": In(1),
                 "forget": In(1),
                 "unit": In(16),
-                "generation": In(params.generation_bits),
+                "generation": Out(params.generation_bits),  # of entry
                 "bytes": In(LENGTH_BITS),
                 "prs": Out(stream.Signature(READ_PR)),
                 "filter_requests": Out(stream.Signature(requests)),
@@ -84,12 +98,13 @@ class Client(Component):
                 "issued_entry": Out(params.entry_bits),
                 "entry": In(params.entry_bits),
                 "known": Out(self.table_params.contents),
-                "beyond": Out(1),
-                "filter_failed": Out(1),
-                "progress": Out(1),
+                "open": Out(params.commands),
+                "failed": Out(params.commands),
+                "cause": Out(Cause).array(params.commands),
+                "moves": Out(1),
+                "given": Out(1),
                 "events": Out(CLIENT_EVENTS),
                 "in_flight": Out(1),
-                "pending": Out(1),
                 "filter_idle": Out(1),
             },
         )
@@ -101,13 +116,20 @@ class Client(Component):
         m.submodules.filter = port = FilterPort(self.port_params)
         m.submodules.solver = solver = DestinationSolver(self.solver_params)
         m.submodules.generator = generator = PrGenerator(self.params)
-        connect(m, flipped(self.idxs), check.i)
+        m.submodules.entry_slots = slots = SlotTable(self.params)
+        m.submodules.tally = tally = CommandTally(self.params)
         connect(m, check.o, table.lookups)
         connect(m, solver.o, generator.i)
         connect(m, generator.prs, flipped(self.prs))
         connect(m, port.requests, flipped(self.filter_requests))
         connect(m, flipped(self.filter_answers), port.answers)
         m.d.comb += [
+            check.i.payload.eq(self.idxs.payload.idx),
+            check.i.valid.eq(self.idxs.valid),
+            self.idxs.ready.eq(check.i.ready),
+            check.tag.eq(self.idxs.payload.slot),
+            self.given.eq(self.idxs.valid & self.idxs.ready & self.idxs.payload.last),
+            table.tag.eq(check.judged_tag),
             port.sets.valid.eq(self.sets.valid),
             port.sets.payload.idx.eq(self.sets.payload.idx),
             port.sets.payload.entry.eq(self.sets.payload.entry),
@@ -121,19 +143,18 @@ class Client(Component):
             solver.write.eq(self.boundary),
             generator.node.eq(self.partition.node),
             generator.unit.eq(self.unit),
-            generator.generation.eq(self.generation),
             generator.bytes.eq(self.bytes),
             generator.reject.eq(self.cancel),
             self.issued.eq(generator.issued),
             self.issued_entry.eq(generator.issued_entry),
-            self.beyond.eq(check.events.beyond),
-            self.pending.eq(~table.empty),
             self.filter_idle.eq(port.idle),
         ]
         self.ask_filter(m, table, port)
         self.heed_filter(m, table, port, solver)
         self.give_back(m, table, port)
         self.count(m, check, table, port, generator)
+        self.keep_slots(m, slots, table, port, solver)
+        self.tell(m, slots, tally, check, table, port, generator)
         return m
 
     def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
@@ -168,10 +189,6 @@ class Client(Component):
             table.release[0].valid.eq(set_bit),
             table.release[0].entry.eq(result.entry),
             port.set_done.ready.eq(1),
-            self.filter_failed.eq(
-                (port.results.valid & result.failed)
-                | (port.set_done.valid & port.set_done.payload.failed)
-            ),
             self.events.filtered.eq(set_bit),
         ]
 
@@ -217,11 +234,83 @@ class Client(Component):
             events.prs.eq(generator.issued),
             events.transmit_stall.eq(generator.stall),
             self.in_flight.eq(inside != 0),
-            self.progress.eq(
-                events.consumed
-                | generator.issued
-                | port.set_done.valid
-                | table.results.ready & table.results.valid
-            ),
         ]
         m.d.sync += inside.eq(inside + events.consumed - settled)
+
+    def keep_slots(
+        self,
+        m: Module,
+        slots: SlotTable,
+        table: PendingTable,
+        port: FilterPort,
+        solver: DestinationSolver,
+    ) -> None:
+        """Each entry's slot, for whoever has the entry; its generation goes into the PR."""
+        generator = m.submodules.generator
+        moves = table.results.valid & table.results.ready
+        entries = {
+            "looked": port.results.payload.entry,
+            "set": port.set_done.payload.entry,
+            "sent": solver.o.payload.tag,
+            "answered": self.entry,
+            "response": self.response_entry,
+            "written": self.written_entry,
+        }
+        generations = Array(self.generations)
+        m.d.comb += [
+            slots.write.valid.eq(moves & ~table.results.payload.coalesced),
+            slots.write.slot.eq(table.result_tag),
+            slots.entry.eq(table.results.payload.entry),
+            *(slots.read[k].eq(entries[name]) for k, name in enumerate(READERS)),
+            generator.generation.eq(generations[slots.slot[READERS.index("sent")]]),
+            self.generation.eq(generations[slots.slot[READERS.index("answered")]]),
+        ]
+
+    def tell(
+        self,
+        m: Module,
+        slots: SlotTable,
+        tally: CommandTally,
+        check: IdxCheck,
+        table: PendingTable,
+        port: FilterPort,
+        generator: PrGenerator,
+    ) -> None:
+        """What becomes of the idxs of each slot."""
+        of = {name: slots.slot[k] for k, name in enumerate(READERS)}
+        looked, done = port.results, port.set_done
+        settled = (
+            (check.events.local | check.events.rejected, check.judged_tag),
+            (self.events.coalesced, table.result_tag),
+            (self.events.filtered, of["looked"]),
+            (done.valid & ~done.payload.failed, of["set"]),
+        )
+        failures = {
+            Cause.RANGE: [(check.events.beyond, check.judged_tag)],
+            Cause.IDX_READ: [(self.idx_failed.valid, self.idx_failed.slot)],
+            Cause.PROPERTY_WRITE: [(self.write_failed, of["written"])],
+            Cause.FILTER: [
+                (looked.valid & looked.payload.failed, of["looked"]),
+                (done.valid & done.payload.failed, of["set"]),
+            ],
+            Cause.REMOTE: [(self.remote, of["response"])],
+        }
+        moved = ((generator.issued, of["sent"]), (self.response, of["response"]))
+        sources = [failures[cause].pop(0) for cause in SOURCES]
+        for ports, given in (
+            (tally.settled, settled),
+            (tally.failures, sources),
+            (tally.moved, moved),
+        ):
+            for one, (valid, slot) in zip(ports, given, strict=True):
+                m.d.comb += [one.valid.eq(valid), one.slot.eq(slot)]
+        m.d.comb += [
+            tally.consumed.valid.eq(self.events.consumed),
+            tally.consumed.slot.eq(self.idxs.payload.slot),
+            tally.clear.eq(self.forget),
+            tally.oldest.eq(self.oldest),
+            self.open.eq(tally.open),
+            self.failed.eq(tally.failed),
+            *(mine.eq(cause) for mine, cause in zip(self.cause, tally.cause, strict=True)),
+            self.moves.eq(tally.moves),
+        ]

@@ -1,39 +1,42 @@
-"""Command and completion: a RIG command from its start to its end, whatever comes between."""
+"""RIG commands from their start to their end, whatever comes between; several at a time."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import enum, stream
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import enum, memory, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.netsparse.rig.params import COMPLETION, FAILURES, WATCHDOG_BITS, Cause, RigParams
+from hdl.netsparse.rig.params import COMPLETION, WATCHDOG_BITS, Cause, RigParams
 
 
-class State(enum.Enum, shape=3):
-    """Where a command is."""
+class State(enum.Enum, shape=2):
+    """What becomes of the oldest command."""
 
-    IDLE = 0
-    JUDGE = 1  #: can it be done?
-    RUN = 2
-    DRAIN = 3  #: it failed: all that is under way comes to its end
-    REPORT = 4  #: the host has yet to be told
+    RUN = 0  #: it is under way, or there is none
+    DRAIN = 1  #: it failed: all that is under way comes to its end
+    REPORT = 2  #: the host has yet to be told
 
 
 class RigControl(Component):
-    """Takes ``commands`` one after another; each ends in one of ``completions``.
+    """Starts ``commands`` one after another; each ends in one of ``completions``, in their order.
 
-    A command without a ``cause`` begins with ``start``, its fields in ``command``; any other is
-    over at once. It is done when the parts have ``finished``. The first of ``failures``, or
-    ``watchdog`` cycles without ``progress``, ends it as failed: then ``cancel`` is high until the
-    parts have ``drained``, with ``forget`` in its last cycle, which empties the pending table.
-    ``generation`` is another for every command, and again when one fails, so that what comes late
-    is known (NetSparse, section 7, 1). Of failures in the same cycle the one with the lowest
-    number is told.
+    A command keeps a slot from when it is taken to its completion. It begins with ``start``, when
+    the reader of ``idxs`` is ``ready``, while those before it are still under way, if it is for
+    the same ``array`` of properties; for another one it waits until they have ended. So do
+    commands with a ``cause`` or without idxs, which are then over. ``given`` says that the last
+    idx of a command has been taken. A command is done once it is the oldest, its last idx has
+    been given and none is ``open``: those that it left to an earlier command's PR have come,
+    since that command has ended.
+
+    What has ``failed`` of a command ends it with its first ``cause`` when it is the oldest, or
+    ``watchdog`` cycles in which nothing of it ``moves``. Then ``cancel`` is high until the parts
+    have ``drained``, with ``forget`` in its last cycle, which empties the pending table. The
+    commands behind it begin anew: neither takes another with it. ``generations`` has another
+    number for every start, so that what comes late is known (NetSparse, section 7, 1).
 
     Latency: :attr:`start_latency` from a command taken at rest to ``start``.
     """
 
-    start_latency = 2
+    start_latency = 3
 
     def __init__(self, params: RigParams) -> None:
         super().__init__(
@@ -41,15 +44,20 @@ class RigControl(Component):
             {
                 "commands": In(stream.Signature(params.command)),
                 "completions": Out(stream.Signature(COMPLETION)),
-                "command": Out(params.command),
                 "start": Out(1),
+                "idxs": Out(params.idx_array),
+                "ready": In(1),
+                "array": Out(params.property_array),
+                "given": In(1),
+                "open": In(params.commands),
+                "failed": In(params.commands),
+                "cause": In(Cause).array(params.commands),
+                "oldest": Out(params.slot_bits),
                 "cancel": Out(1),
                 "forget": Out(1),
                 "running": Out(1),
-                "generation": Out(params.generation_bits),
-                "failures": In(FAILURES),
-                "progress": In(1),
-                "finished": In(1),
+                "generations": Out(params.generation_bits).array(params.commands),
+                "moves": In(1),
                 "drained": In(1),
                 "busy": Out(1),
             },
@@ -57,65 +65,121 @@ class RigControl(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=self.params.command.size, depth=self.params.commands)
+        params = self.params
+        m.submodules.kept = kept = memory.Memory(
+            shape=params.command,
+            depth=params.commands,
+            init=[],
+            attrs={"ram_style": "distributed"},
         )
         state = Signal(State)
-        command = Signal(self.params.command, reset_less=True)
-        cause = Signal(Cause)
-        expired = self.watch(m, state, command)
+        # Of slots, and a bit above: taken by the host's side, started, given all idxs, ended.
+        taken, started, given, ended = (
+            Signal(params.slot_bits + 1, name=name)
+            for name in ("taken", "started", "gave", "ended")
+        )
+        write, oldest = kept.write_port(), kept.read_port(domain="comb")
+        slot = ended[: params.slot_bits]
         m.d.comb += [
-            queue.i.payload.eq(self.commands.payload),
-            queue.i.valid.eq(self.commands.valid),
-            self.commands.ready.eq(queue.i.ready),
-            queue.o.ready.eq(state == State.IDLE),
-            self.command.eq(command),
-            self.completions.payload.tag.eq(command.tag),
-            self.completions.payload.cause.eq(cause),
-            self.completions.valid.eq(state == State.REPORT),
+            self.commands.ready.eq((taken ^ ended) != params.commands),
+            write.addr.eq(taken[: params.slot_bits]),
+            write.data.eq(self.commands.payload),
+            write.en.eq(self.commands.valid & self.commands.ready),
+            oldest.addr.eq(slot),
+            self.oldest.eq(slot),
+            self.running.eq(started != ended),
             self.cancel.eq(state == State.DRAIN),
-            self.running.eq((state == State.RUN) | (state == State.DRAIN)),
-            self.busy.eq((state != State.IDLE) | queue.o.valid),
+            self.busy.eq((taken != ended) | (state != State.RUN)),
+            self.completions.payload.tag.eq(oldest.data.tag),
+            self.completions.valid.eq(state == State.REPORT),
         ]
+        m.d.sync += [taken.eq(taken + write.en), given.eq(given + self.given)]
+        over, why = self.begin(m, kept, state, taken, started, ended)
+        expired = self.watch(m, state, oldest.data.watchdog)
+        done = Signal()
+        cause = Signal(Cause)
+        m.d.comb += self.completions.payload.cause.eq(cause)
+        m.d.sync += done.eq(
+            (state == State.RUN) & (given != ended) & ~Array(self.open)[slot] & ~done
+        )
         with m.Switch(state):
-            with m.Case(State.IDLE), m.If(queue.o.valid):
-                m.d.sync += [command.eq(queue.o.payload), state.eq(State.JUDGE)]
-            with m.Case(State.JUDGE):
-                m.d.comb += self.start.eq(command.cause == Cause.DONE)
-                m.d.sync += [
-                    state.eq(State.RUN),
-                    cause.eq(Cause.DONE),
-                    self.generation.eq(self.generation + 1),
-                ]
-                with m.If(~self.start):
-                    m.d.sync += [state.eq(State.REPORT), cause.eq(command.cause)]
             with m.Case(State.RUN):
-                failures = self.failures.as_value()
-                with m.If(failures.any() | expired):
-                    m.d.sync += [state.eq(State.DRAIN), self.generation.eq(self.generation + 1)]
-                with m.Elif(self.finished):
-                    m.d.sync += state.eq(State.REPORT)
-                m.d.sync += cause.eq(Cause.DONE)
-                with m.If(expired):
-                    m.d.sync += cause.eq(Cause.WATCHDOG)
-                for name in reversed(FAILURES.members):
-                    with m.If(self.failures[name]):
-                        m.d.sync += cause.eq(Cause[name.upper()])
+                with m.If(self.running & (Array(self.failed)[slot] | expired)):
+                    m.d.sync += [state.eq(State.DRAIN), cause.eq(Cause.WATCHDOG)]
+                    with m.If(Array(self.failed)[slot]):
+                        m.d.sync += cause.eq(Array(self.cause)[slot])
+                with m.Elif(done):
+                    m.d.sync += [state.eq(State.REPORT), cause.eq(Cause.DONE)]
+                with m.Elif(over):
+                    m.d.sync += [
+                        state.eq(State.REPORT),
+                        cause.eq(why),
+                        started.eq(started + 1),
+                        given.eq(given + 1),
+                    ]
             with m.Case(State.DRAIN), m.If(self.drained):
                 m.d.comb += self.forget.eq(1)
-                m.d.sync += state.eq(State.REPORT)
+                m.d.sync += [
+                    state.eq(State.REPORT),
+                    started.eq((ended + 1)[: len(ended)]),
+                    given.eq((ended + 1)[: len(ended)]),
+                ]
             with m.Case(State.REPORT), m.If(self.completions.ready):
-                m.d.sync += state.eq(State.IDLE)
+                m.d.sync += [state.eq(State.RUN), ended.eq(ended + 1)]
         return m
 
-    def watch(self, m: Module, state, command) -> Signal:
-        """Count cycles without progress; high when they are too many."""
+    def begin(self, m: Module, kept, state, taken, started, ended) -> tuple[Signal, Signal]:
+        """Starts the next command, or finds that it is ``over`` as soon as it is the oldest."""
+        params = self.params
+        read = kept.read_port(domain="comb")
+        command = Signal(params.command, reset_less=True)
+        present = Signal()
+        judged = Signal()
+        same = Signal(reset_less=True)  # array as the one in use
+        nothing = Signal(reset_less=True)  # to be done
+        alone = Signal()
+        over = Signal()
+        goes = Signal()
+        slot = started[: params.slot_bits]
+        m.d.comb += [
+            read.addr.eq(slot),
+            alone.eq((started == ended) & (state == State.RUN)),
+            over.eq(judged & nothing & alone),
+            self.start.eq(judged & ~nothing & (same | alone) & ~self.cancel & self.ready),
+            goes.eq(self.start | over | self.cancel),
+            self.idxs.address.eq(command.idx_address),
+            self.idxs.count.eq(command.count),
+            self.idxs.wide.eq(command.wide),
+            self.idxs.slot.eq(slot),
+        ]
+        m.d.sync += [
+            present.eq((taken != started) & ~goes),
+            judged.eq(present & ~goes),
+            command.eq(read.data),
+            same.eq(
+                (command.property_address == self.array.address)
+                & (command.property_bytes == self.array.bytes)
+            ),
+            nothing.eq((command.cause != Cause.DONE) | (command.count == 0)),
+        ]
+        generation = Signal(params.generation_bits)
+        with m.If(self.start):
+            m.d.sync += [
+                started.eq(started + 1),
+                generation.eq(generation + 1),
+                self.array.address.eq(command.property_address),
+                self.array.bytes.eq(command.property_bytes),
+            ]
+            for k, mine in enumerate(self.generations):
+                with m.If(slot == k):
+                    m.d.sync += mine.eq(generation)
+        return over, command.cause
+
+    def watch(self, m: Module, state, limit) -> Signal:
+        """Count cycles in which nothing of the oldest moves; high when they are too many."""
         idle = Signal(WATCHDOG_BITS)
         expired = Signal()
-        m.d.sync += [
-            idle.eq(idle + 1),
-            expired.eq((idle == command.watchdog) & command.watchdog.any()),
-        ]
-        with m.If(self.progress | (state != State.RUN)):
+        m.d.sync += [idle.eq(idle + 1), expired.eq((idle == limit) & limit.any())]
+        with m.If(self.moves | (state != State.RUN) | ~self.running):
             m.d.sync += [idle.eq(0), expired.eq(0)]
         return expired

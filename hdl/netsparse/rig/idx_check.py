@@ -15,7 +15,8 @@ class IdxCheck(Component):
 
     An idx is ``consumed`` when it is taken, and then ``local`` (``first <= idx < end``),
     ``beyond`` and ``rejected`` (``idx >= columns``), or it leaves by ``o``. With ``reject`` every
-    idx is rejected. Throughput: an idx a cycle. Latency: ``latency``. Stalls: holds.
+    idx is rejected. ``tag`` moves with an idx; ``judged_tag`` is that of the idx at ``o`` and of
+    the events but ``consumed``. Throughput: an idx a cycle. Latency: ``latency``. Stalls: holds.
     """
 
     latency = 2
@@ -26,6 +27,8 @@ class IdxCheck(Component):
             {
                 "i": In(stream.Signature(64)),
                 "o": Out(stream.Signature(params.idx_bits)),
+                "tag": In(params.slot_bits),
+                "judged_tag": Out(params.slot_bits),
                 "partition": In(params.partition),
                 "reject": In(1),
                 "events": Out(CHECK_EVENTS),
@@ -35,6 +38,8 @@ class IdxCheck(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         idx = Signal(64, reset_less=True)
+        tag = Signal(self.params.slot_bits, reset_less=True)
+        judged_tag = Signal(self.params.slot_bits, reset_less=True)
         waiting = Signal()
         judged = Signal(self.params.idx_bits, reset_less=True)
         judged_valid = Signal()
@@ -47,6 +52,7 @@ class IdxCheck(Component):
             move.eq(~judged_valid | dropped | self.o.ready),
             self.i.ready.eq(~waiting | move),
             self.o.payload.eq(judged),
+            self.judged_tag.eq(judged_tag),
             self.o.valid.eq(judged_valid & ~dropped),
             self.events.consumed.eq(self.i.valid & self.i.ready),
             self.events.local.eq(judged_valid & local & ~self.reject),
@@ -54,11 +60,12 @@ class IdxCheck(Component):
             self.events.rejected.eq(judged_valid & (beyond | self.reject)),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [waiting.eq(self.i.valid), idx.eq(self.i.payload)]
+            m.d.sync += [waiting.eq(self.i.valid), idx.eq(self.i.payload), tag.eq(self.tag)]
         with m.If(move):
             m.d.sync += [
                 judged_valid.eq(waiting),
                 judged.eq(idx[: self.params.idx_bits]),
+                judged_tag.eq(tag),
                 beyond.eq(idx >= self.partition.columns),
                 local.eq((idx >= self.partition.first) & (idx < self.partition.end)),
             ]

@@ -20,10 +20,12 @@ class IdxFetch(Component):
     Each of ``arrays`` is at least one number, of 4 or with ``wide`` 8 bytes. It is read in chunks
     of a quarter of the buffer, less for the first, so that the others begin where a whole one
     would. A read goes out while the buffer has room for a whole chunk, so what comes by ``beat``
-    is always taken. ``idxs`` gives the numbers in order; the next array is read meanwhile.
+    is always taken. ``idxs`` gives the numbers in order, with the ``slot`` of their array and
+    whether they are its ``last``; the next array is read meanwhile.
 
     No idx of a chunk is given before all of it has been read without an error. ``failed`` is high
-    for a cycle when the next chunk has one; then no idx follows until ``stop``.
+    for a cycle when the next chunk, of ``failed_slot``, has one; then no idx follows until
+    ``stop``.
 
     ``stop`` is held until ``busy`` is low. Nothing more is asked for, what is buffered or comes in
     is thrown away, though an idx that is offered stays. ``busy`` while anything is left anywhere.
@@ -39,7 +41,9 @@ class IdxFetch(Component):
         self.chunk_bytes = params.idx_buffer_bytes // CHUNKS
         self.chunk_beats = self.chunk_bytes // BEAT_BYTES
         self.place_bits = ceil_log2(self.chunk_bytes // 4)  # of an idx in a chunk
-        self.chunk = data.StructLayout({"end": self.place_bits, "wide": 1})
+        self.chunk = data.StructLayout(
+            {"end": self.place_bits, "wide": 1, "slot": params.slot_bits, "last": 1}
+        )
         self.buffer = FifoParams(width=8 * BEAT_BYTES + 1, depth=CHUNKS * self.chunk_beats)
         self.beat_latency = self.buffer.latency + 1
         super().__init__(
@@ -50,9 +54,10 @@ class IdxFetch(Component):
                 "requests": Out(stream.Signature(params.host_read)),
                 "beat_valid": In(1),
                 "beat": In(READ_BEAT),
-                "idxs": Out(stream.Signature(64)),
+                "idxs": Out(stream.Signature(params.fetched)),
                 "busy": Out(1),
                 "failed": Out(1),
+                "failed_slot": Out(params.slot_bits),
             },
         )
 
@@ -86,10 +91,10 @@ class IdxFetch(Component):
         array = self.arrays.payload
         next_address = Signal(self.params.address_bits, reset_less=True)
         left = Signal(BYTES_BITS, reset_less=True)
-        wide = Signal(reset_less=True)
+        asked = Signal(self.chunk, reset_less=True)  # of which chunks are made
         span = Signal(inside_bits + 1)  # to where a whole chunk ends
         request = Signal(self.params.host_read, reset_less=True)
-        request_wide = Signal(reset_less=True)
+        sent = Signal(self.chunk, reset_less=True)  # that of request, but for its end
         chunk = Signal(self.chunk)
         room = Signal(range(CHUNKS + 1), init=CHUNKS)
         step = Signal()
@@ -98,9 +103,9 @@ class IdxFetch(Component):
             span.eq(self.chunk_bytes - next_address[:inside_bits]),
             step.eq(asking & (room != 0) & ~self.requests.valid & ~self.stop & ~broken),
             self.requests.payload.eq(request),
-            chunk.wide.eq(request_wide),
+            chunk.eq(sent),
             chunk.end.eq(
-                (Mux(request_wide, request.bytes >> 3, request.bytes >> 2) - 1)[: len(chunk.end)]
+                (Mux(sent.wide, request.bytes >> 3, request.bytes >> 2) - 1)[: len(chunk.end)]
             ),
             chunks.i.payload.eq(chunk),
             chunks.i.valid.eq(self.requests.valid & self.requests.ready),
@@ -113,7 +118,8 @@ class IdxFetch(Component):
                 self.requests.valid.eq(1),
                 request.address.eq(next_address),
                 request.bytes.eq(Mux(left <= span, left, span)[: len(span)]),
-                request_wide.eq(wide),
+                sent.eq(asked),
+                sent.last.eq(left <= span),
                 next_address.eq(next_address + span),
                 left.eq(left - span),
                 asking.eq(left > span),
@@ -122,7 +128,8 @@ class IdxFetch(Component):
             m.d.sync += [
                 next_address.eq(array.address),
                 left.eq(array.count << Mux(array.wide, 3, 2)),
-                wide.eq(array.wide),
+                asked.wide.eq(array.wide),
+                asked.slot.eq(array.slot),
                 asking.eq(1),
             ]
         with m.Elif(self.stop):
@@ -147,12 +154,13 @@ class IdxFetch(Component):
         beat_ends = Signal()
         advance = Signal()
         drops = Signal()
-        idx = Signal(64, reset_less=True)
+        given = Signal(self.params.fetched, reset_less=True)
         words = [beat.word_select(k, 32) for k in range(16)]
         low, high = Array(words)[position], Array(words[1::2])[position[1:]]
         present = buffer.o.valid & verdicts.o.valid & ~verdicts.o.payload
         m.d.comb += [
-            self.idxs.payload.eq(idx),
+            self.idxs.payload.eq(given),
+            self.failed_slot.eq(chunk.slot),
             behind.eq(position + 1 + chunk.wide),
             chunk_ends.eq(place == chunk.end),
             beat_ends.eq(behind[4] | chunk_ends),
@@ -168,7 +176,9 @@ class IdxFetch(Component):
         with m.If(advance):
             m.d.sync += [
                 self.idxs.valid.eq(1),
-                idx.eq(Cat(low, Mux(chunk.wide, high, 0))),
+                given.idx.eq(Cat(low, Mux(chunk.wide, high, 0))),
+                given.slot.eq(chunk.slot),
+                given.last.eq(chunk.last & chunk_ends),
                 place.eq(place + 1),
                 position.eq(behind[:4]),
             ]

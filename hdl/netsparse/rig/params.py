@@ -54,7 +54,7 @@ class RigParams:
     idx_buffer_bytes: int = 4096  #: a power of two, 512..16384: a read takes a quarter
     property_buffer_bytes: int = 4096  #: a power of two, 512..65536
     transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
-    commands: int = 4  #: work requests that wait, 2..64
+    commands: int = 4  #: work requests that wait or are under way: 2, 4, 8 or 16
 
     def __post_init__(self) -> None:
         limits = {
@@ -68,7 +68,7 @@ class RigParams:
             "idx_buffer_bytes": (512, 16384),
             "property_buffer_bytes": (512, 65536),
             "transmit_prs": (2, 1024),
-            "commands": (2, 64),
+            "commands": (2, 16),
         }
         for name, (least, most) in limits.items():
             value = getattr(self, name)
@@ -78,7 +78,7 @@ class RigParams:
             raise ValueError(
                 f"most_property_bytes must be a multiple of 4: {self.most_property_bytes}"
             )
-        for name in ("idx_buffer_bytes", "property_buffer_bytes"):
+        for name in ("idx_buffer_bytes", "property_buffer_bytes", "commands"):
             if getattr(self, name).bit_count() != 1:
                 raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
         if self.property_buffer_bytes < self.most_property_bytes:
@@ -96,6 +96,11 @@ class RigParams:
     def entry_bits(self) -> int:
         """Index of a pending entry."""
         return ceil_log2(self.pending_entries)
+
+    @property
+    def slot_bits(self) -> int:
+        """Which of the requests that wait or are under way."""
+        return ceil_log2(self.commands)
 
     @property
     def generation_bits(self) -> int:
@@ -140,8 +145,25 @@ class RigParams:
 
     @property
     def idx_array(self) -> data.StructLayout:
-        """The idxs of a command in host memory, aligned to its elements."""
-        return data.StructLayout({"address": self.address_bits, "count": COUNT_BITS, "wide": 1})
+        """The idxs of the command in ``slot``, in host memory, aligned to its elements."""
+        return data.StructLayout(
+            {
+                "address": self.address_bits,
+                "count": COUNT_BITS,
+                "wide": 1,
+                "slot": self.slot_bits,
+            }
+        )
+
+    @property
+    def fetched(self) -> data.StructLayout:
+        """An idx, the slot of its command, and whether it is that command's last."""
+        return data.StructLayout({"idx": 64, "slot": self.slot_bits, "last": 1})
+
+    @property
+    def of_slot(self) -> data.StructLayout:
+        """Something happens to the command in ``slot``."""
+        return data.StructLayout({"valid": 1, "slot": self.slot_bits})
 
     @property
     def partition(self) -> data.StructLayout:

@@ -20,17 +20,20 @@ class PendingTableParams:
 
     entries: int = 256  #: requests under way, 4..256
     idx_bits: int = 40  #: of an idx, 8..64
+    tag_bits: int = 1  #: of what goes with a lookup, at least 1
 
     def __post_init__(self) -> None:
         if not 4 <= self.entries <= 256:
             raise ValueError(f"entries must be from 4 to 256: {self.entries}")
         if not 8 <= self.idx_bits <= 64:
             raise ValueError(f"idx_bits must be from 8 to 64: {self.idx_bits}")
+        if self.tag_bits < 1:
+            raise ValueError(f"tag_bits must be at least 1: {self.tag_bits}")
 
     @property
     def suffix(self) -> str:
-        """Entries by width."""
-        return f"{self.entries}x{self.idx_bits}"
+        """Entries by width, and the tag's."""
+        return f"{self.entries}x{self.idx_bits}_t{self.tag_bits}"
 
     @property
     def entry_bits(self) -> int:
@@ -144,6 +147,7 @@ class PendingTable(Component):
     free ``entry``. Lookups take effect in their order: of equal idxs, however close, only the
     first is entered. The entry of a coalesced one is where its idx was found. Without
     ``coalesce`` every lookup takes an entry; it holds still while there are entries or lookups.
+    ``tag`` moves with a lookup, and is ``result_tag`` with its result.
 
     ``release`` gives entries back, from the cycle on in which their results move, two different
     ones in a cycle. A lookup that is taken in the cycle of the release or later does not find
@@ -169,6 +173,8 @@ class PendingTable(Component):
             params,
             {
                 "lookups": In(stream.Signature(params.idx_bits)),
+                "tag": In(params.tag_bits),
+                "result_tag": Out(params.tag_bits),
                 "results": Out(stream.Signature(params.result)),
                 "coalesce": In(1),
                 "release": In(params.release).array(RELEASES),
@@ -185,7 +191,11 @@ class PendingTable(Component):
         m = Module()
         params = self.params
         m.submodules.free = free = FreeEntries(params)
-        m.submodules.out = out = StreamRegister(StreamRegisterParams(width=params.result.size))
+        m.submodules.out = out = StreamRegister(
+            StreamRegisterParams(width=params.result.size + params.tag_bits)
+        )
+        asked_tag = Signal(params.tag_bits, reset_less=True)
+        judged_tag = Signal(params.tag_bits, reset_less=True)
         asked = Signal(params.idx_bits, reset_less=True)  # is compared in this cycle
         asked_valid = Signal()
         judged = Signal(params.idx_bits, reset_less=True)  # was compared
@@ -215,18 +225,23 @@ class PendingTable(Component):
             result.entry.eq(
                 Mux(hit, position(found) | Mux(again, placed.entry, 0), free.o.payload)
             ),
-            out.i.payload.eq(result),
-            self.results.payload.eq(out.o.payload),
+            out.i.payload.eq(Cat(result, judged_tag)),
+            Cat(self.results.payload, self.result_tag).eq(out.o.payload),
             self.results.valid.eq(out.o.valid),
             out.o.ready.eq(self.results.ready),
             free.clear.eq(self.clear),
         ]
         m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0)]
         with m.If(self.lookups.ready):
-            m.d.sync += [asked.eq(self.lookups.payload), asked_valid.eq(self.lookups.valid)]
+            m.d.sync += [
+                asked.eq(self.lookups.payload),
+                asked_tag.eq(self.tag),
+                asked_valid.eq(self.lookups.valid),
+            ]
         with m.If(advance):
             m.d.sync += [
                 judged.eq(asked),
+                judged_tag.eq(asked_tag),
                 judged_valid.eq(asked_valid),
                 near.eq(judged_valid & (asked == judged)),
                 placed.idx.eq(judged),

@@ -35,8 +35,9 @@ UNIT_EVENTS = data.StructLayout(
 class RigUnit(Component):
     """A RIG unit (NetSparse, section 5.3): a client, or with ``serve`` a server.
 
-    As a client it carries out ``commands``: idxs come from host memory, PRs leave by ``prs``,
-    ``responses`` go to host memory by ``writes``, ``completions`` tell the end of each command.
+    As a client it carries out ``commands``, several at a time: idxs come from host memory, PRs
+    leave by ``prs``, ``responses`` go to host memory by ``writes``, ``completions`` tell the end
+    of each command.
     As a server it answers ``reads`` by ``answers``. Both use one property buffer, one address
     calculation, and the same way to host memory: ``asks`` and ``beat``. ``serve`` changes while
     the unit is not ``busy``.
@@ -119,12 +120,11 @@ class RigUnit(Component):
         address: PropertyAddress,
     ) -> None:
         """The command to the client's parts, and what ends it."""
-        command = control.command
+        array = control.array
         m.d.comb += [
-            fetch.arrays.valid.eq(control.start & (command.count != 0)),
-            fetch.arrays.payload.address.eq(command.idx_address),
-            fetch.arrays.payload.count.eq(command.count),
-            fetch.arrays.payload.wide.eq(command.wide),
+            fetch.arrays.valid.eq(control.start),
+            fetch.arrays.payload.eq(control.idxs),
+            control.ready.eq(fetch.arrays.ready),
             fetch.stop.eq(control.cancel),
             client.partition.eq(self.partition),
             client.boundary.eq(self.boundary),
@@ -133,33 +133,36 @@ class RigUnit(Component):
             client.cancel.eq(control.cancel),
             client.forget.eq(control.forget),
             client.unit.eq(self.unit),
-            client.generation.eq(control.generation),
-            client.bytes.eq(command.property_bytes),
+            client.oldest.eq(control.oldest),
+            client.bytes.eq(array.bytes),
             client.entry.eq(match.entry),
-            match.generation.eq(control.generation),
-            match.bytes.eq(command.property_bytes),
+            client.response.eq(match.events.response),
+            client.remote.eq(match.events.remote),
+            client.response_entry.eq(match.heads.payload.entry),
+            client.idx_failed.valid.eq(fetch.failed),
+            client.idx_failed.slot.eq(fetch.failed_slot),
+            client.write_failed.eq(write_back.failed),
+            client.written_entry.eq(write_back.failed_entry),
+            *(a.eq(b) for a, b in zip(client.generations, control.generations, strict=True)),
+            match.generation.eq(client.generation),
+            match.bytes.eq(array.bytes),
             match.issued.eq(client.issued),
             match.issued_entry.eq(client.issued_entry),
             match.clear.eq(control.cancel),
             match.known.eq(client.known.valid),
             match.known_idx.eq(client.known.idx),
-            write_back.bytes.eq(command.property_bytes),
+            write_back.bytes.eq(array.bytes),
             write_back.done.eq(self.done),
             write_back.write_failed.eq(self.write_failed),
             write_back.discard.eq(control.cancel),
         ]
-        # A cycle later, when those that it ends have seen them too.
-        m.d.sync += [
-            control.failures.range.eq(client.beyond),
-            control.failures.idx_read.eq(fetch.failed),
-            control.failures.property_write.eq(write_back.failed),
-            control.failures.filter.eq(client.filter_failed),
-            control.failures.remote.eq(match.events.remote),
-        ]
         properties_left = match.busy | buffer.o.valid | address.busy | write_back.busy
         m.d.comb += [
-            control.progress.eq(client.progress | match.events.response | self.done),
-            control.finished.eq(~fetch.busy & ~client.in_flight & ~client.pending),
+            control.given.eq(client.given),
+            control.open.eq(client.open),
+            control.failed.eq(client.failed),
+            *(a.eq(b) for a, b in zip(control.cause, client.cause, strict=True)),
+            control.moves.eq(client.moves | self.done),
             control.drained.eq(
                 ~fetch.busy & ~client.in_flight & client.filter_idle & ~properties_left
             ),
@@ -179,8 +182,8 @@ class RigUnit(Component):
         serve, found = self.serve, address.o
         head = match.heads.payload
         m.d.comb += [
-            address.base.eq(Mux(serve, self.served.address, control.command.property_address)),
-            address.bytes.eq(Mux(serve, self.served.bytes, control.command.property_bytes)),
+            address.base.eq(Mux(serve, self.served.address, control.array.address)),
+            address.bytes.eq(Mux(serve, self.served.bytes, control.array.bytes)),
             address.i.payload.idx.eq(Mux(serve, server.asks.payload, head.idx)),
             address.i.payload.tag.eq(head),
             address.i.valid.eq(Mux(serve, server.asks.valid, match.heads.valid)),

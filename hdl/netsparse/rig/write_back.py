@@ -22,7 +22,7 @@ class WriteBack(Component):
 
     Throughput: a beat a cycle. Latency: none to ``writes``; :attr:`set_latency` from ``done`` to
     ``sets``. Stalls: holds; there is room for all pending entries. ``busy`` while a write is
-    under way or a set waits.
+    under way or a set waits. With ``failed`` comes the ``failed_entry``.
     """
 
     def __init__(self, params: RigParams) -> None:
@@ -45,6 +45,7 @@ class WriteBack(Component):
                 "discard": In(1),
                 "sets": Out(stream.Signature(params.pending)),
                 "failed": Out(1),
+                "failed_entry": Out(params.entry_bits),
                 "busy": Out(1),
             },
         )
@@ -81,6 +82,7 @@ class WriteBack(Component):
             written.o.ready.eq(taken),
             outcomes.o.ready.eq(taken),
             self.failed.eq(taken & outcomes.o.payload),
+            self.failed_entry.eq(self.sets.payload.entry),
             self.busy.eq(Cat(self.found.valid, self.beats.valid, written.level != 0).any()),
         ]
         return m

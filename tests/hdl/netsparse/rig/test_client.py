@@ -5,7 +5,7 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
-from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.params import Cause, RigParams
 from sim.payloads import pack, unpack
 from sim.streams import STALLS, Sink, Source, never, start
 from sim.verilator import params_in_simulator, simulate
@@ -26,20 +26,35 @@ def remote(idxs):
     return [idx for idx in idxs if idx not in LOCAL]
 
 
+QUIET = (
+    *("cancel", "forget", "boundary", "entry", "idx_failed", "response", "remote", "write_failed"),
+    *("response_entry", "written_entry", "oldest"),
+)
+
+
+class IdxSource(Source):
+    """Idxs of two commands, by turns of theirs."""
+
+    async def send_all(self, beats):
+        await super().send_all({"idx": idx, "slot": idx % 2, "last": 0} for idx in beats)
+
+
 class Bench:
     """Every PR is answered some cycles later: its entry goes back by ``sets``."""
 
     def __init__(self, dut, source=never, sink=never, filter_latency=lambda is_set: 3):
         self.dut, self.params = dut, params_in_simulator(RigParams)
-        for name in ("cancel", "forget", "boundary", "entry"):
+        for name in QUIET:
             getattr(dut, name).value = 0
         dut.coalesce.value = dut.filter.value = 1
-        self.generation = random.getrandbits(self.params.generation_bits)
-        dut.generation.value, dut.unit.value = self.generation, random.getrandbits(16)
+        self.generations = random.sample(range(1 << self.params.generation_bits), 2)
+        for k, generation in enumerate(self.generations):
+            getattr(dut, f"generations_{k}").value = generation
+        dut.unit.value = random.getrandbits(16)
         dut.bytes.value = 4 * random.randint(1, self.params.most_property_bytes // 4)
         bounds = {"node": 1, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
         dut.partition.value = pack(self.params.partition, bounds)
-        self.idxs = Source(dut, "idxs", stall=source)
+        self.idxs = IdxSource(dut, "idxs", stall=source)
         self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.answer)
         self.pr_stall = sink
         self.sets = Source(dut, "sets", stall=source)
@@ -61,18 +76,18 @@ class Bench:
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
         assert pr["dest"] == sum(idx >= bound for bound in BOUNDARIES) - 1
-        assert identity >> self.params.entry_bits == self.generation
+        assert identity >> self.params.entry_bits == self.generations[idx % 2]
         if self.answers:
             self.sets.append({"idx": idx, "entry": identity % self.params.pending_entries})
 
     async def rest(self, cycles=3000):
         await ClockCycles(self.dut.clk, 8)
         for _ in range(cycles):
-            if not (self.dut.in_flight.value or self.dut.pending.value):
+            if not (self.dut.in_flight.value or self.dut.open.value):
                 break
             await RisingEdge(self.dut.clk)
         assert not self.dut.in_flight.value, "it never ends"
-        assert not self.dut.pending.value, "entries are left over"
+        assert not self.dut.open.value, "entries are left over"
         assert self.dut.filter_idle.value
         assert not self.filter.under_way
         await ClockCycles(self.dut.clk, 3)
@@ -126,7 +141,7 @@ async def one_idx_a_cycle(dut, mix):
     if mix != "mixed":
         assert bench.totals[mix] >= 0.8 * len(idxs)
     assert not dut.in_flight.value
-    assert dut.pending.value
+    assert dut.open.value
     for pr in bench.prs.beats:
         bench.sets.append(
             {"idx": pr["pr"]["idx"], "entry": pr["pr"]["id"] % bench.params.pending_entries}
@@ -186,7 +201,7 @@ async def cancels(dut, stuck):
         await RisingEdge(dut.clk)
         dut.forget.value = dut.cancel.value = 0
         await ClockCycles(dut.clk, 3)
-        assert not dut.pending.value
+        assert not dut.open.value
         assert conserved(bench.totals)
         assert bench.totals["consumed"] == 150
         assert bench.totals["rejected"] > 0
@@ -204,31 +219,59 @@ async def cancels(dut, stuck):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
+    """Of the command whose idx it was."""
     bench = await Bench(dut).begin()
-    beyond = failed = 0
 
-    async def watch():
-        nonlocal beyond, failed
-        while True:
-            await RisingEdge(dut.clk)
-            beyond += int(dut.beyond.value)
-            failed += int(dut.filter_failed.value)
+    def failed():
+        causes = [Cause(int(getattr(dut, f"cause_{k}").value)) for k in range(2)]
+        return {k: causes[k] for k in range(2) if int(dut.failed.value) >> k & 1}
 
-    cocotb.start_soon(watch())
-    await bench.idxs.send_all([COLUMNS, 1, COLUMNS + 1, 1 << 63, (1 << 64) - 1, COLUMNS - 1])
+    async def forget():
+        dut.cancel.value = 1
+        await ClockCycles(dut.clk, 40)
+        dut.forget.value = 1
+        await RisingEdge(dut.clk)
+        dut.forget.value = dut.cancel.value = 0
+        await ClockCycles(dut.clk, 3)
+        assert not failed()
+        assert not dut.open.value
+
+    await bench.idxs.send_all([COLUMNS + 1, 2, COLUMNS + 3, 1 << 63 | 1, (1 << 64) - 1, 4])
     await bench.rest()
-    assert (beyond, failed) == (4, 0)
+    assert failed() == {1: Cause.RANGE}
     assert bench.totals["rejected"] == 4
     bench.filter.fails = lambda request: not request["set"]
-    await bench.idxs.send_all([2, 3])
+    await bench.idxs.send_all([3, 6, 8])
     await ClockCycles(dut.clk, 30)
-    assert (beyond, failed) == (4, 2)
-    assert bench.totals["rejected"] == 6
+    assert failed() == {0: Cause.FILTER, 1: Cause.RANGE}, "the first counts"
+    assert bench.totals["rejected"] == 7
     assert not dut.in_flight.value
-    assert dut.pending.value, "their entries stay"
+    assert int(dut.open.value) == 0b11, "their entries stay"
+    await forget()
     bench.filter.fails = lambda request: request["set"]
-    await bench.idxs.send_all([4])
+    await bench.idxs.send_all([5])
     await ClockCycles(dut.clk, 60)
-    assert (beyond, failed) == (4, 3)
-    assert dut.pending.value
+    assert failed() == {1: Cause.FILTER}
+    assert int(dut.open.value) == 0b10
     assert conserved(bench.totals)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(source=["remote", "write_failed", "idx_failed"])
+async def finds_the_command_of_an_entry(dut, source):
+    bench = await Bench(dut).begin()
+    bench.answers = False
+    await bench.idxs.send_all([5, 8, 7])
+    await bench.prs.wait_for(3)
+    entry = bench.prs.beats[1]["pr"]["id"] % bench.params.pending_entries
+    for name in ("response_entry", "written_entry"):
+        getattr(dut, name).value = entry
+    dut.idx_failed.value = pack(bench.params.of_slot, {"valid": source == "idx_failed", "slot": 0})
+    if source != "idx_failed":
+        getattr(dut, source).value = 1
+    await RisingEdge(dut.clk)
+    dut.remote.value = dut.write_failed.value = dut.idx_failed.value = 0
+    await ClockCycles(dut.clk, 2)
+    assert int(dut.failed.value) == 0b01
+    causes = {"remote": Cause.REMOTE, "write_failed": Cause.PROPERTY_WRITE}
+    assert Cause(int(dut.cause_0.value)) is causes.get(source, Cause.IDX_READ)

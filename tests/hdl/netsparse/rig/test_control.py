@@ -4,8 +4,8 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.control import RigControl
-from hdl.netsparse.rig.params import FAILURES, WATCHDOG_BITS, Cause, RigParams
-from sim.payloads import pack, unpack
+from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
+from sim.payloads import unpack
 from sim.streams import STALLS, Sink, Source, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
@@ -15,56 +15,73 @@ def test_control():
     simulate(RigControl(TINY), __name__, registers=["idle"])
 
 
-CAUSES = [Cause[name.upper()] for name in FAILURES.members]
+FAILURES = [cause for cause in Cause if cause not in (Cause.DONE, Cause.COMMAND, Cause.ARRAY)]
+FAILURES.remove(Cause.WATCHDOG)
+QUIET = ("given", "open", "failed", "cause_0", "cause_1", "moves", "drained")
 
 
 class Bench:
+    """Two slots. Whether their idxs are open or failed, and are given, the tests say."""
+
     def __init__(self, dut, source=never, sink=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
-        for name in ("failures", "progress", "finished", "drained"):
+        for name in QUIET:
             getattr(dut, name).value = 0
+        dut.ready.value = 1
         self.commands = Source(dut, "commands", stall=source)
         self.completions = Sink(dut, "completions", stall=sink)
+        self.started = []  # cycle, idxs, array, generation
         self.forgets = []
-        self.started = []
+        self.gives = False  # each command's idxs are given soon behind its start
 
     async def watch(self):
         dut = self.dut
         while True:
             await RisingEdge(dut.clk)
             if dut.start.value:
-                command = unpack(self.params.command, int(dut.command.value))
-                self.started.append((cycle(), command))
+                self.started.append((cycle(), unpack(self.params.idx_array, int(dut.idxs.value))))
             if dut.forget.value:
                 assert dut.cancel.value
                 self.forgets.append(cycle())
 
+    async def give(self):
+        given = 0
+        while True:
+            await RisingEdge(self.dut.clk)
+            if self.gives:
+                self.dut.given.value = given < len(self.started)
+                given += given < len(self.started)
+
     async def begin(self):
         await start(self.dut)
         cocotb.start_soon(self.watch())
+        cocotb.start_soon(self.give())
         return self
 
     def command(self, **changes):
-        command = {
+        return {
             "tag": random.getrandbits(16),
             "idx_address": 8 * random.getrandbits(29),
-            "count": random.getrandbits(32),
+            "count": random.getrandbits(32) | 1,
             "wide": random.getrandbits(1),
-            "property_address": 4 * random.getrandbits(30),
-            "property_bytes": 4 * random.randint(1, self.params.most_property_bytes // 4),
+            "property_address": 0x1000,
+            "property_bytes": 64,
             "watchdog": 0,
             "cause": Cause.DONE,
-        }
-        return command | changes
+        } | changes
 
     async def run(self, **changes):
         command = self.command(**changes)
         self.commands.append(command)
-        await ClockCycles(self.dut.clk, 8)
+        await ClockCycles(self.dut.clk, 10)
         return command
 
-    def ended(self, command, cause):
-        assert self.completions.beats[-1] == {"tag": command["tag"], "cause": cause}
+    def generation(self, slot):
+        return int(getattr(self.dut, f"generations_{slot}").value)
+
+    def ended(self, *causes):
+        """So the commands ended that came last."""
+        assert [beat["cause"] for beat in self.completions.beats[-len(causes) :]] == [*causes]
         assert not self.dut.busy.value
         assert not self.dut.cancel.value
 
@@ -76,24 +93,34 @@ async def pulse(dut, name, value=1):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def carries_out_legal_commands(dut):
+async def carries_out_commands(dut):
+    """Done when the last idx has been given and none is open, not before."""
     bench = await Bench(dut).begin()
     generations = []
     for k in range(30):
-        extremes = {"property_bytes": random.choice((4, bench.params.most_property_bytes))}
-        command = await bench.run(**extremes if k % 2 else {})
+        array = {"address": 4 * random.getrandbits(30), "bytes": 4 * random.randint(1, 48)}
+        fields = {f"property_{name}": value for name, value in array.items()}
+        command = await bench.run(**fields)
         assert len(bench.started) == k + 1
-        assert bench.started[-1][1] == command
-        begun = bench.started[-1][0]
+        begun, idxs = bench.started[-1]
         assert begun - bench.commands.cycles[-1] == RigControl.start_latency
-        generations.append(int(dut.generation.value))
+        names = {"address": "idx_address", "count": "count", "wide": "wide"}
+        assert idxs == {a: command[b] for a, b in names.items()} | {"slot": k % 2}
+        assert unpack(bench.params.property_array, int(dut.array.value)) == array
+        generations.append(bench.generation(k % 2))
+        dut.open.value = 1 << k % 2
+        await pulse(dut, "given") if k % 3 else None
         await ClockCycles(dut.clk, random.randrange(20))
-        assert dut.running.value
-        assert dut.busy.value
-        assert len(bench.completions.beats) == k
-        await pulse(dut, "finished")
-        await ClockCycles(dut.clk, 3)
-        bench.ended(command, Cause.DONE)
+        dut.open.value = 2 >> k % 2  # another slot's
+        if k % 3 == 0:
+            await ClockCycles(dut.clk, 10)
+            assert len(bench.completions.beats) == k
+            assert dut.running.value
+            await pulse(dut, "given")
+        await ClockCycles(dut.clk, 6)
+        bench.ended(Cause.DONE)
+        assert bench.completions.beats[-1]["tag"] == command["tag"]
+        dut.open.value = 0
     assert len({*generations}) == len(generations)
     assert not bench.forgets
 
@@ -101,100 +128,119 @@ async def carries_out_legal_commands(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def ends_at_once_what_cannot_be_done(dut):
     bench = await Bench(dut).begin()
-    for cause in (Cause.COMMAND, Cause.ARRAY):
-        command = await bench.run(cause=cause)
-        bench.ended(command, cause)
+    for fields in ({"cause": Cause.COMMAND}, {"cause": Cause.ARRAY}, {"count": 0}):
+        await bench.run(**fields)
+        bench.ended(fields.get("cause", Cause.DONE))
     assert not bench.started
-    dut.finished.value = 1
-    command = await bench.run()
-    bench.ended(command, Cause.DONE)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def fails_and_drains(dut):
-    """The first failure is told; of several at once, that with the lowest number."""
+@cocotb.parametrize(
+    second=[{}, {"property_address": 0x1040}, {"property_bytes": 60}, {"cause": Cause.ARRAY}]
+)
+async def begins_with_the_one_before_under_way(dut, second):
+    """If it is for the same array; completions keep their order."""
     bench = await Bench(dut).begin()
-    for cause in CAUSES * 3:
-        command = await bench.run()
-        before = int(dut.generation.value)
-        more = [one for one in CAUSES if one.value > cause.value and random.getrandbits(1)]
-        bits = {one.name.lower(): 1 for one in (cause, *more)}
-        dut.finished.value = 1 if random.random() < 0.3 else 0  # no excuse
-        await pulse(dut, "failures", pack(FAILURES, bits))
-        dut.finished.value = 0
-        for _ in range(20):
-            await RisingEdge(dut.clk)
-            assert dut.cancel.value
-            assert dut.generation.value != before
-            dut.failures.value = pack(FAILURES, {random.choice(CAUSES).name.lower(): 1})
-            dut.finished.value = random.getrandbits(1)
-        dut.failures.value = dut.finished.value = 0
-        assert not bench.forgets
+    bench.gives = True
+    dut.open.value = 0b01
+    first = await bench.run()
+    other = await bench.run(**second)
+    assert len(bench.started) == (1 if second else 2)
+    await ClockCycles(dut.clk, 20)
+    assert not bench.completions.beats
+    dut.open.value = 0
+    await ClockCycles(dut.clk, 20)
+    assert len(bench.started) == (1 if "cause" in second else 2)
+    bench.ended(Cause.DONE, second.get("cause", Cause.DONE))
+    assert [one["tag"] for one in bench.completions.beats] == [first["tag"], other["tag"]]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(bad=[0, 1])
+async def a_failure_ends_one_command(dut, bad):
+    """Those before it end first, those behind it begin anew."""
+    bench = await Bench(dut).begin()
+    bench.gives = True
+    for cause in FAILURES:
+        started, forgets = len(bench.started), len(bench.forgets)
+        dut.open.value = 0b11
+        await bench.run()
+        await bench.run()
+        slots = [one["slot"] for _, one in bench.started[started:]]
+        generations = [bench.generation(slot) for slot in slots]
+        getattr(dut, f"cause_{slots[bad]}").value = cause.value
+        dut.failed.value = 1 << slots[bad]
+        await ClockCycles(dut.clk, 10)
+        if bad:
+            assert not dut.cancel.value
+            dut.open.value = 1 << slots[1]
+            await ClockCycles(dut.clk, 10)
+        assert dut.cancel.value
+        assert len(bench.forgets) == forgets
         await pulse(dut, "drained")
-        await ClockCycles(dut.clk, 3)
-        bench.ended(command, cause)
-        assert len(bench.forgets) == 1
-        bench.forgets.clear()
-        generation = int(dut.generation.value)
-        command = await bench.run()
-        assert dut.generation.value not in (before, generation)
-        await pulse(dut, "finished")
-        await ClockCycles(dut.clk, 3)
-        bench.ended(command, Cause.DONE)
+        dut.failed.value = dut.open.value = 0
+        await ClockCycles(dut.clk, 20)
+        assert len(bench.forgets) == forgets + 1
+        bench.ended(*((Cause.DONE, cause) if bad else (cause, Cause.DONE)))
+        again = bench.started[started + 2 :]
+        assert [idxs for _, idxs in again] == [bench.started[started + 1][1]] * (1 - bad)
+        if not bad:
+            assert bench.generation(slots[1]) not in generations
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def watches_for_progress(dut):
     bench = await Bench(dut).begin()
+    dut.open.value = 0b11
     for limit in (1, 2, 10, 100):
-        command = await bench.run(watchdog=limit + 20)
+        await bench.run(watchdog=limit + 20)
         for _ in range(5):
-            await ClockCycles(dut.clk, limit + 15)
-            await pulse(dut, "progress")
+            await ClockCycles(dut.clk, limit + 8)
+            await pulse(dut, "moves")
         last = cycle()
         while not dut.cancel.value:
             await RisingEdge(dut.clk)
         assert limit + 20 <= cycle() - last <= limit + 20 + 4
         await pulse(dut, "drained")
         await ClockCycles(dut.clk, 3)
-        bench.ended(command, Cause.WATCHDOG)
+        bench.ended(Cause.WATCHDOG)
         # The time until the next command does not count.
         await ClockCycles(dut.clk, 3 * limit)
-    command = await bench.run(watchdog=0)
+    await bench.run(watchdog=0)
     await ClockCycles(dut.clk, 1000)
     assert dut.running.value
     assert not dut.cancel.value
-    await pulse(dut, "finished")
-    await ClockCycles(dut.clk, 3)
-    bench.ended(command, Cause.DONE)
+    dut.open.value = 0
+    await pulse(dut, "given")
+    await ClockCycles(dut.clk, 6)
+    bench.ended(Cause.DONE)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def commands_wait_for_the_host(dut):
-    """A completion stays until it is taken, and the next command with it."""
+    """A completion stays until it is taken; as many commands as there are slots are kept."""
     bench = await Bench(dut).begin()
+    bench.gives = True
     bench.completions.stop()
-    dut.finished.value = 1
     given = [bench.command() for _ in range(bench.params.commands + 3)]
     for command in given:
         bench.commands.append(command)
     await ClockCycles(dut.clk, 40)
-    assert len(bench.started) == 1
+    assert len(bench.started) == len(bench.commands.cycles) == bench.params.commands
     assert dut.completions_valid.value
-    assert len(bench.commands.cycles) == bench.params.commands + 1
     completions = Sink(dut, "completions")
-    await ClockCycles(dut.clk, 60)
+    await ClockCycles(dut.clk, 80)
     assert [beat["tag"] for beat in completions.beats] == [command["tag"] for command in given]
-    assert [command for _, command in bench.started] == given
+    assert len(bench.started) == len(given)
     assert not dut.busy.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def commands_come_at_any_pace(dut, stalls):
-    """Those that are done at once, and illegal ones, which end sooner."""
+    """Those that are done at once, and those that cannot be done."""
     bench = await Bench(dut, *stalls).begin()
-    dut.finished.value = 1
+    bench.gives = True
     causes = [random.choice((Cause.DONE, Cause.COMMAND)) for _ in range(60)]
     given = [bench.command(cause=cause) for cause in causes]
     await bench.commands.send_all(given)
@@ -203,8 +249,8 @@ async def commands_come_at_any_pace(dut, stalls):
         {"tag": command["tag"], "cause": cause}
         for command, cause in zip(given, causes, strict=True)
     ]
-    legal = [one for one, cause in zip(given, causes, strict=True) if cause is Cause.DONE]
-    assert [command for _, command in bench.started] == legal
+    good = [one["idx_address"] for one, cause in zip(given, causes, strict=True) if not cause.value]
+    assert [idxs["address"] for _, idxs in bench.started] == good
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -213,7 +259,7 @@ async def long_watchdogs_expire_in_time(dut):
     bench = await Bench(dut).begin()
     for bit in range(5, WATCHDOG_BITS):
         limit = random.randrange(1 << bit, 2 << bit)
-        command = await bench.run(watchdog=limit)
+        await bench.run(watchdog=limit)
         for early in (1 << bit, 0):
             dut.idle.value = max(0, limit - 12 - early)
             for _ in range(10):
@@ -223,4 +269,4 @@ async def long_watchdogs_expire_in_time(dut):
         assert dut.cancel.value
         await pulse(dut, "drained")
         await ClockCycles(dut.clk, 3)
-        bench.ended(command, Cause.WATCHDOG)
+        bench.ended(Cause.WATCHDOG)

@@ -37,7 +37,7 @@ def wild_idxs(first, end, columns):
 async def sorts_idxs(dut, stalls, bounds):
     first, end, columns = bounds
     params = params_in_simulator(RigParams)
-    dut.reject.value = 0
+    dut.reject.value = dut.tag.value = 0
     dut.partition.value = pack(params.partition, {"first": first, "end": end, "columns": columns})
     source_stall, sink_stall = stalls
     await start(dut)

@@ -35,15 +35,20 @@ class Bench:
         self.arrays = Source(dut, "arrays")
         cocotb.start_soon(answer_reads(dut, self.requests, self.memory, fails, host_stall))
 
-    def golden(self, address, count, wide):
+    def golden(self, address, count, wide, slot=0):
         size = 8 if wide else 4
+        end = address + count * size
         return [
-            int.from_bytes(self.memory[at : at + size], "little")
-            for at in range(address, address + count * size, size)
+            {
+                "idx": int.from_bytes(self.memory[at : at + size], "little"),
+                "slot": slot,
+                "last": int(at + size == end),
+            }
+            for at in range(address, end, size)
         ]
 
-    async def start(self, address, count, wide):
-        self.arrays.append({"address": address, "count": count, "wide": wide})
+    async def start(self, address, count, wide, slot=0):
+        self.arrays.append({"address": address, "count": count, "wide": wide, "slot": slot})
         await RisingEdge(self.dut.clk)
 
     async def idle(self):
@@ -65,7 +70,7 @@ def some_array(n):
     address = size * random.randrange(SIZE // size - count)
     if n < 16:
         address = size * (128 + n % (64 // size))
-    return address, count, wide
+    return address, count, wide, n % 2
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
@@ -86,7 +91,7 @@ async def gives_every_idx(dut, stalls):
     await bench.idle()
     assert bench.idxs.beats == [idx for array in arrays for idx in bench.golden(*array)]
     asked = iter(bench.requests.beats)
-    for address, count, wide in arrays:
+    for address, count, wide, _ in arrays:
         end = address + count * (8 if wide else 4)
         while address < end:
             size = min(chunk - address % chunk, end - address)
@@ -150,7 +155,8 @@ async def gives_nothing_of_a_bad_chunk(dut, stalls, chunks):
         await RisingEdge(dut.clk)
         failures += int(dut.failed.value)
     assert failures == 1
-    assert bench.idxs.beats == bench.golden(0, bad // 4, 0)
+    assert bench.idxs.beats == bench.golden(0, 1200, 0)[: bad // 4]
+    assert not dut.failed_slot.value
     dut.stop.value = 1
     await bench.idle()
     dut.stop.value = 0

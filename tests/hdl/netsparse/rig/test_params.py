@@ -11,7 +11,7 @@ LIMITS = {
     "pending_entries": (4, 256),
     "lsq_entries": (8, 256),
     "transmit_prs": (2, 1024),
-    "commands": (2, 64),
+    "commands": (2, 16),
 }
 
 
@@ -41,6 +41,7 @@ def test_limits(name):
             {"property_buffer_bytes": 512, "most_property_bytes": 516},
             "property_buffer_bytes must hold a property of 516 bytes: 512",
         ),
+        ({"commands": 3}, "commands must be a power of two: 3"),
         ({"lsq_reserved": 1}, "lsq_reserved must be from 2 to 62: 1"),
         ({"lsq_reserved": 63}, "lsq_reserved must be from 2 to 62: 63"),
     ],

@@ -16,6 +16,7 @@ from tests.hdl.netsparse.rig.unit_bench import (
     COLUMNS,
     LOCAL,
     NODE,
+    PARTS,
     UnitBench,
     quickly,
     remote,
@@ -32,6 +33,12 @@ LARGE = replace(
     transmit_prs=16,
     commands=4,
 )
+
+
+#: Cycles of a command's way beside a PR's: its idxs are read, checked, looked up; properties are
+#: written, bits set, the completion is told.
+ROUND = 60
+BORDER = 4  #: cycles between two commands' idxs
 
 
 @pytest.mark.parametrize("params", [TINY, LARGE], ids=["4", "256"])
@@ -299,6 +306,109 @@ async def commands_wait_their_turn(dut):
     bench.check_memory(gathered)
     assert sorted(pr["pr"]["idx"] for pr in bench.prs.beats) == sorted({*remote(gathered)})
     await bench.end()
+
+
+async def cycles_of(bench, batches):
+    """From the first command to the last completion; the properties must be there by then."""
+    bench.forget()
+    seen = len(bench.completions.beats)
+    for batch in batches:
+        bench.submit(batch, 64)
+    begun = cycle()
+    await bench.completions.wait_for(seen + len(batches))
+    assert {one["cause"] for one in bench.completions.beats[seen:]} == {Cause.DONE}
+    bench.check_memory([idx for batch in batches for idx in batch])
+    return cycle() - begun
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(parts=[2, 5, 8])
+async def batches_cost_what_one_does(dut, parts):
+    """Commands overlap: one more costs its read of idxs, which is hidden, and a chunk's border.
+
+    The way of a PR and back is 400 cycles long. As many commands as the unit keeps are under way,
+    so a way is paid again only after so many commands.
+    """
+    bench = await UnitBench(dut, trip=lambda: 400, filter_latency=lambda is_set: 3).begin()
+    bench.write_latency = lambda: 6
+    few = remote(range(COLUMNS))[: bench.params.pending_entries // 2]
+    idxs = random.choices([*LOCAL, *few], k=200)
+    one = await cycles_of(bench, [idxs])
+    size = len(idxs) // parts
+    batches = [idxs[k : k + size] for k in range(0, len(idxs), size)]
+    many = await cycles_of(bench, batches)
+    dut._log.info("%d idxs: %d cycles as one, %d as %d", len(idxs), one, many, parts)
+    rounds = -(-parts // bench.params.commands)
+    assert many <= one + (rounds - 1) * (400 + ROUND) + parts * BORDER
+    await bench.end()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def properties_are_there_before_a_completion(dut):
+    """Of each command, also those that it left to the PRs of one before it."""
+    bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
+    done, given = [], []
+
+    async def look():
+        while len(done) < PARTS:
+            await bench.completions.wait_for(len(done) + 1)
+            mine = given[len(done)]
+            for idx in remote(mine):
+                assert bench.memory[bench.slot(idx)] == bench.owned[idx]
+            done.append(mine)
+
+    watch = cocotb.start_soon(look())
+    for _ in range(PARTS):
+        given.append(some_idxs(40, 12))
+        bench.submit(given[-1], 68)
+    await watch
+    assert [one["cause"] for one in bench.completions.beats] == [Cause.DONE] * PARTS
+    assert bench.totals["prs"] == len({idx for idxs in given for idx in remote(idxs)})
+    await bench.end()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(bad=[0, 1, 2], fault=["owner", "range", "read", "write", "network"])
+async def a_failure_takes_no_other_command_with_it(dut, bad, fault):
+    """One of several commands fails, all of which are under way; the others succeed."""
+    bench = await UnitBench(dut, trip=slowly).begin()
+    few = random.sample(remote(range(COLUMNS)), 60)
+    batches = [[*few[20 * k : 20 * k + 20], *few[:10]] for k in range(3)]
+    only = few[20 * bad + 15]
+    cause, begins = {
+        "owner": (Cause.REMOTE, lambda: setattr(bench, "respond", wrong_for(only, [{"error": 1}]))),
+        "network": (Cause.WATCHDOG, lambda: setattr(bench, "respond", wrong_for(only, []))),
+        "range": (Cause.RANGE, lambda: batches[bad].__setitem__(5, COLUMNS)),
+        "read": (Cause.IDX_READ, lambda: None),
+        "write": (
+            Cause.PROPERTY_WRITE,
+            lambda: setattr(bench, "write_fails", lambda at: at == bench.slot(only).start),
+        ),
+    }[fault]
+    begins()
+    tags, addresses = [], []
+    for batch in batches:
+        bench.submit(batch, 64, watchdog=1000)
+        tags.append(bench.tag)
+        addresses.append(range(bench.idxs_end - 4 * len(batch), bench.idxs_end))
+    if fault == "read":
+        bench.read_fails = lambda address: address in addresses[bad]
+    await bench.completions.wait_for(3)
+    expected = [cause if k == bad else Cause.DONE for k in range(3)]
+    assert bench.completions.beats == [
+        {"tag": tag, "cause": one} for tag, one in zip(tags, expected, strict=True)
+    ]
+    for k, batch in enumerate(batches):
+        for idx in remote(batch):
+            if k != bad:
+                assert bench.memory[bench.slot(idx)] == bench.owned[idx]
+    bench.accept_memory()
+    mend(bench)
+    await bench.end()
+
+
+def wrong_for(only, responses):
+    return lambda pr: responses if pr["pr"]["idx"] == only else [{}]
 
 
 def stuck_table(bench):

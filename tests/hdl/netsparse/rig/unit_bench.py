@@ -26,6 +26,7 @@ COLUMNS = 600
 BOUNDARIES = (0, 150, 350)  #: of three nodes
 LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
 PROPERTIES = 0x10000  #: idx 0 has its slot behind this in host memory; arrays of idxs lie below
+PARTS = 8  #: of where arrays of idxs lie
 PORTS = ("serve", "beat_valid", "beat", "done", "write_failed", "boundary", "served", "reads_valid")
 
 
@@ -64,7 +65,7 @@ class UnitBench:
         dut.served.value = random.getrandbits(len(dut.served))  # of no meaning for a client
         columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
         dut.partition.value = pack(self.params.partition, {"node": NODE} | columns)
-        self.property_bytes, self.tag = 4, 0
+        self.property_bytes, self.tag, self.part = 4, 0, 0
         self.owned = {}  #: idx -> its property, at its owner
         self.properties = PROPERTIES + 4 * random.randrange(1024)  #: where idx 0 has its slot
         self.memory = bytearray(random.randbytes(self.properties + COLUMNS * 192))
@@ -163,7 +164,10 @@ class UnitBench:
         for idx in {*idxs} - {*self.owned}:
             self.owned[idx] = random.randbytes(property_bytes)
         size = 8 if wide else 4
-        address = size * random.randrange((PROPERTIES - len(idxs) * size) // size)
+        # In another part of memory than those of the commands before, which may be under way.
+        self.part = (self.part + 1) % PARTS
+        part = PROPERTIES // PARTS
+        address = self.part * part + size * random.randrange((part - len(idxs) * size) // size)
         self.idxs_end = address + len(idxs) * size
         for memory in (self.memory, self.expected):
             for k, idx in enumerate(idxs):

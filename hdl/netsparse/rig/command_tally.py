@@ -1,0 +1,76 @@
+"""What is left to do for each of the commands under way, and what has failed of it."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import count_ones
+from hdl.common.component import Component
+from hdl.netsparse.rig.params import Cause, RigParams
+
+OPEN_BITS = 10  #: more idxs than all stages, the LSQ and the Pending PR Table hold
+#: What may fail in a cycle, by its cause: lookups in the filter, and its sets.
+SOURCES = (
+    Cause.RANGE,
+    Cause.IDX_READ,
+    Cause.PROPERTY_WRITE,
+    Cause.FILTER,
+    Cause.FILTER,
+    Cause.REMOTE,
+)
+OTHER_MOVES = 2  #: a PR is made, its response has come
+SETTLED = 4  #: idxs that come to their end in a cycle: checked, coalesced, filtered, released
+
+
+class CommandTally(Component):
+    """For each slot: is any idx ``open``, has anything ``failed``, and its first ``cause``.
+
+    An idx of a slot is open from ``consumed`` until it is ``settled``. Of ``failures`` of a slot
+    (:data:`SOURCES`) in the same cycle the one with the lowest number counts. All is forgotten
+    with ``clear``. Latency: one cycle. ``moves`` says in the same cycle that an idx of ``oldest``
+    is consumed, settled or otherwise ``moved``.
+    """
+
+    latency = 1
+
+    def __init__(self, params: RigParams) -> None:
+        super().__init__(
+            params,
+            {
+                "consumed": In(params.of_slot),
+                "settled": In(params.of_slot).array(SETTLED),
+                "failures": In(params.of_slot).array(len(SOURCES)),
+                "clear": In(1),
+                "moved": In(params.of_slot).array(OTHER_MOVES),
+                "oldest": In(params.slot_bits),
+                "open": Out(params.commands),
+                "failed": Out(params.commands),
+                "cause": Out(Cause).array(params.commands),
+                "moves": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        moved = [self.consumed, *self.settled, *self.moved]
+        m.d.comb += self.moves.eq(Cat(one.valid & (one.slot == self.oldest) for one in moved).any())
+        for k in range(self.params.commands):
+            count = Signal(OPEN_BITS, name=f"count_{k}")
+            after = Signal(OPEN_BITS, name=f"after_{k}")
+            taken = Signal(name=f"taken_{k}")
+            less = Signal(range(SETTLED + 1), name=f"less_{k}")
+            hits = [one.valid & (one.slot == k) for one in self.failures]
+            first = Value.cast(SOURCES[-1])
+            for hit, cause in reversed(list(zip(hits, SOURCES, strict=True))[:-1]):
+                first = Mux(hit, cause, first)
+            m.d.comb += [
+                less.eq(count_ones([one.valid & (one.slot == k) for one in self.settled])),
+                taken.eq(self.consumed.valid & (self.consumed.slot == k)),
+                after.eq((count + taken - less)[:OPEN_BITS]),
+                self.open[k].eq(count != 0),
+            ]
+            m.d.sync += count.eq(after)
+            with m.If(Cat(hits).any() & ~self.failed[k]):
+                m.d.sync += [self.failed[k].eq(1), self.cause[k].eq(first)]
+            with m.If(self.clear):
+                m.d.sync += [count.eq(0), self.failed[k].eq(0)]
+        return m

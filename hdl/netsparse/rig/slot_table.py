@@ -1,0 +1,49 @@
+"""Of which command each pending entry is."""
+
+from amaranth.hdl import Module
+from amaranth.lib import memory
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.rig.params import RigParams
+
+#: Who wants to know: of what the filter has answered, and what it has set; what becomes a PR;
+#: the response that comes, and a cycle later; what was written.
+READERS = ("looked", "set", "sent", "answered", "response", "written")
+
+
+class SlotTable(Component):
+    """``slot[k]`` is the slot of the command that took the entry ``read[k]``, at once.
+
+    ``write`` enters that of ``entry``; it can be read from the next cycle on.
+    """
+
+    def __init__(self, params: RigParams) -> None:
+        super().__init__(
+            params,
+            {
+                "write": In(params.of_slot),
+                "entry": In(params.entry_bits),
+                "read": In(params.entry_bits).array(len(READERS)),
+                "slot": Out(params.slot_bits).array(len(READERS)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.memory = slots = memory.Memory(
+            shape=self.params.slot_bits,
+            depth=self.params.pending_entries,
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        write = slots.write_port()
+        m.d.comb += [
+            write.addr.eq(self.entry),
+            write.data.eq(self.write.slot),
+            write.en.eq(self.write.valid),
+        ]
+        for entry, slot in zip(self.read, self.slot, strict=True):
+            read = slots.read_port(domain="comb")
+            m.d.comb += [read.addr.eq(entry), slot.eq(read.data)]
+        return m
