@@ -68,7 +68,14 @@ def train(
     try:
         with console.status(f"reading {data}"):
             order = None if no_shuffle else seed
-            samples = load(data, loss=loss, positive=positive, bias=bias, order=order, test=test)
+            samples = load(
+                data,
+                loss=loss,
+                positive=positive,
+                bias=bias or center,  # centred features alone have predictions of mean zero
+                order=order,
+                test=test,
+            )
             options = Options(
                 loss=loss,
                 bits=bits,

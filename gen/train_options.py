@@ -46,8 +46,8 @@ Center = Annotated[
     bool,
     typer.Option(
         "--center",
-        help="Take its mean off every feature: allows a larger learning rate. Codes become"
-        " signed, which takes a bit of their precision.",
+        help="Take its mean off every feature, and add a constant one: allows a larger learning"
+        " rate. Codes become signed, which takes a bit of their precision.",
     ),
 ]
 Batch = Annotated[int, typer.Option(help="Samples of a mini-batch.")]

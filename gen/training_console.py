@@ -102,7 +102,10 @@ def about(run: Any) -> Iterator[str]:
             f" {gain:,.0f} times as large suits the rest"
         )
     if run.options.center:
-        yield "centred: the mean of every feature is off it, codes are signed"
+        yield (
+            "centred: the mean of every feature is off it, a constant one is added, codes are"
+            " signed"
+        )
 
 
 def header() -> str:

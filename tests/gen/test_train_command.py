@@ -26,13 +26,14 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     features = rng.normal(size=(60, 20)) * 10
     labels = features @ rng.normal(size=20) > 0
     np.savez(tmp_path / "data.npz", X=features, y=labels.astype(int) + 3)
-    options = ["--epochs", 3, "--batch", 16, "--bits", 6, "--stored-bits", 7, "--bias"]
+    options = ["--epochs", 3, "--batch", 16, "--bits", 6, "--stored-bits", 7]
     options += ["--test", 0.2, "--center", "--seed", 4]
     status, out, err = ingather("--data", "data.npz", "-o", "made", *options, *TINY)
     assert (status, err) == (0, "")
     said = " ".join(out.split())
     assert "equal the golden model's bit for bit" in said
-    assert "data.npz: 48 samples shuffled with seed 4, 21 features" in said
+    assert "data.npz: 48 samples shuffled with seed 4, 21 features" in said  # a constant one, too
+    assert "centred: the mean of every feature is off it, a constant one is added" in said
     assert "test: 12 samples held out" in said
     assert "loss and accuracy on the training samples" in said
     assert "warning" not in said

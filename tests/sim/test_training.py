@@ -120,6 +120,22 @@ def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
     assert result["options"]["center"]
 
 
+def test_classes_of_unequal_size_need_a_constant_beside_centred_features(rng):
+    """What ``train --center`` adds: without it predictions are zero on average."""
+    values = (rng.random((800, 12)) < 0.3) * 1.0
+    labels = (values[:, :4].sum(axis=1) >= 3).astype(float)
+    assert labels.mean() < 0.2
+    with_constant = np.column_stack([values, np.ones(800)])
+    lone, helped = (
+        trained(DataSet("few", features, labels, "a"), epochs=30, eta=None, center=True, bits=8)
+        .rows[-1]
+        .rtl_accuracy
+        for features in (values, with_constant)
+    )
+    assert lone < 0.85
+    assert helped > 0.93
+
+
 def test_other_fraction_bits_are_understood(rng):
     """Weights come back in the units of the data, however many bits of fraction they have."""
     data = DataSet("two", rng.random((64, 2)), np.arange(64) % 2.0, "1 against 0")

@@ -30,7 +30,7 @@ class TrainingWorkload:
     batch: int = 64  #: samples of a mini-batch
     epochs: int = 1  #: times through the data
     eta: float | None = None  #: learning rate; from the data if it is not given
-    center: bool = False  #: take its mean off every feature
+    center: bool = False  #: take its mean off every feature, and add a constant one
     l2_shift: int = 0  #: weights lose 2^-N of themselves per mini-batch; needs l2
     workers: int = 1  #: that share the features, 1..16; 2 and more have a switch
     schedule: Schedule = Schedule.PIPELINED  #: order of forward, communication and backward
@@ -183,6 +183,7 @@ def training_of(params: Any, workload: TrainingWorkload) -> Any:
             workload.data,
             loss=workload.loss,
             positive=workload.positive,
+            bias=workload.center,
             order=workload.seed if workload.shuffle else None,
             test=workload.test,
         )
