@@ -194,7 +194,12 @@ def measure(folder: Path, options: "Options") -> dict[str, Any]:
     bins = {unit: hits for unit, hits in found.bins.items() if is_within(unit, components)}
     try:
         measured = write_coverage(
-            harvest, components, folder, bins=bins, exclusions=found.exclusions
+            harvest,
+            components,
+            folder,
+            bins=bins,
+            exclusions=found.exclusions,
+            false=found.false,
         )
     except CoverageError as error:
         raise UserError(str(error)) from error

@@ -8,6 +8,7 @@ from typing import Any
 from sim.coverage import lcov
 from sim.coverage.exclusions import read_rules
 from sim.coverage.merge import Bins, assess, collect, is_within
+from sim.mutation.targets import all_targets
 
 SUMMARY = "coverage.json"
 
@@ -19,15 +20,19 @@ def write(
     *,
     bins: Bins | None = None,
     exclusions: Sequence[Mapping[str, Any]] = (),
+    false: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Measure what ran into ``harvest``, write all into ``folder``; the content of coverage.json.
 
     ``targets`` are packages, modules or classes (``hdl.common``). ``bins`` are those of functional
-    coverage, of which only the targets' count, and ``exclusions`` what left some out.
+    coverage, of which only the targets' count, and ``exclusions`` what left some out; ``false``,
+    a line for each that is contradicted by a hit, makes the whole fall short.
     """
     modules, rules = collect(harvest, targets), read_rules()
     within = {path: found for path, found in (bins or {}).items() if is_within(path, targets)}
-    measured = assess(modules, rules, bins=within, exclusions=exclusions)
+    every = [name for name in all_targets() if is_within(name, targets)]
+    measured = assess(modules, rules, bins=within, exclusions=exclusions, every=every)
+    measured["below"] += false
     lcov.write(modules, rules, folder)
     (folder / SUMMARY).write_text(json.dumps(measured, indent=1) + "\n")
     return measured

@@ -137,12 +137,20 @@ def assess(
     *,
     bins: Bins,
     exclusions: Sequence[Mapping[str, Any]] = (),
+    every: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Measure ``modules`` against the rules and thresholds."""
+    """Measure ``modules`` against the rules and thresholds.
+
+    ``every`` names all components that are to be there: one that no simulation contains has 0 %.
+    """
     taken: Counter[Rule] = Counter()
     components = []
     nets = nets_of(module.source for module in modules.values())
-    for component in sorted({module.component for module in modules.values()} | set(bins)):
+    there = {module.component for module in modules.values()}
+    for component in sorted(there | set(bins) | set(every)):
+        if component not in there:
+            components.append(never_simulated(component, bins))
+            continue
         sizes = [module for module in modules.values() if module.component == component]
         own = [module for module in sizes if module.own] or sizes
         mine = [rule for rule in rules if rule.is_for(component)]
@@ -164,6 +172,19 @@ def assess(
         "components": components,
         "exclusions": [*(described(rule, taken[rule]) for rule in rules), *map(dict, exclusions)],
         "below": list(below(components)),
+    }
+
+
+def never_simulated(component: str, bins: Bins) -> dict[str, Any]:
+    """A component with one point of each kind, which is not hit."""
+    nothing = {"hit": 0, "total": 1, "excluded": 0}
+    return {
+        "component": component,
+        "modules": [],
+        "line": nothing,
+        "toggle": nothing,
+        "missed": [{"kind": "line", "module": "", "where": "no simulation contains it"}],
+        "bins": [dict(entry) for entry in bins.get(component, ())],
     }
 
 

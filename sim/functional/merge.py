@@ -35,6 +35,7 @@ class Survey:
 
     bins: dict[str, list[dict[str, Any]]]  #: by component: {"group", "bin", "hits"}
     exclusions: list[dict[str, Any]]  #: that were needed: kind, component, what, reason, points
+    false: tuple[str, ...] = ()  #: a line for each excluded bin that was hit
 
     @property
     def missed(self) -> list[str]:
@@ -48,7 +49,7 @@ class Survey:
 
 
 def merge(harvest: Path) -> dict[str, list[dict[str, Any]]]:
-    """The bins of all runs below ``harvest`` by component; the excluded ones only if hit."""
+    """The bins of all runs below ``harvest`` by component; of the excluded ones, those hit."""
     return survey(harvest).bins
 
 
@@ -56,15 +57,19 @@ def survey(harvest: Path, exclusions: Iterable[Exclusion] | None = None) -> Surv
     """The same, with the exclusions that were needed; the reviewed ones unless given."""
     rules = reviewed() if exclusions is None else tuple(exclusions)
     needed = dict.fromkeys(rules, 0)
+    false = []
     bins: dict[str, list[dict[str, Any]]] = {}
     for (name, bin), hits in sorted(totals(harvest).items()):
         component, _, group = name.partition(" ")
         rule = next((r for r in rules if r.covers(component, group, bin)), None)
+        if hits and rule is not None:
+            false.append(f"false exclusion: {name}: {bin} was hit, though: {rule.reason}")
         if hits or rule is None:
             bins.setdefault(component, []).append({"group": name, "bin": bin, "hits": hits})
         else:
             needed[rule] += 1
-    return Survey(bins=bins, exclusions=[described(r, n) for r, n in needed.items() if n])
+    exclusions = [described(r, n) for r, n in needed.items() if n]
+    return Survey(bins=bins, exclusions=exclusions, false=tuple(false))
 
 
 def totals(harvest: Path) -> Mapping[tuple[str, str], int]:

@@ -10,7 +10,7 @@ def test_all_files_of_a_regression(tmp_path):
     bins = {COMPONENT: [{"group": "level", "bin": "full", "hits": 1}], "hdl.p4sgd.x.X": []}
     left_out = {"kind": "bin", "component": "*", "what": "o", "reason": "always ready", "points": 2}
     folder = tmp_path / "report"
-    measured = write(tmp_path / "harvest", ["hdl.common"], folder, bins=bins, exclusions=[left_out])
+    measured = write(tmp_path / "harvest", [COMPONENT], folder, bins=bins, exclusions=[left_out])
     assert json.loads((folder / "coverage.json").read_text()) == measured
     assert measured["format"] == 1
     assert measured["thresholds"] == {"line": 95, "toggle": 85}
@@ -20,3 +20,16 @@ def test_all_files_of_a_regression(tmp_path):
     assert len(measured["exclusions"]) == len(read_rules()) + 1
     assert "end_of_record" in (folder / "coverage.lcov").read_text()
     assert [path.name for path in (folder / "rtl").iterdir()] == ["gate_2.v"]
+
+
+def test_what_no_simulation_contains_is_there_and_falls_short(tmp_path):
+    write_run(tmp_path / "harvest", "run-a", coverage_dat(opened=4, closed=3, top_bit=2))
+    fifo = "hdl.common.fifo.Fifo"
+    false = ["false exclusion: hdl.common.fifo.Fifo i: full was hit, though: never"]
+    measured = write(tmp_path / "harvest", [COMPONENT, fifo], tmp_path / "report", false=false)
+    found = {entry["component"]: entry for entry in measured["components"]}
+    assert set(found) == {COMPONENT, fifo}
+    assert found[fifo]["line"] == {"hit": 0, "total": 1, "excluded": 0}
+    assert found[fifo]["missed"][0]["where"] == "no simulation contains it"
+    assert f"{fifo}: line coverage 0.0 % (0 of 1), below 95 %" in measured["below"]
+    assert measured["below"][-1:] == false

@@ -42,6 +42,11 @@ def test_hits_add_up(harvest):
 
 def test_what_is_excluded_is_left_out_unless_it_was_hit(harvest):
     found = survey(harvest, [rule("i", "emp*", "full"), rule("o", "*")])
+    assert found.false == (
+        f"false exclusion: {FIFO} i: full was hit, though: never",
+        f"false exclusion: {FIFO} o: full was hit, though: never",
+    )
+    assert survey(harvest, [rule("i", "emp*")]).false == ()
     assert [(bin["bin"], bin["hits"]) for bin in found.bins[FIFO]] == [("full", 5), ("full", 1)]
     assert found.exclusions == [
         {
