@@ -64,7 +64,7 @@ def narrowed(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
     if width <= NARROW or not signal.is_wire():
         return
     for left in (width - width // 4, width // 2):
-        edits = tuple(("const0", "Q", bit) for bit in range(left, width))
+        edits = tuple(("const0", "D", bit) for bit in range(left, width))
         yield Fault(kind="width", cell=own, about=f"{known.drives or own} {left}", edits=edits)
 
 

@@ -210,6 +210,8 @@ def choose(
     """The first ``sample`` of Yosys's candidates that change logic, with their lines."""
     chosen: dict[str, tuple[Mutant, str]] = {}
     for line in lines:
+        # Behind its output, a register would not be what a simulation can set: in front of it.
+        line = line.replace(" -port Q ", " -port D ")
         given = {name: value.removeprefix("\\") for name, value in OPTION.findall(line)}
         if CLOCKS.fullmatch(given["port"]):
             continue

@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.batch_gate import BatchGate
+from hdl.p4sgd.batch_gate import COUNT_BITS, BatchGate
 from hdl.p4sgd.params import EngineParams
 from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
@@ -16,7 +16,7 @@ QUIET = {"start": 0, "vanilla": 0, "seen": 0, "delivered": 0}
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
 def test_batch_gate(params):
-    simulate(BatchGate(params), __name__)
+    simulate(BatchGate(params), __name__, registers=["gathering", "complete", "in_batch"])
 
 
 def some_run(rng, banks, **sizes):
@@ -99,6 +99,46 @@ async def runs_with_and_without_take_turns(dut):
         for _ in range(rng.integers(0, len(lasts))):
             await RisingEdge(dut.clk)
         put(dut, seen=0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def counts_over_every_bit(dut):
+    """From presets: of what is gathered when a mini-batch ends, of what may be delivered."""
+    edge = RisingEdge(dut.clk)
+    batch = (1 << 16) - 1
+    sizes = {"epoch_micro_batches": (1 << 32) - 1, "tail_samples": 1, "epochs": (1 << 32) - 1}
+    put(dut, **QUIET, settings={"batch_micro_batches": batch} | sizes)
+    await start(dut)
+    put(dut, vanilla=1)
+    await pulse(dut, "start")
+    for bit in range(2, COUNT_BITS):
+        for gathered in (1 << bit, (1 << bit) - 2):
+            dut.gathering.value, dut.complete.value = gathered, 0
+            dut.schedule.in_batch.value = batch - 3
+            put(dut, seen=1)
+            for _ in range(3):
+                await edge
+            put(dut, seen=0)
+            await edge
+            await edge
+            assert int(dut.complete.value) == gathered + 3
+            assert dut.allowed.value
+            assert int(dut.gathering.value) == 0
+            for seen in (0, 1):  # beside one that is seen, and alone
+                before = int(dut.complete.value)
+                put(dut, delivered=1, seen=seen)
+                await edge
+                put(dut, delivered=0, seen=0)
+                await edge
+                await edge
+                assert int(dut.complete.value) == before - 1
+            dut.complete.value = 1 << bit
+            put(dut, delivered=1)
+            await edge
+            put(dut, delivered=0)
+            await edge
+            await edge
+            assert int(dut.complete.value) == (1 << bit) - 1
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
