@@ -60,6 +60,7 @@ class ClusterDriver:
                 slot_count=slots,
                 timeout=network.patience(count, min(slots, under_way)),
                 retries=network.retries,
+                peer_retries=network.peer_retries,
             )
             await worker.write(join=0)
 

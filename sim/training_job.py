@@ -50,7 +50,8 @@ class NetworkSettings:
     seed: int = 1
     slots: int = 0  #: AllReduces under way; 0 for all that the hardware has
     timeout: int = 0  #: cycles; 0 for what suits links and switch
-    retries: int = 100  #: before a worker gives up; 0 for ever
+    retries: int = 100  #: before a worker gives a silent switch up; 0 for ever
+    peer_retries: int = 1_200_000  #: before it gives other workers up; 0 for ever
 
     @property
     def fields(self) -> dict[str, int]:

@@ -74,6 +74,9 @@ class WorkerDriver(RegisterDriver):
             if cause is Cause.NETWORK:
                 slot, again = await self.read("stuck_slot"), await self.read("retries")
                 where = f", slot {slot} got no answer to {again} repetitions"
+            elif cause is Cause.PEERS:
+                slot, again = await self.read("stuck_slot"), await self.read("peer_retries")
+                where = f", slot {slot} waited for other workers for {again} repetitions"
             raise WorkerFailure(cause, where)
 
     async def soft_reset(self) -> None:

@@ -23,7 +23,8 @@ class Cause(enum.Enum, shape=3):
     LABEL_READ = 3  #: the memory answered a read of labels with an error
     SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
     LONG_PLAN = 5  #: words or labels were left over when the run was finished
-    NETWORK = 6  #: a slot waited in vain for as often as it may ask: switch or worker is gone
+    NETWORK = 6  #: the switch has not answered a slot for as often as it may ask
+    PEERS = 7  #: the switch answers, but for as often as a slot may ask other workers did not come
 
 
 class State(enum.Enum, shape=3):
@@ -49,10 +50,11 @@ class Control(Component):
 
     The run is over when ``finished`` is high and, without ``join``, the network has nothing left
     to do. Errors of the readers, ``starved`` (a read plan that ended before the run did) and,
-    without ``join``, a network that ``gave_up`` stop it with a ``cause``; ``halt`` then stops the
-    readers until ``soft_reset``. A soft reset acts in every state. It waits for ``model_busy`` to
-    fall, holds the rest of the worker in ``core_reset`` for ``RESET_CYCLES`` and then on until
-    the readers have nothing outstanding.
+    without ``join``, a network that ``gave_up`` (with ``peers_missing`` on other workers, else on
+    the switch) stop it with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A
+    soft reset acts in every state. It waits for ``model_busy`` to fall, holds the rest of the
+    worker in ``core_reset`` for ``RESET_CYCLES`` and then on until the readers have nothing
+    outstanding.
 
     Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
     ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
@@ -82,6 +84,7 @@ class Control(Component):
                 "network_busy": In(1),
                 "network_idle": In(1),
                 "gave_up": In(1),
+                "peers_missing": In(1),
                 "starved": In(1),
                 "finished": In(1),
                 "begin": Out(1),
@@ -132,6 +135,8 @@ class Control(Component):
                     fail(Cause.SHORT_PLAN)
                 with m.Elif(self.gave_up & ~self.join):
                     fail(Cause.NETWORK)
+                    with m.If(self.peers_missing):
+                        fail(Cause.PEERS)
             with m.Case(State.RESET):
                 m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
                 with m.If(settle != 0):

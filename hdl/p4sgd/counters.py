@@ -30,6 +30,7 @@ COUNTERS = {
     "retransmissions": "packets that were sent again",
     "full_packets": "full activations taken",
     "freed_packets": "confirmations taken: slots freed",
+    "pending_packets": "answers of the switch that it waits for other workers",
     "repeated_packets": "packets of a slot's use that it did not wait for",
     "stale_packets": "packets of another use",
     "wrong_slot_packets": "packets outside the job's slots",

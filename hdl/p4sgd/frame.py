@@ -21,7 +21,8 @@ class Frame(data.Struct):
     Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
     fields of more than a byte from ``bm`` on have their low byte first. A worker sends partial
     activations (``is_agg``) and acknowledgements; the switch answers with full activations
-    (``is_agg``) and with acknowledgements of all acknowledgements (``acked``). A full
+    (``is_agg``), with acknowledgements of all acknowledgements (``acked``), and with
+    pending (both) to a packet that is repeated before those of all workers are in. A full
     activation says which of its sums were ``saturated``; in all other packets that is zero.
     """
 
@@ -30,7 +31,7 @@ class Frame(data.Struct):
     ethertype: 16  #: bytes 12, 13
     version: 8  #: byte 14
     is_agg: 1  #: byte 15, bit 0: aggregation, else acknowledgement
-    acked: 1  #: bit 1: every worker has acknowledged
+    acked: 1  #: bit 1: every worker has acknowledged; with is_agg: pending
     no_flags: 6  #: zero
     bm: 32  #: bytes 16..19: the sending worker's bit; from the switch, the workers it is for
     job: 16  #: bytes 20, 21

@@ -75,7 +75,9 @@ CONTROL_REGISTERS = (
         (
             ro("job_open", 1, "a job is begun, until a soft reset"),
             ro("network_idle", 1, "no AllReduce is under way"),
-            ro("stuck_slot", 12, "slot of the job that waited in vain, with cause NETWORK"),
+            ro(
+                "stuck_slot", 12, "slot of the job that waited in vain, with cause NETWORK or PEERS"
+            ),
             ro("oldest_slot", 12, "slot whose full activation comes next"),
         ),
     ),

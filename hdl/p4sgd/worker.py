@@ -48,10 +48,11 @@ class Worker(Component):
     L2 term 6.
 
     An error answer of the memory, an illegal setting, a read plan that does not fit the run or,
-    unless ``retries`` is 0, a switch that does not answer stops the worker with a cause in
-    ``state``. ``soft_reset`` recovers it: settings stay, weights are to be loaded anew, as the two
-    copies of those that were being updated may differ, and a job has to be started anew. A frame
-    that was offered on ``m_axis`` stays until it is taken. Saturations are counted by kind.
+    unless ``retries`` or ``peer_retries`` is 0, a switch that does not answer or other workers that
+    do not come stop the worker with a cause in ``state``. ``soft_reset`` recovers it: settings
+    stay, weights are to be loaded anew, as the two copies of those that were being updated may
+    differ, and a job has to be started anew. A frame that was offered on ``m_axis`` stays until it
+    is taken. Saturations are counted by kind.
     """
 
     register_map = staticmethod(worker_registers)
@@ -201,6 +202,7 @@ class Worker(Component):
             control.network_busy.eq(transport.clearing),
             control.network_idle.eq(transport.idle),
             control.gave_up.eq(transport.gave_up),
+            control.peers_missing.eq(transport.peers_missing),
         ]
         return transport
 

@@ -94,13 +94,17 @@ class AggregatorProof(Component):
             claim(m, "sender_of_packet", dut.sender == asked.request.sender)
         with m.If(dut.answered):
             claim(m, "answer_to_ports_of_rule", answer.bm == reference.bm)
-            claim(m, "answer_of_kind_of_packet", answer.acked == ~header.is_agg)
-            claim(m, "answer_repeats_header", answer.header == header)
+            pending = reference.pending
+            claim(m, "answer_is_acked_or_pending", answer.acked == (~header.is_agg | pending))
+            claim(m, "answer_is_sum_or_pending", answer.header.is_agg == (header.is_agg | pending))
+            for name in ("job", "epoch", "seq", "use"):
+                claim(m, f"answer_repeats_{name}", answer.header[name] == header[name])
             for k in range(params.lanes):
                 value, _ = saturate(reference.after.agg[k], params.value_bits)
-                right = answer.payload[k] == Mux(header.is_agg, value, 0)
+                is_sum = header.is_agg & ~pending
+                right = answer.payload[k] == Mux(is_sum, value, 0)
                 claim(m, "answer_has_sum_of_rule", right)
-                clamped = header.is_agg & (reference.after.agg[k] != value)
+                clamped = is_sum & (reference.after.agg[k] != value)
                 claim(m, "answer_tells_what_was_clamped", answer.saturated[k] == clamped)
         return slots
 
@@ -140,11 +144,19 @@ class AggregatorProof(Component):
         # Perhaps they have acknowledged the next use, too.
         acked_then = every(members, lambda record: (record.after.acked - use)[:8] <= 1)
         previous = use == (latest - 1)[:8]
+        pending = dut.answered & dut.answer.header.is_agg & dut.answer.acked
+        news = dut.answered & ~pending
+        senders = [(asked.request.sender[k], record) for k, (_, record) in enumerate(members)]
+        repeats = (use == latest) & every(
+            senders, lambda record: Mux(is_agg, record.before.given, record.before.acked) == use
+        )
         with m.If(mine & is_agg):
-            claim(m, "sum_if_and_only_if_everyone_gave", dut.answered == given)
+            claim(m, "sum_if_and_only_if_everyone_gave", news == given)
+            claim(m, "pending_while_someone_has_not_given", pending == (repeats & ~given))
         with m.If(mine & ~is_agg):
-            claim(m, "finished_uses_are_acknowledged", dut.answered == (acked | previous))
-        with m.If(mine & dut.answered):
+            claim(m, "finished_uses_are_acknowledged", news == (acked | previous))
+            claim(m, "pending_while_someone_has_not_acknowledged", pending == (repeats & ~acked))
+        with m.If(mine & news):
             claim(m, "acknowledged_after_everyone_did", is_agg | acked_then)
             to = Mux(added | acknowledged, everyone, asked.request.sender)
             claim(m, "news_to_everyone_repetition_to_sender", dut.answer.bm == to)
@@ -153,7 +165,10 @@ class AggregatorProof(Component):
                 value, _ = saturate(total, params.value_bits)
                 right = ~is_agg | (dut.answer.payload[lane] == value)
                 claim(m, "sum_of_what_everyone_gave", right)
-        with m.If(mine & dut.answered & everyone.all() & (use == 1)):
+        with m.If(mine & everyone.all() & (use == 1)):
+            reach(m, "partial_pending", pending & is_agg)
+            reach(m, "acknowledgement_pending", pending & ~is_agg)
+        with m.If(mine & news & everyone.all() & (use == 1)):
             reach(m, "second_sum", added)
             reach(m, "second_sum_acknowledged", acknowledged)
             reach(m, "second_sum_repeated", is_agg & ~added)

@@ -21,7 +21,7 @@ class SlotReference(Component):
 
     ``before`` is the slot, ``after`` what ``request`` makes of it, or what a start does with
     ``clear``. ``verdict`` is the packet's; if it is ``answered``, the answer goes to ``bm``, a sum
-    being that of ``after``.
+    being that of ``after``, or ``pending``.
 
     Latency: none.
     """
@@ -38,6 +38,7 @@ class SlotReference(Component):
                 "after": Out(slot_layout(params)),
                 "verdict": Out(Verdict),
                 "answered": Out(1),
+                "pending": Out(1),
                 "bm": Out(params.ports),
             },
         )
@@ -70,7 +71,8 @@ class SlotReference(Component):
             with m.Elif((before.ack_bm & worker) != 0):
                 m.d.comb += [
                     self.verdict.eq(Verdict.REPEATED_ACK),
-                    self.answered.eq(before.ack_bm == everyone),
+                    self.answered.eq(1),
+                    self.pending.eq(before.ack_bm != everyone),
                 ]
             with m.Else():
                 m.d.comb += [
@@ -89,7 +91,8 @@ class SlotReference(Component):
         with m.If((behind == 0) & ((before.agg_bm & worker) != 0)):
             m.d.comb += [
                 self.verdict.eq(Verdict.REPEATED_PARTIAL),
-                self.answered.eq(before.agg_bm == everyone),
+                self.answered.eq(1),
+                self.pending.eq(before.agg_bm != everyone),
             ]
         with m.Elif(behind == 0):
             m.d.comb += [added.eq(1), after.agg_bm.eq(before.agg_bm | worker)]

@@ -108,6 +108,9 @@ class SlotTableProof(Component):
             verdict = Signal(Verdict, name=f"verdict_{k}")
             with m.If(arrival.use != slot.use):
                 m.d.comb += verdict.eq(Verdict.STALE)
+            with m.Elif(arrival.is_agg & arrival.acked):
+                waits = slot.phase != Phase.FREE
+                m.d.comb += verdict.eq(Mux(waits, Verdict.PENDING, Verdict.REPEATED))
             with m.Elif(arrival.is_agg & (slot.phase == Phase.PARTIAL)):
                 m.d.comb += verdict.eq(Verdict.FULL)
             with m.Elif(~arrival.is_agg & (slot.phase == Phase.ACK)):
@@ -238,6 +241,7 @@ class SlotTableProof(Component):
             reach(m, "a_slot_again", self.start & (dut.next_use == 1))
             reach(m, "freed_before_handed_on", dut.arrived & (self.waiting < dut.outstanding))
             reach(m, "all_at_once", at_once & (dut.verdict == Verdict.FULL))
+            reach(m, "pending", dut.verdict == Verdict.PENDING)
             reach(m, "repeated", dut.verdict == Verdict.REPEATED)
             reach(m, "stale", dut.verdict == Verdict.STALE)
         reach(m, "one_slot_again", dut.open & (count == 1) & self.start & (dut.next_use == 2))

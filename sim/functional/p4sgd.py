@@ -50,11 +50,17 @@ SLOT_TABLE = UnitGroup(
 
 TIMERS = UnitGroup(
     name="retries",
-    ports=("settings", "gave_up", "overdue_valid", "sent"),
+    ports=("settings", "gave_up", "peers_missing", "overdue_valid", "sent", "pending"),
     bins={
         "for ever": lambda now, before: now["overdue_valid"] and now["settings"]["retries"] == 0,
         "limited": lambda now, before: now["overdue_valid"] and now["settings"]["retries"] > 0,
-        "gives up": lambda now, before: now["gave_up"] and not before["gave_up"],
+        "gives the switch up": lambda now, before: (
+            now["gave_up"] and not before["gave_up"] and not now["peers_missing"]
+        ),
+        "gives other workers up": lambda now, before: (
+            now["peers_missing"] and not before["peers_missing"]
+        ),
+        "pending while one is overdue": lambda now, before: now["overdue_valid"] and now["pending"],
         "one is sent while one is overdue": lambda now, before: (
             now["overdue_valid"] and now["sent"]
         ),
@@ -96,15 +102,15 @@ TRANSPORT = UnitGroup(
 
 AGGREGATOR = UnitGroup(
     name="answers",
-    ports=("verdict", "answered"),
+    ports=("verdict", "answered", "answer"),
     bins={
         "a sum is complete": lambda now, before: now["verdict"].name == "ADDED" and now["answered"],
         "a sum is not": lambda now, before: now["verdict"].name == "ADDED" and not now["answered"],
         "a repeated one is answered": lambda now, before: (
-            now["verdict"].name == "REPEATED_PARTIAL" and now["answered"]
+            now["verdict"].name == "REPEATED_PARTIAL" and not now["answer"]["acked"]
         ),
-        "a repeated one is not": lambda now, before: (
-            now["verdict"].name == "REPEATED_PARTIAL" and not now["answered"]
+        "a repeated one is pending": lambda now, before: (
+            now["verdict"].name == "REPEATED_PARTIAL" and now["answer"]["acked"]
         ),
         "all have acknowledged": lambda now, before: (
             now["verdict"].name == "ACKNOWLEDGED" and now["answered"]
@@ -113,7 +119,10 @@ AGGREGATOR = UnitGroup(
             now["verdict"].name == "ACKNOWLEDGED" and not now["answered"]
         ),
         "a repeated acknowledgement is answered": lambda now, before: (
-            now["verdict"].name == "REPEATED_ACK" and now["answered"]
+            now["verdict"].name == "REPEATED_ACK" and not now["answer"]["header"]["is_agg"]
+        ),
+        "a repeated acknowledgement is pending": lambda now, before: (
+            now["verdict"].name == "REPEATED_ACK" and now["answer"]["header"]["is_agg"]
         ),
         "a previous acknowledgement is answered": lambda now, before: (
             now["verdict"].name == "PREVIOUS_ACK" and now["answered"]

@@ -19,14 +19,15 @@ class Verdict(StrEnum):
     """What became of a packet; both ends count by these."""
 
     ADDED = "added"  # switch: a partial activation that was not in the sum yet
-    REPEATED_PARTIAL = "repeated partial"  # switch: one that was; answered if the sum is complete
+    REPEATED_PARTIAL = "repeated partial"  # switch: one that was; answered, be it with pending
     ACKNOWLEDGED = "acknowledged"  # switch: a new acknowledgement of a complete sum
-    REPEATED_ACK = "repeated ack"  # switch: an old one; answered if all have acknowledged
+    REPEATED_ACK = "repeated ack"  # switch: an old one; answered, be it with pending
     PREVIOUS_ACK = "previous ack"  # switch: of the use before, answered
     EARLY = "early"  # switch: a partial activation of the next use, before all have acknowledged
     PREMATURE_ACK = "premature ack"  # switch: of a sum that is not complete
     FULL = "full"  # worker: the full activation it waits for
     FREED = "freed"  # worker: the confirmation it waits for
+    PENDING = "pending"  # worker: the switch has what it sent, and waits for other workers
     REPEATED = "repeated"  # worker: of the slot's use, but not what it waits for
     STALE = "stale"  # of another use
     WRONG_SLOT = "wrong slot"  # outside the job's range
@@ -48,6 +49,11 @@ class Packet:
     acked: bool = False  # from the switch: every worker has acknowledged
     payload: tuple[int, ...] = ()
     saturated: int = 0  # a bit for each lane of a full activation whose sum was clamped
+
+    @property
+    def pending(self) -> bool:
+        """From the switch: it has the packet, and waits for other workers."""
+        return self.is_agg and self.acked
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,17 @@ def full_activation(slot: SwitchSlot, bm: int) -> Packet:
     return Packet(True, bm, slot.use, payload=payload, saturated=clamped)
 
 
+def pending(packet: Packet) -> Packet:
+    """The answer to what is repeated before it is complete."""
+    return Packet(True, packet.bm, packet.use, acked=True)
+
+
 def switch_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USES) -> Outcome:
     """Algorithm 2, corrected: `packet` comes from the worker in its bm, a worker of `everyone`.
 
-    An answer that completes something goes to everyone, one to a repetition to its sender.
+    An answer that completes something goes to everyone, one to a repetition to its sender. What
+    is repeated before it is complete is answered pending, so that a worker whose peers are late
+    can tell them from a switch that is gone.
     """
     behind = (slot.use - packet.use) % uses
     if packet.is_agg:
@@ -107,7 +120,8 @@ def switch_rule(slot: SwitchSlot, packet: Packet, everyone: int, uses: int = USE
     if slot.agg_bm != everyone:
         return Outcome(slot, Verdict.PREMATURE_ACK)
     if slot.ack_bm & packet.bm:
-        return Outcome(slot, Verdict.REPEATED_ACK, acked if slot.ack_bm == everyone else None)
+        complete = slot.ack_bm == everyone
+        return Outcome(slot, Verdict.REPEATED_ACK, acked if complete else pending(packet))
     slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)
     answer = replace(acked, bm=everyone) if slot.ack_bm == everyone else None
     return Outcome(slot, Verdict.ACKNOWLEDGED, answer)
@@ -120,7 +134,7 @@ def partial_rule(
     if behind == 0 and slot.agg_bm & packet.bm:
         full = full_activation(slot, packet.bm)
         complete = slot.agg_bm == everyone
-        return Outcome(slot, Verdict.REPEATED_PARTIAL, full if complete else None)
+        return Outcome(slot, Verdict.REPEATED_PARTIAL, full if complete else pending(packet))
     if behind == 0:
         agg = tuple(a + b for a, b in zip(slot.agg, packet.payload, strict=True))
         slot = replace(slot, agg=agg, agg_bm=slot.agg_bm | packet.bm)
@@ -165,12 +179,47 @@ def worker_rule(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
     """Algorithm 3, what comes in: FULL is handed on and acknowledged, FREED frees the slot.
 
     What the worker waits for it asks for again, at any time: the partial activation in phase
-    PARTIAL, the acknowledgement in phase ACK.
+    PARTIAL, the acknowledgement in phase ACK. How often it does is the matter of `sends_again`.
     """
     if packet.use != slot.use:
         return slot, Verdict.STALE
+    if packet.pending:
+        return slot, Verdict.REPEATED if slot.phase is Phase.FREE else Verdict.PENDING
     if packet.is_agg and slot.phase is Phase.PARTIAL:
         return replace(slot, phase=Phase.ACK), Verdict.FULL
     if packet.acked and slot.phase is Phase.ACK:
         return replace(slot, phase=Phase.FREE), Verdict.FREED
     return slot, Verdict.REPEATED
+
+
+class GaveUp(StrEnum):
+    """Why a worker asks no more."""
+
+    NETWORK = "network"  # the switch does not answer
+    PEERS = "peers"  # it does, but other workers have not sent what it waits for
+
+
+@dataclass(frozen=True)
+class Tries:
+    """How often a worker has asked for what it waits for in a slot again."""
+
+    unanswered: int = 0  # in a row, up to now
+    repetitions: int = 0  # in all; it stops at the bound
+    heard: bool = False  # PENDING since the packet was last sent
+
+    def __post_init__(self) -> None:
+        assert min(self.unanswered, self.repetitions) >= 0
+
+
+def sends_again(tries: Tries, retries: int, peer_retries: int) -> Tries | GaveUp:
+    """Algorithm 3, line 34, with an end: the timer of a packet that was sent has run out.
+
+    A switch is gone that has not answered the packet and `retries` repetitions in a row. Peers are
+    given up when the switch answers pending after `peer_retries` repetitions. Bounds of 0 are none.
+    """
+    unanswered = 0 if tries.heard else tries.unanswered
+    if retries and unanswered == retries:
+        return GaveUp.NETWORK
+    if peer_retries and tries.heard and tries.repetitions == peer_retries:
+        return GaveUp.PEERS
+    return Tries(unanswered + 1, min(tries.repetitions + 1, peer_retries))

@@ -60,6 +60,8 @@ class Flight(NamedTuple):
         """What it is, of which use."""
         if not self.packet.is_agg:
             kind = "acked" if self.down else "ACK"
+        elif self.packet.pending:
+            kind = "pending"
         else:
             kind = "FA" if self.down else "PA"
         return f"{kind} {self.number}"
@@ -177,17 +179,26 @@ class Model:
         ahead = (slot.use - switch.slot.use) % self.uses
         after = SwitchEnd((switch.number + ahead) % self.period, slot)
         answers, fault = (), ""
-        if answer:
+        if answer and not self.without_effect(answer):
             answers = tuple(
                 Flight(worker, flight.number, replace(answer, bm=1 << worker), down=True)
                 for worker in range(self.worker_count)
                 if answer.bm >> worker & 1
             )
-            complete = not answer.is_agg or answer.payload[0] == self.right_sum(0)[0]
+            is_sum = answer.is_agg and not answer.pending
+            complete = not is_sum or answer.payload[0] == self.right_sum(0)[0]
             fault = "" if complete else self.seen(PARTIAL_AS_FULL)
         finished = slot.ack_bm == self.everyone and (ahead > 0 or slot != switch.slot)
         step = f"switch takes {flight}: {outcome.verdict}"
         return Taken(after, answers, finished, step, fault)
+
+    def without_effect(self, answer: Packet) -> bool:
+        """Whether no worker changes with it, in whatever state: then it is not followed.
+
+        Pending is such an answer; what workers make of it is the matter of `patience`.
+        """
+        slots = (WorkerSlot(use, phase) for use in range(self.uses) for phase in Phase)
+        return all(self.rules.worker(slot, answer)[0] == slot for slot in slots)
 
     def worker_takes(self, worker: WorkerEnd, flight: Flight) -> tuple[WorkerEnd, Verdict]:
         """A worker gets a packet."""

@@ -10,6 +10,7 @@ from sim.golden.allreduce import (
     SwitchSlot,
     Verdict,
     WorkerSlot,
+    pending,
     saturated,
     switch_rule,
     worker_rule,
@@ -83,6 +84,11 @@ def full(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> O
     return replace(outcome, answer=Packet(True, packet.bm, outcome.slot.use, payload=payload))
 
 
+def waits(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
+    """Answered pending, complete or not."""
+    return replace(outcome, answer=pending(packet))
+
+
 def acked(slot: SwitchSlot, packet: Packet, everyone: int, outcome: Outcome) -> Outcome:
     """An acknowledgement is answered acked."""
     if packet.is_agg:
@@ -153,7 +159,7 @@ def started_with(use: int, agg: bool, ack: bool) -> Rules:
 
 def full_in_any_phase(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
     """A full activation of its use is taken whether or not the worker waits for it."""
-    if packet.is_agg and packet.use == slot.use:
+    if packet.is_agg and not packet.acked and packet.use == slot.use:
         return replace(slot, phase=Phase.ACK), Verdict.FULL
     return worker_rule(slot, packet)
 
@@ -163,9 +169,19 @@ def full_of_any_use(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdi
     return worker_rule(slot, replace(packet, use=slot.use) if packet.is_agg else packet)
 
 
+def pending_as_full(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
+    """A worker that looks at is_agg alone."""
+    return worker_rule(slot, replace(packet, acked=packet.acked and not packet.is_agg))
+
+
+def pending_as_freed(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
+    """A worker that looks at acked alone."""
+    return worker_rule(slot, replace(packet, is_agg=packet.is_agg and not packet.acked))
+
+
 def freed_in_any_phase(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
     """A confirmation of its use frees the slot whether or not the worker waits for it."""
-    if packet.acked and packet.use == slot.use:
+    if packet.acked and not packet.is_agg and packet.use == slot.use:
         return replace(slot, phase=Phase.FREE), Verdict.FREED
     return worker_rule(slot, packet)
 
@@ -181,6 +197,10 @@ UNSOUND = {
     "answer before all are in": where(Verdict.ADDED, full),
     "repetition answered before all are in": where(Verdict.REPEATED_PARTIAL, full),
     "repeated partial not answered": where(Verdict.REPEATED_PARTIAL, unanswered),
+    "repeated partial pending for ever": where(Verdict.REPEATED_PARTIAL, waits),
+    "repeated acknowledgement pending for ever": where(Verdict.REPEATED_ACK, waits),
+    "pending taken for a sum": Rules(worker=pending_as_full),
+    "pending taken for a confirmation": Rules(worker=pending_as_freed),
     "acked before all have acknowledged": where(Verdict.ACKNOWLEDGED, acked),
     "repetition acked before all have acknowledged": where(Verdict.REPEATED_ACK, acked),
     "repeated acknowledgement not answered": where(Verdict.REPEATED_ACK, unanswered),
@@ -208,6 +228,9 @@ HARMLESS = {
     "use before acked to all": where(Verdict.PREVIOUS_ACK, answered_to_all),
     # Nobody waits to be freed of a use older than the switch's previous one.
     "stale acknowledgement answered": where(Verdict.STALE, acked),
+    # Pending changes nothing at a worker.
+    "early partial pending": where(Verdict.EARLY, waits),
+    "stale packets pending": where(Verdict.STALE, waits),
     # Never happens: a worker acknowledges when it has the sum, so the switch has it as well, and
     # the acknowledgement of 2^w uses ago is past the bound.
     "acknowledgement of an incomplete sum counted": where(Verdict.PREMATURE_ACK, counted),

@@ -72,6 +72,7 @@ class Bench:
                 "slot_count": slots,
                 "timeout": network.patience(len(self.workers), 1) + SPARE,
                 "retries": 0,
+                "peer_retries": 0,
             }
             self.port("settings_{}", k).value = pack(NETWORK_SETTINGS, settings)
             self.port("partial_{}_valid", k).value = 0

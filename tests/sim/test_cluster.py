@@ -15,6 +15,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.cluster_driver import StuckError
 from sim.golden.p4sgd import Loss, Schedule
 from sim.payloads import pack
+from sim.streams import cycle
 from sim.surroundings.cluster import ClusterSystem
 from sim.surroundings.worker_system import memory_params
 from sim.train import build_cluster, cluster_params, memory_arguments, simulate_training
@@ -207,22 +208,74 @@ async def train_once(training, cluster):
     assert (training.weights(models) == training.golden(weights)[0]).all()
 
 
+async def failure_of(task):
+    """The cause with which a worker's run ends, and what the driver says."""
+    with pytest.raises(WorkerFailure) as failure:
+        await task
+    return failure.value.cause, str(failure.value)
+
+
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_worker_that_is_gone_stops_the_others(dut):
     """After so many repetitions, with a cause; a new run of the job then trains as if nothing."""
-    training, cluster = await begin(dut, latency=10, retries=4)
+    training, cluster = await begin(dut, latency=10, retries=4, peer_retries=30)
     dut.cut.value = 0b10
-    with pytest.raises(WorkerFailure) as failure:
-        await cluster.run()
-    assert failure.value.cause is Cause.NETWORK
-    assert await cluster.workers[0].read("stuck_slot") == 0
-    assert await cluster.workers[0].read("retransmissions") >= 4
+    tasks = [cocotb.start_soon(worker.run()) for worker in cluster.workers]
+    assert await failure_of(tasks[1]) == (
+        Cause.NETWORK,
+        "the worker stopped: NETWORK, slot 0 got no answer to 4 repetitions",
+    )
+    assert await failure_of(tasks[0]) == (
+        Cause.PEERS,
+        "the worker stopped: PEERS, slot 0 waited for other workers for 30 repetitions",
+    )
+    assert await cluster.workers[0].read("retransmissions") >= 30
+    assert await cluster.workers[0].read("pending_packets") >= 30
+    assert await cluster.workers[1].read("pending_packets") == 0
     dut.cut.value = 0
     await ClockCycles(dut.clk, 2000)
     for worker in cluster.workers:
         await worker.soft_reset()
     await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
     await train_once(training, cluster)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_worker_that_starts_late_harms_nobody(dut):
+    """Fifty times later than a silent switch would be given up."""
+    retries = 4
+    training, cluster = await begin(dut, latency=10, retries=retries)
+    early, late = cluster.workers
+    weights = np.zeros(training.features, dtype=np.int64)
+    for worker, model in zip(cluster.workers, training.models(weights), strict=True):
+        await worker.load(model)
+    waiting = cocotb.start_soon(early.run())
+    timeout = await early.read("timeout")
+    await ClockCycles(dut.clk, 50 * retries * timeout)
+    await late.run()
+    await waiting
+    models = [await worker.read_model(training.chunks) for worker in cluster.workers]
+    assert (training.weights(models) == training.golden(weights)[0]).all()
+    counters = await early.counters()
+    # A timer runs late by a look at every slot.
+    again = 50 * retries * timeout // (timeout + HARDWARE.slots + 64)
+    assert counters["pending_packets"] >= again > 10 * retries
+    assert await late.read("pending_packets") <= retries
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_switch_that_goes_away_is_noticed_while_peers_are_late(dut):
+    """In the time for all retries, however long it has answered before."""
+    retries = 4
+    _, cluster = await begin(dut, latency=10, retries=retries)
+    worker = cluster.workers[0]
+    timeout = await worker.read("timeout")
+    running = cocotb.start_soon(worker.run())
+    await ClockCycles(dut.clk, 20 * retries * timeout)
+    assert dut.busy_0.value
+    began, dut.cut.value = cycle(), 0b01
+    assert (await failure_of(running))[0] is Cause.NETWORK
+    assert cycle() - began <= (retries + 1) * (timeout + HARDWARE.slots + 64)
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")

@@ -19,8 +19,8 @@ class Aggregator(Component):
     clears it. The request's ``verdict`` (NONE where there was none), ``sender`` and answer follow
     :attr:`latency` cycles later. ``answered`` says that there is an ``answer``; its ``bm`` are
     the ports that it goes to: all of the job's if it completes a sum or its acknowledgement, else
-    the sender. The sum is exact and saturated here, once, and tells its ``saturated`` lanes;
-    acknowledgements carry 0.
+    the sender, whose repeated packet is answered pending until then. The sum is exact and
+    saturated here, once, and tells its ``saturated`` lanes; all other answers carry 0.
 
     Throughput: one request a cycle, the same slot over and over included. Never stalls.
     Contents survive a reset: slots are valid after they were cleared.
@@ -69,8 +69,10 @@ class Aggregator(Component):
             sender.eq(self.request.sender),
             bm.eq(Mux(rule.complete, self.request.everyone, self.request.sender)),
             header.eq(self.request.header),
-            acked.eq(~self.request.header.is_agg),
+            header.is_agg.eq(self.request.header.is_agg | rule.pending),
+            acked.eq(~self.request.header.is_agg | rule.pending),
         ]
+        is_sum = header.is_agg & ~acked
         m.d.comb += [
             self.sender.eq(sender),
             self.answer.bm.eq(bm),
@@ -81,7 +83,7 @@ class Aggregator(Component):
         for k in range(params.lanes):
             value, overflow = saturate(state.agg[k], params.value_bits)
             m.d.comb += [
-                self.answer.payload[k].eq(Mux(header.is_agg, value, 0)),
-                self.answer.saturated[k].eq(header.is_agg & overflow),
+                self.answer.payload[k].eq(Mux(is_sum, value, 0)),
+                self.answer.saturated[k].eq(is_sum & overflow),
             ]
         return m

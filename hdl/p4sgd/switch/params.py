@@ -20,9 +20,9 @@ class Verdict(enum.Enum, shape=4):
 
     NONE = 0  #: there was no packet
     ADDED = 1  #: a partial activation that was not in the sum yet
-    REPEATED_PARTIAL = 2  #: one that was; answered if the sum is complete
+    REPEATED_PARTIAL = 2  #: one that was; answered with the sum, or pending if it is not complete
     ACKNOWLEDGED = 3  #: a new acknowledgement of a complete sum
-    REPEATED_ACK = 4  #: an old one; answered if all have acknowledged
+    REPEATED_ACK = 4  #: an old one; answered acked, or pending if not all have acknowledged
     PREVIOUS_ACK = 5  #: of the use before, answered
     EARLY = 6  #: a partial activation of the next use, before all have acknowledged
     PREMATURE_ACK = 7  #: of a sum that is not complete
@@ -122,7 +122,7 @@ class SwitchParams:
 
     @property
     def header(self) -> data.StructLayout:
-        """What an answer repeats of its packet."""
+        """What an answer repeats of its packet; ``is_agg`` is also one where it is pending."""
         return data.StructLayout(
             {
                 "job": self.job_bits,
@@ -192,7 +192,7 @@ class SwitchParams:
         return data.StructLayout(
             {
                 "bm": self.ports,  # ports that it goes to
-                "acked": 1,  # it is no sum
+                "acked": 1,  # it is no sum; pending if header.is_agg is one as well
                 "saturated": self.lanes,  # of a sum: the lanes that were clamped
                 "header": self.header,
                 "payload": self.payload,

@@ -13,8 +13,9 @@ class SlotRule(Component):
 
     ``before`` is the slot's state, ``after`` what ``request`` makes of it, ``verdict`` the
     packet's, one from ``ADDED`` to ``STALE``. ``complete`` answers go to all of the job's
-    ports, ``repeat`` ones to the sender, with the sum as it is after the request. With ``clear``
-    the slot becomes as a job's start leaves it: use -1, finished, both bitmaps full, sum 0.
+    ports, ``repeat`` ones to the sender, with the sum as it is after the request; ``pending``
+    says that the repeated packet waits for those of other workers. With ``clear`` the slot
+    becomes as a job's start leaves it: use -1, finished, both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must be what they stand for, which holds for
     ``after`` if it does for ``before`` and everyone stays the same until the slot is cleared.
@@ -36,6 +37,7 @@ class SlotRule(Component):
                 "verdict": Out(Verdict),
                 "complete": Out(1),
                 "repeat": Out(1),
+                "pending": Out(1),
             },
         )
 
@@ -105,14 +107,15 @@ class SlotRule(Component):
                 m.d.comb += after[k].eq(total)
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
-        """The verdict, and whether a repetition is answered."""
+        """The verdict, and what a repetition is answered."""
         before = self.before
         m.d.comb += self.verdict.eq(Verdict.STALE)
         with m.If(self.request.header.is_agg):
             with m.If(same):
                 m.d.comb += [
                     self.verdict.eq(Mux(added, Verdict.REPEATED_PARTIAL, Verdict.ADDED)),
-                    self.repeat.eq(added & before.summed),
+                    self.repeat.eq(added),
+                    self.pending.eq(added & ~before.summed),
                 ]
             with m.Elif(near):
                 m.d.comb += self.verdict.eq(Mux(before.finished, Verdict.ADDED, Verdict.EARLY))
@@ -124,7 +127,8 @@ class SlotRule(Component):
             with m.Elif(acknowledged):
                 m.d.comb += [
                     self.verdict.eq(Verdict.REPEATED_ACK),
-                    self.repeat.eq(before.finished),
+                    self.repeat.eq(1),
+                    self.pending.eq(~before.finished),
                 ]
             with m.Else():
                 m.d.comb += self.verdict.eq(Verdict.ACKNOWLEDGED)

@@ -48,8 +48,8 @@ class Arrivals(Component):
         ]
         malformed = (
             (quality == Quality.MALFORMED)
-            | (frame.is_agg == frame.acked)
-            | (~frame.is_agg & (frame.saturated != 0))
+            | (~frame.is_agg & ~frame.acked)
+            | ((~frame.is_agg | frame.acked) & (frame.saturated != 0))
         )
         checks = (
             (Verdict.CORRUPT, quality == Quality.CORRUPT),
@@ -70,6 +70,7 @@ class Arrivals(Component):
             self.arrival.verdict.eq(verdict),
             self.arrival.slot.eq(slot[: self.params.slot_bits]),
             self.arrival.is_agg.eq(frame.is_agg),
+            self.arrival.acked.eq(frame.acked),
             self.arrival.use.eq(frame.use),
             self.arrival.saturated.eq(frame.saturated[: self.params.lanes]),
         ]

@@ -9,6 +9,7 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.p4sgd.frame import LANES
 
 TIME_BITS = 24  #: of the clock that timers compare with
+PEER_BITS = 24  #: of a number of repetitions while other workers are waited for
 
 NETWORK_SETTINGS = data.StructLayout(
     {
@@ -22,7 +23,17 @@ NETWORK_SETTINGS = data.StructLayout(
         "slot_base": 16,  # first slot of the job at the switch
         "slot_count": 17,  # slots in use, 1..slots
         "timeout": TIME_BITS - 1,  # cycles until a packet is sent again
-        "retries": 8,  # how often, before the worker gives up; 0: for ever
+        "retries": 8,  # how often without an answer, before the switch is given up; 0: for ever
+        "peer_retries": PEER_BITS,  # how often in all, before other workers are; 0: for ever
+    }
+)
+
+
+#: How often a slot's packet was sent again.
+TRIES = data.StructLayout(
+    {
+        "unanswered": 8,  # in a row, up to now
+        "repetitions": PEER_BITS,  # in all; it stops at ``peer_retries``
     }
 )
 
@@ -33,15 +44,16 @@ class Verdict(enum.Enum, shape=4):
     NONE = 0  #: there was no packet
     FULL = 1  #: the full activation that the slot waits for
     FREED = 2  #: the confirmation that it waits for
-    REPEATED = 3  #: of the slot's use, but not what it waits for
-    STALE = 4  #: of another use
-    WRONG_SLOT = 5  #: outside the job's range
-    WRONG_RUN = 6  #: of an earlier run of the job
-    WRONG_WORKER = 7  #: not for this worker
-    WRONG_JOB = 8  #: of another job, or none is open
-    MALFORMED = 9  #: not 60 bytes long, or no answer of a switch
-    FOREIGN = 10  #: another destination, ethertype or version
-    CORRUPT = 11  #: its checksum is wrong
+    PENDING = 3  #: the switch has what the slot sent, and waits for other workers
+    REPEATED = 4  #: of the slot's use, but not what it waits for
+    STALE = 5  #: of another use
+    WRONG_SLOT = 6  #: outside the job's range
+    WRONG_RUN = 7  #: of an earlier run of the job
+    WRONG_WORKER = 8  #: not for this worker
+    WRONG_JOB = 9  #: of another job, or none is open
+    MALFORMED = 10  #: not 60 bytes long, or no answer of a switch
+    FOREIGN = 11  #: another destination, ethertype or version
+    CORRUPT = 12  #: its checksum is wrong
 
 
 class Phase(enum.Enum, shape=2):
@@ -93,6 +105,7 @@ class TransportParams:
                 "verdict": Verdict,  # NONE for a packet of this job whose slot has to judge it
                 "slot": self.slot_bits,
                 "is_agg": 1,
+                "acked": 1,  # with is_agg: pending
                 "use": 8,
                 "activations": self.activations,
                 "saturated": self.lanes,  # a bit for each activation that the switch clamped
@@ -106,5 +119,5 @@ class TransportParams:
 
     @property
     def overdue(self) -> data.StructLayout:
-        """A slot that waits for too long, and how often its packet was sent again."""
-        return data.StructLayout({"slot": self.slot_bits, "retries": 8})
+        """A slot that waits for too long."""
+        return data.StructLayout({"slot": self.slot_bits, "tries": TRIES})

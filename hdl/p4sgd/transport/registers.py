@@ -5,7 +5,9 @@ from typing import Any
 from amaranth.hdl import Cat
 
 from hdl.common.registers import Register, rw
-from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TIME_BITS
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, PEER_BITS, TIME_BITS
+
+PEER_RETRIES = 1_200_000  #: two minutes, with the timeout of 100 us
 
 
 def network_registers() -> tuple[Register, ...]:
@@ -19,8 +21,13 @@ def network_registers() -> tuple[Register, ...]:
             "Which worker this is, and how long it waits.",
             (
                 rw("worker", 5, "index: the bit in bitmaps, the port of the switch"),
-                rw("retries", 8, "repetitions before a packet is given up; 0: for ever", init=100),
+                rw("retries", 8, "repetitions without an answer; 0: for ever", init=100),
             ),
+        ),
+        Register(
+            "peer_retries",
+            "How long it waits for other workers, while the switch answers.",
+            (rw("peer_retries", PEER_BITS, "repetitions; 0: for ever", init=PEER_RETRIES),),
         ),
         Register("workers", "The job's workers.", (rw("workers", 32, "bitmap", init=1),)),
         Register(

@@ -20,8 +20,8 @@ class SlotTable(Component):
 
     Slots are started in turn: ``start`` gives ``next_slot`` its ``next_use``, if ``may_start``.
     That is so when its last use is freed and what came of it was ``delivered``. An ``arrival`` is
-    judged in the cycle in which it is valid: ``verdict``; FULL is to be kept and acknowledged, and
-    one that comes while no job is open is of none.
+    judged in the cycle in which it is valid: ``verdict``; FULL is to be kept and acknowledged,
+    PENDING changes no slot, and one that comes while no job is open is of none.
     Micro-batches are handed on in order: ``arrived`` says that the full activation of
     ``deliver_slot`` is there, ``delivered`` moves on. ``seen`` is high for a cycle per full
     activation, in the same order but as early as it can be.
@@ -114,6 +114,8 @@ class SlotTable(Component):
                 m.d.comb += self.verdict.eq(Verdict.WRONG_JOB)
             with m.Elif(arrival.use != use):
                 m.d.comb += self.verdict.eq(Verdict.STALE)
+            with m.Elif(arrival.is_agg & arrival.acked & (phase != Phase.FREE)):
+                m.d.comb += self.verdict.eq(Verdict.PENDING)
             with m.Elif(arrival.is_agg & (phase == Phase.PARTIAL)):
                 m.d.comb += self.verdict.eq(Verdict.FULL)
             with m.Elif(~arrival.is_agg & (phase == Phase.ACK)):

@@ -2,24 +2,37 @@
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TIME_BITS, Phase, TransportParams
+from hdl.p4sgd.transport.params import (
+    NETWORK_SETTINGS,
+    PEER_BITS,
+    TIME_BITS,
+    TRIES,
+    Phase,
+    TransportParams,
+)
 
-SENT = data.StructLayout({"time": TIME_BITS, "retries": 8})
+SENT = data.StructLayout({"time": TIME_BITS, "tries": TRIES})
 
 
 class Timers(Component):
     """Looks at one slot after the other: P4SGD, section 3.3, algorithm 3, lines 31 to 34.
 
-    ``sent`` notes that a packet of ``sent_slot`` goes out now, for the ``sent_retries``-th time
-    again. A slot whose packet is older than ``settings.timeout`` cycles goes to ``overdue``, or,
-    after ``settings.retries`` repetitions, makes ``gave_up`` high, with ``stuck_slot``, until
-    ``clear``. Each ``timeout`` that an overdue packet cannot leave counts as a repetition, so a
-    MAC that takes nothing is noticed as well.
+    ``sent`` notes that a packet of ``sent_slot`` goes out now, after so many ``sent_tries``. A slot
+    whose packet is older than ``settings.timeout`` cycles goes to ``overdue``, with the tries that
+    it will have had when it is sent. Each ``timeout`` that an overdue packet cannot leave counts as
+    a repetition, so a MAC that takes nothing is noticed as well.
+
+    ``pending`` says that the switch has what ``pending_slot`` sent and waits for other workers.
+    Instead of being overdue, a slot makes ``gave_up`` high, with ``stuck_slot``, until ``clear``:
+    after ``settings.retries`` repetitions in a row without such an answer, as the switch is gone;
+    or, then with ``peers_missing``, when the switch still says so after
+    ``settings.peer_retries`` repetitions in all.
 
     Throughput: a slot a cycle, so a timer runs up to ``slot_count`` cycles late, more while
     ``overdue`` is not taken. ``questions`` and ``answers`` go to the table of slots: the slot
@@ -35,11 +48,14 @@ class Timers(Component):
                 "open": In(1),
                 "sent": In(1),
                 "sent_slot": In(params.slot_bits),
-                "sent_retries": In(8),
+                "sent_tries": In(TRIES),
+                "pending": In(1),
+                "pending_slot": In(params.slot_bits),
                 "questions": Out(params.slot_bits).array(2),
                 "answers": In(params.answer).array(2),
                 "overdue": Out(stream.Signature(params.overdue)),
                 "gave_up": Out(1),
+                "peers_missing": Out(1),
                 "stuck_slot": Out(params.slot_bits),
             },
         )
@@ -56,7 +72,7 @@ class Timers(Component):
         m.d.sync += now.eq(now + 1)
         m.d.comb += [
             written.time.eq(now),
-            written.retries.eq(self.sent_retries),
+            written.tries.eq(self.sent_tries),
             store.write.eq(self.sent),
             store.write_address.eq(self.sent_slot),
             store.write_data.eq(written),
@@ -77,34 +93,78 @@ class Timers(Component):
                 & ((now - sent.time)[:TIME_BITS] >= self.settings.timeout)
             ),
         ]
-        self.decide(m, late, sent.retries)
+        self.decide(m, late, sent.tries)
         return m
 
-    def decide(self, m: Module, late: Signal, retries: Value) -> None:
+    def decide(self, m: Module, late: Signal, sent_tries: data.View) -> None:
         """Once more, or never again; a packet that does not get out in time is as good as lost."""
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
-        tries = Mux(overdue.valid, overdue.payload.retries, retries)
+        tries = Signal(TRIES)
         again = Signal()
+        decides = late & ~self.gave_up & ~overdue.valid
+        heard = self.listen(m, self.questions[1], decides)
         with m.If(~overdue.valid):
-            m.d.comb += again.eq(late & ~self.gave_up)
+            m.d.comb += [
+                again.eq(decides),
+                tries.unanswered.eq(Mux(heard, 0, sent_tries.unanswered)),
+                tries.repetitions.eq(sent_tries.repetitions),
+            ]
             m.d.sync += [blocked.eq(0), overdue.payload.slot.eq(self.questions[1])]
         with m.Else():
-            m.d.comb += again.eq((blocked == settings.timeout) & ~overdue.ready)
+            m.d.comb += [
+                again.eq((blocked == settings.timeout) & ~overdue.ready),
+                tries.eq(overdue.payload.tries),
+            ]
             m.d.sync += [blocked.eq(Mux(again, 0, blocked + 1)), overdue.valid.eq(~overdue.ready)]
+        waited = tries.repetitions == settings.peer_retries
+        silent = (settings.retries != 0) & (tries.unanswered == settings.retries)
+        alone = (settings.peer_retries != 0) & heard & ~overdue.valid & waited
         with m.If(again):
             m.d.sync += [
                 overdue.valid.eq(1),
-                overdue.payload.retries.eq((tries + overdue.valid)[:8]),
+                overdue.payload.tries.unanswered.eq((tries.unanswered + 1)[:8]),
+                overdue.payload.tries.repetitions.eq((tries.repetitions + ~waited)[:PEER_BITS]),
             ]
-            with m.If((settings.retries != 0) & (tries == settings.retries)):
+            with m.If(silent | alone):
                 m.d.sync += [
                     overdue.valid.eq(0),
                     self.gave_up.eq(1),
+                    self.peers_missing.eq(alone),
                     self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
                 ]
         with m.If(self.clear):
-            m.d.sync += [overdue.valid.eq(0), self.gave_up.eq(0)]
+            m.d.sync += [overdue.valid.eq(0), self.gave_up.eq(0), self.peers_missing.eq(0)]
+
+    def listen(self, m: Module, slot: Value, asks: Value) -> Value:
+        """Whether ``pending`` came for ``slot`` since it was last asked for with ``asks``.
+
+        It did if two bits of the slot differ: the answers write one of them, who asks the other.
+        What is left from an earlier use is met by a packet that has not been repeated: no harm.
+        """
+        bits = []
+        for name in ("said", "known"):
+            m.submodules[name] = memory = Memory(
+                shape=1, depth=self.params.slots, init=[], attrs={"ram_style": "distributed"}
+            )
+            bits.append(memory)
+
+        def read(memory: Memory, slot: Value) -> Value:
+            port = memory.read_port(domain="comb")
+            m.d.comb += port.addr.eq(slot)
+            return port.data
+
+        said, known = (memory.write_port() for memory in bits)
+        shown = read(bits[0], slot)
+        m.d.comb += [
+            said.en.eq(self.pending),
+            said.addr.eq(self.pending_slot),
+            said.data.eq(~read(bits[1], self.pending_slot)),
+            known.en.eq(asks),
+            known.addr.eq(slot),
+            known.data.eq(shown),
+        ]
+        return shown ^ read(bits[1], slot)
 
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
         """The slot that was looked at before, and whether one is: not while one is overdue."""

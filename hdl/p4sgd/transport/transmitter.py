@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.p4sgd.frame import AXIS, FRAME_KEEP, frame_bits
-from hdl.p4sgd.transport.params import NETWORK_SETTINGS, Phase, TransportParams
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TRIES, Phase, TransportParams
 
 QUEUE_DEPTH = 8  #: packets between the choice and the MAC
 
@@ -44,7 +44,7 @@ class Transmitter(Component):
                 "answer": In(params.answer),
                 "sent": Out(1),
                 "sent_slot": Out(params.slot_bits),
-                "sent_retries": Out(8),
+                "sent_tries": Out(TRIES),
                 "retransmission": Out(1),
                 "m_axis": Out(AXIS),
             },
@@ -107,7 +107,7 @@ class Transmitter(Component):
                 self.overdue.ready.eq(room),
                 self.retransmission.eq(chosen),
                 order.is_agg.eq(self.answer.phase == Phase.PARTIAL),
-                self.sent_retries.eq((self.overdue.payload.retries + 1)[:8]),
+                self.sent_tries.eq(self.overdue.payload.tries),
             ]
 
     def assemble(self, m: Module, order, payload, valid) -> None:

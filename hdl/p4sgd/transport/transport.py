@@ -33,7 +33,8 @@ class Transport(Component):
     ``clear``, while nothing is under way, begins a job at micro-batch 0, in ``slots`` cycles of
     ``clearing``, after which it is ``open`` until a reset. ``idle`` is high when nothing is under
     way; ``oldest_slot`` is the one whose sum comes next. A slot that waits in vain makes
-    ``gave_up`` high, with ``stuck_slot``. ``settings`` hold still while a job is open.
+    ``gave_up`` high, with ``stuck_slot``, and with ``peers_missing`` if the switch answers but
+    other workers do not come (:class:`Timers`). ``settings`` hold still while a job is open.
 
     Throughput: a packet a cycle in each direction. Latency: :attr:`send_latency` cycles from
     ``partial`` to the frame on ``m_axis``, :attr:`receive_latency` from the answer on ``s_axis``
@@ -59,6 +60,7 @@ class Transport(Component):
                 "delivered": Out(1),
                 "outstanding": Out(params.count_bits),
                 "gave_up": Out(1),
+                "peers_missing": Out(1),
                 "stuck_slot": Out(params.slot_bits),
                 "oldest_slot": Out(params.slot_bits),
                 "events": Out(NETWORK_EVENTS),
@@ -124,7 +126,9 @@ class Transport(Component):
             timers.open.eq(self.open),
             timers.sent.eq(transmitter.sent),
             timers.sent_slot.eq(transmitter.sent_slot),
-            timers.sent_retries.eq(transmitter.sent_retries),
+            timers.sent_tries.eq(transmitter.sent_tries),
+            timers.pending.eq(table.verdict == Verdict.PENDING),
+            timers.pending_slot.eq(table.arrival.slot),
         ]
         for k in range(2):
             m.d.comb += [
@@ -142,6 +146,7 @@ class Transport(Component):
             self.delivered.eq(table.delivered),
             self.outstanding.eq(table.outstanding),
             self.gave_up.eq(timers.gave_up),
+            self.peers_missing.eq(timers.peers_missing),
             self.stuck_slot.eq(timers.stuck_slot),
             self.oldest_slot.eq(table.deliver_slot),
             self.events.sent.eq(transmitter.sent),

@@ -36,6 +36,7 @@ INPUTS = (
     "network_open",
     "network_busy",
     "gave_up",
+    "peers_missing",
 )
 WIDE = ("batch_micro_batches", "epoch_micro_batches", "epochs")  #: any number but zero
 OUTPUTS = ("begin", "idle", "busy", "running", "halt", "core_reset", "done", "failed")
@@ -366,20 +367,20 @@ async def waits_for_a_job_that_begins(dut, slots):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(finished=[0, 1], join=[0, 1])
-async def fails_when_the_network_gives_up(dut, finished, join):
+@cocotb.parametrize(finished=[0, 1], join=[0, 1], missing=[0, 1])
+async def fails_when_the_network_gives_up(dut, finished, join, missing):
     """Also when only confirmations are left; with ``join`` nobody cares."""
     await open_job(dut)
     put(dut, join=join)
     assert begins(await begin(dut))
-    put(dut, finished=finished)
+    put(dut, finished=finished, peers_missing=missing)
     await pulse(dut, "gave_up")
     await clock(dut)
     if join:
         assert shown(dut) == (IDLE | {"done"} if finished else RUNNING)
         return
     assert shown(dut) == FAILED
-    assert cause(dut) is Cause.NETWORK
+    assert cause(dut) is (Cause.PEERS if missing else Cause.NETWORK)
     put(dut, finished=0)
     await recover(dut)
 

@@ -75,12 +75,13 @@ class Golden:
             "payload": list(payload),
         }
         self.rows.append((slot, 1, 0, pack(params.request, request)))
+        is_sum = is_agg and outcome.answer is not None and not outcome.answer.pending
         answer = outcome.answer and {
             "bm": outcome.answer.bm,
             "acked": int(outcome.answer.acked),
-            "saturated": self.changed(outcome.slot.agg) if is_agg else 0,
-            "header": header,
-            "payload": self.clamped(outcome.slot.agg) if is_agg else [0] * params.lanes,
+            "saturated": self.changed(outcome.slot.agg) if is_sum else 0,
+            "header": header | {"is_agg": int(outcome.answer.is_agg)},
+            "payload": self.clamped(outcome.slot.agg) if is_sum else [0] * params.lanes,
         }
         self.golden.append((outcome.verdict.name, 1 << worker, answer))
 

@@ -38,6 +38,7 @@ def settings(slots, workers, **others):
         "slot_count": slots,
         "timeout": 600,
         "retries": 0,
+        "peer_retries": 0,
     } | others
 
 

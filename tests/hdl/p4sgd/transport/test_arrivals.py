@@ -70,22 +70,23 @@ class Job:
             "slot_count": self.count,
             "timeout": random.getrandbits(23),
             "retries": random.getrandbits(8),
+            "peer_retries": random.getrandbits(24),
         }
 
     def good(self):
         """A packet that the table of slots has to judge."""
-        is_agg = random.random() < 0.5
+        is_agg, acked = random.choice([(True, False), (False, True), (True, True)])
         return WireFrame(
             destination=self.group,
             source=random.randbytes(6),
             is_agg=is_agg,
-            acked=not is_agg,
+            acked=acked,
             bm=random.choice([1 << self.worker, self.workers]),
             job=self.job,
             epoch=self.epoch,
             seq=self.base + random.randrange(self.count),
             use=random.getrandbits(8),
-            saturated=random.getrandbits(8) * is_agg,
+            saturated=random.getrandbits(8) * (not acked),
             payload=tuple(
                 random.choice([random.randint(LEAST, MOST), LEAST, MOST, 0]) for _ in range(8)
             ),
@@ -98,8 +99,8 @@ class Job:
             return QUALITIES[quality]
         frame = WireFrame.from_bytes(wire)
         applies = {
-            golden.Verdict.MALFORMED: frame.is_agg == frame.acked
-            or (frame.saturated != 0 and not frame.is_agg),
+            golden.Verdict.MALFORMED: not (frame.is_agg or frame.acked)
+            or (frame.saturated != 0 and frame.acked),
             golden.Verdict.WRONG_JOB: not is_open or frame.job != self.job,
             golden.Verdict.WRONG_WORKER: frame.bm not in (1 << self.worker, self.workers),
             golden.Verdict.WRONG_RUN: frame.epoch != self.epoch,
@@ -122,7 +123,8 @@ def wrong_fields(job, frame):
         golden.Verdict.MALFORMED: [
             {"no_flags": 1 << random.randrange(6)},
             {"is_agg": False, "acked": True, "saturated": 1 << random.randrange(8)},
-            {"acked": frame.is_agg},
+            {"is_agg": False, "acked": False},
+            {"is_agg": True, "acked": True, "saturated": 1 << random.randrange(8)},
         ],
         golden.Verdict.WRONG_JOB: [{"job": job.job ^ 1 << random.randrange(16)}],
         golden.Verdict.WRONG_WORKER: [
@@ -173,7 +175,8 @@ class Bench:
             frame = WireFrame.from_bytes(wire)
             lanes = len(arrival["activations"])
             assert arrival["slot"] == frame.seq - self.job.base
-            assert (arrival["is_agg"], arrival["use"]) == (frame.is_agg, frame.use)
+            found = [arrival[name] for name in ("is_agg", "acked", "use")]
+            assert found == [frame.is_agg, frame.acked, frame.use]
             assert arrival["activations"] == list(frame.payload[:lanes])
             assert arrival["saturated"] == frame.saturated % (1 << lanes)
 

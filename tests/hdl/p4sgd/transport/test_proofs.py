@@ -14,6 +14,8 @@ TABLE = "hdl.p4sgd.transport.slot_table"
 MUTANTS = {
     "takes a sum without a job": ("m.Elif(~self.open)", "m.Elif(0)"),
     "takes a sum of another use": ("m.Elif(arrival.use != use)", "m.Elif((arrival.use ^ use)[0])"),
+    "takes pending for a sum": ("arrival.acked & (phase != Phase.FREE)", "0"),
+    "pending in a free slot": ("arrival.acked & (phase != Phase.FREE)", "arrival.acked"),
     "takes a sum twice": ("arrival.is_agg & (phase == Phase.PARTIAL)", "arrival.is_agg"),
     "frees without a sum": ("~arrival.is_agg & (phase == Phase.ACK)", "~arrival.is_agg"),
     "keeps a freed slot": (

@@ -69,7 +69,7 @@ class Golden:
         if not self.open:
             return None, "WRONG_JOB"
         is_agg = bool(arrival["is_agg"])
-        packet = golden.Packet(is_agg, 0, arrival["use"], acked=not is_agg)
+        packet = golden.Packet(is_agg, 0, arrival["use"], acked=bool(arrival["acked"]))
         slot, verdict = golden.worker_rule(self.slots[arrival["slot"]], packet)
         return slot, verdict.name
 
@@ -169,14 +169,17 @@ class Bench:
             slot = choose(waiting)
             state = self.golden.slots[slot]
             is_agg = state.phase is golden.Phase.PARTIAL
-            return {"verdict": Verdict.NONE, "slot": slot, "is_agg": is_agg, "use": state.use}
+            arrival = {"verdict": Verdict.NONE, "slot": slot, "use": state.use}
+            return arrival | {"is_agg": is_agg, "acked": not is_agg}
         slot = random.randrange(self.golden.count)
         use = self.golden.slots[slot].use
+        is_agg, acked = random.choice([(1, 0), (0, 1), (1, 1)])
         near = random.choice([use, use, use + 1, use - 1, use + 2, use - 2, use + 128])
         return {
             "verdict": random.choice([Verdict.NONE] * 5 + [random.choice(DROPPED)]),
             "slot": slot,
-            "is_agg": random.getrandbits(1),
+            "is_agg": is_agg,
+            "acked": acked,
             "use": random.choice([near % 256, near % 256, random.getrandbits(8)]),
             "activations": [some_activation() for _ in range(self.params.lanes)],
         }
@@ -210,7 +213,7 @@ async def follows_the_rule(dut, many):
     bench = await begin(dut, many)
     while bench.golden.started < (golden.USES + 5) * bench.golden.count:
         await bench.random_step()
-    wanted = [Verdict.FULL, Verdict.FREED, Verdict.REPEATED, Verdict.STALE]
+    wanted = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.STALE]
     assert all(bench.verdicts[verdict] > 3 for verdict in wanted), bench.verdicts
     assert sum(bench.verdicts[verdict] for verdict in DROPPED) > 3, bench.verdicts
     while not bench.golden.idle:

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -6,6 +7,7 @@ from cocotb.triggers import RisingEdge, Timer
 
 from hdl.p4sgd.transport.params import TIME_BITS, Phase, TransportParams
 from hdl.p4sgd.transport.timers import Timers
+from sim.golden.allreduce import GaveUp, Tries, sends_again
 from sim.payloads import pack, unpack
 from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
@@ -20,15 +22,20 @@ def test_timers(slots):
     simulate(Timers(TransportParams(slots=slots)), __name__, registers=["now"])
 
 
+def tries(unanswered, repetitions=0):
+    return {"unanswered": unanswered, "repetitions": repetitions}
+
+
 class Bench:
     """Timers with the table that they ask, a cycle at a time."""
 
-    def __init__(self, dut, count, timeout, retries=0):
+    def __init__(self, dut, count, timeout, retries=0, peer_retries=0):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(TransportParams)
         self.count, self.timeout, self.retries = count, timeout, retries
+        self.peer_retries = peer_retries
         self.phases = [Phase.FREE] * self.params.slots
-        self.sent = {}  # slot: the cycle and how often again
+        self.sent = {}  # slot: the cycle and how often in vain
         self.now = 0
         self.overdue = None  # in this cycle
         self.shown = []  # when an overdue packet appeared, and which
@@ -38,8 +45,9 @@ class Bench:
             "slot_count": self.count,
             "timeout": self.timeout,
             "retries": self.retries,
+            "peer_retries": self.peer_retries,
         }
-        put(self.dut, settings=settings, open=0, sent=0, clear=0)
+        put(self.dut, settings=settings, open=0, sent=0, clear=0, pending=0)
         self.dut.overdue_ready.value = 0
         for k in range(2):
             put(self.dut, **{f"answers_{k}": 0})
@@ -58,13 +66,17 @@ class Bench:
         if self.overdue is not None and before is None:
             self.shown.append((self.now, self.overdue))
 
-    async def end_cycle(self, send=None, retries=0, take=False, clear=False):
+    async def end_cycle(
+        self, send=None, retries=0, repetitions=0, take=False, clear=False, pending=None
+    ):
         """Drive the inputs of this cycle, answer what is asked, and go over the edge."""
         dut = self.dut
-        put(dut, sent=send is not None, clear=clear)
+        put(dut, sent=send is not None, clear=clear, pending=pending is not None)
         dut.overdue_ready.value = take
+        if pending is not None:
+            put(dut, pending_slot=pending)
         if send is not None:
-            put(dut, sent_slot=send, sent_retries=retries)
+            put(dut, sent_slot=send, sent_tries=tries(retries, repetitions))
             self.sent[send] = self.now, retries
         for k in range(2):
             slot = int(getattr(dut, f"questions_{k}").value)
@@ -83,15 +95,15 @@ class Bench:
 
     async def again(self):
         """Send what is overdue, as a transmitter does that has nothing else to do."""
-        slot, retries = self.overdue["slot"], self.overdue["retries"]
-        await self.end_cycle(send=slot, retries=retries + 1, take=True)
+        slot, (retries, repetitions) = self.overdue["slot"], self.overdue["tries"].values()
+        await self.end_cycle(send=slot, retries=retries, repetitions=repetitions, take=True)
 
-    async def wait_for_overdue(self, cycles):
+    async def wait_for_overdue(self, cycles, **inputs):
         for _ in range(cycles):
             await self.begin_cycle()
             if self.overdue is not None or self.dut.gave_up.value:
                 return
-            await self.end_cycle()
+            await self.end_cycle(**inputs)
         raise AssertionError("nothing overdue")
 
 
@@ -115,7 +127,7 @@ async def is_overdue_in_time(dut, many, timeout):
         for retries in range(4):
             sent, _ = bench.sent[slot]
             await bench.wait_for_overdue(timeout + bench.count + SPARE)
-            assert bench.overdue == {"slot": slot, "retries": retries}
+            assert bench.overdue == {"slot": slot, "tries": tries(retries + 1)}
             assert timeout < bench.now - sent <= timeout + bench.count + LOOKS
             await bench.again()
         bench.phases[slot] = Phase.FREE
@@ -255,7 +267,7 @@ def check_overdue(bench, timeout):
     """Not early; its own count of retries; one that waits."""
     slot = bench.overdue["slot"]
     sent, retries = bench.sent[slot]
-    assert bench.overdue["retries"] == retries
+    assert bench.overdue["tries"] == tries(retries + 1)
     assert bench.now - sent > timeout
 
 
@@ -299,11 +311,12 @@ async def gives_up(dut, many, retries):
         await bench.step(send=slot)
         for count in range(retries):
             await bench.wait_for_overdue(timeout + bench.count + SPARE)
-            assert bench.overdue == {"slot": slot, "retries": count}
+            assert bench.overdue == {"slot": slot, "tries": tries(count + 1)}
             await bench.again()
         sent = bench.now
         await bench.wait_for_overdue(timeout + bench.count + SPARE)
         assert dut.gave_up.value
+        assert not dut.peers_missing.value
         assert bench.overdue is None
         assert bench.now - sent >= timeout
         for _ in range(3 * (timeout + bench.count)):
@@ -318,6 +331,77 @@ async def gives_up(dut, many, retries):
         await bench.end_cycle()
 
 
+async def repeat(bench, slot, tries, answered):
+    """Wait until ``slot`` is decided on, with an answer or without: what the rule says, or not."""
+    if answered:
+        await bench.step(pending=slot)
+        if random.random() < 0.5:  # a second one is nothing new
+            await bench.step(pending=slot)
+    await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
+    expected = sends_again(replace(tries, heard=answered), bench.retries, bench.peer_retries)
+    if isinstance(expected, GaveUp):
+        assert bench.overdue is None
+        found = GaveUp.PEERS if bench.dut.peers_missing.value else GaveUp.NETWORK
+        assert (bool(bench.dut.gave_up.value), found) == (True, expected)
+        assert int(bench.dut.stuck_slot.value) == slot
+        return expected
+    found = {"unanswered": expected.unanswered, "repetitions": expected.repetitions}
+    assert bench.overdue == {"slot": slot, "tries": found}
+    return expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY, bounds=[(2, 5), (3, 0), (0, 4), (5, 1), (0, 0)])
+async def tells_a_silent_switch_from_late_peers(dut, many, bounds):
+    """Pending for the slot, or for others only, or nothing: what is done is what the rule says."""
+    bench = await Bench(dut, slots_in_use(many), 12, *bounds).start()
+    seen = set()
+    for chance in (0, 0.3, 0.6, 0.9, 1) * 2:
+        slot, tries = random.randrange(bench.count), Tries()
+        bench.phases = [Phase.FREE] * len(bench.phases)
+        await bench.step(send=slot)
+        for _ in range(20):
+            for other in {0, bench.count - 1} - {slot}:
+                await bench.step(pending=other)
+            tries = await repeat(bench, slot, tries, random.random() < chance)
+            if isinstance(tries, GaveUp):
+                break
+            await bench.again()
+        seen.add(tries if isinstance(tries, GaveUp) else None)
+        bench.phases[slot] = Phase.FREE
+        await bench.step(clear=True)
+        await bench.begin_cycle()
+        assert not dut.gave_up.value
+        assert not dut.peers_missing.value
+        await bench.end_cycle()
+    assert (GaveUp.NETWORK in seen) == (bench.retries > 0)
+    assert (GaveUp.PEERS in seen) == (bench.peer_retries > 0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(many=MANY)
+async def hears_in_every_cycle(dut, many):
+    """Pending around the decision: it counts then, or for the next one, but once."""
+    timeout, heard = 12, set()
+    for age in range(timeout - 2, timeout + slots_in_use(many) + 6):
+        bench = await Bench(dut, slots_in_use(many), timeout, 9).start()
+        await bench.step(send=0, retries=4)
+        answers = []
+        for cycle in range(3 * (timeout + bench.count + SPARE)):
+            await bench.begin_cycle()
+            pending = 0 if cycle == age else None
+            if bench.overdue is not None:
+                answers.append(bench.overdue["tries"]["unanswered"])
+                slot, (retries, _) = bench.overdue["slot"], bench.overdue["tries"].values()
+                await bench.end_cycle(send=slot, retries=retries, take=True, pending=pending)
+            else:
+                await bench.end_cycle(pending=pending)
+        heard.add(answers.index(1))
+        at = answers.index(1)
+        assert answers == [*range(5, 5 + at), *range(1, 1 + len(answers) - at)]
+    assert heard == {0, 1}
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(many=MANY, sent_before=[0, 2])
 async def counts_what_cannot_leave(dut, many, sent_before):
@@ -330,11 +414,11 @@ async def counts_what_cannot_leave(dut, many, sent_before):
     began, seen = bench.now, []
     while not dut.gave_up.value:
         assert bench.overdue["slot"] == slot
-        seen.append(bench.overdue["retries"])
+        seen.append(bench.overdue["tries"]["unanswered"])
         await bench.end_cycle()
         await bench.begin_cycle()
-    assert seen == [k for k in range(sent_before, retries + 1) for _ in range(timeout + 1)]
-    assert bench.now - began == (timeout + 1) * (retries + 1 - sent_before)
+    assert seen == [k for k in range(sent_before + 1, retries + 1) for _ in range(timeout + 1)]
+    assert bench.now - began == (timeout + 1) * (retries - sent_before)
     assert int(dut.stuck_slot.value) == slot
 
 
@@ -349,10 +433,10 @@ async def takes_late_what_could_not_leave(dut, many):
     for _ in range(held * (timeout + 1)):
         await bench.end_cycle()
         await bench.begin_cycle()
-    assert bench.overdue == {"slot": 0, "retries": held}
+    assert bench.overdue == {"slot": 0, "tries": tries(held + 1)}
     await bench.again()
     await bench.wait_for_overdue(timeout + bench.count + SPARE)
-    assert bench.overdue == {"slot": 0, "retries": held + 1}
+    assert bench.overdue == {"slot": 0, "tries": tries(held + 2)}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -6,16 +6,17 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.p4sgd.frame import FRAME_KEEP
-from hdl.p4sgd.transport.params import Phase, TransportParams
+from hdl.p4sgd.transport.params import TRIES, Phase, TransportParams
 from hdl.p4sgd.transport.transmitter import QUEUE_DEPTH, Transmitter
 from sim.golden.frames import LANES, WireFrame
-from sim.payloads import pack
+from sim.payloads import pack, unpack
 from sim.streams import never, often, rarely, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, put, wild
 
 SIZES = [TransportParams(slots=6), TransportParams(slots=16, lanes=3)]
 TOOK = ("partial", "acks", "overdue")
+NO_TRIES = {"unanswered": 0, "repetitions": 0}
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
@@ -35,6 +36,10 @@ def some_settings(slots):
         "slot_base": random.choice([0, (1 << 16) - slots, random.getrandbits(15)]),
         "slot_count": slots,
     }
+
+
+def some_tries():
+    return {"unanswered": random.getrandbits(8), "repetitions": random.getrandbits(24)}
 
 
 class Bench:
@@ -107,20 +112,20 @@ class Bench:
         self.watch_frames()
         if starts:
             self.kept[next_slot] = partial
-            self.expect("partial", next_slot, True, next_use, 0)
+            self.expect("partial", next_slot, True, next_use, NO_TRIES)
         elif acked:
-            self.expect("acks", ack, False, use, 0)
+            self.expect("acks", ack, False, use, NO_TRIES)
         elif again:
             is_agg = phase is Phase.PARTIAL
-            self.expect("overdue", overdue["slot"], is_agg, use, overdue["retries"] + 1)
+            self.expect("overdue", overdue["slot"], is_agg, use, overdue["tries"])
         self.now += 1
         return {"partial": starts, "acks": acks and room, "overdue": asks and room}
 
-    def expect(self, kind, slot, is_agg, use, retries):
+    def expect(self, kind, slot, is_agg, use, tries):
         """The packet that is chosen in this cycle."""
         dut, settings = self.dut, self.settings
         assert int(dut.sent_slot.value) == slot
-        assert int(dut.sent_retries.value) == retries
+        assert unpack(TRIES, int(dut.sent_tries.value)) == tries
         payload = self.kept[slot] if is_agg else []
         wire = WireFrame(
             destination=settings["switch_address"].to_bytes(6, "little"),
@@ -181,7 +186,7 @@ async def sends_by_rank(dut, stall, rates):
         fresh = {
             "partial": bench.partial(),
             "acks": random.randrange(slots),
-            "overdue": {"slot": random.randrange(slots), "retries": random.randrange(255)},
+            "overdue": {"slot": random.randrange(slots), "tries": some_tries()},
         }
         for name, rate in zip(TOOK, rates, strict=True):
             if offers[name] is None and random.random() < rate:
@@ -212,12 +217,12 @@ async def keeps_every_payload(dut):
             await bench.step(partial=bench.partial(), next_slot=slot, next_use=round_)
             bench.states[slot] = Phase.PARTIAL, round_
         for slot in slots:
-            await bench.step(overdue={"slot": slot, "retries": round_})
+            await bench.step(overdue={"slot": slot, "tries": some_tries()})
         for slot in slots:
             bench.states[slot] = Phase.ACK, round_
             await bench.step(ack=slot)
         for slot in slots:
-            await bench.step(overdue={"slot": slot, "retries": 254})
+            await bench.step(overdue={"slot": slot, "tries": some_tries()})
     await bench.drain()
     first = bench.moved[0]
     assert bench.moved == list(range(first, first + 16 * len(slots)))
@@ -243,7 +248,7 @@ async def sends_again_at_once(dut):
     """A payload that has just been kept is read back; an older one of the slot is gone."""
     bench = await Bench(dut).start()
     for use in range(20):
-        overdue = {"slot": 1, "retries": 0}
+        overdue = {"slot": 1, "tries": some_tries()}
         await bench.step(partial=bench.partial(), next_slot=1, next_use=use)
         bench.states[1] = Phase.PARTIAL, use
         for _ in range(random.randrange(3)):
@@ -261,7 +266,7 @@ async def stops_when_nobody_takes(dut):
             ready=False,
             partial=bench.partial() if k % 3 == 0 else None,
             ack=1 if k % 3 < 2 else None,
-            overdue={"slot": 0, "retries": 0},
+            overdue={"slot": 0, "tries": NO_TRIES},
         )
     assert bench.held == QUEUE_DEPTH
     await bench.drain()
@@ -278,7 +283,7 @@ async def forgets_what_is_not_waited_for(dut):
         bench.states = {slot: (phase, 7) for slot in range(bench.params.slots)}
         for slot in range(bench.params.slots):
             if phase is Phase.FREE:
-                taken = await bench.step(overdue={"slot": slot, "retries": 3})
+                taken = await bench.step(overdue={"slot": slot, "tries": some_tries()})
                 assert taken["overdue"]
             taken = await bench.step(ack=slot)
             assert taken["acks"]

@@ -269,6 +269,7 @@ async def drops_what_is_not_ours(dut):
     slots = params_in_simulator(TransportParams).slots
     good = frame(Packet(True, 0b111, 0, payload=tuple(partial), saturated=0b10000101), 0)
     freed = frame(Packet(False, 0b111, 0, acked=True), 0)
+    pending = frame(Packet(True, 1 << OWN, 0, acked=True), 0)
     wrong = [
         *(("foreign", good | {"destination": GROUP_ADDRESS ^ 1 << bit}, {}) for bit in range(48)),
         ("foreign", good | {"ethertype": 0x0008}, {}),
@@ -276,7 +277,10 @@ async def drops_what_is_not_ours(dut):
         ("malformed", good | {"no_flags": 1}, {}),
         ("malformed", freed | {"saturated": 1}, {}),
         ("malformed", good | {"acked": 1}, {}),
-        ("malformed", good | {"is_agg": 0}, {}),
+        ("malformed", pending | {"is_agg": 0, "acked": 0}, {}),
+        ("stale", pending | {"use": 1}, {}),
+        ("repeated", pending | {"seq": 1001, "use": 255}, {}),
+        ("pending", pending, {}),
         ("malformed", good, {"keep": (1 << 59) - 1}),
         ("malformed", good, {"keep": (1 << 61) - 1}),
         ("malformed", good, {"keep": (1 << 64) - 1}),
@@ -295,8 +299,10 @@ async def drops_what_is_not_ours(dut):
         ("repeated", freed, {}),
         ("full", good | {"bm": 1 << OWN}, {}),
         ("repeated", good, {}),
+        ("pending", pending, {}),
         ("freed", freed, {}),
         ("repeated", freed, {}),
+        ("repeated", pending, {}),
         ("repeated", good, {}),
     ]
     for index, (kind, fields, how) in enumerate(wrong):
