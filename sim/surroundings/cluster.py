@@ -91,5 +91,5 @@ class ClusterSystem(Component):
                 self.busy[k].eq(worker.busy),
             ]
             missing = missing + worker.missing
-        m.d.comb += self.missing.eq(missing)
+        m.d.comb += self.missing.eq(missing[: len(self.missing)])
         return m
