@@ -106,8 +106,8 @@ class GatherSystem(Component):
                 self.set_ram(m, 2 * k + index, ram, settings)
                 rams.append(ram)
         m.d.comb += [
-            self.missing.eq(sum((ram.missing for ram in rams), start=Const(0, 32))),
-            self.lost.eq(sum((ram.lost for ram in rams), start=Const(0, 32))),
+            self.missing.eq(sum((ram.missing for ram in rams), start=Const(0, 32))[:32]),
+            self.lost.eq(sum((ram.lost for ram in rams), start=Const(0, 32))[:32]),
         ]
         return m
 
