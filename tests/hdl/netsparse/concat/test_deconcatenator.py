@@ -381,6 +381,22 @@ async def drops_what_is_malformed(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_mtu_to_the_byte(dut):
+    """What is longer is oversize, though it is wrong in other ways as well; nothing else is."""
+    bench = await started(dut)
+    mtu = bench.params.mtu
+    whole = mtu // 64 * 64
+    sizes = [*range(mtu - 2, mtu + 4), *(whole + k for k in (-1, 0, 1, 63, 64, 65, 128))]
+    for size in sizes:
+        octets = bytearray(bench.packet(4, 1).to_bytes())
+        resize(octets, size)
+        await bench.send(to_beats(bytes(octets)))
+    counts = await bench.drain()
+    over = sum(size > mtu for size in sizes)
+    assert counts == {Drop.OVERSIZE: over, Drop.LENGTH: len(sizes) - over}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def bad_packets_take_no_time(dut):
     """The input never waits for them, and the good one behind comes as if they had not been."""
     bench = await started(dut)

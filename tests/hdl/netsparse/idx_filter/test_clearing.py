@@ -121,9 +121,11 @@ async def few_zeros_are_open(dut, delay):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def broken_until_the_next_clearing(dut):
+@cocotb.parametrize(line=[0, 1, 2])
+async def broken_until_the_next_clearing(dut, line):
+    """By the first write that fails, one in the middle or the last."""
     bench = Bench(dut)
-    bench.bad = {bench.base + LINE_BYTES}
+    bench.bad = {bench.base + line * LINE_BYTES}
     await bench.begin()
     await bench.clear(3 * LINE_IDXS, wait=3)
     assert dut.broken.value
