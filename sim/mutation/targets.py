@@ -17,6 +17,8 @@ FOLDERS = ("hdl/common", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
 #: tests of the components that no test file of their own simulates: those of what they stand in
 ELSEWHERE = {
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
+    "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
+    "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/snic.py": ("sim/netsparse/test_gather.py",),
     "hdl/p4sgd/datapath.py": ("hdl/p4sgd/test_engine.py",),
     "hdl/p4sgd/engine_group.py": ("hdl/p4sgd/test_engine_chain.py",),
