@@ -24,8 +24,9 @@ class SnicParams:
     destinations: int = 32  #: that virtual queues serve at a time, 8..256
     receive_packets: int = 8  #: of MTU size that wait at the receiver, of each class, 2..64
     filter_banks: int = 16  #: of the idx filter's cache, a power of two, 1..64
-    filter_cache_bytes: int = 131072  #: over all banks; a bit for each idx
-    filter_ways: int = 2  #: 1, 2 or 4
+    filter_unit_bytes: int = 32768  #: of a unit's own filter cache, the paper's L1: 4, 8, ... 65536
+    filter_cache_bytes: int = 16777216  #: over all banks, the paper's LLC; there is no L2 between
+    filter_ways: int = 4  #: 1, 2 or 4
     dram_address_bits: int = 37  #: of SNIC memory
     host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
 
@@ -64,6 +65,7 @@ class SnicParams:
             banks=self.filter_banks,
             cache_bytes=self.filter_cache_bytes,
             ways=self.filter_ways,
+            unit_bytes=self.filter_unit_bytes,
             idx_bits=self.rig.idx_bits,
             address_bits=self.dram_address_bits,
             slots=self.rig.lsq_entries,

@@ -40,6 +40,7 @@ SNIC_COUNTERS = CounterBankParams(
         ("cycles", 1),  # with any unit busy
         *(counter for name in CLASSES for counter in class_counters(name)),
         ("lost_responses", 1),  # for no unit of ours
+        ("filter_near_hits", 6),  # lookups that a unit's own cache has answered
         ("filter_hits", 7),
         ("filter_misses", 7),
         ("filter_write_backs", 7),
@@ -95,6 +96,7 @@ class SnicCounters(Component):
             self.value.eq(bank.value),
             events.cycles.eq(self.busy),
             events.lost_responses.eq(self.lost),
+            events.filter_near_hits.eq(self.filter.near),
             events.filter_hits.eq(self.filter.hit),
             events.filter_misses.eq(self.filter.miss),
             events.filter_write_backs.eq(self.filter.write_back),

@@ -9,9 +9,11 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import RigParams
 from sim.bench.marks import Mark, Row
 from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
-from sim.workloads.partition import Ints, Partition
+from sim.workloads.matrices import load_matrix
+from sim.workloads.partition import Ints, Partition, batches
 
 LEAST_PIPELINE = Mark(0.95, at_least=True)
+LEAST_SHARED = Mark(3.0, at_least=True)
 ALIGNED, NAIVE = Mark(5), Mark(8)
 HARDWARE = SnicParams(
     units=8,
@@ -24,21 +26,27 @@ HARDWARE = SnicParams(
         lsq_reserved=8,
     ),
     filter_banks=8,
+    filter_unit_bytes=1024,
     filter_cache_bytes=16384,
+    filter_ways=2,
     dram_address_bits=30,
 )
 ROWS = 16_384
+CLIENTS = 7  #: that share the idx filter; the eighth unit serves
+BATCH = 1024  #: idxs that clients are dealt in turn
 LATENCY = {"read_latency": 100, "write_latency": 50}  #: of host memory
 SURROUNDINGS = {"host": LATENCY, "dram": LATENCY, "hub": {"latency": 50}}
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """The pipeline of one unit, then all units at once, then line requests."""
+    """The pipeline of one unit, seven that share, then all units at once, then line requests."""
     progress("simulator of two SNICs")
     rng = np.random.default_rng(1)
     build_gather(HARDWARE, 2)
     progress("one unit, redundant idxs")
     found = pipeline_rows(rng)
+    progress("seven units that share idxs")
+    found += shared_rows()
     for size in (4, 64, 512):
         progress(f"four units, properties of {size} bytes")
         found += exchange_rows(rng, size)
@@ -80,6 +88,59 @@ def pipeline_rows(rng: np.random.Generator) -> list[Row]:
             note=note,
         )
     ]
+
+
+def shared_rows() -> list[Row]:
+    """All clients of a node want the same idxs: what they take a cycle, together."""
+    rows = []
+    for what, (columns, idxs) in {
+        "airlines": airlines(),
+        "roads": roads(),
+    }.items():
+        dealt = batches(idxs, BATCH)
+        units = [[np.concatenate(dealt[unit::CLIENTS])] for unit in range(CLIENTS)]
+        node = measure([units, [[]]], 4, servers=1, rows=columns).result.nodes[0]
+        totals, cycles = node.totals, node.snic["cycles"]
+        stall = totals["filter_stall"] / (CLIENTS * cycles)
+        note = (
+            f"{totals['consumed']:,} idxs, {totals['local']:,} local, {totals['prs']:,} PRs;"
+            f" clients wait for the idx filter in {stall:.0%} of all cycles"
+        )
+        rows.append(
+            Row(
+                what=f"{CLIENTS} clients, {what}",
+                value=totals["consumed"] / cycles,
+                unit="idx/cycle",
+                mark=LEAST_SHARED,
+                note=note,
+            )
+        )
+    return rows
+
+
+def airlines(airports: int = 8_000, flights: int = 84_000) -> tuple[int, Ints]:
+    """Columns, and node 0's idxs of them, of a network of hubs, the largest of which node 1 owns.
+
+    Flights of the airport in place k of all are proportional to 1/k (Zipf's law). The largest hub
+    has the highest number, the rows are in a random order, idxs ascend within a row.
+    """
+    rng = np.random.default_rng(2)
+    share = 1 / np.arange(1, airports + 1)
+    order = rng.permutation(airports)
+    tails, heads = rng.choice(airports, (2, flights), p=share / share.sum())
+    mine = order[tails] < airports // 2
+    idxs, rows = airports - 1 - heads[mine], order[tails][mine]
+    return airports, idxs[np.lexsort((idxs, rows))]
+
+
+def roads() -> tuple[int, Ints]:
+    """Columns, and node 0's idxs of them, of a road network in random order: half are remote."""
+    matrix = load_matrix("europe:nodes=2,rows=8000")
+    rng = np.random.default_rng(3)
+    order = rng.permutation(matrix.shape[0])
+    matrix = matrix[order][:, order]
+    matrix.sort_indices()
+    return matrix.shape[0], Partition.blocks(matrix.shape[0], 2).idx_stream(matrix, 0)
 
 
 def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:

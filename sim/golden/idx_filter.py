@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 LINE_BYTES = 64
 LINE_IDXS = 8 * LINE_BYTES
+BLOCK_IDXS = 16
 
 
 def line_count(columns: int) -> int:
@@ -34,8 +35,9 @@ class Access:
     """What a lookup or a set did."""
 
     bit: bool  #: before
-    hit: bool
+    hit: bool  #: in a bank
     write_back: int | None = None  #: the line whose new bits went to the memory
+    near: bool = False  #: answered by the unit's own cache; no bank has heard of it
 
 
 @dataclass
@@ -50,16 +52,20 @@ class IdxFilter:
     """All bits, the lines that the cache holds, and what is in the memory.
 
     A line may be in one set of one bank only, bank = line % banks, set = line // banks % sets; the
-    victim is the least recently used line of a full set.
+    victim is the least recently used line of a full set. The unit's own cache of ``blocks`` (0:
+    none) holds a block of 16 idxs in entry block % blocks, as it was when a bank last answered a
+    request for it with a one among its bits; it answers lookups of the ones that it holds.
     """
 
     columns: int
     banks: int
     sets: int
     ways: int
+    blocks: int = 0
     bits: NDArray[np.bool_] = field(init=False)
     memory: NDArray[np.bool_] = field(init=False)
     places: dict[tuple[int, int], dict[int, Line]] = field(init=False)
+    ones: dict[int, set[int]] = field(init=False)  #: idxs, by the number of their block
 
     def __post_init__(self) -> None:
         self.clear()
@@ -69,9 +75,27 @@ class IdxFilter:
         self.bits = np.zeros(self.columns, bool)
         self.memory = np.zeros(self.columns, bool)
         self.places = {}
+        self.ones = {}
+
+    def block(self, idx: int) -> NDArray[np.bool_]:
+        """The bits of the 16 idxs that ``idx`` is one of."""
+        first = idx // BLOCK_IDXS * BLOCK_IDXS
+        return self.bits[first : first + BLOCK_IDXS]
 
     def access(self, idx: int, *, set_bit: bool = False) -> Access:
         """Look ``idx`` up, or set its bit."""
+        block = idx // BLOCK_IDXS
+        if not set_bit and idx in self.ones.get(block, ()):
+            return Access(True, hit=False, near=True)
+        access = self._access_bank(idx, set_bit)
+        bits = self.block(idx)
+        if self.blocks and bits.any():
+            place = block % self.blocks
+            self.ones = {n: held for n, held in self.ones.items() if n % self.blocks != place}
+            self.ones[block] = {block * BLOCK_IDXS + int(k) for k in bits.nonzero()[0]}
+        return access
+
+    def _access_bank(self, idx: int, set_bit: bool) -> Access:
         line = idx // LINE_IDXS
         bank, rest = line % self.banks, line // self.banks
         lines = self.places.setdefault((bank, rest % self.sets), {})  # least recent first

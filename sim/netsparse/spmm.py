@@ -24,6 +24,7 @@ from sim.netsparse.gather import (
 )
 from sim.netsparse.gather_job import PROGRESS_FILE
 from sim.surroundings.gather_system import GatherParams
+from sim.surroundings.hub import MOST_NODES
 from sim.verilator import Build
 from sim.workloads.matrices import FAMILIES, load_matrix, with_integer_values
 from sim.workloads.partition import Ints, Partition, batches
@@ -203,8 +204,7 @@ def read_progress(path: Path) -> int:
 
 def check_options(params: SnicParams, options: SpmmOptions, nodes: int) -> None:
     """ValueError for what this build cannot do."""
-    if not 2 <= nodes <= params.rig.nodes:
-        raise ValueError(f"nodes must be from 2 to the {params.rig.nodes} of the build: {nodes}")
+    check_nodes(params, nodes)
     largest = min(params.rig.most_property_bytes, MOST_PROPERTY_BYTES)
     if options.property_bytes % 4 or not 4 <= options.property_bytes <= largest:
         raise ValueError(
@@ -223,6 +223,19 @@ def check_options(params: SnicParams, options: SpmmOptions, nodes: int) -> None:
         value = getattr(options, name)
         if not least <= value <= most:
             raise ValueError(f"{name.replace('_', ' ')} must be from {least} to {most}: {value}")
+
+
+def check_nodes(params: SnicParams, nodes: int) -> None:
+    """ValueError if the build has no names for so many nodes, or the network no ports."""
+    most = min(params.rig.nodes, MOST_NODES)
+    if 2 <= nodes <= most:
+        return
+    text = f"nodes must be from 2 to the {most} of the build: {nodes}"
+    if most == MOST_NODES:
+        text = f"nodes must be from 2 to {most}, the ports of the simulated network: {nodes}"
+    elif 2 <= nodes <= MOST_NODES:
+        text += f"; --set nodes={nodes} builds for so many"
+    raise ValueError(text)
 
 
 def check_rows(rows: int, params: SnicParams) -> None:

@@ -14,6 +14,7 @@ from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.netsparse.protocol import AXIS, BEAT_BYTES, PACKET_HEADER, in_lanes
 from sim.surroundings.chance import random_bits
 
+MOST_NODES = 16
 TIME_BITS = 16
 LATENCY_BITS = 8
 INPUT_BEATS = 4  #: that wait at an input
@@ -40,8 +41,8 @@ class HubParams:
     nodes: int  #: N, 2..16
 
     def __post_init__(self) -> None:
-        if not 2 <= self.nodes <= 16:
-            raise ValueError(f"nodes must be from 2 to 16: {self.nodes}")
+        if not 2 <= self.nodes <= MOST_NODES:
+            raise ValueError(f"nodes must be from 2 to {MOST_NODES}: {self.nodes}")
 
     @property
     def suffix(self) -> str:

@@ -98,10 +98,9 @@ class SnicSubject(SimulatedSubject):
     def build(self, simulated: Simulated) -> Any:
         """Its simulator; ValueError for nodes that it cannot have."""
         from sim.netsparse.gather import build_gather
+        from sim.netsparse.spmm import check_nodes
 
-        most = simulated.params.rig.nodes
-        if not 2 <= simulated.nodes <= most:
-            raise ValueError(f"nodes must be from 2 to the {most} of the build: {simulated.nodes}")
+        check_nodes(simulated.params, simulated.nodes)
         return build_gather(simulated.params, simulated.nodes)[1]
 
     def measure(

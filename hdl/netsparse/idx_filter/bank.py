@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +11,8 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.netsparse.idx_filter.line_exchange import LineExchange
 from hdl.netsparse.idx_filter.params import (
+    BLOCK_IDX_BITS,
+    BLOCK_IDXS,
     LINE_IDX_BITS,
     LINE_IDXS,
     WORD_BITS,
@@ -29,8 +31,9 @@ class FilterBank(Component):
     request whose line is missing waits in front until :class:`LineExchange` has brought it, and
     all behind it wait too; if the memory answers with an error it is answered as failed and the
     line is missing still. Throughput: one request a cycle while lines are present, for any mix of
-    lookups and sets. Latency: :attr:`latency` from a request that is let go to its answer. While
-    answers cannot leave, requests wait.
+    lookups and sets. Latency: :attr:`latency` from a request that is let go to its answer, which
+    brings the block of 16 idxs around its own, as it is after the request. While answers cannot
+    leave, requests wait.
 
     ``filled`` comes with ``fill_data`` and ``fill_error`` of the line that ``fills`` asked for,
     ``written`` when what left with ``write_backs`` is in the memory. ``clear``, only while
@@ -188,12 +191,14 @@ class FilterBank(Component):
         mask = Signal(WORD_BITS, reset_less=True)
         m.d.sync += mask.eq(1 << steps[1].request.request.idx[:WORD_INDEX_BITS])
         m.d.comb += new.eq(word | (last.set.replicate(WORD_BITS) & mask))
+        blocks = [new[first:][:BLOCK_IDXS] for first in range(0, WORD_BITS, BLOCK_IDXS)]
         answer = Signal(params.bank_answer, reset_less=True)
         m.d.sync += [
             answer.unit.eq(steps[2].request.unit),
-            answer.answer.slot.eq(last.slot),
-            answer.answer.failed.eq(steps[2].failed),
-            answer.answer.bit.eq((word & mask).any()),
+            answer.answer.answer.slot.eq(last.slot),
+            answer.answer.answer.failed.eq(steps[2].failed),
+            answer.answer.answer.bit.eq((word & mask).any()),
+            answer.answer.block.eq(Array(blocks)[last.idx[BLOCK_IDX_BITS:WORD_INDEX_BITS]]),
         ]
         victim = Signal(params.ways, reset_less=True)  # tags.victim moves on with the installation
         with m.If(exchange.start):

@@ -5,12 +5,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.crossbar import Crossbar, CrossbarParams
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_IDX_BITS, FilterCacheParams, answer_signature
+from hdl.netsparse.idx_filter.unit_cache import UnitCache
 
 
 class FilterCache(Component):
@@ -18,27 +18,32 @@ class FilterCache(Component):
 
     Bit idx % 512 of the 64 bytes (little-endian) at base + 64 * (idx // 512) belongs to idx. Lines
     of 64 bytes are cached, written back when they are replaced, in the bank that the low bits of
-    their number name. A unit's requests are answered in any order, its requests to one bank in
-    theirs. ``bit`` is the value before. A set is answered when every lookup by any unit that is
-    taken later sees it: a bit only rises. ``slot`` is the unit's own.
+    their number name. In front of the banks each unit has a cache of its own, which answers
+    lookups of bits that it knows to be 1 (:class:`UnitCache`). A unit's requests are answered in
+    any order, its requests to one bank in theirs. ``bit`` is the value before. A set is answered
+    when every lookup by any unit that is taken later sees it: a bit only rises. ``slot`` is the
+    unit's own.
 
-    Throughput: one request a cycle for each unit and each bank while lines are present; units
-    that want the same bank take turns, and a request that waits holds up its unit's later ones.
-    Latency: :attr:`latency` when the line is present and nobody else wants the bank. A miss costs
-    the memory's latency and :attr:`fill_cycles`, or :attr:`write_back_cycles` if that is longer,
-    for a dirty victim; a bank serves one at a time, its next one not before its write-back is
-    acknowledged; other banks go on. Answers cannot be held up.
+    Throughput: a request a cycle for each unit while its own cache answers, and otherwise one a
+    cycle for each unit and each bank while lines are present; units that want the same bank take
+    turns, and up to 16 requests of a unit wait for their banks. Latency: :attr:`near_latency` from
+    the unit's own cache, :attr:`latency` from a bank when the line is present and nobody else wants
+    the bank. A miss costs the memory's latency and :attr:`fill_cycles`, or
+    :attr:`write_back_cycles` if that is longer, for a dirty victim; a bank serves one at a time,
+    its next one not before its write-back is acknowledged; other banks go on. Answers cannot be
+    held up.
 
     ``control.clear`` makes all bits zero (:class:`FilterClearing`): no requests are taken while
-    ``busy``, which ends after max(sets, lines) + the memory's latency + 8 cycles if the memory
-    takes a line a cycle, counted from when all requests ahead of it are answered. It must come
-    first after a reset. A fill that fails fails the request that wanted it, which may be tried
-    again. A write that fails sets ``broken``, and every answer says ``failed`` until a clearing
-    without errors; so one without ``broken`` behind it has succeeded. ``idle``, a cycle late, when
-    no request is inside.
+    ``busy``, which ends after max(sets, blocks of a unit, lines) + the memory's latency + 8 cycles
+    if the memory takes a line a cycle, counted from when all requests ahead of it are answered. It
+    must come first after a reset. A fill that fails fails the request that wanted it, which may be
+    tried again. A write that fails sets ``broken``, and every answer says ``failed`` until a
+    clearing without errors; so one without ``broken`` behind it has succeeded. ``idle``, a cycle
+    late, when no request is inside.
     """
 
-    latency = StreamRegister.latency + 2 * Crossbar.latency + FilterBank.latency
+    latency = UnitCache.latency + 2 * Crossbar.latency + FilterBank.latency
+    near_latency = UnitCache.near_latency
     fill_cycles = 11
     write_back_cycles = 18
 
@@ -62,7 +67,7 @@ class FilterCache(Component):
         params = self.params
         m.submodules.clearing = clearing = FilterClearing(params)
         m.submodules.memory = memory = FilterMemoryPort(params)
-        asked_width, answered_width = params.bank_request.size, params.bank_answer.size
+        asked_width, answered_width = params.bank_request.size, params.block_answer.size
         m.submodules.to_banks = to_banks = Crossbar(
             CrossbarParams(inputs=params.units, outputs=params.banks, width=asked_width)
         )
@@ -76,7 +81,10 @@ class FilterCache(Component):
         for name in ("hit", "miss", "write_back", "fill_error"):
             source = "failed" if name == "fill_error" else name
             m.d.sync += self.events[name].eq(sum(getattr(bank, source) for bank in banks))
-        m.d.sync += self.events.write_error.eq(memory.write_error)
+        m.d.sync += [
+            self.events.near.eq(sum(unit.answered for unit in units)),
+            self.events.write_error.eq(memory.write_error),
+        ]
         m.d.comb += [
             clearing.control.eq(self.control),
             clearing.idle.eq(self.idle),
@@ -88,38 +96,40 @@ class FilterCache(Component):
         m.d.sync += self.idle.eq(
             Cat(
                 *(bank.idle for bank in banks),
-                *(~unit.o.valid for unit in units),
+                *(unit.idle for unit in units),
                 to_units.empty,
             ).all()
         )
         return m
 
-    def add_unit(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar):
-        """Unit ``k``: a register in front of the banks, and its answers."""
-        m.submodules[f"unit_{k}"] = unit = StreamRegister(
-            StreamRegisterParams(width=self.params.request.size)
-        )
+    def add_unit(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar) -> UnitCache:
+        """Unit ``k``: its own cache in front of the banks."""
+        clearing = m.submodules.clearing
+        m.submodules[f"unit_{k}"] = unit = UnitCache(self.params)
         requests, answers = self.requests[k], self.answers[k]
         request = Signal(self.params.bank_request, name=f"request_{k}")
         request_bank = request.request.idx[LINE_IDX_BITS:][: self.params.bank_bits]
-        answer = self.params.bank_answer(to_units.o[k].payload).answer
         busy = self.busy
         m.d.comb += [
-            unit.i.valid.eq(requests.valid & ~busy),
-            unit.i.payload.eq(requests.payload),
-            requests.ready.eq(unit.i.ready & ~busy),
+            unit.requests.valid.eq(requests.valid & ~busy),
+            unit.requests.payload.eq(requests.payload),
+            requests.ready.eq(unit.requests.ready & ~busy),
             request.unit.eq(k),
-            request.request.eq(unit.o.payload),
-            to_banks.i[k].valid.eq(unit.o.valid),
+            request.request.eq(unit.far_requests.payload),
+            to_banks.i[k].valid.eq(unit.far_requests.valid),
             to_banks.i[k].payload.to.eq(request_bank),
             to_banks.i[k].payload.beat.eq(request),
-            unit.o.ready.eq(to_banks.i[k].ready),
-            answers.valid.eq(to_units.o[k].valid),
-            answers.payload.slot.eq(answer.slot),
-            answers.payload.bit.eq(answer.bit),
-            answers.payload.failed.eq(answer.failed | self.broken),
+            unit.far_requests.ready.eq(to_banks.i[k].ready),
+            unit.far_answers.valid.eq(to_units.o[k].valid),
+            unit.far_answers.payload.eq(to_units.o[k].payload),
             to_units.o[k].ready.eq(1),
+            unit.forget.eq(clearing.invalidate),
+            unit.forget_at.eq(clearing.row[: self.params.unit_row_bits]),
+            answers.valid.eq(unit.answers.valid),
+            answers.payload.eq(unit.answers.payload),
         ]
+        with m.If(self.broken):
+            m.d.comb += answers.payload.failed.eq(1)
         return unit
 
     def add_bank(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar) -> FilterBank:
@@ -134,7 +144,7 @@ class FilterCache(Component):
             to_banks.o[k].ready.eq(bank.requests.ready),
             to_units.i[k].valid.eq(bank.answers.valid),
             to_units.i[k].payload.to.eq(bank.answers.payload.unit),
-            to_units.i[k].payload.beat.eq(bank.answers.payload),
+            to_units.i[k].payload.beat.eq(bank.answers.payload.answer),
             bank.answers.ready.eq(to_units.i[k].ready),
             bank.base.eq(self.control.base),
             bank.filled.eq(memory.filled[k]),
@@ -142,6 +152,6 @@ class FilterCache(Component):
             bank.fill_data.eq(memory.fill_data),
             bank.written.eq(memory.written[k]),
             bank.clear.eq(clearing.invalidate),
-            bank.clear_at.eq(clearing.row),
+            bank.clear_at.eq(clearing.row[: self.params.set_bits]),
         ]
         return bank

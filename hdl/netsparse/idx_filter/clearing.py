@@ -28,14 +28,18 @@ class FilterClearing(Component):
     """After ``control.clear``: waits for ``idle``, empties the banks, writes zeros to every line.
 
     ``busy`` from the next cycle until the last zero is in the memory; requests are not to be taken
-    while it is high, and ``clear`` is then ignored. A line holds 512 columns, so
+    while it is high. A ``clear`` that comes while ``busy``, which it is after a reset too, is
+    carried out when what is under way has ended, without ``busy`` falling in between. A line
+    holds 512 columns, so
     ceil(columns / 512) addresses leave through ``zeros``, at most :data:`OPEN_ZEROS` of them
-    without an answer (``written``). ``invalidate`` is high while the banks empty set ``row``.
+    without an answer (``written``). ``invalidate`` is high while the banks empty set ``row``, and
+    the units' own caches block ``row``, modulo how many each of them has.
 
-    ``busy`` lasts as long as the banks' requests and then max(sets, lines) + the memory's latency
-    + 8 cycles, if the memory takes a write a cycle. After a reset it lasts ``sets`` cycles, because
-    the banks' memories survive it. ``broken`` since a write failed (``write_error``) until the next
-    clearing begins.
+    ``busy`` lasts as long as the banks' requests and then max(rows, lines) + the memory's latency
+    + 8 cycles, if the memory takes a write a cycle; there are as many rows as sets, or as blocks
+    if these are more. After a reset it lasts as many cycles as there are rows, because the
+    memories' contents survive a reset. ``broken`` since a write failed (``write_error``) until the
+    next clearing begins.
     """
 
     def __init__(self, params: FilterCacheParams) -> None:
@@ -47,7 +51,7 @@ class FilterClearing(Component):
                 "busy": Out(1),
                 "broken": Out(1),
                 "invalidate": Out(1),
-                "row": Out(params.set_bits),
+                "row": Out(params.clear_bits),
                 "zeros": Out(stream.Signature(params.address_bits)),
                 "written": In(1),
                 "write_error": In(1),
@@ -68,6 +72,9 @@ class FilterClearing(Component):
         lines = (self.control.columns + LINE_IDXS - 1) >> LINE_IDX_BITS
         lines = lines[: len(left)]
         sent = Signal()
+        again = Signal()  # clear has come while busy
+        with m.If(self.control.clear & busy):
+            m.d.sync += again.eq(1)
         m.d.comb += [
             self.busy.eq(busy),
             full.eq(unanswered[-1]),
@@ -107,8 +114,10 @@ class FilterClearing(Component):
                 with m.If(self.invalidate):
                     m.d.sync += [
                         self.row.eq(self.row + 1),
-                        emptying.eq(self.row != self.params.sets - 1),
+                        emptying.eq(~self.row.all()),
                     ]
                 with m.If(~emptying & ~more & (unanswered == 0)):
-                    m.d.sync += [phase.eq(Phase.OPEN), busy.eq(0)]
+                    m.d.sync += [phase.eq(Phase.OPEN), busy.eq(0), again.eq(0)]
+                    with m.If(again | self.control.clear):
+                        m.d.sync += [phase.eq(Phase.CLOSE), busy.eq(1)]
         return m

@@ -12,6 +12,8 @@ LINE_IDX_BITS = ceil_log2(LINE_IDXS)
 WORD_BITS = 64  #: a word of a bank
 WORD_INDEX_BITS = ceil_log2(WORD_BITS)
 LINE_WORDS = LINE_IDXS // WORD_BITS
+BLOCK_IDXS = 16  #: bits that an answer brings to a unit's own cache
+BLOCK_IDX_BITS = ceil_log2(BLOCK_IDXS)
 WAYS = (1, 2, 4)
 OPEN_ZEROS = 256  #: lines that clearing may have on their way to the memory
 
@@ -39,6 +41,7 @@ class FilterCacheParams:
     banks: int  #: a power of two, up to 64
     cache_bytes: int  #: of bits, over all banks
     ways: int  #: 1, 2 or 4
+    unit_bytes: int  #: of bits in each unit's own cache, a power of two, 4..65536
     idx_bits: int = 40  #: of a column
     address_bits: int  #: of the memory, in bytes
     slots: int  #: of a unit's LSQ, 2..1024
@@ -63,6 +66,15 @@ class FilterCacheParams:
                 f"idx_bits must be from {LINE_IDX_BITS + self.bank_bits + self.set_bits + 1},"
                 f" more columns than the cache holds, to 64: {self.idx_bits}"
             )
+        if not 4 <= self.unit_bytes <= 65536 or self.unit_bytes.bit_count() != 1:
+            raise ValueError(
+                f"unit_bytes must be a power of two from 4 to 65536: {self.unit_bytes}"
+            )
+        if 8 * self.unit_bytes >= 1 << self.idx_bits:
+            raise ValueError(
+                f"unit_bytes must be fewer than hold a bit of each idx, {1 << self.idx_bits - 3}:"
+                f" {self.unit_bytes}"
+            )
         if not self.idx_bits - 3 <= self.address_bits <= 64:
             raise ValueError(
                 f"address_bits must be from {self.idx_bits - 3}, a bit for each idx, to 64:"
@@ -71,9 +83,9 @@ class FilterCacheParams:
 
     @property
     def suffix(self) -> str:
-        """Units, banks, lines by ways, widths."""
+        """Units, banks, lines by ways, blocks of a unit, widths."""
         return (
-            f"{self.units}x{self.banks}_{self.sets}x{self.ways}"
+            f"{self.units}x{self.banks}_{self.sets}x{self.ways}_{self.unit_rows}"
             f"_{self.idx_bits}_{self.address_bits}_{self.slots}"
         )
 
@@ -113,6 +125,26 @@ class FilterCacheParams:
         return self.sets * self.ways * LINE_WORDS
 
     @property
+    def unit_rows(self) -> int:
+        """Blocks in a unit's own cache."""
+        return 8 * self.unit_bytes // BLOCK_IDXS
+
+    @property
+    def unit_row_bits(self) -> int:
+        """Low bits of a block's number that choose its entry in a unit's own cache."""
+        return ceil_log2(self.unit_rows)
+
+    @property
+    def unit_tag_bits(self) -> int:
+        """What is left of a block's number."""
+        return self.idx_bits - BLOCK_IDX_BITS - self.unit_row_bits
+
+    @property
+    def clear_bits(self) -> int:
+        """Number of a set of the banks or of a block of a unit, whichever are more."""
+        return max(self.set_bits, self.unit_row_bits)
+
+    @property
     def id_bits(self) -> int:
         """AXI identifiers: a bank each."""
         return max(1, self.bank_bits)
@@ -133,9 +165,16 @@ class FilterCacheParams:
         return data.StructLayout({"unit": max(1, ceil_log2(self.units)), "request": self.request})
 
     @property
+    def block_answer(self) -> data.StructLayout:
+        """An answer and, unless it has failed, the block of its idx after the request."""
+        return data.StructLayout({"answer": self.answer, "block": BLOCK_IDXS})
+
+    @property
     def bank_answer(self) -> data.StructLayout:
-        """An answer, and whose it is."""
-        return data.StructLayout({"unit": max(1, ceil_log2(self.units)), "answer": self.answer})
+        """An answer with its block, and whose it is."""
+        return data.StructLayout(
+            {"unit": max(1, ceil_log2(self.units)), "answer": self.block_answer}
+        )
 
     @property
     def row(self) -> data.StructLayout:
@@ -160,10 +199,14 @@ class FilterCacheParams:
 
     @property
     def events(self) -> data.StructLayout:
-        """How often each happened in this cycle; a request is a hit or a miss, once."""
+        """How often each happened in this cycle; a request is one of near, hit and miss, once.
+
+        ``near`` is a lookup that its unit's own cache has answered.
+        """
         count = bits_for(self.banks)
         return data.StructLayout(
             {
+                "near": bits_for(self.units),
                 "hit": count,
                 "miss": count,
                 "write_back": count,

@@ -15,10 +15,12 @@ def test_the_paper_is_the_default():
     assert (rig.pending_entries, rig.lsq_entries) == (256, 64)
     assert (rig.idx_buffer_bytes, rig.property_buffer_bytes) == (4096, 4096)
     assert rig.most_property_bytes == 512
+    # An L1 for each unit, of which half are clients, and the LLC; there is no L2 between them.
+    assert (PAPER.filter_unit_bytes, PAPER.filter_cache_bytes) == (32 * 1024, 16 * 1024**2)
 
 
 def test_parts_agree():
-    for params in (PAPER, replace(PAPER, units=3, mtu=9216, filter_banks=4)):
+    for params in (PAPER, replace(PAPER, units=3, mtu=9216, filter_banks=32)):
         assert params.host.units == params.filter.units == params.units
         assert params.host.address_bits == params.rig.address_bits
         assert params.filter.slots == params.rig.lsq_entries
@@ -44,6 +46,7 @@ def test_host_reads_hold_a_chunk_of_idxs():
         ({"units": 33}, "units must be from 1 to 32: 33"),
         ({"host_requests": 3}, "outstanding must be from 4 to 1024"),
         ({"filter_ways": 3}, "ways must be 1, 2 or 4: 3"),
+        ({"filter_unit_bytes": 96}, "unit_bytes must be a power of two from 4 to 65536: 96"),
         ({"filter_banks": 3}, "banks must be a power of two"),
         ({"mtu": 100}, "mtu"),
         ({"receive_packets": 1}, "2"),

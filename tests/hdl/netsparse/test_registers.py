@@ -15,7 +15,13 @@ FIELDS = {
 
 
 def test_one_driver_fits_all_sizes():
-    small = SnicParams(units=2, rig=RigParams(nodes=4, idx_bits=20), filter_banks=1)
+    small = SnicParams(
+        units=2,
+        rig=RigParams(nodes=4, idx_bits=20),
+        filter_banks=1,
+        filter_unit_bytes=1024,
+        filter_cache_bytes=4096,
+    )
     assert snic_registers(small).describe() == MAP.describe()
 
 

@@ -28,7 +28,14 @@ FILTER = {
 
 def test_snic_counters():
     rig = replace(TINY, idx_bits=20)
-    params = SnicParams(units=3, rig=rig, filter_banks=2, filter_cache_bytes=512)
+    params = SnicParams(
+        units=3,
+        rig=rig,
+        filter_banks=2,
+        filter_unit_bytes=64,
+        filter_cache_bytes=512,
+        filter_ways=2,
+    )
     simulate(SnicCounters(params), __name__)
 
 

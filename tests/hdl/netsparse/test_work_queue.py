@@ -18,7 +18,14 @@ CLIENTS = 0b101  # unit 1 is a server
 
 def test_work_queue():
     rig = replace(TINY, idx_bits=20)
-    params = SnicParams(units=3, rig=rig, filter_banks=1, filter_cache_bytes=256)
+    params = SnicParams(
+        units=3,
+        rig=rig,
+        filter_banks=1,
+        filter_unit_bytes=64,
+        filter_cache_bytes=256,
+        filter_ways=2,
+    )
     simulate(WorkQueue(params), __name__)
 
 

@@ -42,6 +42,26 @@ def test_two_ways_by_hand():
     assert model.access(5) == Access(False, hit=False)
 
 
+def test_own_cache_by_hand():
+    """Two blocks of 16: blocks 0 and 2 have one place, block 1 has the other."""
+    model = IdxFilter(columns=512, banks=1, sets=1, ways=1, blocks=2)
+    assert model.access(5) == Access(False, hit=False)
+    assert model.access(5) == Access(False, hit=True)  # a zero is never kept
+    assert model.access(5, set_bit=True) == Access(False, hit=True)
+    assert model.access(5) == Access(True, hit=False, near=True)
+    assert model.access(5, set_bit=True) == Access(True, hit=True)  # a set always goes to its bank
+    assert model.access(6) == Access(False, hit=True)
+    assert model.access(20, set_bit=True) == Access(False, hit=True)
+    assert model.access(40) == Access(False, hit=True)  # a block of zeros replaces nothing
+    assert model.access(5) == Access(True, hit=False, near=True)
+    assert model.access(40, set_bit=True) == Access(False, hit=True)
+    assert model.access(5) == Access(True, hit=True)
+    assert model.access(40) == Access(True, hit=True)
+    assert model.access(20) == Access(True, hit=False, near=True)
+    model.clear()
+    assert model.access(20) == Access(False, hit=False)
+
+
 @pytest.mark.parametrize("ways", [1, 2, 4])
 def test_memory_and_dirty_lines_are_the_bits(ways):
     rng = np.random.default_rng(ways)

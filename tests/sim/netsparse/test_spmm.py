@@ -137,7 +137,8 @@ def test_families_are_made_for_the_nodes():
 @pytest.mark.parametrize(
     ("nodes", "changes", "says"),
     [
-        (3, {}, "nodes must be from 2 to the 2 of the build: 3"),
+        (3, {}, r"from 2 to the 2 of the build: 3; --set nodes=3 builds for so many$"),
+        (17, {}, r"nodes must be from 2 to the 2 of the build: 17$"),
         (2, {"property_bytes": 6}, "multiple of 4"),
         (2, {"property_bytes": 0}, "from 4"),
         (2, {"property_bytes": 516}, "to the 512 of the build"),

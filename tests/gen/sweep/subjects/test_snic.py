@@ -48,7 +48,7 @@ def test_a_simulator_is_of_hardware_and_nodes():
     assert SUBJECT.simulated(PARAMS, GatherWorkload(property_bytes=4)) == SUBJECT.simulated(
         PARAMS, GatherWorkload(read_delay=3)
     )
-    with pytest.raises(ValueError, match="nodes must be from 2 to the 2 of the build: 3"):
+    with pytest.raises(ValueError, match="from 2 to the 2 of the build: 3; --set nodes=3"):
         SUBJECT.build(SUBJECT.simulated(PARAMS, GatherWorkload(nodes=3)))
 
 

@@ -11,7 +11,7 @@ from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import mostly
 
 PARAMS = FilterCacheParams(
-    units=4, banks=1, cache_bytes=512, ways=2, idx_bits=14, address_bits=16, slots=64
+    units=4, banks=1, cache_bytes=512, ways=2, unit_bytes=32, idx_bits=14, address_bits=16, slots=64
 )
 
 
@@ -80,11 +80,13 @@ def beats(requests):
 
 
 def expected(requests, model):
-    bits = [int(model.access(idx, set_bit=is_set).bit) for is_set, idx in requests]
-    return [
-        {"unit": k % 4, "answer": {"slot": k % 61, "bit": bit, "failed": 0}}
-        for k, bit in enumerate(bits)
-    ]
+    found = []
+    for k, (is_set, idx) in enumerate(requests):
+        bit = int(model.access(idx, set_bit=is_set).bit)
+        block = sum(int(one) << n for n, one in enumerate(model.block(idx)))
+        answer = {"slot": k % 61, "bit": bit, "failed": 0}
+        found.append({"unit": k % 4, "answer": {"answer": answer, "block": block}})
+    return found
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -123,7 +125,7 @@ async def a_failed_fill_fails_its_request(dut):
     await source.send_all(beats(requests))
     await sink.wait_for(len(requests))
     for beat, sent in zip(sink.beats, beats(requests), strict=True):
-        request, answer = sent["request"], beat["answer"]
+        request, answer = sent["request"], beat["answer"]["answer"]
         assert (beat["unit"], answer["slot"]) == (sent["unit"], request["slot"])
         assert answer["failed"] == (request["idx"] // 512 == 5)
         if not answer["failed"]:

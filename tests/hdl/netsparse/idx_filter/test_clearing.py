@@ -14,7 +14,14 @@ TOP = (1 << 20) - 3 * OPEN_ZEROS * LINE_BYTES  #: the highest base: room for all
 
 def test_clearing():
     params = FilterCacheParams(
-        units=1, banks=2, cache_bytes=2048, ways=2, idx_bits=20, address_bits=20, slots=4
+        units=1,
+        banks=2,
+        cache_bytes=2048,
+        ways=2,
+        unit_bytes=32,
+        idx_bits=20,
+        address_bits=20,
+        slots=4,
     )
     simulate(FilterClearing(params), __name__)
 
@@ -26,6 +33,7 @@ class Bench:
         self.dut, self.delay, self.bad = dut, delay, ()
         self.base = random.randrange(TOP)
         self.params = params_in_simulator(FilterCacheParams)
+        self.count = max(self.params.sets, self.params.unit_rows)
         self.due, self.rows, self.open, self.most = [], [], 0, 0
         for name in ("idle", "written", "write_error", "control"):
             getattr(dut, name).value = 0
@@ -58,8 +66,8 @@ class Bench:
         await edge
         while self.dut.busy.value:
             await edge
-        assert int(begun) == self.params.sets + 2
-        assert self.rows == list(range(self.params.sets))
+        assert int(begun) == self.count + 2
+        assert self.rows == list(range(self.count))
         assert self.zeros.beats == []
         assert not self.dut.broken.value
 
@@ -85,7 +93,7 @@ class Bench:
             await edge
         lines = -(-columns // LINE_IDXS)
         assert self.zeros.beats == [self.base + LINE_BYTES * k for k in range(lines)]
-        assert self.rows == list(range(self.params.sets))
+        assert self.rows == list(range(self.count))
         assert self.open == 0
         return cycle() - begun
 
@@ -108,7 +116,7 @@ async def bounded_time(dut):
     await bench.begin()
     for lines in (0, 1, 100):
         took = await bench.clear(lines * LINE_IDXS, wait=3)
-        assert took <= max(bench.params.sets, lines) + 5 + 8
+        assert took <= max(bench.count, lines) + 5 + 8
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -118,6 +126,39 @@ async def few_zeros_are_open(dut, delay):
     await bench.begin()
     await bench.clear(3 * OPEN_ZEROS * LINE_IDXS, wait=3)
     assert bench.most == OPEN_ZEROS
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(after_reset=[True, False])
+async def a_clear_while_busy_comes_next(dut, after_reset):
+    """In any cycle of the emptying after a reset, or of a clearing: ``busy`` does not fall."""
+    bench = Bench(dut)
+    edge = RisingEdge(dut.clk)
+    asked = {"base": bench.base, "columns": 3 * LINE_IDXS, "clear": 0}
+    zeros = [bench.base + LINE_BYTES * k for k in range(3)]
+
+    async def clear():
+        dut.control.value = pack(bench.params.control, asked | {"clear": 1})
+        await edge
+        dut.control.value = pack(bench.params.control, asked)
+
+    await bench.begin()
+    for wait in range(1, bench.count + 12):
+        dut.idle.value = 1
+        if after_reset:
+            await start(dut)
+        else:
+            await clear()
+        bench.zeros.beats.clear()
+        for _ in range(wait):
+            await edge
+        was_busy = bool(dut.busy.value)
+        await clear()
+        await edge
+        while dut.busy.value:
+            await edge
+        assert bench.zeros.beats == zeros * (1 if after_reset else 2), wait
+    assert not was_busy
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

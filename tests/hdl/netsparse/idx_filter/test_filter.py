@@ -70,7 +70,14 @@ class Filter(Component):
 
 PARAMS = FilterParams(
     cache=FilterCacheParams(
-        units=2, banks=2, cache_bytes=1024, ways=2, idx_bits=20, address_bits=20, slots=24
+        units=2,
+        banks=2,
+        cache_bytes=1024,
+        ways=2,
+        unit_bytes=32,
+        idx_bits=20,
+        address_bits=20,
+        slots=24,
     ),
     port=FilterPortParams(lsq_entries=24, reserved=3, idx_bits=20, entry_bits=10),
 )

@@ -15,7 +15,14 @@ MASK = (1 << 64) - 1
 
 def test_line_exchange():
     params = FilterCacheParams(
-        units=1, banks=1, cache_bytes=512, ways=2, idx_bits=16, address_bits=16, slots=4
+        units=1,
+        banks=1,
+        cache_bytes=512,
+        ways=2,
+        unit_bytes=32,
+        idx_bits=16,
+        address_bits=16,
+        slots=4,
     )
     simulate(LineExchange(params), __name__)
 

@@ -17,7 +17,14 @@ HIGH = (1 << 18) - 4 * SPACE  #: from here on there is room for all banks
 @pytest.mark.parametrize("banks", [1, 2, 4])
 def test_memory_port(banks):
     params = FilterCacheParams(
-        units=1, banks=banks, cache_bytes=256 * banks, ways=2, idx_bits=18, address_bits=18, slots=4
+        units=1,
+        banks=banks,
+        cache_bytes=256 * banks,
+        ways=2,
+        unit_bytes=32,
+        idx_bits=18,
+        address_bits=18,
+        slots=4,
     )
     simulate(FilterMemoryPort(params), __name__)
 

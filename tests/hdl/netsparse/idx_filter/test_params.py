@@ -7,24 +7,27 @@ from hdl.netsparse.idx_filter.slot_ring import SlotRingParams
 PAPER = {
     "units": 16,
     "banks": 16,
-    "cache_bytes": 128 * 1024,
-    "ways": 2,
+    "cache_bytes": 16 * 1024**2,
+    "ways": 4,
+    "unit_bytes": 32 * 1024,
     "address_bits": 40,
     "slots": 64,
 }
+SMALL = PAPER | {"banks": 1, "cache_bytes": 512, "unit_bytes": 64, "idx_bits": 14}
 RING = {"first": 0, "count": 4, "lsq_entries": 8, "width": 3}
 
 
 def test_paper():
     params = FilterCacheParams(**PAPER)
-    assert (params.sets, params.words, params.id_bits) == (64, 1024, 4)
-    assert (params.line_bits, params.tag_bits) == (31, 21)
+    assert (params.sets, params.words, params.id_bits) == (4096, 131072, 4)
+    assert (params.line_bits, params.tag_bits) == (31, 15)
+    assert (params.unit_rows, params.unit_tag_bits, params.clear_bits) == (16384, 22, 14)
     assert params.request.size == 1 + 40 + 6
     assert params.control.size == 40 + 41 + 1
 
 
 def test_one_bank_has_identifiers():
-    params = FilterCacheParams(**{**PAPER, "banks": 1, "units": 1})
+    params = FilterCacheParams(**{**SMALL, "units": 1})
     assert (params.bank_bits, params.id_bits) == (0, 1)
 
 
@@ -36,9 +39,12 @@ def test_one_bank_has_identifiers():
         (FilterCacheParams, PAPER | {"banks": 0}, "banks must be a power of two, up to 64: 0"),
         (FilterCacheParams, PAPER | {"ways": 8}, "ways must be 1, 2 or 4: 8"),
         (FilterCacheParams, PAPER | {"slots": 1}, "slots must be from 2 to 1024: 1"),
-        (FilterCacheParams, PAPER | {"cache_bytes": 2048}, "2048 are 1$"),
-        (FilterCacheParams, PAPER | {"cache_bytes": 6144}, "6144 are 3$"),
-        (FilterCacheParams, PAPER | {"idx_bits": 19}, "idx_bits must be from 20, .* to 64: 19"),
+        (FilterCacheParams, PAPER | {"cache_bytes": 2048}, "2048 are 0.5$"),
+        (FilterCacheParams, PAPER | {"cache_bytes": 12288}, "12288 are 3$"),
+        (FilterCacheParams, PAPER | {"idx_bits": 25}, "idx_bits must be from 26, .* to 64: 25"),
+        (FilterCacheParams, PAPER | {"unit_bytes": 2}, "a power of two from 4 to 65536: 2"),
+        (FilterCacheParams, PAPER | {"unit_bytes": 1 << 17}, "from 4 to 65536: 131072"),
+        (FilterCacheParams, SMALL | {"unit_bytes": 2048}, "a bit of each idx, 2048: 2048"),
         (FilterCacheParams, PAPER | {"address_bits": 36}, "address_bits must be from 37, .*: 36"),
         (CrossbarParams, {"inputs": 0, "outputs": 1, "width": 1}, "inputs must be from 1 to 64: 0"),
         (CrossbarParams, {"inputs": 1, "outputs": 65, "width": 1}, "outputs must be from 1 to 64"),

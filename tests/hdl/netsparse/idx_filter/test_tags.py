@@ -13,7 +13,14 @@ from sim.verilator import params_in_simulator, simulate
 @pytest.mark.parametrize("ways", [1, 4])
 def test_tags(ways):
     params = FilterCacheParams(
-        units=1, banks=1, cache_bytes=256 * ways, ways=ways, idx_bits=16, address_bits=16, slots=4
+        units=1,
+        banks=1,
+        cache_bytes=256 * ways,
+        ways=ways,
+        unit_bytes=32,
+        idx_bits=16,
+        address_bits=16,
+        slots=4,
     )
     simulate(FilterTags(params), __name__)
 

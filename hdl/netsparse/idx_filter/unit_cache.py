@@ -1,0 +1,155 @@
+"""A unit's own cache in front of the banks of the Idx Filter: the ones that it has seen."""
+
+from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.netsparse.idx_filter.params import (
+    BLOCK_IDX_BITS,
+    BLOCK_IDXS,
+    FilterCacheParams,
+    answer_signature,
+)
+
+DEPTH = 16  #: requests, and answers, that may wait
+
+
+class UnitCache(Component):
+    """Answers lookups whose bit it knows to be 1; everything else goes to the banks.
+
+    This is the L1 of NetSparse, sections 5.1 and 5.3, table 5. An entry holds a block of 16
+    consecutive idxs; the low bits of the block's number choose the entry (direct mapped). Every
+    answer of a bank brings the block of its idx as the bank has it after the request. A block
+    with ones in it replaces what the entry held.
+
+    No coherence is needed, because a bit only rises until the filter is cleared: a one in the
+    cache is right for ever, and a zero, which may be stale, is never used as an answer. A unit
+    therefore sees every set of every unit exactly as it does without the cache.
+
+    ``requests`` that are looked up here are answered in their order; those of ``far_requests``
+    leave in theirs. Answers of the banks go first, and cannot be held up. Throughput: a request
+    a cycle. Latency: :attr:`near_latency` from a lookup to its answer, :attr:`latency` from a
+    request to ``far_requests``. While banks are busy up to 16 requests wait, and those behind them.
+
+    ``forget`` empties entry ``forget_at``; only while ``idle``, and all entries before the first
+    request. ``answered`` is high for a cycle for each lookup that is answered here.
+    """
+
+    latency = 1 + DualPortMemory.latency + FifoParams(width=1, depth=DEPTH).latency
+    near_latency = latency
+
+    def __init__(self, params: FilterCacheParams) -> None:
+        self.entry = data.StructLayout(
+            {"ones": BLOCK_IDXS, "tag": params.unit_tag_bits, "holds": 1}
+        )
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.request)),
+                "answers": Out(answer_signature(params.answer)),
+                "far_requests": Out(stream.Signature(params.request)),
+                "far_answers": In(answer_signature(params.block_answer)),
+                "forget": In(1),
+                "forget_at": In(params.unit_row_bits),
+                "idle": Out(1),
+                "answered": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.far = far = Fifo(FifoParams(width=params.request.size, depth=DEPTH))
+        m.submodules.close = close = Fifo(
+            FifoParams(width=len(self.requests.payload.slot), depth=DEPTH)
+        )
+        m.submodules.entries = entries = DualPortMemory(
+            MemoryParams(bits=self.entry.size, depth=params.unit_rows)
+        )
+        steps = [
+            Signal(params.request, name=f"step_{k}", reset_less=True)
+            for k in range(1 + DualPortMemory.latency)
+        ]
+        valids = Signal(len(steps))
+        room = Signal()
+        known = Signal()  # of the last step
+        tag = self.split(steps[-2].idx[BLOCK_IDX_BITS:])[1]
+        entry = self.entry(entries.read_data)
+        bit = Array(entry.ones)[steps[-2].idx[:BLOCK_IDX_BITS]]
+        most = DEPTH - len(steps) - 2
+        m.d.sync += [
+            room.eq((far.level < most) & (close.level < most)),
+            valids.eq(Cat(self.requests.valid & room, valids)),
+            Cat(steps).eq(Cat(self.requests.payload, *steps)),
+            known.eq(entry.holds & (entry.tag == tag) & bit & ~steps[-2].set),
+        ]
+        filling = self.add_fill(m, entries)
+        far_request = params.request(far.o.payload)
+        m.d.comb += [
+            self.requests.ready.eq(room),
+            entries.read_address.eq(self.split(self.requests.payload.idx[BLOCK_IDX_BITS:])[0]),
+            far.i.valid.eq(valids[-1] & ~known),
+            far.i.payload.eq(steps[-1]),
+            close.i.valid.eq(valids[-1] & known),
+            close.i.payload.eq(steps[-1].slot),
+            self.answered.eq(close.i.valid),
+            self.far_requests.valid.eq(far.o.valid),
+            self.far_requests.payload.eq(far_request),
+            far.o.ready.eq(self.far_requests.ready),
+            close.o.ready.eq(~self.far_answers.valid),
+            self.answers.valid.eq(self.far_answers.valid | close.o.valid),
+            self.answers.payload.slot.eq(close.o.payload),
+            self.answers.payload.bit.eq(1),
+            self.idle.eq(~(valids.any() | far.o.valid | close.o.valid | filling)),
+        ]
+        with m.If(self.far_answers.valid):
+            m.d.comb += self.answers.payload.eq(self.far_answers.payload.answer)
+        return m
+
+    def split(self, block):
+        """The number of a block as entry and tag."""
+        return block[: self.params.unit_row_bits], block[self.params.unit_row_bits :]
+
+    def add_fill(self, m: Module, entries: DualPortMemory) -> Signal:
+        """Blocks with ones that banks send, each to where the idx of its request belongs.
+
+        What is returned is high while a block is about to be written.
+        """
+        params = self.params
+        m.submodules.asked = asked = Memory(
+            shape=params.idx_bits - BLOCK_IDX_BITS,
+            depth=params.slots,
+            init=[],
+            attrs={"ram_style": "distributed"},
+        )
+        write, read = asked.write_port(), asked.read_port(domain="comb")
+        answer = self.far_answers.payload
+        filling = Signal()
+        block = Signal(params.idx_bits - BLOCK_IDX_BITS, reset_less=True)
+        ones = Signal(BLOCK_IDXS, reset_less=True)
+        new = Signal(self.entry)
+        place, tag = self.split(block)
+        m.d.sync += [
+            filling.eq(self.far_answers.valid & ~answer.answer.failed & answer.block.any()),
+            block.eq(read.data),
+            ones.eq(answer.block),
+        ]
+        m.d.comb += [
+            write.en.eq(self.requests.valid & self.requests.ready),
+            write.addr.eq(self.requests.payload.slot),
+            write.data.eq(self.requests.payload.idx[BLOCK_IDX_BITS:]),
+            read.addr.eq(answer.answer.slot),
+            new.ones.eq(ones),
+            new.tag.eq(tag),
+            new.holds.eq(~self.forget),
+            entries.write.eq(filling | self.forget),
+            entries.write_address.eq(place),
+            entries.write_data.eq(new),
+        ]
+        with m.If(self.forget):
+            m.d.comb += entries.write_address.eq(self.forget_at)
+        return filling

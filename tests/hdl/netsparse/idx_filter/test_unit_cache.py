@@ -1,0 +1,193 @@
+"""A unit's own cache in front of a bank that answers in its own time."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.idx_filter.params import FilterCacheParams
+from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
+from sim.golden.idx_filter import IdxFilter
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.idx_filter.bench import Unit
+
+PARAMS = FilterCacheParams(
+    units=1,
+    banks=1,
+    cache_bytes=1024,
+    ways=2,
+    unit_bytes=16,
+    idx_bits=14,
+    address_bits=16,
+    slots=24,
+)
+IDXS = 48 * 16  # six times what the cache holds
+
+
+def test_unit_cache():
+    simulate(UnitCache(PARAMS), __name__)
+
+
+class Bank:
+    """Takes requests in their order; ``bits`` change then, answers follow a little later."""
+
+    def __init__(self, dut, params, stall, delay=lambda: random.randrange(5, 9)):
+        self.dut, self.params, self.delay = dut, params, delay
+        self.bits, self.due, self.seen, self.bad = set(), deque(), [], set()
+        dut.far_answers_valid.value = 0
+        self.requests = Sink(dut, "far_requests", stall=stall, callback=self.take)
+        cocotb.start_soon(self.run())
+
+    def take(self, request):
+        idx = request["idx"]
+        self.seen.append(request)
+        failed = idx in self.bad
+        bit = idx in self.bits
+        if request["set"] and not failed:
+            self.bits.add(idx)
+        first = idx // 16 * 16
+        block = sum((first + k in self.bits) << k for k in range(16))
+        answer = {"slot": request["slot"], "bit": bit, "failed": failed}
+        if failed:
+            block, answer["bit"] = random.getrandbits(16), random.getrandbits(1)
+        self.due.append((cycle() + self.delay(), {"answer": answer, "block": block}))
+
+    async def run(self):
+        edge = RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            ready = bool(self.due) and self.due[0][0] <= cycle()
+            self.dut.far_answers_valid.value = ready
+            self.dut.far_answers_payload.value = (
+                pack(self.params.block_answer, self.due.popleft()[1])
+                if ready
+                else random.getrandbits(self.params.block_answer.size)
+            )
+
+
+class Ports:
+    """The one unit of a cache with the names that :class:`Unit` looks for."""
+
+    def __init__(self, dut):
+        self.clk, self.rst = dut.clk, dut.rst
+        for port, fields in {
+            "requests": ("valid", "ready", "payload"),
+            "answers": ("valid",),
+        }.items():
+            for name in (*fields, "payload"):
+                setattr(self, f"{port}_0_{name}", getattr(dut, f"{port}_{name}"))
+
+
+class Bench:
+    async def begin(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
+        unit_stall, bank_stall = stalls
+        self.bank = Bank(dut, self.params, bank_stall)
+        self.unit = Unit(Ports(dut), 0, self.params, stall=unit_stall)
+        dut.forget.value = 0
+        await start(dut)
+        await self.forget()
+        return self
+
+    async def clock(self, cycles=1):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def forget(self):
+        assert self.dut.idle.value
+        self.dut.forget.value = 1
+        for place in range(self.params.unit_rows):
+            self.dut.forget_at.value = place
+            await self.clock()
+        self.dut.forget.value = 0
+
+    async def ask(self, requests):
+        first = len(self.unit.asked)
+        self.unit.queue.extend(requests)
+        while not self.unit.idle:
+            await self.clock()
+        await self.clock(3)
+        return self.unit.asked[first:]
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, spread=[20, 128, IDXS])
+async def bits_are_those_of_the_bank(dut, stalls, spread):
+    """At any pace a lookup finds what was set before it, and forgets when it is told to."""
+    bench = await Bench().begin(dut, stalls)
+    for _ in range(3):
+        known, expected = set(), []
+        requests = [(random.random() < 0.3, random.randrange(spread)) for _ in range(400)]
+        for is_set, idx in requests:
+            expected.append(idx in known)
+            known |= {idx} if is_set else set()
+        first = len(bench.bank.seen)
+        answers = await bench.ask(requests)
+        assert [bool(a.bit) for a in answers] == expected
+        far = [(request["set"], request["idx"]) for request in bench.bank.seen[first:]]
+        assert [idx for is_set, idx in requests if is_set] == [idx for is_set, idx in far if is_set]
+        assert len(far) < len(requests)
+        assert dut.idle.value
+        bench.bank.bits.clear()
+        await bench.forget()
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def one_by_one_as_the_golden_model(dut):
+    bench = await Bench().begin(dut)
+    model = IdxFilter(IDXS, 1, 1, 1, bench.params.unit_rows)
+    for _ in range(500):
+        is_set, idx = random.random() < 0.3, random.randrange(IDXS // random.choice((1, 6)))
+        before = len(bench.bank.seen)
+        (answer,) = await bench.ask([(is_set, idx)])
+        access = model.access(idx, set_bit=is_set)
+        assert answer.bit == access.bit
+        assert len(bench.bank.seen) - before == (not access.near)
+        if access.near:
+            assert answer.answered - answer.accepted == UnitCache.near_latency
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def nothing_is_learnt_from_failures(dut):
+    bench = await Bench().begin(dut)
+    bench.bank.bad = set(range(16))
+    answers = await bench.ask([(k % 2, random.randrange(16)) for k in range(60)])
+    assert all(a.failed for a in answers)
+    bench.bank.bad = set()
+    assert [a.bit for a in await bench.ask([(False, idx) for idx in range(16)])] == [0] * 16
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_request_a_cycle(dut):
+    """Known idxs and others in any order; the others after as many cycles as the cache adds."""
+    bench = await Bench().begin(dut)
+    bench.bank.delay = lambda: 4
+    await bench.ask([(True, idx) for idx in range(64)])
+    sent = len(bench.bank.seen)
+    answers = await bench.ask([(False, random.randrange(128)) for _ in range(500)])
+    first = answers[0].accepted
+    assert [a.accepted for a in answers] == list(range(first, first + 500))
+    cycles = bench.bank.requests.cycles[sent:]
+    others = [a.accepted for a in answers if a.idx >= 64]
+    assert cycles == [accepted + UnitCache.latency for accepted in others]
+    late = [a.answered - a.accepted - UnitCache.near_latency for a in answers if a.idx < 64]
+    assert min(late) == 0
+    assert max(late) <= DEPTH
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def it_stops_when_no_bank_takes_requests(dut):
+    bench = await Bench().begin(dut)
+    bench.bank.requests.stop()
+    bench.unit.queue.extend((True, idx) for idx in range(60))
+    await bench.clock(100)
+    assert 8 < len(bench.unit.asked) <= DEPTH
+    assert not dut.idle.value
+    bench.bank.requests = Sink(
+        dut, "far_requests", stall=lambda: random.random() < 0.5, callback=bench.bank.take
+    )
+    answers = await bench.ask([(False, idx) for idx in range(60)])
+    assert all(a.bit for a in answers[-60:])
