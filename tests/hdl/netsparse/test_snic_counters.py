@@ -23,6 +23,7 @@ FILTER = {
     "write_back": "write_backs",
     "fill_error": "fill_errors",
     "write_error": "write_errors",
+    "near": "near_hits",
 }
 
 
