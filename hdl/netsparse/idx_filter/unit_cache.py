@@ -1,5 +1,7 @@
 """A unit's own cache in front of the banks of the Idx Filter: the ones that it has seen."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
@@ -83,8 +85,9 @@ class UnitCache(Component):
         most = DEPTH - len(steps) - 2
         m.d.sync += [
             room.eq((far.level < most) & (close.level < most)),
-            valids.eq(Cat(self.requests.valid & room, valids)),
-            Cat(steps).eq(Cat(self.requests.payload, *steps)),
+            valids.eq(Cat(self.requests.valid & room, valids[:-1])),
+            steps[0].eq(self.requests.payload),
+            *(later.eq(step) for step, later in pairwise(steps)),
             known.eq(entry.holds & (entry.tag == tag) & bit & ~steps[-2].set),
         ]
         filling = self.add_fill(m, entries)
