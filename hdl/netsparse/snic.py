@@ -24,6 +24,8 @@ from hdl.netsparse.snic_counters import SnicCounters
 from hdl.netsparse.unit_counters import UnitCounters
 from hdl.netsparse.work_queue import WorkQueue
 
+SETTLING = 16  #: cycles from a unit to the queues of a concatenator, at least
+
 
 class Snic(Component):
     """A NIC that gathers: NetSparse, section 5 and 6.1, figure 4.
@@ -134,7 +136,18 @@ class Snic(Component):
             ]
             connect(m, concatenator.axis, flipped(getattr(self, f"m_axis_{name}")))
             waiting.append(~concatenator.empty)
+            if not k:
+                self.flush(m, units, concatenator)
         m.d.comb += registers.status.concatenating.eq(Cat(waiting).any())
+
+    def flush(self, m: Module, units: list[RigUnit], reads: Concatenator) -> None:
+        """Once no unit has an idx left, reads do not wait for others: there are none."""
+        quiet = Signal(range(SETTLING + 1))  # for so many cycles: PRs are on their way
+        m.d.comb += reads.flush.eq(quiet == SETTLING)
+        with m.If(~Cat(unit.quiet for unit in units).all()):
+            m.d.sync += quiet.eq(0)
+        with m.Elif(quiet != SETTLING):
+            m.d.sync += quiet.eq(quiet + 1)
 
     def receive(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters

@@ -38,6 +38,8 @@ class Concatenator(Component):
 
     Waiting: a packet is marked at most DelayCycles + :attr:`lateness` cycles after its first PR
     ``entered`` its queue, and never within a PR: the last one's ``entered`` may be later.
+    With ``flush``, which says that no PR will come that could join, the oldest open packet is
+    marked in every cycle, so that what is there leaves at once.
     ``entered`` is :attr:`entry_latency` after the PR's last beat moved at ``prs``, and later only
     while the input stalls: for lines or packets that have not left yet, and a cycle for a packet
     that is displaced or for two marks at once.
@@ -57,6 +59,7 @@ class Concatenator(Component):
             {
                 "prs": In(stream.Signature(params.pr)),
                 "settings": In(params.settings),
+                "flush": In(1),
                 "axis": Out(AXIS),
                 "events": Out(params.events),
                 "empty": Out(1),
@@ -68,6 +71,7 @@ class Concatenator(Component):
         params = self.params
         register = StreamRegister(StreamRegisterParams(width=params.pr.size))
         m.submodules.input = register
+        self.short = Signal()  # of queues or lines, in the virtual form
         m.submodules.arrivals = arrivals = Arrivals(params)
         m.submodules.queues = queues = QueueTable(params)
         m.submodules.pool = pool = LinePool(params)
@@ -149,6 +153,7 @@ class Concatenator(Component):
         m.submodules.expiration = expiration = ExpirationQueue(self.params)
         m.d.comb += [
             expiration.delay.eq(self.settings.delay),
+            expiration.force.eq(self.flush | self.short),
             expiration.opens.eq(queues.opens),
             expiration.entering.eq(queues.beat.queue),
             expiration.open.eq(queues.oldest_open),
@@ -202,6 +207,6 @@ class Concatenator(Component):
             watch.takes.eq(queues.takes),
             watch.enters.eq(marks.enters),
             watch.entering.eq(marks.entering),
-            expiration.force.eq(watch.force),
+            self.short.eq(watch.force),
             watch.forced.eq(expiration.expires),
         ]

@@ -25,7 +25,7 @@ class RigControl(Component):
     commands with a ``cause`` or without idxs, which are then over. ``given`` says that the last
     idx of a command has been taken. A command is done once it is the oldest, its last idx has
     been given and none is ``open``: those that it left to an earlier command's PR have come,
-    since that command has ended.
+    since that command has ended. ``quiet`` while there is no idx to be given.
 
     What has ``failed`` of a command ends it with its first ``cause`` when it is the oldest, or
     ``watchdog`` cycles in which nothing of it ``moves``. Then ``cancel`` is high until the parts
@@ -59,6 +59,7 @@ class RigControl(Component):
                 "generations": Out(params.generation_bits).array(params.commands),
                 "moves": In(1),
                 "drained": In(1),
+                "quiet": Out(1),
                 "busy": Out(1),
             },
         )
@@ -89,6 +90,7 @@ class RigControl(Component):
             self.oldest.eq(slot),
             self.running.eq(started != ended),
             self.cancel.eq(state == State.DRAIN),
+            self.quiet.eq(taken == given),
             self.busy.eq((taken != ended) | (state != State.RUN)),
             self.completions.payload.tag.eq(oldest.data.tag),
             self.completions.valid.eq(state == State.REPORT),

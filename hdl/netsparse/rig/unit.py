@@ -40,7 +40,7 @@ class RigUnit(Component):
     of each command.
     As a server it answers ``reads`` by ``answers``. Both use one property buffer, one address
     calculation, and the same way to host memory: ``asks`` and ``beat``. ``serve`` changes while
-    the unit is not ``busy``.
+    the unit is not ``busy``. ``quiet`` while no PR can come but of another command.
 
     Throughput: an idx, a PR or a beat of a property a cycle.
     """
@@ -76,6 +76,7 @@ class RigUnit(Component):
                 "reads": In(stream.Signature(READ_PR)),
                 "answers": Out(stream.Signature(RESPONSE_BEAT)),
                 "events": Out(UNIT_EVENTS),
+                "quiet": Out(1),
                 "busy": Out(1),
             },
         )
@@ -261,6 +262,7 @@ class RigUnit(Component):
                 for cause in FAILED
             ),
         ]
+        m.d.sync += self.quiet.eq(control.quiet & ~client.in_flight & ~client.prs.valid)
         m.d.sync += self.busy.eq(
             Cat(control.busy, server.busy, address.busy, match.busy, self.reads.valid).any()
         )

@@ -9,12 +9,14 @@ from scipy.sparse import csr_array
 
 from gen.catalogue import find_design
 from gen.settings import make_params
+from hdl.netsparse.snic import SETTLING
 from sim.netsparse.gather import GatherError, build_gather
 from sim.netsparse.spmm import SpmmOptions, SpmmRun, matrix_for
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
 from sim.workloads.matrices import MatrixError
 
 NODES = 2
+POLL = 8  #: cycles that a driver may hear of an interrupt later
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +108,19 @@ def test_every_mechanism_off(params, simulator, tmp_path):
     assert every.prs_per_packet("reads") == every.prs_per_packet("responses") == 1
     assert every.headers == pytest.approx(164 / (164 + 128))
     assert len(gathered.result.nodes[0].completions) > 1
+
+
+def test_the_last_reads_wait_for_no_others(params, simulator, tmp_path):
+    """A PR alone leaves as soon with DelayCycles of 500 for reads as without."""
+    matrix = csr_array(np.eye(2, dtype=np.int32)[::-1])
+    took = []
+    for delay in (0, 500):
+        options = SpmmOptions(read_delay=delay, response_delay=0)
+        run = SpmmRun(matrix, NODES, params, options)
+        gathered = run.simulate(*simulator, tmp_path / str(delay))
+        run.check(gathered)
+        took.append(gathered.result.cycles)
+    assert took[1] <= took[0] + SETTLING + POLL
 
 
 def test_a_matrix_without_remote_nonzeros(params, simulator, tmp_path):
