@@ -147,9 +147,13 @@ def hbm(ip: VendorIp) -> str:
             f" .cattrip(DRAM_{stack}_STAT_CATTRIP), .degrees(DRAM_{stack}_STAT_TEMP));"
         )
     enabled = [k for k in range(32) if config[f"USER_SAXI_{k:02}"] == "true"]
+    open_ports = {port.name for port in ip.ports if port.unused}
     for k in enabled:
         ports += hbm_ports(k)
-        lines.append(hbm_port(k, config["USER_AXI_INPUT_CLK_FREQ"]))
+        if f"AXI_{k:02}_RVALID" in open_ports:
+            lines.append(silent_port(k))
+        else:
+            lines.append(hbm_port(k, config["USER_AXI_INPUT_CLK_FREQ"]))
     # By port: whether a burst left the 256 MB nearest to it, or read what was never written.
     for name, flag in (("lateral", "far_{}"), ("unwritten", "missing_{} != 0")):
         bits = ", ".join(flag.format(k) if k in enabled else "1'b0" for k in reversed(range(32)))
@@ -170,6 +174,15 @@ def hbm_ports(k: int) -> list[IpPort]:
             for port in bus
         ),
     ]
+
+
+def silent_port(k: int) -> str:
+    """AXI port ``k`` to which nobody listens: nobody may ask it for anything either."""
+    asks = " | ".join(f"AXI_{k:02}_{channel}VALID" for channel in ("AR", "AW", "W"))
+    return f"""
+  wire far_{k} = 0;
+  wire [31:0] missing_{k} = 0;
+  always @(posedge AXI_{k:02}_ACLK) if ({asks}) $fatal(1, "%m: port {k} is not listened to");"""
 
 
 def hbm_port(k: int, mhz: str) -> str:

@@ -11,6 +11,7 @@ from cocotb.triggers import Timer
 from gen.catalogue import SNIC_PRESETS, find_design
 from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from sim.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
@@ -45,7 +46,7 @@ def test_gather(tmp_path):
         image.write_bytes(gather.image(node, before))
         plusargs += [ram_file(node + 1, image), dump_file(node + 1, tmp_path / f"dump_{node}")]
     run(
-        build_cards(CARDS, [Snic(SNIC)]),
+        build_cards(CARDS, [Snic(SNIC), RigUnit(SNIC.rig)]),
         __name__,
         params=CARDS,
         plusargs=plusargs,
