@@ -140,7 +140,7 @@ def airlines(airports: int = 3_400, flights: int = 68_000) -> tuple[int, Ints]:
 
 def roads() -> tuple[int, Ints]:
     """Columns, and node 0's idxs of them, of a road network in random order: half are remote."""
-    matrix = load_matrix("europe:nodes=2,rows=8000")
+    matrix: Any = load_matrix("europe:nodes=2,rows=8000")
     rng = np.random.default_rng(3)
     order = rng.permutation(matrix.shape[0])
     matrix = matrix[order][:, order]

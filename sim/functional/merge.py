@@ -68,8 +68,8 @@ def survey(harvest: Path, exclusions: Iterable[Exclusion] | None = None) -> Surv
             bins.setdefault(component, []).append({"group": name, "bin": bin, "hits": hits})
         else:
             needed[rule] += 1
-    exclusions = [described(r, n) for r, n in needed.items() if n]
-    return Survey(bins=bins, exclusions=exclusions, false=tuple(false))
+    used = [described(rule, count) for rule, count in needed.items() if count]
+    return Survey(bins=bins, exclusions=used, false=tuple(false))
 
 
 def totals(harvest: Path) -> Mapping[tuple[str, str], int]:
