@@ -19,7 +19,7 @@ class FifoParams:
 
     width: int  #: bits of a beat, at least 1
     depth: int  #: words of memory, 2..65536
-    style: str = "auto"  #: auto takes distributed up to 64 words, else block
+    style: str = "auto"  #: auto becomes distributed up to 64 words, else block
     output_register: bool = False  #: block and ultra: a register behind the memory's own
 
     def __post_init__(self) -> None:
@@ -29,23 +29,19 @@ class FifoParams:
             raise ValueError(f"depth must be from 2 to 65536 words: {self.depth}")
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
-        if self.output_register and self.memory == "distributed":
+        if self.style == "auto":  # decided here, so that equal queues have equal parameters
+            style = "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
+            object.__setattr__(self, "style", style)
+        if self.output_register and self.style == "distributed":
             raise ValueError(
                 "output_register goes with style block or ultra: a distributed"
                 " memory is read without a clock"
             )
 
     @property
-    def memory(self) -> str:
-        """The style, with auto decided."""
-        if self.style != "auto":
-            return self.style
-        return "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
-
-    @property
     def stages(self) -> int:
         """Registers between the memory and ``o``."""
-        return 0 if self.memory == "distributed" else 1 + self.output_register
+        return 0 if self.style == "distributed" else 1 + self.output_register
 
     @property
     def capacity(self) -> int:
@@ -60,7 +56,7 @@ class FifoParams:
     @property
     def suffix(self) -> str:
         """Width, depth, memory."""
-        return f"{self.width}x{self.depth}_{self.memory}" + "_r" * self.output_register
+        return f"{self.width}x{self.depth}_{self.style}" + "_r" * self.output_register
 
 
 class Fifo(Component):
@@ -90,7 +86,7 @@ class Fifo(Component):
             shape=self.params.width,
             depth=depth,
             init=[],
-            attrs={"ram_style": self.params.memory},
+            attrs={"ram_style": self.params.style},
         )
         write = words.write_port()
         read = words.read_port(domain="sync" if self.params.stages else "comb")

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 
 MOST_TERMS = 3  #: what a carry chain adds up at once
@@ -67,5 +68,6 @@ class SumStage(Component):
         with m.If(advance):
             m.d.sync += self.o.valid.eq(everyone)
             for k in range(self.params.values):
-                m.d.sync += sums[k].eq(reduce(add, (term.payload[k] for term in terms)))
+                total = reduce(add, (term.payload[k] for term in terms))
+                m.d.sync += sums[k].eq(low_bits(total, self.params.bits))
         return m

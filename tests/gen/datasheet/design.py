@@ -45,7 +45,7 @@ class Unit(Component):
         m = Module()
         with m.If(self.o.ready | ~self.o.valid):
             m.d.sync += [
-                self.o.payload.eq(self.i.payload + self.step),
+                self.o.payload.eq((self.i.payload + self.step)[: self.params.bits]),
                 self.o.valid.eq(self.i.valid),
             ]
         m.d.comb += [self.i.ready.eq(self.o.ready | ~self.o.valid), self.wide.eq(self.o.payload)]
@@ -71,8 +71,11 @@ class Sum(Component):
         m = Module()
         for i in self.i:
             m.d.comb += i.ready.eq(self.axis.tready)
-            m.d.sync += self.axis.tdata.eq(self.axis.tdata + i.payload + self.given)
-        m.d.comb += [self.memory.awaddr.eq(self.axis.tdata), self.memory.araddr.eq(self.given)]
+            m.d.sync += self.axis.tdata.eq((self.axis.tdata + i.payload + self.given)[:64])
+        m.d.comb += [
+            self.memory.awaddr.eq(self.axis.tdata[:12]),
+            self.memory.araddr.eq(self.given[:12]),
+        ]
         return m
 
 
@@ -119,7 +122,7 @@ class Demo(Component):
         connect(m, total.memory, flipped(self.m_axi))
         connect(m, total.axis, flipped(self.m_axis))
         m.d.comb += [
-            registers.status.sum_low.eq(total.axis.tdata),
+            registers.status.sum_low.eq(total.axis.tdata[:8]),
             self.irq.eq(registers.control.step[1]),
         ]
         return m

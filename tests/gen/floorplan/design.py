@@ -30,8 +30,8 @@ class Producer(Component):
     def elaborate(self, platform):
         m = Module()
         count = Signal(16)
-        m.d.sync += count.eq(count + self.heard + self.status)
-        m.d.comb += [self.o.payload.eq(count), self.o.valid.eq(1), self.mode.eq(count)]
+        m.d.sync += count.eq((count + self.heard + self.status)[:16])
+        m.d.comb += [self.o.payload.eq(count), self.o.valid.eq(1), self.mode.eq(count[:3])]
         return m
 
 
@@ -44,7 +44,7 @@ class Consumer(Component):
         m = Module()
         m.d.comb += self.i.ready.eq(1)
         with m.If(self.i.valid):
-            m.d.sync += self.heard.eq(self.i.payload ^ self.mode)
+            m.d.sync += self.heard.eq((self.i.payload ^ self.mode)[:5])
         return m
 
 

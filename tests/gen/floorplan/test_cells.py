@@ -49,7 +49,7 @@ class Port(Component):
         if self.params == "level":
             m.submodules.level = level = Synchroniser(SynchroniserParams(width=2))
             m.d.comb += [level.i.eq(status), near.mode.eq(level.o)]
-        m.d.comb += self.status.eq(near.heard)
+        m.d.comb += self.status.eq(near.heard[:2])
         return m
 
 

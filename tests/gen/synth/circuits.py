@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 
@@ -124,14 +125,22 @@ class Circuits(Component):
         m.submodules.block = block = DualPortMemory(BLOCK)
         m.submodules.one = one = Parity(Bits(bits=6))
         m.submodules.other = other = Parity(Bits(bits=6))
-        m.d.comb += [total.a.eq(self.i), total.b.eq(self.i[16:]), delay.i.eq(self.i)]
-        m.d.comb += [table.at.eq(self.at), table.to.eq(self.at), table.i.eq(self.i)]
-        m.d.comb += [table.write.eq(self.i[0]), product.a.eq(self.i), product.b.eq(self.i[12:])]
+        m.d.comb += [total.a.eq(self.i[:16]), total.b.eq(self.i[16:32]), delay.i.eq(self.i[:4])]
+        m.d.comb += [table.at.eq(self.at[:5]), table.to.eq(self.at[:5])]
+        m.d.comb += [
+            table.write.eq(self.i[0]),
+            product.a.eq(self.i[:12]),
+            product.b.eq(self.i[12:24]),
+        ]
         for part in (ultra, block):
-            m.d.comb += [part.read_address.eq(self.at), part.write_address.eq(self.at)]
-            m.d.comb += [part.write.eq(self.i[1]), part.write_data.eq(self.i)]
+            m.d.comb += [part.read_address.eq(low_bits(self.at, len(part.read_address)))]
+            m.d.comb += [part.write_address.eq(low_bits(self.at, len(part.write_address)))]
+            m.d.comb += [
+                part.write.eq(self.i[1]),
+                part.write_data.eq(low_bits(self.i, len(part.write_data))),
+            ]
         held = Signal(6)
-        m.d.sync += [held.eq(self.i), self.parity.eq(other.o)]
+        m.d.sync += [held.eq(self.i[:6]), self.parity.eq(other.o)]
         m.d.comb += [one.i.eq(held), other.i.eq(one.o)]
         read = (ultra.read_data, block.read_data, table.o, product.o, total.total, delay.o)
         m.d.comb += self.o.eq(Cat(*read))
