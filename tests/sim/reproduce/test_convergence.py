@@ -8,7 +8,7 @@ from sim.training_report import Row
 
 def training(rtl, double, exact=True):
     rows = [
-        Row(number, r, 0.9, r, 0.9, d, 0.9, exact, {"cycles": 7}, {})
+        Row(number, r, 0.9, r, 0.9, d, 0.9, *[None] * 6, exact, {"cycles": 7}, {})
         for number, (r, d) in enumerate(zip(rtl, double, strict=True), 1)
     ]
     return Convergence("it", rows)
