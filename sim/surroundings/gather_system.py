@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from amaranth.hdl import Const, Module
+from amaranth.hdl import Const, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.netsparse.params import SnicParams
@@ -127,4 +128,7 @@ def join(m: Module, master, slave) -> None:
     """Connect a bus to one with fewer address bits."""
     for name, member in master.signature.members.items():
         ours, theirs = getattr(master, name), getattr(slave, name)
-        m.d.comb += theirs.eq(ours) if member.flow == Out else ours.eq(theirs)
+        if member.flow == Out:
+            m.d.comb += theirs.eq(low_bits(ours, len(Value.cast(theirs))))
+        else:
+            m.d.comb += ours.eq(theirs)
