@@ -16,7 +16,6 @@ from cocotb.clock import Clock
 from cocotb.triggers import Event, RisingEdge
 from cocotb_bus.drivers import BusDriver
 from cocotb_bus.monitors import BusMonitor
-from cocotb_bus.scoreboard import Scoreboard
 
 from sim import first_wrong
 from sim.beats import Beats, Moments
@@ -30,7 +29,6 @@ __all__ = [
     "STALLS",
     "Cycles",
     "Monitor",
-    "Scoreboard",
     "Sink",
     "Source",
     "Stalls",

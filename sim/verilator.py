@@ -202,6 +202,8 @@ def run(
         "COCOTB_ANSI_OUTPUT": "0",
         # Of pytest, cocotb uses only the assertions; its plugins take longer than many a test.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        # It would look for assertions in all that is imported, NumPy included, and so compile it.
+        "COCOTB_REWRITE_ASSERTION_FILES": f"{test_module.rpartition('.')[2]}.py *bench.py",
         **(env or {}),
     }
     results.unlink(missing_ok=True)

@@ -10,10 +10,11 @@ from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
+from cocotb_bus.scoreboard import Scoreboard
 
 from hdl.common.component import Component
 from sim import streams
-from sim.streams import Monitor, Scoreboard, Sink, Source
+from sim.streams import Monitor, Sink, Source
 from sim.verilator import simulate
 
 
