@@ -14,12 +14,13 @@ from sim.formal.fifo_proof import follow_beats, keeps_waiting
 class PendingTableProof(Component):
     """A :class:`PendingTable` with free lookups and releases.
 
-    Every entry is at any time in exactly one place: valid, on its way to be, or free; and of the
-    valid ones exactly those are not yet known outside whose result is still inside. With
+    Every entry is at any time in exactly one place: valid, on its way to be, or free. With
     ``coalesce`` no two have one idx, and every lookup is coalesced if and only if its idx was
-    there. Results come in order, none is lost. Assumed is what the table asks for: only entries
-    whose results have come are released, each once; ``coalesce`` and ``clear`` change and come
-    only in quiet.
+    there. Results come in order, none is lost. Of the valid entries exactly those are not yet
+    known outside whose result is still inside: that alone is said only until an entry is
+    released before its result has moved, and again from the next ``clear`` on. Assumed is what
+    the table asks for: only valid entries are released, each once; ``coalesce`` and ``clear``
+    change and come only in quiet.
     """
 
     def __init__(self, params: PendingTableParams) -> None:
@@ -90,15 +91,16 @@ class PendingTableProof(Component):
         self.idxs = [getattr(self, f"idx_{k}") for k in range(self.params.entries)]
         moves = Signal()
         owned = Signal(self.params.entries)  # results of these have come
+        early = Signal()  # an entry has been released whose result had not
         m.d.comb += moves.eq(dut.results.valid & dut.results.ready)
-        self.surroundings(m, dut, moves, owned)
-        self.places(m, dut, owned)
+        self.surroundings(m, dut, moves, owned, early)
+        self.places(m, dut, owned, early)
         self.idxs_apart(m)
         self.results(m, dut, moves)
         self.examples(m, dut, moves)
         return m
 
-    def surroundings(self, m: Module, dut: PendingTable, moves, owned) -> None:
+    def surroundings(self, m: Module, dut: PendingTable, moves, owned, early) -> None:
         """What the table asks for."""
         result = dut.results.payload
         leaving = []
@@ -107,10 +109,14 @@ class PendingTableProof(Component):
             leaves = [port.valid & (port.entry == k) for port in self.release]
             assume(m, ~(leaves[0] & leaves[1]))
             leaving.append(Cat(leaves).any())
-            assume(m, ~leaving[-1] | owned[k] | comes)
+            assume(m, ~leaving[-1] | self.valid[k])
             m.d.sync += owned[k].eq((owned[k] | comes) & ~leaving[-1] & ~self.clear)
+            with m.If(leaving[-1] & ~owned[k] & ~comes):
+                m.d.sync += early.eq(1)
         for port in self.release:
             assume(m, ~port.valid | (port.entry < self.params.entries))
+        with m.If(self.clear):
+            m.d.sync += early.eq(0)
         inside = self.asked_valid | self.judged_valid | dut.results.valid
         assume(m, ~self.clear | ~(inside | self.idx_valid))
         coalesced = Signal(name="coalesce_before")
@@ -118,7 +124,7 @@ class PendingTableProof(Component):
         m.d.sync += [coalesced.eq(self.coalesce), began.eq(1)]
         assume(m, ~began | (self.coalesce == coalesced) | ~(inside | (self.valid != 0)))
 
-    def places(self, m: Module, dut: PendingTable, owned) -> None:
+    def places(self, m: Module, dut: PendingTable, owned, early) -> None:
         """Where an entry is: everywhere once, and nowhere else."""
         params = self.params
         depth = 1 << params.entry_bits
@@ -153,10 +159,11 @@ class PendingTableProof(Component):
             unseen = [
                 there & ~result.coalesced & (result.entry == entry) for there, result in inside
             ]
-            claim(m, "used_when_a_result_says_so", used == owned[entry] + count_ones(unseen))
-            for seen, (_, result) in zip(unseen, inside, strict=True):
-                idx = Mux(placing, self.placed.idx, self.idxs[entry])
-                claim(m, "entered_as_the_result_says", ~seen | (result.idx == idx))
+            with m.If(~early):
+                claim(m, "used_when_a_result_says_so", used == owned[entry] + count_ones(unseen))
+                for seen, (_, result) in zip(unseen, inside, strict=True):
+                    idx = Mux(placing, self.placed.idx, self.idxs[entry])
+                    claim(m, "entered_as_the_result_says", ~seen | (result.idx == idx))
             with m.If(self.valid[entry]):
                 check(m, "memory_is_the_same", self.contents[entry] == self.idxs[entry])
         valid = count_ones(list(self.valid))
@@ -262,5 +269,8 @@ class PendingTableProof(Component):
         reach(m, "both_lists_filled", level[0] & level[1])
         reach(m, "list_wrapped", (self.popped_0 == self.params.entries) & self.free_valid)
         reach(m, "empty_behind_full", was_full & dut.empty)
+        both_new = ~self.spare.coalesced & ~self.front.coalesced
+        twice = self.spare_valid & both_new & (self.spare.entry == self.front.entry)
+        reach(m, "one_entry_in_two_results", twice)
         reach(m, "cleared_when_used", self.clear & (self.valid != 0))
         reach(m, "found_just_after", moves & self.judged_valid & self.near & self.missed)

@@ -193,7 +193,11 @@ class Client(Component):
         ]
 
     def give_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
-        """Entries whose bit is set; with ``cancel`` all that are found in use, in a round."""
+        """Entries whose bit is set; with ``cancel`` all that are found in use, in a round.
+
+        The round comes by results, too, that still wait in the table for a slot of the LSQ. They
+        are rejected later, and the table keeps its promises meanwhile: ``PendingTableProof``.
+        """
         done = port.set_done
         place = Signal(range(self.params.pending_entries))
         swept = Signal.like(place)

@@ -149,12 +149,13 @@ class PendingTable(Component):
     ``coalesce`` every lookup takes an entry; it holds still while there are entries or lookups.
     ``tag`` moves with a lookup, and is ``result_tag`` with its result.
 
-    ``release`` gives entries back, from the cycle on in which their results move, two different
-    ones in a cycle. A lookup that is taken in the cycle of the release or later does not find
-    the entry any more; one that was taken earlier and has no result yet may: then it is
-    coalesced, else it gets an entry of its own. So a release must wait until whatever made the
-    entry needless is visible to later lookups. The earliest new result with the entry comes three
-    cycles after the release.
+    ``release`` gives entries back that are valid, two different ones in a cycle. The result that
+    entered one may still wait at ``results`` or behind it: then the entry may go to another idx
+    before it moves, and means nothing (a client does so with all that it gives up). A lookup that
+    is taken in the cycle of the release or later does not find the entry any more; one that was
+    taken earlier and has no result yet may: then it is coalesced, else it gets an entry of its
+    own. So a release must wait until whatever made the entry needless is visible to later
+    lookups. The earliest new result with the entry comes three cycles after the release.
 
     ``read`` is what is in the entry ``read_entry``, at once; an entry is valid from the cycle
     behind the first of its result until its release. ``count`` of them are valid. ``empty`` says
