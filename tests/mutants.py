@@ -58,10 +58,3 @@ def every_claim_has_one(mutants: Mapping[str, Mutant], proofs: Sequence[Componen
         broken(mutant.module, mutant.old, mutant.new)  # which must still be possible
     claims = {(type(proof), claim) for proof in proofs for claim in claims_of(proof)}
     assert claims == {(mutant.kind, mutant.claim) for mutant in mutants.values()}
-
-
-def is_found(name, proof):
-    """Assert that ``proof`` fails, by claims with names."""
-    print(name, proof.failed)
-    assert not proof.holds
-    assert proof.failed

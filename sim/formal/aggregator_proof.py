@@ -4,7 +4,7 @@ from functools import reduce
 from operator import and_
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
@@ -12,7 +12,7 @@ from hdl.common.arithmetic import delay, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 from sim.formal.promises import RequestPromises
 from sim.formal.slot_reference import SlotReference, slot_layout
 from sim.formal.worker_record import WorkerRecord
@@ -83,9 +83,9 @@ class AggregatorProof(Component):
             entry, everyone = self.entries[k], asked.everyone[k]
             with m.If(asked.cleared[k]):
                 for name in ("use", "agg", "agg_bm", "ack_bm"):
-                    claim(m, f"memory_holds_{name}", entry[name] == slot[name])
-                claim(m, "memory_holds_summed", entry.summed == (slot.agg_bm == everyone))
-                claim(m, "memory_holds_finished", entry.finished == (slot.ack_bm == everyone))
+                    check(m, f"memory_holds_{name}", entry[name] == slot[name])
+                check(m, "memory_holds_summed", entry.summed == (slot.agg_bm == everyone))
+                check(m, "memory_holds_finished", entry.finished == (slot.ack_bm == everyone))
         header, answer = asked.request.header, dut.answer
         verdict = Mux(asked.valid, reference.verdict, Verdict.NONE)
         claim(m, "verdict_of_rule", dut.verdict.as_value() == verdict)
@@ -97,8 +97,8 @@ class AggregatorProof(Component):
             pending = reference.pending
             claim(m, "answer_is_acked_or_pending", answer.acked == (~header.is_agg | pending))
             claim(m, "answer_is_sum_or_pending", answer.header.is_agg == (header.is_agg | pending))
-            for name in ("job", "epoch", "seq", "use"):
-                claim(m, f"answer_repeats_{name}", answer.header[name] == header[name])
+            same = [answer.header[name] == header[name] for name in ("job", "epoch", "seq", "use")]
+            claim(m, "answer_repeats_the_header", Cat(same).all())
             for k in range(params.lanes):
                 value, _ = saturate(reference.after.agg[k], params.value_bits)
                 is_sum = header.is_agg & ~pending
@@ -106,7 +106,20 @@ class AggregatorProof(Component):
                 claim(m, "answer_has_sum_of_rule", right)
                 clamped = is_sum & (reference.after.agg[k] != value)
                 claim(m, "answer_tells_what_was_clamped", answer.saturated[k] == clamped)
+        reach(m, "clamped", dut.answered & answer.saturated.any())
+        self.follow_each_other(m, asked)
         return slots
+
+    def follow_each_other(self, m: Module, asked: RequestPromises) -> None:
+        """A slot is changed again before, while and after its change comes to the memory."""
+        slots, changes = [asked.slot], [asked.valid]
+        for _ in range(4):
+            slots.append(delay(m, slots[-1], 1, f"slot_{len(slots)}_ago"))
+            changes.append(delay(m, changes[-1], 1, f"change_{len(changes)}_ago", reset_less=False))
+        for cycles in range(1, 5):
+            between = Cat(changes[1:cycles]).any()
+            again = changes[0] & changes[cycles] & (slots[0] == slots[cycles]) & ~between
+            reach(m, f"same_slot_after_{cycles}", again)
 
     def follow_workers(self, m: Module, dut, asked: RequestPromises, watched, slot) -> None:
         """Sums and acknowledgements of the ``watched`` slot as its workers see them."""
@@ -176,21 +189,21 @@ class AggregatorProof(Component):
 
     def tie(self, m: Module, members: list, everyone, latest, slot) -> None:
         """How the workers' view hangs together with the specification's slot: for induction."""
-        claim(m, "slot_has_latest_use", latest == slot.use)
-        claim(m, "someone_gave", slot.agg_bm != 0)
-        claim(m, "only_members_gave", (slot.agg_bm & ~everyone) == 0)
-        claim(m, "only_members_acknowledged", (slot.ack_bm & ~everyone) == 0)
-        claim(m, "sum_before_acks", (slot.ack_bm == 0) | (slot.agg_bm == everyone))
+        check(m, "slot_has_latest_use", latest == slot.use)
+        check(m, "someone_gave", slot.agg_bm != 0)
+        check(m, "only_members_gave", (slot.agg_bm & ~everyone) == 0)
+        check(m, "only_members_acknowledged", (slot.ack_bm & ~everyone) == 0)
+        check(m, "sum_before_acks", (slot.ack_bm == 0) | (slot.agg_bm == everyone))
         for k, (member, record) in enumerate(members):
             use = slot.use
             with m.If(member):
                 given, acked = record.before.given, record.before.acked
-                claim(m, "bit_if_given", given == (use - ~slot.agg_bm[k])[:8])
-                claim(m, "bit_if_acknowledged", acked == (use - ~slot.ack_bm[k])[:8])
+                check(m, "bit_if_given", given == (use - ~slot.agg_bm[k])[:8])
+                check(m, "bit_if_acknowledged", acked == (use - ~slot.ack_bm[k])[:8])
         added = [(slot.agg_bm[k], record) for k, (_, record) in enumerate(members)]
         for lane in range(self.params.lanes):
             total = total_of(added, lambda record, k=lane: record.before.values[k])
-            claim(m, "slot_has_sum_of_given", slot.agg[lane] == total)
+            check(m, "slot_has_sum_of_given", slot.agg[lane] == total)
 
 
 def every(members: list, holds):

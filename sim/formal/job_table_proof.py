@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.p4sgd.switch.job_control import TURNS, State
 from hdl.p4sgd.switch.job_table import JobTable
 from hdl.p4sgd.switch.params import COMMAND, SwitchParams, Verdict
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 from sim.formal.promises import RequestPromises
 
 CLEARING = 3  #: cycles from the table to a slot that is cleared, seen from the aggregator
@@ -73,7 +73,23 @@ class JobTableProof(Component):
             mine = dut.valid & (dut.request.header.job == k)
             others = [self.table[j].active for j in range(params.jobs) if j != k]
             reach(m, f"packet_of_job_{k}_beside_others", mine & Cat(others).all())
+        self.happenings(m, dut, asked)
         return m
+
+    def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
+        """The first and the last slot, a start under load and one of a job that runs."""
+        slots, clearing = self.params.slots, self.state == State.CLEAR
+        first = Signal()  # a packet of slot 0 has gone on
+        runs = Signal()  # the job that is being started was active
+        with m.If(dut.valid & (asked.slot == 0)):
+            m.d.sync += first.eq(1)
+        with m.If(~clearing):
+            index = self.command.job[: self.params.job_bits]
+            m.d.sync += runs.eq(Array(job.active for job in self.table)[index])
+        reach(m, "first_and_last_slot", dut.valid & (asked.slot == slots - 1) & first)
+        reach(m, "holds_ports_that_wait", dut.hold & self.waiting)
+        reach(m, "starts_one_that_runs", clearing & runs)
+        reach(m, "all_slots_of_one_job", clearing & (self.command.count == slots))
 
     def surroundings(self, m: Module, dut: JobTable) -> None:
         """What the table asks for."""
@@ -102,15 +118,15 @@ class JobTableProof(Component):
                         claim(m, "ports_apart", (job.ports & other.ports) == 0)
                         claim(m, "slots_apart", (job.end <= other.base) | (other.end <= job.base))
             with m.If(clearing & (index != k) & job.active):
-                claim(m, "start_keeps_ports_apart", (job.ports & command.ports) == 0)
+                check(m, "start_keeps_ports_apart", (job.ports & command.ports) == 0)
                 slots_apart = (job.end <= command.base) | (end <= job.base)
-                claim(m, "start_keeps_slots_apart", slots_apart)
+                check(m, "start_keeps_slots_apart", slots_apart)
             with m.If(clearing & (index == k)):
-                claim(m, "start_entered", ~job.active & (job.ports == command.ports))
-                claim(m, "slots_entered", (job.base == command.base) & (job.end == end))
+                check(m, "start_entered", ~job.active & (job.ports == command.ports))
+                check(m, "slots_entered", (job.base == command.base) & (job.end == end))
         with m.If(clearing):
-            claim(m, "ports_exist", (command.ports != 0) & (command.ports >> params.ports == 0))
-            claim(m, "start_in_range", (command.job < params.jobs) & (end <= params.slots))
+            check(m, "ports_exist", (command.ports != 0) & (command.ports >> params.ports == 0))
+            check(m, "start_in_range", (command.job < params.jobs) & (end <= params.slots))
         # A start ends under any load, and induction need not look back further.
         cycles = Signal(range(TURNS * params.slots + 1))
         m.d.sync += cycles.eq(Mux(clearing, cycles + 1, 0))
@@ -124,6 +140,6 @@ class JobTableProof(Component):
             for k in range(params.jobs):
                 job = table[k]
                 with m.If(job.active & (slot >= job.base) & (slot < job.end)):
-                    claim(m, "slot_cleared", asked.cleared[slot])
-                    claim(m, "slot_of_the_ports", asked.everyone[slot] == job.ports)
-                    claim(m, "slot_owned", owners[slot] == k)
+                    check(m, "slot_cleared", asked.cleared[slot])
+                    check(m, "slot_of_the_ports", asked.everyone[slot] == job.ports)
+                    check(m, "slot_owned", owners[slot] == k)

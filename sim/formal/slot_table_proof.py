@@ -9,7 +9,7 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_table import PROGRESS, USE_BITS, SlotTable
-from sim.formal.claims import assume, claim, reach
+from sim.formal.claims import assume, check, claim, reach
 
 #: What the specification keeps of a slot (``sim.golden.allreduce.WorkerSlot``).
 SLOT = data.StructLayout({"use": USE_BITS, "phase": Phase})
@@ -84,6 +84,7 @@ class SlotTableProof(Component):
         late = [Signal(name=f"late_{k}") for k in self.slots]  # its sum was not handed on
         unseen = [Signal(name=f"unseen_{k}") for k in self.slots]
         self.follow_rule(m, dut, slots, late, unseen)
+        self.clearing(m, dut)
         with m.If(dut.open):
             self.compare(m, dut, count, slots, late, unseen)
             self.tie(m, dut, count, slots, late, unseen)
@@ -125,15 +126,11 @@ class SlotTableProof(Component):
                 with m.If(verdict == Verdict.FREED):
                     m.d.sync += slot.phase.eq(Phase.FREE)
             with m.If(self.start & (dut.next_slot == k)):
-                claim(m, "starts_a_free_slot", slot.phase == Phase.FREE)
-                claim(m, "starts_what_was_handed_on", ~late[k])
                 m.d.sync += [slot.use.eq(slot.use + 1), slot.phase.eq(Phase.PARTIAL)]
                 m.d.sync += [late[k].eq(1), unseen[k].eq(1)]
             with m.If(self.delivered & (dut.deliver_slot == k)):
-                claim(m, "hands_on_once", late[k])
                 m.d.sync += late[k].eq(0)
             with m.If(dut.seen & (self.see_slot == k)):
-                claim(m, "sees_once", unseen[k])
                 m.d.sync += unseen[k].eq(0)
             with m.If(self.clear):
                 m.d.sync += [slot.use.eq(-1), slot.phase.eq(Phase.FREE)]
@@ -144,6 +141,18 @@ class SlotTableProof(Component):
             claim(m, "verdict_of_arrivals", dut.verdict == arrival.verdict)
         with m.Elif(~dut.open):
             claim(m, "nothing_is_taken_without_a_job", dut.verdict == Verdict.WRONG_JOB)
+
+    def clearing(self, m: Module, dut: SlotTable) -> None:
+        """A job opens so many cycles after its ``clear`` as there are slots, and stays open."""
+        cycles = Signal(range(self.params.slots + 1))
+        begun = Signal()
+        with m.If(self.clear):
+            m.d.sync += [cycles.eq(0), begun.eq(1)]
+        with m.Elif(cycles != self.params.slots):
+            m.d.sync += cycles.eq(cycles + 1)
+        claim(m, "opens_in_time", dut.open == (begun & (cycles == self.params.slots)))
+        claim(m, "open_or_clearing", dut.clearing == (begun & ~dut.open))
+        check(m, "clears_a_slot_a_cycle", ~dut.clearing | (self.cleared == cycles))
 
     def compare(self, m: Module, dut: SlotTable, count, slots, late, unseen) -> None:
         """The outputs, by what the specification keeps."""
@@ -168,39 +177,38 @@ class SlotTableProof(Component):
 
     def tie(self, m: Module, dut: SlotTable, count, slots, late, unseen) -> None:
         """How what the table keeps hangs together with the specification: for induction."""
-        claim(m, "open_or_clearing", ~dut.clearing)
-        claim(m, "uses_are_neighbours", dut.next_use == (self.previous_use + 1)[:USE_BITS])
-        claim(
+        check(m, "uses_are_neighbours", dut.next_use == (self.previous_use + 1)[:USE_BITS])
+        check(
             m, "waiting_counts", self.waiting == count_ones([s.phase != Phase.FREE for s in slots])
         )
         pointers = (
             ("deliver", dut.deliver_slot, self.deliver_bit, self.deliver_ahead, late),
             ("see", self.see_slot, self.see_bit, self.see_ahead, unseen),
         )
-        claim(m, "next_slot_is_one", dut.next_slot < count)
+        check(m, "next_slot_is_one", dut.next_slot < count)
         for k, slot in enumerate(slots):
             used = k < count
             use = Mux(k < dut.next_slot, dut.next_use, self.previous_use)
-            claim(m, "uses_go_round", ~used | (slot.use == use))
-            claim(m, "others_stand_still", used | ((slot.phase == Phase.FREE) & ~late[k]))
-            claim(m, "others_are_not_seen", used | ~unseen[k])
+            check(m, "uses_go_round", ~used | (slot.use == use))
+            check(m, "others_stand_still", used | ((slot.phase == Phase.FREE) & ~late[k]))
+            check(m, "others_are_not_seen", used | ~unseen[k])
             partial = slot.phase == Phase.PARTIAL
             taken, freed = slot.use[0] ^ partial, slot.use[0] ^ (slot.phase != Phase.FREE)
-            claim(m, "bit_of_taken", ~used | (self.progress[k].taken == taken))
-            claim(m, "bit_of_freed", ~used | (self.progress[k].freed == freed))
-            claim(m, "phase_is_one", slot.phase.as_value() <= Phase.ACK.value)
-            claim(m, "asked_for_until_it_came", ~partial | (late[k] & unseen[k]))
-            claim(m, "seen_before_handed_on", late[k] | ~unseen[k])
+            check(m, "bit_of_taken", ~used | (self.progress[k].taken == taken))
+            check(m, "bit_of_freed", ~used | (self.progress[k].freed == freed))
+            check(m, "phase_is_one", slot.phase.as_value() <= Phase.ACK.value)
+            check(m, "asked_for_until_it_came", ~partial | (late[k] & unseen[k]))
+            check(m, "seen_before_handed_on", late[k] | ~unseen[k])
             for name, pointer, _, ahead, marks in pointers:
                 inside = self.behind(k, pointer, count) < ahead
-                claim(m, f"{name}_in_order", ~used | (marks[k] == inside))
+                check(m, f"{name}_in_order", ~used | (marks[k] == inside))
         for name, pointer, bit, ahead, _ in pointers:
             use = SLOT(Array(slot.as_value() for slot in slots)[pointer]).use
-            claim(m, f"{name}_slot_is_one", (pointer < count) & (ahead <= count))
-            claim(m, f"{name}_bit", bit == Mux(ahead != 0, use[0], dut.next_use[0]))
+            check(m, f"{name}_slot_is_one", (pointer < count) & (ahead <= count))
+            check(m, f"{name}_bit", bit == Mux(ahead != 0, use[0], dut.next_use[0]))
             end = self.behind(dut.next_slot, pointer, count)
-            claim(m, f"{name}_up_to_next", (end == ahead) | ((end == 0) & (ahead == count)))
-        claim(m, "outstanding_is_ahead", dut.outstanding == self.deliver_ahead)
+            check(m, f"{name}_up_to_next", (end == ahead) | ((end == 0) & (ahead == count)))
+        check(m, "outstanding_is_ahead", dut.outstanding == self.deliver_ahead)
 
     def rest(self, m: Module, dut: SlotTable, slots, late, unseen) -> None:
         """Nothing is under way while no job is open; clearing goes slot by slot."""
@@ -213,16 +221,16 @@ class SlotTableProof(Component):
             ("deliver_slot", dut.deliver_slot),
             ("see_slot", self.see_slot),
         ):
-            claim(m, f"rests_{name}", value == 0)
-        claim(m, "rests_previous_use", self.previous_use.all())
+            check(m, f"rests_{name}", value == 0)
+        check(m, "rests_previous_use", self.previous_use.all())
         claim(m, "starts_nothing", ~dut.may_start & ~dut.arrived & ~dut.seen)
-        claim(m, "clears_a_slot", self.cleared < self.params.slots)
+        check(m, "clears_a_slot", self.cleared < self.params.slots)
         with m.If(dut.clearing):
             for k in self.slots:
                 done = (self.progress[k].taken & self.progress[k].freed) | (k >= self.cleared)
-                claim(m, "cleared_so_far", done)
+                check(m, "cleared_so_far", done)
                 at_start = slots[k].use.all() & (slots[k].phase == Phase.FREE)
-                claim(m, "as_at_start", at_start & ~late[k] & ~unseen[k])
+                check(m, "as_at_start", at_start & ~late[k] & ~unseen[k])
 
     def behind(self, slot, pointer: Value, count: Value) -> Value:
         """How many slots ``slot`` comes behind ``pointer``, going round."""

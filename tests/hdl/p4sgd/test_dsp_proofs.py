@@ -5,31 +5,65 @@ import pytest
 from hdl.p4sgd.params import EngineParams
 from sim.formal.dsp_proof import GradientProof, PlaneSumProof
 from sim.formal.sby import prove
-from tests.mutants import broken, chosen, is_found
+from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
 LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
 BANKS = [EngineParams(banks=banks, lanes=1, max_bits=1, **SMALL) for banks in (1, 3, 4)]
 
-SLICE, CASCADE = "hdl.common.dsp48e2", "hdl.p4sgd.dsp_cascade"
-# What is broken: module, text, what it is replaced by. SAMPLES are tried by the suite, the others
-# by `MUTANTS=all pytest` of this file.
+CASCADE = "hdl.p4sgd.dsp_cascade"
+USERS = tuple(f"hdl.p4sgd.{user}.DspCascade" for user in ("plane_sum", "gradient_lane"))
+PLANES, GRADIENT = "slices_sum_what_the_tree_sums", "slices_add_up_the_same"
+
+
+def plane_slice(old, new):
+    """A broken slice, found by sums of planes."""
+    return broken_slice(old, new, PlaneSumProof, PLANES)
+
+
+def gradient_slice(old, new, claim=GRADIENT):
+    """A broken slice, found by gradients."""
+    return broken_slice(old, new, GradientProof, claim)
+
+
+def broken_slice(old, new, kind, claim):
+    return Mutant("hdl.common.dsp48e2", old, new, (f"{CASCADE}.gated_adder",), kind, claim)
+
+
+def cascade(old, new, kind, claim):
+    """A broken DspCascade."""
+    return Mutant(CASCADE, old, new, USERS, kind, claim)
+
+
 MUTANTS = {
-    "X takes P": (SLICE, "x, y = (gate.replicate(2)", "x, y = (Cat(0, gate)"),
-    "C without its sign": (
-        SLICE,
-        "Value.cast(v).as_signed(), sign_of(v)",
-        "Value.cast(v), C(0, 40)",
+    "X takes P": plane_slice("x, y = (gate.replicate(2)", "x, y = (Cat(0, gate)"),
+    "C without its sign": plane_slice(
+        "Value.cast(v).as_signed(), sign_of(v)", "Value.cast(v), C(0, 40)"
     ),
-    "adds where it subtracts": (SLICE, "Cat(negate.replicate(2), C(0, 2))", "C(0, 4)"),
-    "no cascade": (SLICE, "0b001 if cascade_in is not None", "0b000 if cascade_in is not None"),
-    "begins at the sum so far": (SLICE, "Cat(~accumulation.first, accumulation.first)", "C(1, 2)"),
-    "adds in bubbles": (SLICE, "else accumulation.valid", "else C(1, 1)"),
-    "gates in step": (CASCADE, 'k, f"gates_{k}"', '0, f"gates_{k}"'),
-    "signs in step": (CASCADE, 'k, f"negate_{k}"', '0, f"negate_{k}"'),
-    "counts too late": (CASCADE, 'self.params.slices, "valid"', 'self.params.slices + 1, "valid"'),
+    "adds where it subtracts": plane_slice("Cat(negate.replicate(2), C(0, 2))", "C(0, 4)"),
+    "no cascade": plane_slice("0b001 if cascade_in is not None", "0b000 if cascade_in is not None"),
+    "begins at the sum so far": gradient_slice(
+        "Cat(~accumulation.first, accumulation.first)", "C(1, 2)"
+    ),
+    "adds in bubbles": gradient_slice("else accumulation.valid", "else C(1, 1)"),
+    "gates in step": cascade('k, f"gates_{k}"', '0, f"gates_{k}"', PlaneSumProof, PLANES),
+    "signs in step": cascade('k, f"negate_{k}"', '0, f"negate_{k}"', PlaneSumProof, PLANES),
+    "counts too late": cascade(
+        'self.params.slices, "valid"',
+        'self.params.slices + 1, "valid"',
+        GradientProof,
+        GRADIENT,
+    ),
+    "drops a bit of the gradient": Mutant(
+        "hdl.p4sgd.gradient_lane",
+        "exact >> self.params.max_bits",
+        "exact >> (self.params.max_bits + self.params.dsp)",
+        ("sim.formal.dsp_proof.GradientLane",),
+        GradientProof,
+        "the_same_gradient",
+    ),
 }
-SAMPLES = ["adds where it subtracts", "adds in bubbles", "gates in step"]
+SAMPLES = ["adds where it subtracts", "adds in bubbles"]
 
 
 def prove_plane_sum(params):
@@ -56,14 +90,11 @@ def test_what_is_compared_happens(proof):
     assert prove(proof, mode="cover", depth=12).holds
 
 
+def test_every_claim_finds_broken_slices():
+    every_claim_has_one(MUTANTS, [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])])
+
+
 @pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_slices_are_found(name, monkeypatch):
-    module, old, new = MUTANTS[name]
-    mutant = broken(module, old, new)
-    if module == SLICE:
-        monkeypatch.setattr(f"{CASCADE}.gated_adder", mutant.gated_adder)
-    else:
-        for user in ("plane_sum", "gradient_lane"):
-            monkeypatch.setattr(f"hdl.p4sgd.{user}.DspCascade", mutant.DspCascade)
-    proofs = prove_plane_sum(LANES[1]), prove_gradient(BANKS[1], "bmc")
-    is_found(name, next((proof for proof in proofs if not proof.holds), proofs[0]))
+    params = LANES[1] if MUTANTS[name].kind is PlaneSumProof else BANKS[1]
+    find(MUTANTS[name], params, monkeypatch)

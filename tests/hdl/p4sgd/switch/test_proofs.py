@@ -6,102 +6,211 @@ from hdl.p4sgd.switch.params import SwitchParams
 from sim.formal.aggregator_proof import AggregatorProof
 from sim.formal.job_table_proof import JobTableProof
 from sim.formal.sby import prove
-from tests.mutants import broken, chosen, is_found
+from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
-RULE, MEMORY, SUM = "slot_rule", "update_memory", "aggregator"
-TABLE, CONTROL = "job_table", "job_control"
-USED_AS = {  # a broken module's class takes the place of
-    RULE: "hdl.p4sgd.switch.aggregator.SlotRule",
-    MEMORY: "hdl.p4sgd.switch.aggregator.UpdateMemory",
-    SUM: "sim.formal.aggregator_proof.Aggregator",
-    CONTROL: "hdl.p4sgd.switch.job_table.JobControl",
-    TABLE: "sim.formal.job_table_proof.JobTable",
-}
-# What is broken: module, text, what it is replaced by. SAMPLES are tried by the suite, the others
-# by `MUTANTS=all pytest` of this file.
+FOLDER = "hdl.p4sgd.switch"
+
+
+def rule(old, new, claim):
+    """A broken SlotRule."""
+    places = (f"{FOLDER}.aggregator.SlotRule",)
+    return Mutant(f"{FOLDER}.slot_rule", old, new, places, AggregatorProof, claim)
+
+
+def memory(old, new, claim):
+    """A broken UpdateMemory."""
+    places = (f"{FOLDER}.aggregator.UpdateMemory",)
+    return Mutant(f"{FOLDER}.update_memory", old, new, places, AggregatorProof, claim)
+
+
+def aggregator(old, new, claim):
+    """A broken Aggregator."""
+    places = ("sim.formal.aggregator_proof.Aggregator",)
+    return Mutant(f"{FOLDER}.aggregator", old, new, places, AggregatorProof, claim)
+
+
+def control(old, new, claim, **options):
+    """A broken JobControl."""
+    places = (f"{FOLDER}.job_table.JobControl",)
+    return Mutant(f"{FOLDER}.job_control", old, new, places, JobTableProof, claim, **options)
+
+
+def table(old, new, claim, **options):
+    """A broken JobTable."""
+    places = ("sim.formal.job_table_proof.JobTable",)
+    return Mutant(f"{FOLDER}.job_table", old, new, places, JobTableProof, claim, **options)
+
+
 MUTANTS = {
-    "takes the next use unfinished": (RULE, "near & before.finished", "near"),
-    "adds twice": (RULE, "same & ~added)", "same)"),
-    "keeps the old sum": (RULE, "after[k].eq(value)", "after[k].eq(total)"),
-    "keeps old acknowledgements": (RULE, "after.ack_bm.eq(0)", "after.ack_bm.eq(before.ack_bm)"),
-    "counts a premature ack": (RULE, "same & before.summed & ~ack", "same & ~ack"),
-    "finished one early": (RULE, "finished.eq(ack_bm ==", "finished.eq(before.agg_bm =="),
-    "summed with one": (RULE, "summed.eq(request.sender == request.everyone)", "summed.eq(1)"),
-    "drops the previous ack": (RULE, "PREVIOUS_ACK), self.repeat.eq(1)", "PREVIOUS_ACK)"),
-    "answers a repetition early": (RULE, "eq(added & ~before.summed)", "eq(0)"),
-    "answers another's ack": (RULE, "self.pending.eq(~before.finished)", "self.pending.eq(0)"),
-    "drops a repetition": (RULE, "self.repeat.eq(added)", "self.repeat.eq(added & before.summed)"),
-    "pending with a sum": (SUM, "is_sum = header.is_agg & ~acked", "is_sum = header.is_agg"),
-    "pending looks acked": (
-        SUM,
-        "header.is_agg.eq(self.request.header.is_agg | rule.pending),",
-        "",
+    # the rule
+    "takes the next use unfinished": rule(
+        "near & before.finished", "near", "sum_of_what_everyone_gave"
     ),
-    "forgets the newest change": (MEMORY, "Mux(hits[0], 1,", "Mux(0, 1,"),
-    "forgets the oldest change": (MEMORY, "Mux(hits[2], 3, 0)", "0"),
-    "an older change first": (
-        MEMORY,
-        "Mux(hits[0], 1, Mux(hits[1], 2,",
-        "Mux(hits[1], 2, Mux(hits[0], 1,",
+    "adds twice": rule("same & ~added)", "same)", "sum_of_what_everyone_gave"),
+    "keeps the old sum": rule(
+        "after[k].eq(value)", "after[k].eq(total)", "sum_of_what_everyone_gave"
     ),
-    "another's slot": (MEMORY, "(read == address) & valid", "valid"),
-    "idle cycles write": (SUM, "slots.write.eq(self.valid | self.clear)", "slots.write.eq(1)"),
-    "news to the sender": (SUM, "Mux(rule.complete, self.request.everyone", "Mux(0, 0"),
-    "wraps": (
-        SUM,
+    "keeps old acknowledgements": rule(
+        "after.ack_bm.eq(0)", "after.ack_bm.eq(before.ack_bm)", "verdict_of_rule"
+    ),
+    "counts a premature ack": rule(
+        "same & before.summed & ~ack", "same & ~ack", "acknowledges_every_use_once"
+    ),
+    "acknowledges twice": rule("m.Elif(acknowledged)", "m.Elif(0)", "acknowledges_every_use_once"),
+    "counts a repetition": rule(
+        "Mux(added, Verdict.REPEATED_PARTIAL, Verdict.ADDED)",
+        "Verdict.ADDED",
+        "gives_once_to_every_use",
+    ),
+    "finished one early": rule(
+        "finished.eq(ack_bm ==", "finished.eq(before.agg_bm ==", "acknowledged_after_everyone_did"
+    ),
+    "summed with one": rule(
+        "summed.eq(request.sender == request.everyone)",
+        "summed.eq(1)",
+        "sum_if_and_only_if_everyone_gave",
+    ),
+    "drops the previous ack": rule(
+        "PREVIOUS_ACK), self.repeat.eq(1)", "PREVIOUS_ACK)", "finished_uses_are_acknowledged"
+    ),
+    "early looks stale": rule(
+        "Mux(before.finished, Verdict.ADDED, Verdict.EARLY)",
+        "Mux(before.finished, Verdict.ADDED, Verdict.STALE)",
+        "verdict_of_rule",
+    ),
+    "answers a repetition early": rule(
+        "eq(added & ~before.summed)", "eq(0)", "pending_while_someone_has_not_given"
+    ),
+    "answers another's ack": rule(
+        "self.pending.eq(~before.finished)",
+        "self.pending.eq(0)",
+        "pending_while_someone_has_not_acknowledged",
+    ),
+    "drops a repetition": rule(
+        "self.repeat.eq(added)", "self.repeat.eq(added & before.summed)", "answered_by_rule"
+    ),
+    # the memory
+    "forgets the newest change": memory("Mux(hits[0], 1,", "Mux(0, 1,", "verdict_of_rule"),
+    "forgets the change between": memory("Mux(hits[1], 2,", "Mux(0, 2,", "verdict_of_rule"),
+    "forgets the oldest change": memory("Mux(hits[2], 3, 0)", "0", "verdict_of_rule"),
+    "an older change first": memory(
+        "Mux(hits[0], 1, Mux(hits[1], 2,", "Mux(hits[1], 2, Mux(hits[0], 1,", "verdict_of_rule"
+    ),
+    "another's slot": memory("(read == address) & valid", "valid", "verdict_of_rule"),
+    # the answer
+    "idle cycles write": aggregator(
+        "slots.write.eq(self.valid | self.clear)", "slots.write.eq(1)", "verdict_of_rule"
+    ),
+    "everyone sends": aggregator(
+        "sender.eq(self.request.sender)", "sender.eq(self.request.everyone)", "sender_of_packet"
+    ),
+    "news to the sender": aggregator(
+        "Mux(rule.complete, self.request.everyone",
+        "Mux(0, 0",
+        "news_to_everyone_repetition_to_sender",
+    ),
+    "repetition to everyone": aggregator(
+        "Mux(rule.complete, self.request.everyone",
+        "Mux(1, self.request.everyone",
+        "answer_to_ports_of_rule",
+    ),
+    "wraps": aggregator(
         "answer.payload[k].eq(Mux(is_sum, value",
         "answer.payload[k].eq(Mux(is_sum, state.agg[k][: params.value_bits]",
+        "answer_has_sum_of_rule",
     ),
-    "hides what was clamped": (SUM, "is_sum & overflow", "0"),
-    "clamps acknowledgements": (SUM, "is_sum & overflow", "overflow"),
-    "answers stale packets": (SUM, "rule.complete | rule.repeat)", "1)"),
-    "does not compare": (CONTROL, "counts = other.active & (scan != index)", "counts = 0"),
-    "takes the ports of another": (CONTROL, "with m.Elif(ports_taken):", "with m.Elif(0):"),
-    "takes the slots of another": (CONTROL, "with m.Elif(slots_taken):", "with m.Elif(0):"),
-    "active before it is cleared": (CONTROL, "m.If(clearing & last)", "m.If(clearing)"),
-    "leaves the last slot": (CONTROL, "behind == end", "(behind + 1 >= end)"),
-    "active while it is cleared": (CONTROL, "active.eq(0),", "active.eq(1),"),
-    "waits for a gap": (CONTROL, "(turn == TURNS - 1)", "0"),
-    "clears for no one": (TABLE, "job.ports.eq(control.ports)", "job.ports.eq(0)"),
-    "clears too early": (TABLE, "self.clear.eq(clear)", "self.clear.eq(control.clear)"),
-    "any port": (TABLE, "~job.active | ~(job.ports & sender).any()", "~job.active"),
-    "one slot too many": (TABLE, "header.seq >= job.end", "header.seq > job.end"),
-    "slots below": (TABLE, "(header.seq < job.base) |", "0 |"),
-    "stopped jobs go on": (TABLE, "~packet.known | ~job.active |", "~packet.known |"),
-    "the wrong neighbour": (TABLE, "USES - 1, 1)", "1, USES - 1)"),
-    "passes the refused": (TABLE, "valid & good", "valid"),
+    "pending with a sum": aggregator(
+        "is_sum = header.is_agg & ~acked", "is_sum = header.is_agg", "answer_has_sum_of_rule"
+    ),
+    "pending looks acked": aggregator(
+        "header.is_agg.eq(self.request.header.is_agg | rule.pending),",
+        "",
+        "answer_is_sum_or_pending",
+    ),
+    "pending looks like a sum": aggregator(
+        "acked.eq(~self.request.header.is_agg | rule.pending)",
+        "acked.eq(~self.request.header.is_agg)",
+        "answer_is_acked_or_pending",
+    ),
+    "of the use before": aggregator(
+        "header.eq(self.request.header),",
+        "header.eq(self.request.header), header.use.eq(self.request.neighbour),",
+        "answer_repeats_the_header",
+    ),
+    "hides what was clamped": aggregator("is_sum & overflow", "0", "answer_tells_what_was_clamped"),
+    "clamps acknowledgements": aggregator(
+        "is_sum & overflow", "overflow", "answer_tells_what_was_clamped"
+    ),
+    "answers stale packets": aggregator("rule.complete | rule.repeat)", "1)", "answered_by_rule"),
+    # jobs
+    "does not compare": control(
+        "counts = other.active & (scan != index)", "counts = 0", "slots_apart"
+    ),
+    "takes the ports of another": control(
+        "with m.Elif(ports_taken):", "with m.Elif(0):", "ports_apart"
+    ),
+    "takes the slots of another": control(
+        "with m.Elif(slots_taken):", "with m.Elif(0):", "slots_apart"
+    ),
+    "takes slots that are none": control(
+        "(end > params.slots)", "(end > params.slots + 1)", "slots_exist"
+    ),
+    "takes no slots": control("(command.count == 0) |", "0 |", "cleared_in_time", depth=18),
+    "takes no ports": control("m.Elif(command.ports == 0)", "m.Elif(0)", "job_has_ports_and_slots"),
+    "active before it is cleared": control(
+        "m.If(clearing & last)", "m.If(clearing)", "requests_as_promised"
+    ),
+    "leaves the last slot": control("behind == end", "(behind + 1 >= end)", "requests_as_promised"),
+    "active while it is cleared": control("active.eq(0),", "active.eq(1),", "requests_as_promised"),
+    "waits for a gap": control("(turn == TURNS - 1)", "0", "cleared_in_time", depth=18),
+    # packets
+    "clears for no one": table(
+        "job.ports.eq(control.ports)", "job.ports.eq(0)", "requests_as_promised"
+    ),
+    "clears too early": table(
+        "self.clear.eq(clear)", "self.clear.eq(control.clear)", "requests_as_promised"
+    ),
+    "any port": table(
+        "~job.active | ~(job.ports & sender).any()", "~job.active", "requests_as_promised"
+    ),
+    "one slot too many": table("header.seq >= job.end", "header.seq > job.end", "slot_of_the_job"),
+    "slots below": table("(header.seq < job.base) |", "0 |", "slot_of_the_job"),
+    "stopped jobs go on": table(
+        "~packet.known | ~job.active |", "~packet.known |", "requests_as_promised"
+    ),
+    "the wrong neighbour": table("USES - 1, 1)", "1, USES - 1)", "requests_as_promised"),
+    "passes the refused": table("valid & good", "valid", "nothing_twice"),
+    "says nothing": table("Mux(valid, verdict, Verdict.NONE)", "Verdict.NONE", "valid_or_refused"),
 }
-SAMPLES = ["forgets the oldest change", "leaves the last slot", "clamps acknowledgements"]
+SAMPLES = ["forgets the oldest change", "leaves the last slot"]
 
 PROOFS = {
-    # Induction over so many cycles; one for the cover that is reached; bounded for mutants.
-    AggregatorProof: (SwitchParams(ports=2, slots=2, jobs=1, lanes=1, value_bits=4), 4, 12, 10),
-    JobTableProof: (SwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4), 12, 20, 18),
+    # Induction over so many cycles, and so many for what is to be reached.
+    AggregatorProof: (SwitchParams(ports=2, slots=2, jobs=1, lanes=1, value_bits=4), 4, 12),
+    JobTableProof: (SwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4), 12, 20),
 }
 kinds = pytest.mark.parametrize("kind", PROOFS, ids=lambda kind: kind.__name__)
 
 
 @kinds
 def test_holds_for_all_time(kind):
-    params, depth, _, _ = PROOFS[kind]
+    params, depth, _ = PROOFS[kind]
     proof = prove(kind(params), mode="prove", depth=depth)
     assert proof.holds, (proof.failed, proof.log)
 
 
 @kinds
 def test_what_is_proven_can_happen(kind):
-    params, _, depth, _ = PROOFS[kind]
+    params, _, depth = PROOFS[kind]
     proof = prove(kind(params), mode="cover", depth=depth)
     assert proof.holds, (proof.failed, proof.log)
 
 
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [kind(params) for kind, (params, *_) in PROOFS.items()])
+
+
 @pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
-    found, old, new = MUTANTS[name]
-    mutant = broken(f"hdl.p4sgd.switch.{found}", old, new)
-    used = USED_AS[found]
-    monkeypatch.setattr(used, getattr(mutant, used.rpartition(".")[2]))
-    kind = JobTableProof if found in (TABLE, CONTROL) else AggregatorProof
-    params, _, _, depth = PROOFS[kind]
-    proof = prove(kind(params), mode="bmc", depth=depth)
-    is_found(name, proof)
+    params, *_ = PROOFS[MUTANTS[name].kind]
+    find(MUTANTS[name], params, monkeypatch)

@@ -5,44 +5,98 @@ import pytest
 from hdl.p4sgd.transport.params import TransportParams
 from sim.formal.sby import prove
 from sim.formal.slot_table_proof import SlotTableProof
-from tests.mutants import broken, chosen, is_found
+from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 PARAMS = TransportParams(slots=3, lanes=1)
-TABLE = "hdl.p4sgd.transport.slot_table"
-# What is broken: text, what it is replaced by. SAMPLES are tried by the suite, the others by
-# `MUTANTS=all pytest` of this file.
+
+
+def table(old, new, claim):
+    """A broken SlotTable."""
+    places = ("sim.formal.slot_table_proof.SlotTable",)
+    return Mutant("hdl.p4sgd.transport.slot_table", old, new, places, SlotTableProof, claim)
+
+
 MUTANTS = {
-    "takes a sum without a job": ("m.Elif(~self.open)", "m.Elif(0)"),
-    "takes a sum of another use": ("m.Elif(arrival.use != use)", "m.Elif((arrival.use ^ use)[0])"),
-    "takes pending for a sum": ("arrival.acked & (phase != Phase.FREE)", "0"),
-    "pending in a free slot": ("arrival.acked & (phase != Phase.FREE)", "arrival.acked"),
-    "takes a sum twice": ("arrival.is_agg & (phase == Phase.PARTIAL)", "arrival.is_agg"),
-    "frees without a sum": ("~arrival.is_agg & (phase == Phase.ACK)", "~arrival.is_agg"),
-    "keeps a freed slot": (
-        "write.data.freed.eq(use[0] ^ arrival.is_agg)",
-        "write.data.freed.eq(0)",
+    "takes a sum without a job": table(
+        "m.Elif(~self.open)", "m.Elif(0)", "nothing_is_taken_without_a_job"
     ),
-    "forgets the use": ("write.data.taken.eq(use[0])", "write.data.taken.eq(1)"),
-    "starts before it is handed on": ("& (self.outstanding != self.slot_count)", ""),
-    "starts before it is free": ("& (read(self.next_slot).freed != self.next_use[0])", ""),
-    "one slot too many": ("Mux(last, 0, slot + 1)", "slot + 1"),
-    "uses do not go on": (
+    "takes a sum of another use": table(
+        "m.Elif(arrival.use != use)", "m.Elif((arrival.use ^ use)[0])", "verdict_of_rule"
+    ),
+    "takes pending for a sum": table(
+        "arrival.acked & (phase != Phase.FREE)", "0", "verdict_of_rule"
+    ),
+    "pending in a free slot": table(
+        "arrival.acked & (phase != Phase.FREE)", "arrival.acked", "verdict_of_rule"
+    ),
+    "takes a sum twice": table(
+        "arrival.is_agg & (phase == Phase.PARTIAL)", "arrival.is_agg", "verdict_of_rule"
+    ),
+    "frees without a sum": table(
+        "~arrival.is_agg & (phase == Phase.ACK)", "~arrival.is_agg", "verdict_of_rule"
+    ),
+    "judges what arrivals have judged": table(
+        "m.If(arrival.verdict != Verdict.NONE)", "m.If(0)", "verdict_of_arrivals"
+    ),
+    "judges what is not there": table("m.If(self.valid)", "m.If(1)", "no_packet_no_verdict"),
+    "keeps a freed slot": table(
+        "write.data.freed.eq(use[0] ^ arrival.is_agg)", "write.data.freed.eq(0)", "idle_at_rest"
+    ),
+    "forgets the use": table(
+        "write.data.taken.eq(use[0])", "write.data.taken.eq(1)", "arrived_if_its_sum_came"
+    ),
+    "starts before it is handed on": table(
+        "& (self.outstanding != self.slot_count)", "", "may_start_if_free_and_handed_on"
+    ),
+    "starts before it is free": table(
+        "& (read(self.next_slot).freed != self.next_use[0])", "", "may_start_if_free_and_handed_on"
+    ),
+    "leaves a slot unused": table(
+        "(self.outstanding != self.slot_count)",
+        "(self.outstanding + 1 < self.slot_count)",
+        "may_start_if_free_and_handed_on",
+    ),
+    "one slot too many": table("Mux(last, 0, slot + 1)", "slot + 1", "next_use_follows"),
+    "uses do not go on": table(
         "self.next_use.eq(self.next_use + 1),",
         "self.next_use.eq(self.next_use),",
+        "next_use_follows",
     ),
-    "clears all but the last": (
-        "cleared == self.params.slots - 1",
-        "cleared == self.params.slots - 2",
+    "clears all but the last": table(
+        "cleared == self.params.slots - 1", "cleared == self.params.slots - 2", "opens_in_time"
     ),
-    "clear leaves what waits": ("m.d.sync += [waiting.eq(0), self", "m.d.sync += [self"),
-    "sums go round once": ("m.d.sync += bit.eq(~bit)", "m.d.sync += bit.eq(bit)"),
-    "at rest too early": ("(waiting == 0) & (self.outstanding == 0)", "self.outstanding == 0"),
-    "counts a start only": (
+    "clears on": table(
+        "self.clearing.eq(0), self.open.eq(1)", "self.open.eq(1)", "open_or_clearing"
+    ),
+    "clear leaves what waits": table(
+        "m.d.sync += [waiting.eq(0), self", "m.d.sync += [self", "idle_at_rest"
+    ),
+    "hands on what no job has": table("(ahead != 0) & (read", "(read", "starts_nothing"),
+    "sums go round once": table(
+        "m.d.sync += bit.eq(~bit)", "m.d.sync += bit.eq(bit)", "arrived_if_its_sum_came"
+    ),
+    "sees the first for ever": table(
+        "self.seen, self.seen)", "self.seen, 0)", "seen_if_its_sum_came"
+    ),
+    "sees what is to be handed on": table(
+        '"see", seen_slot, read',
+        '"see", seen_slot, lambda _: read(self.deliver_slot)',
+        "seen_if_its_sum_came",
+    ),
+    "at rest too early": table(
+        "(waiting == 0) & (self.outstanding == 0)", "self.outstanding == 0", "idle_at_rest"
+    ),
+    "counts a start only": table(
         "self.outstanding + self.start - self.delivered",
         "self.outstanding + self.start",
+        "outstanding_counts",
     ),
+    "answers of another slot": table(
+        "phase_of(question)", "phase_of(self.next_slot)", "answers_phase"
+    ),
+    "answers with the next use": table("use_of(question)", "self.next_use", "answers_use"),
 }
-SAMPLES = ["takes a sum without a job", "starts before it is handed on", "sums go round once"]
+SAMPLES = ["starts before it is handed on", "sums go round once"]
 
 
 def test_holds_for_all_time():
@@ -55,9 +109,10 @@ def test_what_is_proven_can_happen():
     assert proof.holds, (proof.failed, proof.log)
 
 
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [SlotTableProof(PARAMS)])
+
+
 @pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
-    mutant = broken(TABLE, *MUTANTS[name])
-    monkeypatch.setattr("sim.formal.slot_table_proof.SlotTable", mutant.SlotTable)
-    proof = prove(SlotTableProof(PARAMS), mode="bmc", depth=14)
-    is_found(name, proof)
+    find(MUTANTS[name], PARAMS, monkeypatch)
