@@ -27,6 +27,9 @@ def number(address: bytes) -> int:
     return int.from_bytes(address, "little")
 
 
+EPOCHS = 1 << 16  #: of a job, told apart by the bits in a packet
+
+
 class ClusterDriver:
     """Starts a job on all workers of a simulated cluster, and runs it."""
 
@@ -41,7 +44,7 @@ class ClusterDriver:
 
         ``under_way`` is the most AllReduces that can be at a time.
         """
-        self.epoch += 1
+        self.epoch = (self.epoch + 1) % EPOCHS
         count = self.params.workers
         everyone = (1 << count) - 1
         slots = network.slots or self.params.worker.slots

@@ -235,6 +235,7 @@ async def a_worker_that_is_gone_stops_the_others(dut):
     await ClockCycles(dut.clk, 2000)
     for worker in cluster.workers:
         await worker.soft_reset()
+    cluster.epoch = (1 << 16) - 1  # the last one: the next job begins anew with 0
     await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
     await train_once(training, cluster)
 

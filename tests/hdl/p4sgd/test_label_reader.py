@@ -74,6 +74,26 @@ async def delivers_a_micro_batch_every_cycle(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def epochs_are_as_long_as_they_like(dut):
+    """No bit of the number of micro-batches is overlooked; only the first ones are read."""
+    bench = Bench(dut, "labels", latency=10)
+    await bench.begin()
+    for bit in range(6, 32):
+        micro_batches = (1 << bit) + 3
+        dut.micro_batches.value = micro_batches
+        again = make_plan(BEAT_BYTES, bit, 4, 0, 1 << 20, 1)  # the same four beats
+        await bench.source.send_all([again])
+        seen = len(bench.sink.beats)
+        await bench.sink.wait_for(seen + 24)
+        beats = bench.memories[0].view("<i4")[bit : bit + 4]
+        rows = beats.reshape(-1, bench.params.worker.engine.banks).tolist() * 24
+        assert bench.sink.beats[seen : seen + 24] == rows[:24]
+        await bench.halt()
+        bench.sink.stop()
+        bench.open_sink()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def halt_starts_anew(dut):
     """Also when it comes in the middle of a beat."""
     bench = Bench(dut, "labels", r_stall=50, latency=10, sink_stall=often)

@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
-from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.rig.params import COUNT_BITS, RigParams
 from sim.streams import STALLS, Sink, Source, never, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, answer_reads
@@ -22,6 +22,17 @@ def test_idx_fetch(idx_buffer_bytes):
     simulate(IdxFetch(params), __name__)
 
 
+class Endless:
+    """Host memory that is the same again every ``SIZE`` bytes."""
+
+    def __init__(self, block):
+        self.block = block
+
+    def __getitem__(self, part):
+        first = part.start % SIZE
+        return (self.block * 2)[first : first + part.stop - part.start]
+
+
 class Bench:
     def __init__(
         self, dut, sink_stall, host_stall=never, fails=lambda address: False, request_stall=never
@@ -29,7 +40,7 @@ class Bench:
         self.dut = dut
         edges = [bytes(8), b"\xff" * 8]
         words = [random.choice((*edges, *[random.randbytes(8)] * 14)) for _ in range(SIZE // 8)]
-        self.memory = b"".join(words)
+        self.memory = Endless(b"".join(words))
         self.requests = Sink(dut, "requests", stall=request_stall)
         self.idxs = Sink(dut, "idxs", stall=sink_stall)
         self.arrays = Source(dut, "arrays")
@@ -118,6 +129,29 @@ async def one_a_cycle(dut, arrays):
     assert bench.requests.cycles[0] - bench.arrays.cycles[0] == fetch.start_latency
     cycles = bench.idxs.cycles
     assert cycles[-1] - cycles[0] == 1599, "a bubble"
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def arrays_are_as_long_as_they_like(dut):
+    """No bit of a count is overlooked, nor of an address; only the first idxs are read."""
+    quiet(dut)
+    await start(dut)
+    bench = Bench(dut, never)
+    for bit in range(10, COUNT_BITS):
+        wide, slot = bit % 2, bit // 2 % 2
+        size = 8 if wide else 4
+        address = (1 << min(bit, 31)) - 5 * size
+        count, asked = len(bench.idxs.beats), len(bench.requests.beats)
+        await bench.start(address, (1 << bit) + 3, wide, slot)
+        await bench.idxs.wait_for(count + 40)
+        dut.stop.value = 1
+        await bench.idle()
+        dut.stop.value = 0
+        idxs = bench.idxs.beats[count:]
+        assert idxs == bench.golden(address, len(idxs) + 1, wide, slot)[:-1]
+        for request in bench.requests.beats[asked:]:
+            assert request["address"] == address
+            address += request["bytes"]
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

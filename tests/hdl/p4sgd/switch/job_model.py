@@ -134,7 +134,8 @@ def some_command(model):
         command["ports"] |= 1 << random.randrange(params.ports, 32)
     ends = [edge for entry in model.table for edge in (entry["base"], entry["end"])]
     near = (random.choice(ends) + random.randrange(-3, 4)) % params.slots
-    command["base"] = random.choice((near, random.randrange(params.slots)))
+    last = params.slots - random.randrange(1, 12)
+    command["base"] = random.choice((near, near, last, random.randrange(params.slots)))
     count = random.choice((0, 1, 2, random.randrange(12), params.slots - command["base"]))
     if (command["start"] and count > 40) or random.random() < 0.05:
         count = params.slots + 1 - command["base"]
