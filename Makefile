@@ -23,6 +23,9 @@ run: $(READY)
 	.venv/bin/ingather generate p4sgd-worker --preset u280 -o build/u280
 	.venv/bin/ingather train --data digits --preset u280 -o build/digits
 
+# Hundreds of processes import the same sources.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: lint
 	@command -v tclsh >/dev/null \
 		|| { echo "missing: tclsh, for the tests of the board package (on Debian: apt-get install tcl)" >&2; exit 1; }
