@@ -1,6 +1,7 @@
 """From components to Verilog: each distinct (class, parameters) elaborated and emitted once."""
 
 import ctypes
+import gc
 import os
 import re
 import sys
@@ -242,13 +243,27 @@ def silent_stdout() -> Iterator[None]:
         os.close(keep)
 
 
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Look for garbage once in a million objects: that took a third of a large design's emission.
+
+    A SNIC of one unit takes 210 MB instead of 125.
+    """
+    kept = gc.get_threshold()
+    gc.set_threshold(1_000_000, *kept[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*kept)
+
+
 def emit(component: Component, progress: Callable[[str], None] | None = None) -> Emission:
     """Emit ``component`` and everything below it; the same parameters give the same bytes.
 
     ``progress`` hears the name of each distinct module before it is elaborated.
     """
     emitter = Emitter(progress)
-    with strict_constants():
+    with strict_constants(), seldom_collected():
         emitter.emit(component)
     to_verilog(list(emitter.modules.values()))
     return Emission(emitter.modules)

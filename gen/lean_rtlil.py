@@ -5,10 +5,11 @@ and UltraRAM cannot be initialised at all; a ROM keeps its contents. It also giv
 of an array a wire of its own beside the array; the fields of structs keep theirs.
 
 Its search for combinational loops takes most of an emission and ends at the borders of a module.
-Verilator's lint (UNOPTFLAT) finds them in the whole design, and stands in for it.
+Verilator's lint (UNOPTFLAT) finds them in the whole design, and stands in for it. Of what is left,
+a sixth went into asserting that each bit of a value is one: they are taken as they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from unittest.mock import patch
 
@@ -16,7 +17,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Fragment
 from amaranth.hdl._ast import SignalDict
 from amaranth.hdl._ir import build_netlist
-from amaranth.hdl._nir import Netlist
+from amaranth.hdl._nir import Net, Netlist, Value
 
 
 class LeanModuleEmitter(rtlil.ModuleEmitter):
@@ -38,10 +39,24 @@ def sorted_domains(
     return sorted(create(fragment, *arguments, **options), key=lambda domain: domain.name)
 
 
+def unasserted(kind: type[Value], nets: Net | Iterable[Net] = ()) -> Value:
+    """What ``Value`` makes."""
+    return tuple.__new__(kind, (nets,) if isinstance(nets, Net) else nets)
+
+
+def resolved(netlist: Netlist, value: Value) -> Value:
+    """``value`` itself where none of its nets is yet to be connected."""
+    if min(value, default=0) >= 0:
+        return value
+    return Value(map(netlist.resolve_net, value))
+
+
 def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
     """The text of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
     with (
         patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
+        patch.object(Netlist, "resolve_value", resolved),
+        patch.object(Value, "__new__", unasserted),
         patch.object(Fragment, "_create_missing_domains", sorted_domains),
     ):
         netlist = build_netlist(fragment, ports=ports, name=name)
