@@ -1,4 +1,4 @@
-"""``ingather synth``: on small circuits in this process, on an engine as a user calls it."""
+"""``ingather synth`` on small circuits; :mod:`tests.gen.test_engine_marks` has it on an engine."""
 
 import json
 import sys
@@ -83,22 +83,6 @@ def test_mistakes_are_told_before_any_work(options, words, monkeypatch, tmp_path
     with pytest.raises(UserError) as error:
         synth("circuits", **options)
     assert words in str(error.value)
-
-
-def test_a_small_engine_as_a_user_calls_it(tmp_path):
-    target = tmp_path / "engine.json"
-    result = ingather("synth", "p4sgd-engine", "--preset", "tiny", "--json", target)
-    assert result.returncode == 0, result.stderr
-    assert "fits u280 with the shell" in result.stdout
-    figures = json.loads(target.read_text())
-    total = figures["total"]
-    assert total["luts"] == total["lut"] + total["lutram"]
-    # two copies of the model and the FIFO of words, 72 bits a block
-    assert total["uram"] == 2 * -(-32 * 32 // 72) + -(-8 * 32 // 72)
-    for module in figures["modules"]:
-        assert module["unknown"] == {}
-        assert all(memory["as_intended"] for memory in module["memories"])
-    assert 0 < figures["depth"]["levels"] <= figures["depth"]["most_levels"]
 
 
 def test_a_missing_yosys_is_told_before_any_work(monkeypatch):

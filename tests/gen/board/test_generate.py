@@ -6,10 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
+from gen.board import placement
 from gen.board.boards import BOARDS
 from tests.gen.test_cli import ingather, tree
 
@@ -117,12 +118,19 @@ def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path):
     assert tree(tmp_path) == {"taken/file": b"precious"}
 
 
+def of_sample(estimated, emission, top, progress, cache):
+    assert top.top.name.startswith("switch_board")
+    return estimated(emission, progress, cache)
+
+
 @pytest.mark.parametrize("strict", [True, False])
-def test_what_does_not_fit_is_said(strict, tmp_path, monkeypatch, capsys):
+def test_what_does_not_fit_is_said(strict, emission, tmp_path, monkeypatch, capsys):
+    """The estimate is of the sample's top, as that of a card's takes a minute."""
     from gen.cli import main
 
     lack = "does not fit u280: URAM needs 1,000, 960 are free, 40 too many"
-    monkeypatch.setattr("gen.board.placement.place", lambda *_: (None, [lack]))
+    monkeypatch.setattr(placement, "estimated", partial(of_sample, placement.estimated, emission))
+    monkeypatch.setattr(placement, "place", lambda *_: (None, [lack]))
     folder = tmp_path / "out"
     arguments = ["generate", "p4sgd-switch", "--preset", "tiny", "--board", "u280"]
     arguments += ["-o", str(folder), *(["--strict"] if strict else [])]
