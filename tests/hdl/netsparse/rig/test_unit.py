@@ -488,6 +488,62 @@ async def gives_up(dut, stuck):
     await next_ones_are_exact(bench, 192)
 
 
+PACE, PATIENCE = 60, 100  #: cycles from one movement to the next, and those of the watchdog
+
+
+def paced():
+    """A latency with which things come one after another, so many cycles apart."""
+    last = [0]
+
+    def latency(*_):
+        last[0] = max(cycle() + 1, last[0] + PACE)
+        return last[0] - cycle()
+
+    return latency
+
+
+def only_idxs(bench, hold):
+    """They come a beat at a time, and all are local."""
+    open_at = [0]
+
+    def stall():
+        if cycle() < open_at[0]:
+            return True
+        open_at[0] = cycle() + PACE
+        return False
+
+    bench.read_stall = stall
+    return random.choices(LOCAL, k=200)
+
+
+def only_writes(bench, hold):
+    """Bits are set when all are done."""
+    bench.write_latency = paced()
+    bench.filter.latency = lambda is_set: max(1, hold - cycle()) if is_set else 1
+    return random.sample(remote(range(COLUMNS)), 4)
+
+
+def only_sets(bench, hold):
+    """Everything else was quick."""
+    latency = paced()
+    bench.filter.latency = lambda is_set: latency() if is_set else 1
+    return random.sample(remote(range(COLUMNS)), 4)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(moving=[only_idxs, only_writes, only_sets])
+async def is_patient_while_anything_moves(dut, moving):
+    """Each kind of movement alone keeps the watchdog from biting."""
+    bench = await UnitBench(dut).begin()
+    begun = cycle()
+    idxs = moving(bench, begun + 5 * PACE)
+    prs = await bench.gather(idxs, watchdog=PATIENCE)
+    assert sorted(prs) == sorted(remote(idxs))
+    assert cycle() - begun > 3 * PATIENCE / 2
+    mend(bench)
+    await bench.end()
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def turns_server_and_back(dut):
     bench = await UnitBench(dut, source=often, sink=often).begin()
