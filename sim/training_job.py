@@ -22,7 +22,8 @@ class MemorySettings:
     r_stall: int = 0  #: chance in 256, every cycle, that no beat comes
     seed: int = 1
     fail_index: int = 0  #: memory whose
-    fail_beat: int | None = None  #: beat is answered with an error
+    fail_beat: int | None = None  #: beat is answered
+    fault: int = 0  #: so: a value of sim.surroundings.axi_memory.Fault
 
     @property
     def fields(self) -> dict[str, int]:
@@ -34,6 +35,7 @@ class MemorySettings:
             "seed": self.seed,
             "fail": int(self.fail_beat is not None),
             "fail_beat": self.fail_beat or 0,
+            "fault": self.fault,
         }
 
 

@@ -2,11 +2,13 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from hdl.common.axi import AxiReadSignature, Burst, Response
+from hdl.common.axi import AxiReadSignature
+from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.burst_generator import BurstGenerator
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.read_plan import ReadMasterParams
@@ -19,7 +21,8 @@ class ReadMaster(Component):
     Bursts are INCR, full width, and stay inside aligned windows of ``burst_beats`` beats. A burst
     is issued only when the buffer has room for all its beats, so R is never held up. ``failed``
     is high for one cycle, one cycle after R, for each beat that did not answer OKAY; such beats
-    are delivered like others.
+    are delivered like others. While the bus is broken (``bus``, see :class:`AxiReadPort`) plans are
+    abandoned as by ``halt``, and none is taken.
 
     ``halt``, for one cycle or longer, abandons a plan. From then on no burst begins, though an
     ``arvalid`` that is up stays up until it is taken; a beat that waits at ``o`` goes away, and
@@ -27,12 +30,12 @@ class ReadMaster(Component):
     nothing is left.
 
     Throughput: one beat a cycle while fewer than ``prefetch_beats - burst_beats`` of them cover
-    the memory's latency; one burst a cycle, so runs of one beat are no slower. Latency:
-    ``plan_latency`` cycles from the plan to the first ``arvalid``, ``beat_latency`` from R to
-    ``o``. Stalls: when ``o`` waits, the buffer fills and bursts cease.
+    the memory's latency; one burst a cycle, so runs of one beat are no slower while 256 bursts
+    cover it. Latency: ``plan_latency`` cycles from the plan to the first ``arvalid``,
+    ``beat_latency`` from R to ``o``. Stalls: when ``o`` waits, the buffer fills and bursts cease.
     """
 
-    plan_latency = BurstGenerator.latency + 1
+    plan_latency = BurstGenerator.latency + AxiReadPort.latency
 
     def __init__(self, params: ReadMasterParams) -> None:
         self.buffer = FifoParams(width=params.data_bits, depth=params.prefetch_beats, style="block")
@@ -46,6 +49,8 @@ class ReadMaster(Component):
                     AxiReadSignature(address_bits=params.address_bits, data_bits=params.data_bits)
                 ),
                 "halt": In(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
                 "busy": Out(1),
                 "failed": Out(1),
             },
@@ -54,13 +59,17 @@ class ReadMaster(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.generator = generator = BurstGenerator(self.params)
+        m.submodules.port = port = AxiReadPort(self.params.port)
         m.submodules.fifo = fifo = Fifo(self.buffer)
+        connect(m, port.axi, flipped(self.axi))
         draining = Signal()
         stop = Signal()
         idle = Signal()
         returned = Signal()  # a beat has left the buffer
         m.d.comb += [
-            stop.eq(self.halt | draining),
+            port.watch.eq(self.watch),
+            self.bus.eq(port.bus),
+            stop.eq(self.halt | draining | port.bus.broken),
             self.busy.eq(generator.active | ~idle | draining),
             generator.plan.payload.eq(self.plan.payload),
             generator.plan.valid.eq(self.plan.valid & idle),
@@ -71,42 +80,43 @@ class ReadMaster(Component):
             m.d.sync += draining.eq(1)
         with m.Elif(idle):
             m.d.sync += draining.eq(0)
-        self.issue(m, generator, stop, idle, returned)
+        self.issue(m, generator, port, stop, idle, returned)
 
         m.d.comb += [
-            self.axi.rready.eq(1),
-            fifo.i.valid.eq(self.axi.rvalid),
-            fifo.i.payload.eq(self.axi.rdata),
+            fifo.i.valid.eq(port.beats.valid),
+            fifo.i.payload.eq(port.beats.data),
             self.o.valid.eq(fifo.o.valid & ~stop),
             self.o.payload.eq(fifo.o.payload),
             fifo.o.ready.eq(self.o.ready | stop),
         ]
         m.d.sync += [
             returned.eq(fifo.o.valid & fifo.o.ready),
-            self.failed.eq(self.axi.rvalid & (self.axi.rresp != Response.OKAY)),
+            self.failed.eq(port.beats.valid & port.beats.failed & ~port.bus.broken),
         ]
         return m
 
     def issue(
-        self, m: Module, generator: BurstGenerator, stop: Signal, idle: Signal, returned: Signal
+        self,
+        m: Module,
+        generator: BurstGenerator,
+        port: AxiReadPort,
+        stop: Signal,
+        idle: Signal,
+        returned: Signal,
     ) -> None:
-        """Bursts into AR, as far as there is room for their beats."""
-        axi, bursts, params = self.axi, generator.bursts, self.params
+        """Bursts to the port, as far as there is room for their beats."""
+        bursts, params = generator.bursts, self.params
         # At the full count its top bit is one, and none below: all the buffer is free.
         room = Signal(ceil_log2(params.prefetch_beats) + 1, init=params.prefetch_beats)
+        enough = Signal()
         go = Signal()
-        burst = Signal(params.burst, reset_less=True)
         m.d.comb += [
             idle.eq(room[-1]),
-            bursts.ready.eq((~axi.arvalid | axi.arready) & room[params.window_bits :].any()),
-            go.eq(bursts.valid & bursts.ready & ~stop),
-            axi.arsize.eq(ceil_log2(params.beat_bytes)),
-            axi.arburst.eq(Burst.INCR),
-            axi.araddr.eq(burst.beat << ceil_log2(params.beat_bytes)),
-            axi.arlen.eq(burst.length),
+            enough.eq(room[params.window_bits :].any()),
+            bursts.ready.eq(port.bursts.ready & enough),
+            port.bursts.valid.eq(bursts.valid & enough & ~stop),
+            go.eq(port.bursts.valid & port.bursts.ready),
+            port.bursts.payload.address.eq(bursts.payload.beat << ceil_log2(params.beat_bytes)),
+            port.bursts.payload.length.eq(bursts.payload.length),
         ]
         m.d.sync += room.eq(room + returned - Mux(go, bursts.payload.length + 1, 0))
-        with m.If(axi.arready):
-            m.d.sync += axi.arvalid.eq(0)
-        with m.If(go):
-            m.d.sync += [axi.arvalid.eq(1), burst.eq(bursts.payload)]

@@ -6,9 +6,11 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from hdl.common.axi import FOUR_KB
+from hdl.common.axi_read_port import AxiPortParams
 
 COUNT_BITS = 29  #: holds up to 2**28 beats, runs, or beats of stride
 EPOCH_BITS = 32
+MOST_BURSTS = 256  #: without an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,16 @@ class ReadMasterParams:
     def window_bits(self) -> int:
         """Of the index of a beat in a window: bursts stay inside aligned windows of one burst."""
         return ceil_log2(self.burst_beats)
+
+    @property
+    def port(self) -> AxiPortParams:
+        """The bus side."""
+        return AxiPortParams(
+            address_bits=self.address_bits,
+            data_bits=self.data_bits,
+            length_bits=self.window_bits,
+            outstanding=min(self.prefetch_beats, MOST_BURSTS),
+        )
 
     @property
     def plan(self) -> data.StructLayout:

@@ -11,7 +11,7 @@ from hdl.common.counter_bank import CounterBankParams
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
-from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
 
 IDENTITY = 0x4E53504E  #: "NSPN"
 VERSION = 1
@@ -46,6 +46,7 @@ CONTROL_REGISTERS = (
             pulse("write_boundary", "enter boundary_node and boundary into every unit's table"),
             pulse("clear_filter", "clear the idx filter, columns of it, for any property array"),
             pulse("clear_counters", "set all counters to zero"),
+            pulse("revive_buses", "use broken buses again, those that owe nothing"),
         ),
     ),
     Register(
@@ -59,6 +60,32 @@ CONTROL_REGISTERS = (
             ro("concatenating", 1, "PRs wait to be sent"),
             ro("filter_illegal", 1, "filter_address is none: no clearing, no request with filter"),
             ro("served_illegal", 1, "served_address or served_bytes is none: reads get errors"),
+        ),
+    ),
+    Register(
+        "buses",
+        "Buses of memories. What is asked of a broken one fails at once.",
+        tuple(
+            field
+            for name in BUSES
+            for field in (
+                ro(f"{name}_broken", 1, "it answered what it was not asked, or not in time"),
+                ro(f"{name}_silent", 1, "it did not answer within memory_timeout"),
+                ro(f"{name}_owes", 1, "it has still to answer"),
+            )
+        ),
+    ),
+    Register(
+        "memory_timeout",
+        "When the bus of a memory is given up.",
+        (
+            rw(
+                "memory_timeout",
+                32,
+                "cycles without a movement, up to twice as many; 0: never, so that a request waits"
+                " for ever for a memory that is gone",
+                init=20_000_000,
+            ),
         ),
     ),
     Register("busy_units", "Units at work.", (ro("busy_units", 32, "a bit a unit"),)),

@@ -6,6 +6,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
+from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
@@ -20,7 +21,7 @@ from hdl.netsparse.protocol import AXIS, BEAT_BYTES, READ_PR, RESPONSE_BEAT
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
-from hdl.netsparse.snic_counters import SnicCounters
+from hdl.netsparse.snic_counters import BUSES, SnicCounters
 from hdl.netsparse.unit_counters import UnitCounters
 from hdl.netsparse.work_queue import WorkQueue
 
@@ -39,6 +40,10 @@ class Snic(Component):
     SNIC's own, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of
     responses have a pair of streams each, so that neither waits for the other; ``s_axis`` of
     responses is always taken in the end, that of reads as far as responses can leave.
+
+    A memory that answers with other beats than asked for, or not within ``memory_timeout``, fails
+    what is asked of its bus, at once from then on; the state ``buses`` tells, and ``revive_buses``
+    recovers the bus once it owes nothing.
 
     Throughput: a PR and 64 bytes of packets a cycle, each way; an idx a cycle and unit.
     """
@@ -89,9 +94,11 @@ class Snic(Component):
         m.submodules.counters = events
         self.send(m, registers, units, events)
         self.receive(m, registers, units, events)
-        self.reach_host(m, registers, units, events)
+        host = self.reach_host(m, registers, units, events)
+        buses = dict(zip(BUSES, (*host, filter_.bus), strict=True))
         self.settle(m, registers, units, work, filter_)
         self.report(m, registers, units, work, filter_, events)
+        self.watch_buses(m, registers, buses, filter_, events)
         return m
 
     def send(
@@ -179,8 +186,8 @@ class Snic(Component):
 
     def reach_host(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
-    ) -> None:
-        """One reader and one writer of host memory, for all units."""
+    ) -> tuple:
+        """One reader and one writer of host memory, for all units; what they know of its bus."""
         m.submodules.reader = reader = HostReader(self.params.host)
         m.submodules.writer = writer = HostWriter(self.params.host)
         for part in (reader, writer):
@@ -198,6 +205,30 @@ class Snic(Component):
                 unit.done.eq(writer.done.valid & (writer.done.unit == k)),
                 unit.write_failed.eq(writer.done.failed),
             ]
+        return reader.bus, writer.bus
+
+    def watch_buses(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        buses: dict,
+        filter_: FilterCache,
+        events: SnicCounters,
+    ) -> None:
+        """Buses of memories that answer what they were not asked, or not at all."""
+        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.d.comb += timer.limit.eq(registers.control.memory_timeout)
+        for part in (m.submodules.reader, m.submodules.writer, filter_):
+            m.d.comb += [
+                part.watch.tick.eq(timer.tick),
+                part.watch.revive.eq(registers.control.revive_buses),
+            ]
+        for k, (name, bus) in enumerate(buses.items()):
+            m.d.comb += [
+                registers.status[f"{name}_{field}"].eq(bus[field])
+                for field in ("broken", "silent", "owes")
+            ]
+            m.d.comb += events.dropped[k].eq(bus.dropped)
 
     def settle(
         self,

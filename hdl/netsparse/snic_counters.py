@@ -12,6 +12,7 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS
 
 CLASSES = ("reads", "responses")  #: of packets
+BUSES = ("host_read", "host_write", "dram")  #: of memories
 BUCKETS = 8  #: of PRs per packet: 1, 2-3, 4-7, ... 64-127, 128 and more
 
 UNIT_COUNTERS = CounterBankParams(
@@ -50,6 +51,7 @@ SNIC_COUNTERS = CounterBankParams(
         ("host_read_properties", 1),
         ("host_write_requests", 1),
         ("host_write_properties", 1),
+        *((f"{name}_dropped", 1) for name in BUSES),  # beats of R or B that came unasked, or late
     ),
 )
 
@@ -80,6 +82,7 @@ class SnicCounters(Component):
                 "filter": In(params.filter.events),
                 "read": In(HOST_EVENTS),
                 "write": In(HOST_EVENTS),
+                "dropped": In(len(BUSES)),
                 "clear": In(1),
                 "select": In(SNIC_COUNTERS.index_bits),
                 "value": Out(SNIC_COUNTERS.bits),
@@ -106,6 +109,7 @@ class SnicCounters(Component):
             events.host_read_properties.eq(self.read.property),
             events.host_write_requests.eq(self.write.request),
             events.host_write_properties.eq(self.write.property),
+            Cat(events[f"{name}_dropped"] for name in BUSES).eq(self.dropped),
         ]
         for name, sent, received in zip(CLASSES, self.sent, self.received, strict=True):
             m.d.comb += [

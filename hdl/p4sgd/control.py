@@ -14,7 +14,7 @@ RESET_CYCLES = 16
 SEQUENCES = 1 << 16  #: slots that a frame can name
 
 
-class Cause(enum.Enum, shape=3):
+class Cause(enum.Enum, shape=4):
     """Why a worker stopped."""
 
     NONE = 0  #: it did not
@@ -25,6 +25,8 @@ class Cause(enum.Enum, shape=3):
     LONG_PLAN = 5  #: words or labels were left over when the run was finished
     NETWORK = 6  #: the switch has not answered a slot for as often as it may ask
     PEERS = 7  #: the switch answers, but for as often as a slot may ask other workers did not come
+    MEMORY_BEATS = 8  #: a memory port answered with other beats than it was asked for
+    MEMORY_SILENT = 9  #: a memory port has not moved for the memory's time-out
 
 
 class State(enum.Enum, shape=3):
@@ -54,7 +56,9 @@ class Control(Component):
     the switch) stop it with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A
     soft reset acts in every state. It waits for ``model_busy`` to fall, holds the rest of the
     worker in ``core_reset`` for ``RESET_CYCLES`` and then on until the readers have nothing
-    outstanding.
+    outstanding and the memory owes nothing, but for the memory not longer than until the second
+    ``tick`` of its time-out. Meanwhile ``revive`` takes broken ports into use again; one that the
+    memory still owes stays broken, and fails the next run.
 
     Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
     ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
@@ -76,6 +80,10 @@ class Control(Component):
                 "vanilla": In(1),
                 "start": In(1),
                 "soft_reset": In(1),
+                "memory_broken": In(1),
+                "memory_silent": In(1),
+                "memory_owes": In(1),
+                "tick": In(1),
                 "words_failed": In(1),
                 "labels_failed": In(1),
                 "readers_busy": In(1),
@@ -92,6 +100,7 @@ class Control(Component):
                 "busy": Out(1),
                 "running": Out(1),
                 "halt": Out(1),
+                "revive": Out(1),
                 "core_reset": Out(1),
                 "done": Out(1),
                 "failed": Out(1),
@@ -105,6 +114,7 @@ class Control(Component):
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
         judging = self.check_latency - 1  # the state follows ``start`` a cycle later
+        ticks = Signal(2)  # of a reset
 
         def fail(cause: Cause) -> None:
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
@@ -141,14 +151,20 @@ class Control(Component):
                 m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
                 with m.If(settle != 0):
                     m.d.sync += settle.eq(settle - ~self.model_busy)
-                with m.Elif(~self.readers_busy):
+                with m.Elif(~self.readers_busy & (~self.memory_owes | ticks[1])):
                     m.d.sync += state.eq(State.IDLE)
-        with m.If(self.running & self.words_failed):
+                with m.If(self.tick & ~ticks[1]):
+                    m.d.sync += ticks.eq(ticks + 1)
+        with m.If(self.running & self.memory_broken):
+            fail(Cause.MEMORY_BEATS)
+            with m.If(self.memory_silent):
+                m.d.sync += self.cause.eq(Cause.MEMORY_SILENT)
+        with m.Elif(self.running & self.words_failed):
             fail(Cause.WORD_READ)
         with m.Elif(self.running & self.labels_failed):
             fail(Cause.LABEL_READ)
         with m.If(self.soft_reset):
-            m.d.sync += [state.eq(State.RESET), settle.eq(RESET_CYCLES - 1)]
+            m.d.sync += [state.eq(State.RESET), settle.eq(RESET_CYCLES - 1), ticks.eq(0)]
 
         m.d.comb += [
             self.running.eq((state == State.SETTLE) | (state == State.RUN)),
@@ -157,6 +173,7 @@ class Control(Component):
             self.core_reset.eq((state == State.RESET) & ~self.model_busy),
             # A pulse for the reset: the readers are busy for as long as they are halted.
             self.halt.eq(self.failed | ((state == State.RESET) & (settle == RESET_CYCLES - 1))),
+            self.revive.eq(state == State.RESET),
             self.idle.eq(state == State.IDLE),
             self.busy.eq(~self.idle & ~self.failed),
         ]

@@ -41,6 +41,7 @@ COUNTERS = {
     "foreign_packets": "packets of another destination, ethertype or version",
     "corrupt_packets": "packets with a wrong checksum",
     "read_errors": "words and beats of labels that the memory answered with an error",
+    "dropped_beats": "beats of words or labels that came unasked, or too late for their run",
 }
 
 COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
@@ -82,6 +83,7 @@ class Counters(Component):
                 "network_events": In(NETWORK_EVENTS),
                 "outstanding": In(params.transport.count_bits),
                 "read_errors": In(params.engines + 1),
+                "dropped_beats": In(params.engines * params.ports + 1),
                 "counts": Out(COUNTS),
             },
         )
@@ -92,6 +94,7 @@ class Counters(Component):
             "cycles": self.running,
             "allreduce_cycles": self.outstanding,
             "read_errors": count_ones(list(self.read_errors)),
+            "dropped_beats": count_ones(list(self.dropped_beats)),
         }
         steps |= {name: self.events[name] for name in EVENTS.members}
         for name, event in _ENGINE_EVENTS.items():

@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiReadSignature
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import ReadMasterParams
@@ -28,7 +29,7 @@ class HbmReader(Component):
     Port p carries bits [256 p, 256 p + 256) of a word, so a beat's address in the plan is the
     word's index on every port. A plan is taken when ``busy`` is low, by all ports together.
     ``halt`` and ``busy`` are those of ``ReadMaster``; ``failed`` is high for one cycle when a
-    beat of at least one port did not answer OKAY.
+    beat of at least one port did not answer OKAY. ``bus`` of each port is ``ReadMaster``'s.
 
     Throughput: one word a cycle. Latency: that of ``ReadMaster``, the slower port's. Stalls: each
     port runs ahead by its own buffer, so ports that stall apart do not add their stalls.
@@ -47,6 +48,8 @@ class HbmReader(Component):
                     AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
                 ).array(params.ports),
                 "halt": In(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS).array(params.ports),
                 "busy": Out(1),
                 "failed": Out(1),
             },
@@ -65,6 +68,8 @@ class HbmReader(Component):
                 reader.plan.valid.eq(self.plan.valid & taken),
                 reader.o.ready.eq(self.words.ready & complete),
                 reader.halt.eq(self.halt),
+                reader.watch.eq(self.watch),
+                self.bus[index].eq(reader.bus),
             ]
         m.d.comb += [
             self.plan.ready.eq(taken),

@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiReadSignature
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
 from hdl.p4sgd.hbm_reader import port_reader
@@ -20,8 +21,8 @@ class LabelReader(Component):
     ``busy``; the plan must read ``ceil(micro_batches * K / 8)`` beats per epoch. What an epoch's
     last beat has beyond them is dropped: each epoch starts with a new beat.
 
-    ``halt``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one micro-batch a
-    cycle. Latency: that of ``ReadMaster``. Stalls: the buffer fills and bursts cease.
+    ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
+    micro-batch a cycle. Latency: that of ``ReadMaster``. Stalls: the buffer fills and bursts cease.
     """
 
     plan_latency = ReadMaster.plan_latency
@@ -38,6 +39,8 @@ class LabelReader(Component):
                     AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
                 ),
                 "halt": In(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
                 "busy": Out(1),
                 "failed": Out(1),
             },
@@ -56,6 +59,8 @@ class LabelReader(Component):
             reader.plan.valid.eq(self.plan.valid),
             self.plan.ready.eq(reader.plan.ready),
             reader.halt.eq(self.halt),
+            reader.watch.eq(self.watch),
+            self.bus.eq(reader.bus),
             self.busy.eq(reader.busy),
             self.failed.eq(reader.failed),
             self.labels.valid.eq(reader.o.valid),

@@ -16,6 +16,7 @@ from hdl.p4sgd.worker_params import (
 IDENTITY = 0x50345347  #: "P4SG"
 VERSION = 4
 PLACE = "a multiple of 32 below 2**address_bits"
+MOST_PORTS = 17  #: two for each of eight engines, and the labels'
 
 
 IDENTITY_REGISTERS = (
@@ -88,7 +89,20 @@ CONTROL_REGISTERS = (
             ro("busy", 1, "a run or a reset is in progress"),
             ro("done", 1, "the last run came to its end"),
             ro("failed", 1, "the last run stopped; soft_reset recovers"),
-            ro("cause", 3, "why", enum=as_int_enum(Cause)),
+            ro("cause", 4, "why", enum=as_int_enum(Cause)),
+        ),
+    ),
+    Register(
+        "memory_state",
+        "Memory ports that were given up: their runs fail at once, until a soft reset in which all"
+        " that they were asked has been answered.",
+        (
+            ro(
+                "broken_ports",
+                MOST_PORTS,
+                "a bit a port: the word ports in order, then, the bit behind them, the labels'",
+            ),
+            ro("memory_owes", 1, "a memory port has still to answer"),
         ),
     ),
 )
@@ -148,6 +162,19 @@ def setting_registers() -> tuple[Register, ...]:
             (rw("epoch_micro_batches", 32, "micro-batches, at least 1"),),
         ),
         Register("epochs", "Length of a run.", (rw("epochs", 32, "epochs, at least 1"),)),
+        Register(
+            "memory_timeout",
+            "When a memory port is given up.",
+            (
+                rw(
+                    "memory_timeout",
+                    32,
+                    "cycles without a movement, up to twice as many; 0: never, so that a soft"
+                    " reset waits for ever for a memory that is gone",
+                    init=1_000_000,
+                ),
+            ),
+        ),
         *wide("word_address", f"Words: byte address on each port, {PLACE}.", ADDRESS_BITS),
         Register(
             "word_beats",

@@ -5,6 +5,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
+from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
 from hdl.common.streams import StreamRegisterParams, StreamSkid
@@ -47,9 +48,10 @@ class Worker(Component):
     :attr:`latencies` has its parts. A micro-batch of fewer than 5 words takes 5 cycles, with the
     L2 term 6.
 
-    An error answer of the memory, an illegal setting, a read plan that does not fit the run or,
-    unless ``retries`` or ``peer_retries`` is 0, a switch that does not answer or other workers that
-    do not come stop the worker with a cause in ``state``. ``soft_reset`` recovers it: settings
+    An error answer of the memory, one with more or fewer beats than asked for, a memory that does
+    not answer within ``memory_timeout``, an illegal setting, a read plan that does not fit the run
+    or, unless ``retries`` or ``peer_retries`` is 0, a switch that does not answer or other workers
+    that do not come stop the worker with a cause in ``state``. ``soft_reset`` recovers it: settings
     stay, weights are to be loaded anew, as the two copies of those that were being updated may
     differ, and a job has to be started anew. A frame that was offered on ``m_axis`` stays until it
     is taken. Saturations are counted by kind.
@@ -139,6 +141,7 @@ class Worker(Component):
             counters.read_errors.eq(Cat((reader.failed for reader in readers), labels.failed)),
         ]
         self.watch(m, core, control, readers, labels)
+        self.watch_memory(m, registers, control, counters, readers, labels)
         self.report(m, registers.status, control, counters, transport)
         return m
 
@@ -255,6 +258,36 @@ class Worker(Component):
         m.d.sync += control.starved.eq(
             (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
         )
+
+    def watch_memory(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        control: Control,
+        counters: Counters,
+        readers: list,
+        labels,
+    ) -> None:
+        """Ports whose memory answers what it was not asked, or not at all."""
+        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        buses = [bus for reader in readers for bus in reader.bus] + [labels.bus]
+        for reader in (*readers, labels):
+            m.d.comb += [
+                reader.watch.tick.eq(timer.tick),
+                reader.watch.revive.eq(control.revive),
+            ]
+        m.d.sync += [
+            control.memory_broken.eq(Cat(bus.broken for bus in buses).any()),
+            control.memory_silent.eq(Cat(bus.silent for bus in buses).any()),
+            control.memory_owes.eq(Cat(bus.owes for bus in buses).any()),
+        ]
+        m.d.comb += [
+            timer.limit.eq(registers.control.memory_timeout),
+            control.tick.eq(timer.tick),
+            counters.dropped_beats.eq(Cat(bus.dropped for bus in buses)),
+            registers.status.broken_ports.eq(Cat(bus.broken for bus in buses)),
+            registers.status.memory_owes.eq(control.memory_owes),
+        ]
 
     def report(self, m: Module, status, control: Control, counters: Counters, transport) -> None:
         """What the host reads."""

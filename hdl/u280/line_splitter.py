@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.axi import Axi4Signature, Burst, Response
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
 
 LINE_BITS = 512
 HALF_BITS = LINE_BITS // 2
@@ -18,24 +17,16 @@ class LineSplitterParams:
     """Sizes of the buses."""
 
     address_bits: int  #: byte address
-    id_bits: int  #: identifiers of lines, at least 1
-    outstanding: int = 64  #: lines under way, of each direction, 2..65536
-
-    def __post_init__(self) -> None:
-        if self.id_bits < 1:
-            raise ValueError(f"id_bits must be at least 1: {self.id_bits}")
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
-        return f"{self.address_bits}_{self.id_bits}_{self.outstanding}"
+        """Address bits."""
+        return f"{self.address_bits}"
 
     @property
     def lines(self) -> Axi4Signature:
         """Bursts of one beat."""
-        return Axi4Signature(
-            address_bits=self.address_bits, data_bits=LINE_BITS, id_bits=self.id_bits
-        )
+        return Axi4Signature(address_bits=self.address_bits, data_bits=LINE_BITS)
 
     @property
     def halves(self) -> Axi4Signature:
@@ -46,10 +37,11 @@ class LineSplitterParams:
 class LineSplitter(Component):
     """Each burst of ``lines``, one beat of 512 bits, is one of two beats of ``halves``.
 
-    The lower half comes first. ``halves`` has no identifiers, so that answers come in order; those
-    of ``lines`` wait here. The worse of two answers to a read is the line's.
+    The lower half comes first. There are no identifiers, so answers come in order. The worse of
+    two answers to a read is the line's; a burst of another length, up to its RLAST, is one line
+    all the same, which answers SLVERR.
 
-    Throughput: a line in two cycles, each way. Latency: a cycle for a read's data, none else.
+    Throughput: a line in two cycles, each way. Latency: none but that of the second half.
     """
 
     def __init__(self, params: LineSplitterParams) -> None:
@@ -57,50 +49,45 @@ class LineSplitter(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        self.ask(m, "ar", "r")
-        self.ask(m, "aw", "b")
+        self.ask(m, "ar")
+        self.ask(m, "aw")
         self.join(m)
         self.split(m)
         return m
 
-    def ask(self, m: Module, asks: str, answers: str) -> None:
-        """An address channel, and the identifiers of its answers, which end with ``valid``."""
+    def ask(self, m: Module, asks: str) -> None:
+        """An address channel."""
         lines, halves = self.lines, self.halves
-        m.submodules[f"{asks}_ids"] = ids = Fifo(
-            FifoParams(width=self.params.id_bits, depth=self.params.outstanding)
-        )
-        valid, ready = getattr(lines, f"{asks}valid"), getattr(halves, f"{asks}ready")
         m.d.comb += [
             getattr(halves, f"{asks}addr").eq(getattr(lines, f"{asks}addr")),
             getattr(halves, f"{asks}len").eq(1),
             getattr(halves, f"{asks}size").eq((HALF_BITS // 8 - 1).bit_length()),
             getattr(halves, f"{asks}burst").eq(Burst.INCR),
-            getattr(halves, f"{asks}valid").eq(valid & ids.i.ready),
-            getattr(lines, f"{asks}ready").eq(ready & ids.i.ready),
-            ids.i.payload.eq(getattr(lines, f"{asks}id")),
-            ids.i.valid.eq(valid & ready),
-            getattr(lines, f"{answers}id").eq(ids.o.payload),
-            ids.o.ready.eq(getattr(lines, f"{answers}valid") & getattr(lines, f"{answers}ready")),
+            getattr(halves, f"{asks}valid").eq(getattr(lines, f"{asks}valid")),
+            getattr(lines, f"{asks}ready").eq(getattr(halves, f"{asks}ready")),
         ]
 
     def join(self, m: Module) -> None:
-        """Two beats of R into one; B passes."""
+        """The beats of R up to RLAST into one; B passes."""
         lines, halves = self.lines, self.halves
         low = Signal(HALF_BITS, reset_less=True)
         low_response = Signal(Response, reset_less=True)
         second = Signal()  # the lower half is here
+        beyond = Signal()  # and the upper one, without RLAST
         mine, other = low_response.as_value(), halves.rresp.as_value()
         worse = Signal(2)
         with m.If(mine > other):
             m.d.comb += worse.eq(mine)
         with m.Else():
             m.d.comb += worse.eq(other)
+        with m.If(~second | beyond):
+            m.d.comb += worse.eq(Response.SLVERR)
         m.d.comb += [
             lines.rdata.eq(Cat(low, halves.rdata)),
             lines.rresp.eq(Response(worse)),
             lines.rlast.eq(1),
-            lines.rvalid.eq(second & halves.rvalid),
-            halves.rready.eq(~second | lines.rready),
+            lines.rvalid.eq(halves.rlast & halves.rvalid),
+            halves.rready.eq(~halves.rlast | lines.rready),
             lines.bresp.eq(halves.bresp),
             lines.bvalid.eq(halves.bvalid),
             halves.bready.eq(lines.bready),
@@ -108,7 +95,7 @@ class LineSplitter(Component):
         with m.If(~second):
             m.d.sync += [low.eq(halves.rdata), low_response.eq(halves.rresp)]
         with m.If(halves.rvalid & halves.rready):
-            m.d.sync += second.eq(~second)
+            m.d.sync += [second.eq(~halves.rlast), beyond.eq(second & ~halves.rlast)]
 
     def split(self, m: Module) -> None:
         """A beat of W into two."""

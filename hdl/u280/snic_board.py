@@ -64,7 +64,7 @@ class SnicBoard(Board):
         self.take(m, mac, READS, core.s_axis_reads)
         self.take(m, mac, RESPONSES, core.s_axis_responses)
         m.submodules.lines = lines = LineSplitter(
-            LineSplitterParams(address_bits=params.dram_address_bits, id_bits=params.filter.id_bits)
+            LineSplitterParams(address_bits=params.dram_address_bits)
         )
         connect(m, core.m_axi_dram, lines.lines)
         connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.axi import AxiReadSignature, Response
@@ -16,6 +16,16 @@ from sim.surroundings.chance import random_bits
 MEMORY_ARRAY = Path(__file__).with_name("memory_array.sv")  #: a source of every such simulation
 OUTSTANDING = 64  #: bursts taken and not yet begun
 TIME_BITS = 32
+
+
+class Fault(enum.Enum, shape=3):
+    """What a memory does where it fails."""
+
+    ERROR = 0  #: answers with an error
+    LAST = 1  #: RLAST is wrong: missing from a burst's last beat, or with an earlier one
+    EXTRA = 2  #: there is a beat more, with RLAST
+    MUTE = 3  #: there is no answer, neither to that nor to what comes behind it
+    DEAF = 4  #: no address is taken
 
 
 def memory_file(index: int, path: Path) -> str:
@@ -55,8 +65,9 @@ class AxiMemoryParams:
                 "ar_stall": 8,  # chance in 256, every cycle, that AR is not taken
                 "r_stall": 8,  # chance in 256, every cycle, that no beat is fetched
                 "seed": 32,  # of these chances; read after reset, mixed with index
-                "fail": 1,  # answer SLVERR for
+                "fail": 1,  # do what fault says at
                 "fail_beat": self.bus.index_bits,  # this beat of memory
+                "fault": Fault,
             }
         )
 
@@ -65,7 +76,8 @@ class AxiMemory(Component):
     """Answers bursts from the file that ``memory_file(index, ...)`` names, in order.
 
     ``index`` must be constant. Beats beyond the file read as zero; ``missing`` counts them. Only
-    full-width INCR bursts are legal: others answer SLVERR, as does the beat that fails.
+    full-width INCR bursts are legal: others answer SLVERR, as does the beat that fails, unless
+    ``settings.fault`` has it do something else (:class:`Fault`).
 
     Latency: ``settings.latency`` cycles from AR to the burst's first beat, at least
     ``least_latency``; more while earlier beats or stalls hold it up. Throughput: without stalls
@@ -120,7 +132,11 @@ class AxiMemory(Component):
             taken.burst.burst.eq(axi.arburst),
             queue.i.payload.eq(taken),
             queue.i.valid.eq(axi.arvalid & axi.arready),
-            axi.arready.eq(queue.i.ready & (chance >= settings.ar_stall)),
+            axi.arready.eq(
+                queue.i.ready
+                & (chance >= settings.ar_stall)
+                & ~(settings.fail & (settings.fault == Fault.DEAF))
+            ),
             waiting.eq(queue.o.payload),
             ripe.eq(
                 (now - waiting.since)[:TIME_BITS] + (self.least_latency - 1) >= settings.latency
@@ -135,7 +151,10 @@ class AxiMemory(Component):
         axi, beat = self.axi, walker.beats.payload
         fetch = Signal()
         missing = Signal()
-        failing = self.settings.fail & (beat.index == self.settings.fail_beat)
+        chosen = self.settings.fail & (beat.index == self.settings.fail_beat)
+        failing = {kind: chosen & (self.settings.fault == kind) for kind in Fault}
+        free = ~axi.rvalid | axi.rready
+        more = Signal()  # a beat that nobody wants is next
         m.submodules.array = Instance(
             "memory_array",
             p_WIDTH=self.params.data_bits,
@@ -148,7 +167,9 @@ class AxiMemory(Component):
             o_missing=missing,
         )
         m.d.comb += [
-            walker.beats.ready.eq((~axi.rvalid | axi.rready) & (chance >= self.settings.r_stall)),
+            walker.beats.ready.eq(
+                free & (chance >= self.settings.r_stall) & ~failing[Fault.MUTE] & ~more
+            ),
             fetch.eq(walker.beats.valid & walker.beats.ready),
         ]
         with m.If(axi.rready):
@@ -158,6 +179,11 @@ class AxiMemory(Component):
         with m.If(fetch):
             m.d.sync += [
                 axi.rvalid.eq(1),
-                axi.rlast.eq(beat.last),
-                axi.rresp.eq(Mux(beat.plain & ~failing, Response.OKAY, Response.SLVERR)),
+                axi.rlast.eq(beat.last ^ failing[Fault.LAST]),
+                axi.rresp.eq(
+                    Mux(beat.plain & ~failing[Fault.ERROR], Response.OKAY, Response.SLVERR)
+                ),
+                more.eq(failing[Fault.EXTRA]),
             ]
+        with m.If(more & free):
+            m.d.sync += [axi.rvalid.eq(1), axi.rlast.eq(1), more.eq(0)]

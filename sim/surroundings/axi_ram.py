@@ -11,6 +11,7 @@ from hdl.common.axi import Axi4Signature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from sim.surroundings.axi_memory import Fault
 from sim.surroundings.chance import random_bits
 
 RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: a source of every such simulation
@@ -80,11 +81,12 @@ class AxiRamParams:
                 "w_stall": CHANCE_BITS,  # chance in 256, every cycle, that W is not taken
                 "b_stall": CHANCE_BITS,  # chance in 256, every cycle, that no answer becomes B
                 "seed": 32,  # of these chances; read after reset, mixed with index
-                "fail_read": 1,  # answer fail_response for
+                "fail_read": 1,  # do what fault says for
                 "fail_read_beat": self.bus.index_bits,  # reads of this beat of memory
-                "fail_write": 1,  # answer fail_response for
+                "fail_write": 1,  # do what fault says for
                 "fail_write_beat": self.bus.index_bits,  # bursts that write this beat of memory
-                "fail_response": Response,
+                "fail_response": Response,  # the error's
+                "fault": Fault,  # of writes only ERROR, and MUTE and DEAF for all of them
             }
         )
 
@@ -133,11 +135,14 @@ class AxiRam(Component):
             FifoParams(width=self.answer_layout.size, depth=OUTSTANDING, style="distributed")
         )
         ar, r, aw, w, b = self.chances(m)
-        self.take_bursts(m, "ar", reads, now, ar >= self.settings.ar_stall)
-        self.take_bursts(m, "aw", writes, now, aw >= self.settings.aw_stall)
+        deaf = self.settings.fault == Fault.DEAF
+        mute = self.settings.fail_write & (self.settings.fault == Fault.MUTE)
+        hears = [~(deaf & fails) for fails in (self.settings.fail_read, self.settings.fail_write)]
+        self.take_bursts(m, "ar", reads, now, (ar >= self.settings.ar_stall) & hears[0])
+        self.take_bursts(m, "aw", writes, now, (aw >= self.settings.aw_stall) & hears[1])
         fetch = self.answer_reads(m, reads, r >= self.settings.r_stall)
         store = self.take_writes(m, writes, answers, now, w >= self.settings.w_stall)
-        self.answer_writes(m, answers, now, b >= self.settings.b_stall)
+        self.answer_writes(m, answers, now, (b >= self.settings.b_stall) & ~mute)
         self.add_array(m, reads, fetch, writes, store)
         return m
 
@@ -182,9 +187,12 @@ class AxiRam(Component):
         """Fetch a beat, in the cycle that is returned, and hold it on R until it is taken."""
         axi, beat, settings = self.axi, walker.beats.payload, self.settings
         fetch = Signal()
-        failing = settings.fail_read & (beat.index == settings.fail_read_beat)
+        chosen = settings.fail_read & (beat.index == settings.fail_read_beat)
+        failing = {kind: chosen & (settings.fault == kind) for kind in Fault}
+        free = ~axi.rvalid | axi.rready
+        more = Signal()  # a beat that nobody wants is next
         m.d.comb += [
-            walker.beats.ready.eq((~axi.rvalid | axi.rready) & go),
+            walker.beats.ready.eq(free & go & ~failing[Fault.MUTE] & ~more),
             fetch.eq(walker.beats.valid & walker.beats.ready),
         ]
         with m.If(axi.rready):
@@ -192,13 +200,16 @@ class AxiRam(Component):
         with m.If(fetch):
             m.d.sync += [
                 axi.rvalid.eq(1),
-                axi.rlast.eq(beat.last),
-                axi.rresp.eq(Mux(failing, settings.fail_response, Response.OKAY)),
+                axi.rlast.eq(beat.last ^ failing[Fault.LAST]),
+                axi.rresp.eq(Mux(failing[Fault.ERROR], settings.fail_response, Response.OKAY)),
+                more.eq(failing[Fault.EXTRA]),
             ]
             if self.params.id_bits:
                 m.d.sync += axi.rid.eq(beat.id)
             with m.If(~beat.plain):
                 m.d.sync += axi.rresp.eq(Response.SLVERR)
+        with m.If(more & free):
+            m.d.sync += [axi.rvalid.eq(1), axi.rlast.eq(1), more.eq(0)]
         return fetch
 
     def take_writes(
@@ -210,7 +221,11 @@ class AxiRam(Component):
         store = Signal()
         worst = Signal(Response)  # of the burst's beats so far
         answer = Signal(self.answer_layout)
-        failing = settings.fail_write & (beat.index == settings.fail_write_beat)
+        failing = (
+            settings.fail_write
+            & (beat.index == settings.fail_write_beat)
+            & (settings.fault == Fault.ERROR)
+        )
         m.d.comb += [
             axi.wready.eq(walker.beats.valid & answers.i.ready & go),
             moved.eq(axi.wvalid & axi.wready),

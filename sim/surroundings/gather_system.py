@@ -50,10 +50,7 @@ class GatherParams:
     @property
     def dram(self) -> AxiRamParams:
         """A SNIC's memory."""
-        return AxiRamParams(
-            address_bits=min(MOST_ADDRESS_BITS, self.snic.dram_address_bits),
-            id_bits=self.snic.filter.id_bits,
-        )
+        return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, self.snic.dram_address_bits))
 
 
 class GatherSystem(Component):

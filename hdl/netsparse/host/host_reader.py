@@ -2,9 +2,10 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.axi import Burst, Response
+from hdl.common.axi_read_port import AxiReadPort
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
@@ -22,7 +23,8 @@ class HostReader(Component):
     property is cut into them, ``aligned`` says (see :class:`RequestSplitter`). A property of n
     bytes comes as ceil(n / 64) beats from its first byte on, in lane 0; what is behind its end in
     the last beat is undefined. ``failed``, with the last beat, says that not all of it answered
-    OKAY. Nobody can hold up ``beats``: a unit asks when it has room. Units take turns.
+    OKAY, or that the bus is broken (``bus``, see :class:`AxiReadPort`). Nobody can hold up
+    ``beats``: a unit asks when it has room. Units take turns.
 
     Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``; nothing checks it.
     ``aligned`` may change while nothing is under way.
@@ -35,7 +37,7 @@ class HostReader(Component):
     of two beats is the oldest.
     """
 
-    request_latency = StreamArbiter.latency + RequestSplitter.latency + 1
+    request_latency = StreamArbiter.latency + RequestSplitter.latency + AxiReadPort.latency
     beat_latency = 1 + Packer.latency
 
     def __init__(self, params: HostParams) -> None:
@@ -45,6 +47,8 @@ class HostReader(Component):
                 "requests": In(stream.Signature(params.read_request)).array(params.units),
                 "beats": Out(params.read_beat),
                 "axi": Out(params.read_axi),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
                 "aligned": In(1),
                 "events": Out(EVENTS),
             },
@@ -83,8 +87,10 @@ class HostReader(Component):
 
     def issue(self, m: Module, splitter: RequestSplitter) -> RequestBeats:
         """Requests to AR, and their lanes to where R will arrive."""
-        axi, request = self.axi, splitter.requests.payload
+        request = splitter.requests.payload
         m.submodules.lanes = lanes = RequestBeats(self.params)
+        m.submodules.port = port = AxiReadPort(self.params.read_port)
+        connect(m, port.axi, flipped(self.axi))
         # A request whose last beat is next has left the queue already.
         m.submodules.spans = spans = Fifo(
             FifoParams(
@@ -93,47 +99,35 @@ class HostReader(Component):
                 style="distributed",
             )
         )
-        line = Signal(self.params.line_bits, reset_less=True)
-        half = Signal(reset_less=True)
-        two = Signal(reset_less=True)
-        go = Signal()
+        half = request.span.first >= BEAT_WORDS
         m.d.comb += [
-            go.eq(splitter.requests.valid & splitter.requests.ready),
-            splitter.requests.ready.eq(spans.i.ready & (~axi.arvalid | axi.arready)),
+            port.watch.eq(self.watch),
+            self.bus.eq(port.bus),
+            port.bursts.valid.eq(splitter.requests.valid & spans.i.ready),
+            splitter.requests.ready.eq(spans.i.ready & port.bursts.ready),
             spans.i.payload.eq(request.span),
-            spans.i.valid.eq(go),
+            spans.i.valid.eq(splitter.requests.valid & splitter.requests.ready),
             lanes.requests.payload.eq(spans.o.payload),
             lanes.requests.valid.eq(spans.o.valid),
             spans.o.ready.eq(lanes.requests.ready),
-            axi.araddr.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, line)),
-            axi.arlen.eq(two),
-            axi.arsize.eq(BEAT_BYTES.bit_length() - 1),
-            axi.arburst.eq(Burst.INCR),
+            port.bursts.payload.address.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, request.line)),
+            port.bursts.payload.length.eq(~half & (request.span.last >= BEAT_WORDS)),
         ]
-        with m.If(axi.arready):
-            m.d.sync += axi.arvalid.eq(0)
-        with m.If(go):
-            m.d.sync += [
-                axi.arvalid.eq(1),
-                line.eq(request.line),
-                half.eq(request.span.first >= BEAT_WORDS),
-                two.eq((request.span.first < BEAT_WORDS) & (request.span.last >= BEAT_WORDS)),
-            ]
         return lanes
 
     def receive(self, m: Module, lanes: RequestBeats) -> None:
-        """R meets its lanes, which are there: two cycles from the request, R takes three."""
+        """Beats meet their lanes, which are there: two cycles from the request, R takes three."""
+        port = m.submodules.port
         m.submodules.packer = packer = Packer(self.params)
         valid = Signal()
         failed = Signal(reset_less=True)
         data = Signal(8 * BEAT_BYTES, reset_less=True)
         m.d.sync += [
-            valid.eq(self.axi.rvalid),
-            failed.eq(self.axi.rresp != Response.OKAY),
-            data.eq(self.axi.rdata),
+            valid.eq(port.beats.valid),
+            failed.eq(port.beats.failed),
+            data.eq(port.beats.data),
         ]
         m.d.comb += [
-            self.axi.rready.eq(1),
             packer.i.valid.eq(valid),
             packer.i.failed.eq(failed),
             packer.i.data.eq(data),

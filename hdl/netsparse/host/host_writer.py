@@ -2,9 +2,10 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.axi import Burst, Response
+from hdl.common.axi_write_port import AxiWritePort
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
@@ -33,7 +34,8 @@ class HostWriter(Component):
     that pauses in the middle holds up all others. A request on the bus is a burst of one or two
     beats inside an aligned line of 128 bytes, cut as ``aligned`` says (see
     :class:`RequestSplitter`); without it most beats of the bus are written in two parts. ``done``
-    comes when the property's last request has its B; ``failed``: not all of them were OKAY.
+    comes when the property's last request has its B; ``failed``: not all of them were OKAY, or
+    the bus is broken (``bus``, see :class:`AxiWritePort`).
 
     Addresses and sizes are multiples of 4, sizes from 4 to ``most_bytes``, and ``last`` comes
     with the beat that the size says; nothing checks it. ``aligned`` may change while nothing is
@@ -48,8 +50,8 @@ class HostWriter(Component):
     ``outstanding`` requests without B, AW ceases.
     """
 
-    request_latency = StreamArbiter.latency + RequestSplitter.latency + 1
-    beat_latency = request_latency + RequestBeats.latency + Spreader.latency
+    request_latency = StreamArbiter.latency + RequestSplitter.latency + AxiWritePort.latency
+    beat_latency = request_latency + RequestBeats.latency + Spreader.latency + AxiWritePort.latency
     done_latency = 2
 
     def __init__(self, params: HostParams) -> None:
@@ -59,6 +61,8 @@ class HostWriter(Component):
                 "properties": In(stream.Signature(params.property_beat)).array(params.units),
                 "done": Out(params.done),
                 "axi": Out(params.write_axi),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
                 "aligned": In(1),
                 "events": Out(EVENTS),
             },
@@ -105,54 +109,35 @@ class HostWriter(Component):
             self.events.property.eq(arbiter.o.valid & arbiter.o.ready & beat.last),
             self.events.request.eq(self.axi.awvalid & self.axi.awready),
         ]
-        spans, owed = self.issue(m, splitter)
-        self.write(m, spans, waiting)
-        self.answer(m, owed)
+        self.issue(m, splitter)
+        self.write(m, waiting)
+        self.answer(m)
         return m
 
-    def issue(self, m: Module, splitter: RequestSplitter) -> tuple[Fifo, Fifo]:
-        """Requests to AW, to where their W is made, and to where B will arrive."""
-        axi, request = self.axi, splitter.requests.payload
+    def issue(self, m: Module, splitter: RequestSplitter) -> None:
+        """Requests to AW, and to where their W is made."""
+        request = splitter.requests.payload
+        m.submodules.port = port = AxiWritePort(self.params.write_port)
+        connect(m, port.axi, flipped(self.axi))
         m.submodules.spans = spans = Fifo(
             FifoParams(width=self.params.span.size, depth=AHEAD, style="distributed")
         )
-        m.submodules.owed = owed = Fifo(
-            FifoParams(
-                width=self.params.unit_bits + 1,
-                depth=self.params.outstanding,
-                style="distributed",
-            )
-        )
-        line = Signal(self.params.line_bits, reset_less=True)
-        half = Signal(reset_less=True)
-        two = Signal(reset_less=True)
-        go = Signal()
+        half = request.span.first >= BEAT_WORDS
         m.d.comb += [
-            go.eq(splitter.requests.valid & splitter.requests.ready),
-            splitter.requests.ready.eq(spans.i.ready & owed.i.ready & (~axi.awvalid | axi.awready)),
+            port.watch.eq(self.watch),
+            self.bus.eq(port.bus),
+            port.bursts.valid.eq(splitter.requests.valid & spans.i.ready),
+            splitter.requests.ready.eq(spans.i.ready & port.bursts.ready),
             spans.i.payload.eq(request.span),
-            spans.i.valid.eq(go),
-            owed.i.payload.eq(Cat(request.span.final, request.span.unit)),
-            owed.i.valid.eq(go),
-            axi.awaddr.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, line)),
-            axi.awlen.eq(two),
-            axi.awsize.eq(BEAT_BYTES.bit_length() - 1),
-            axi.awburst.eq(Burst.INCR),
+            spans.i.valid.eq(splitter.requests.valid & splitter.requests.ready),
+            port.bursts.payload.tag.eq(Cat(request.span.final, request.span.unit)),
+            port.bursts.payload.address.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, request.line)),
+            port.bursts.payload.length.eq(~half & (request.span.last >= BEAT_WORDS)),
         ]
-        with m.If(axi.awready):
-            m.d.sync += axi.awvalid.eq(0)
-        with m.If(go):
-            m.d.sync += [
-                axi.awvalid.eq(1),
-                line.eq(request.line),
-                half.eq(request.span.first >= BEAT_WORDS),
-                two.eq((request.span.first < BEAT_WORDS) & (request.span.last >= BEAT_WORDS)),
-            ]
-        return spans, owed
 
-    def write(self, m: Module, spans: Fifo, waiting: Fifo) -> None:
+    def write(self, m: Module, waiting: Fifo) -> None:
         """Beats of the properties to W."""
-        axi = self.axi
+        port, spans = m.submodules.port, m.submodules.spans
         m.submodules.lanes = lanes = RequestBeats(self.params)
         m.submodules.spreader = spreader = Spreader(self.params)
         m.d.comb += [
@@ -165,25 +150,25 @@ class HostWriter(Component):
             spreader.properties.payload.eq(waiting.o.payload),
             spreader.properties.valid.eq(waiting.o.valid),
             waiting.o.ready.eq(spreader.properties.ready),
-            axi.wdata.eq(spreader.beats.payload.data),
-            axi.wstrb.eq(spreader.beats.payload.strobes),
-            axi.wlast.eq(spreader.beats.payload.last),
-            axi.wvalid.eq(spreader.beats.valid),
-            spreader.beats.ready.eq(axi.wready),
+            port.beats.payload.eq(spreader.beats.payload),
+            port.beats.valid.eq(spreader.beats.valid),
+            spreader.beats.ready.eq(port.beats.ready),
         ]
 
-    def answer(self, m: Module, owed: Fifo) -> None:
-        """B of the last request of a property is its end."""
+    def answer(self, m: Module) -> None:
+        """The answer to the last request of a property is its end."""
+        port = m.submodules.port
         answered = Signal()
+        final = Signal(reset_less=True)  # the property's last request
+        unit = Signal(self.params.unit_bits, reset_less=True)
         bad = Signal(reset_less=True)  # this request
         doubtful = Signal()  # the property's requests before
-        final = owed.o.payload[0]
-        m.d.comb += [self.axi.bready.eq(1), owed.o.ready.eq(answered)]
         m.d.sync += [
-            answered.eq(self.axi.bvalid),
-            bad.eq(self.axi.bresp != Response.OKAY),
+            answered.eq(port.answers.valid),
+            bad.eq(port.answers.failed),
+            Cat(final, unit).eq(port.answers.tag),
             self.done.valid.eq(answered & final),
-            self.done.unit.eq(owed.o.payload[1:]),
+            self.done.unit.eq(unit),
             self.done.failed.eq(bad | doubtful),
         ]
         with m.If(answered):

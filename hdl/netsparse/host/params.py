@@ -1,11 +1,12 @@
 """Sizes of the way to host memory, and the layout of every bundle on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
 from hdl.common.axi import AxiReadSignature, AxiWriteSignature
+from hdl.common.axi_read_port import AxiPortParams
 from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, MOST_PROPERTY_BYTES
 
 LINE_BYTES = 128  #: no request leaves an aligned line of so many bytes
@@ -58,6 +59,21 @@ class HostParams:
     def line_bits(self) -> int:
         """Number of a line in host memory."""
         return self.address_bits - LINE_OFFSET_BITS
+
+    @property
+    def read_port(self) -> AxiPortParams:
+        """The bus side of a reader."""
+        return AxiPortParams(
+            address_bits=self.address_bits,
+            data_bits=8 * BEAT_BYTES,
+            length_bits=1,
+            outstanding=self.outstanding,
+        )
+
+    @property
+    def write_port(self) -> AxiPortParams:
+        """That of a writer: a request's tag is its unit, and whether it is its property's last."""
+        return replace(self.read_port, tag_bits=self.unit_bits + 1)
 
     @property
     def read_axi(self) -> AxiReadSignature:

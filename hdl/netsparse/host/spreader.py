@@ -19,10 +19,10 @@ class Spreader(Component):
     to need, because requests end at that lane, at the end of a beat, or with the property.
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: holds, and waits for a beat of the
-    property only if it needs it.
+    property only if it needs it; both ``ready`` follow ``beats.ready`` combinationally.
     """
 
-    latency = 1
+    latency = 0
 
     def __init__(self, params: HostParams) -> None:
         self.beat_layout = data.StructLayout(
@@ -41,36 +41,31 @@ class Spreader(Component):
         m = Module()
         lanes, word = self.lanes.payload, 8 * WORD_BYTES
         former = Signal(8 * BEAT_BYTES, reset_less=True)
-        beat = Signal(self.beat_layout, reset_less=True)
-        free = Signal()
+        beat = self.beats.payload
         step = Signal()
         written = Signal(BEAT_WORDS)
-        earlier = Signal(BEAT_WORDS)  # words that come from the property's beat before
+        # Words that come from the property's beat before: all of a beat that needs no other.
+        earlier = Signal(BEAT_WORDS)
         m.d.comb += [
             written.eq(Cat(1, words_below(lanes.last)) & ~words_below(lanes.first)),
-            earlier.eq(words_below(lanes.rotation)),
-            free.eq(~self.beats.valid | self.beats.ready),
-            step.eq(self.lanes.valid & (self.properties.valid | ~lanes.high) & free),
+            earlier.eq(words_below(lanes.rotation) | (~lanes.high).replicate(BEAT_WORDS)),
+            self.beats.valid.eq(self.lanes.valid & (self.properties.valid | ~lanes.high)),
+            step.eq(self.beats.valid & self.beats.ready),
             self.lanes.ready.eq(step),
             self.properties.ready.eq(step & lanes.high),
-            self.beats.payload.eq(beat),
-        ]
-        with m.If(free):
-            m.d.sync += [
-                self.beats.valid.eq(step),
-                beat.last.eq(lanes.end),
-                beat.data.eq(
-                    Cat(
-                        Mux(
-                            earlier[k],
-                            former.word_select(k, word),
-                            self.properties.payload.word_select(k, word),
-                        )
-                        for k in range(BEAT_WORDS)
+            beat.last.eq(lanes.end),
+            beat.data.eq(
+                Cat(
+                    Mux(
+                        earlier[k],
+                        former.word_select(k, word),
+                        self.properties.payload.word_select(k, word),
                     )
-                ),
-                beat.strobes.eq(Cat(written[k].replicate(WORD_BYTES) for k in range(BEAT_WORDS))),
-            ]
+                    for k in range(BEAT_WORDS)
+                )
+            ),
+            beat.strobes.eq(Cat(written[k].replicate(WORD_BYTES) for k in range(BEAT_WORDS))),
+        ]
         with m.If(self.properties.ready):
             m.d.sync += former.eq(self.properties.payload)
         return m

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.clearing import FilterClearing
@@ -38,8 +39,9 @@ class FilterCache(Component):
     if the memory takes a line a cycle, counted from when all requests ahead of it are answered. It
     must come first after a reset. A fill that fails fails the request that wanted it, which may be
     tried again. A write that fails sets ``broken``, and every answer says ``failed`` until a
-    clearing without errors; so one without ``broken`` behind it has succeeded. ``idle``, a cycle
-    late, when no request is inside.
+    clearing without errors; so one without ``broken`` behind it has succeeded. A memory that does
+    not answer fails what was asked of it when its ``bus`` is given up
+    (:class:`FilterMemoryPort`). ``idle``, a cycle late, when no request is inside.
     """
 
     latency = UnitCache.latency + 2 * Crossbar.latency + FilterBank.latency
@@ -58,6 +60,8 @@ class FilterCache(Component):
                 "broken": Out(1),
                 "idle": Out(1),
                 "events": Out(params.events),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
                 "axi": Out(FilterMemoryPort(params).axi.signature),
             },
         )
@@ -86,6 +90,8 @@ class FilterCache(Component):
             self.events.write_error.eq(memory.write_error),
         ]
         m.d.comb += [
+            memory.watch.eq(self.watch),
+            self.bus.eq(memory.bus),
             clearing.control.eq(self.control),
             clearing.idle.eq(self.idle),
             clearing.written.eq(memory.written.any()),

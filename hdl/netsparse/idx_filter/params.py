@@ -1,10 +1,12 @@
 """Sizes of the Idx Filter and the layouts of what moves in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.axi_read_port import AxiPortParams
 
 LINE_BYTES = 64  #: a line of the cache, one beat of the memory
 LINE_IDXS = 8 * LINE_BYTES
@@ -145,9 +147,19 @@ class FilterCacheParams:
         return max(self.set_bits, self.unit_row_bits)
 
     @property
-    def id_bits(self) -> int:
-        """AXI identifiers: a bank each."""
-        return max(1, self.bank_bits)
+    def read_port(self) -> AxiPortParams:
+        """The bus side of fills: a bank has one at a time."""
+        return AxiPortParams(
+            address_bits=self.address_bits,
+            data_bits=8 * LINE_BYTES,
+            tag_bits=max(1, self.bank_bits),
+            outstanding=max(32, self.banks),  # no memory is smaller
+        )
+
+    @property
+    def write_port(self) -> AxiPortParams:
+        """That of write-backs and zeros."""
+        return replace(self.read_port, outstanding=self.banks + OPEN_ZEROS)
 
     @property
     def request(self) -> data.StructLayout:

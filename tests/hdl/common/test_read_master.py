@@ -4,8 +4,11 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.common.axi import Response
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import ReadMasterParams
+from sim.payloads import pack, unpack
 from sim.streams import STALLS, Sink, Source, Stalls, cycle, never, often, rarely, send, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import BurstJudge, Memory, beats_of, make_plan
@@ -234,3 +237,108 @@ async def asks_without_waiting_to_be_heard(dut):
         await RisingEdge(dut.clk)
         if cycles >= 8:
             assert dut.axi_arvalid.value
+
+
+class ByHand:
+    """A memory that answers ``answer()`` by ``answer()``."""
+
+    def __init__(self, dut):
+        self.dut, self.asked, self.got, self.failed = dut, [], [], 0
+        for name in ("halt", "watch", "axi_rvalid", "plan_valid"):
+            getattr(dut, name).value = 0
+        dut.axi_arready.value = dut.o_ready.value = 1
+        cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.rst.value:
+                continue
+            if dut.axi_arvalid.value and dut.axi_arready.value:
+                self.asked.append(int(dut.axi_arlen.value) + 1)
+            self.failed += bool(dut.failed.value)
+            if dut.o_valid.value:
+                self.got.append(int(dut.o_payload.value))
+
+    async def answer(self, beats, kinds=1):
+        """So many beats in a row, numbered, RLAST with the last; of several responses in turn."""
+        for number in range(beats):
+            self.dut.axi_rvalid.value = 1
+            self.dut.axi_rresp.value = number % kinds
+            self.dut.axi_rdata.value = number
+            self.dut.axi_rlast.value = number == beats - 1
+            await RisingEdge(self.dut.clk)
+        self.dut.axi_rvalid.value = 0
+
+    async def pulse(self, **said):
+        self.dut.watch.value = pack(WATCH, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        await self.wait()
+
+    async def wait(self, cycles=20):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    @property
+    def bus(self):
+        return unpack(BUS, int(self.dut.bus.value))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def only_okay_is_no_failure(dut):
+    memory = ByHand(dut)
+    await start(dut)
+    params = params_in_simulator(ReadMasterParams)
+    await send(dut, "plan", [make_plan(params.beat_bytes, 0, params.burst_beats)])
+    await memory.wait()
+    await memory.answer(params.burst_beats, kinds=len(Response))
+    await memory.wait()
+    assert memory.got == list(range(params.burst_beats))
+    assert memory.failed == params.burst_beats * 3 // 4
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(fault=["short", "long", "silent"])
+async def a_broken_bus_ends_the_plan(dut, fault):
+    """Nothing behind the fault is delivered, nor the next plan; then all is as it was."""
+    memory = ByHand(dut)
+    await start(dut)
+    params = params_in_simulator(ReadMasterParams)
+    window = params.burst_beats
+    plan = make_plan(params.beat_bytes, 0, window, stride=window, runs=2, epochs=50)
+    await send(dut, "plan", [plan])
+    await memory.wait(3 * params.prefetch_beats)
+    assert sum(memory.asked) == params.prefetch_beats
+    await memory.answer(window)
+    await memory.wait()
+    bursts = len(memory.asked)
+    if fault == "silent":
+        await memory.pulse(tick=1)
+        await memory.pulse(tick=1)
+    else:
+        await memory.answer(window - 1 if fault == "short" else window + 1)
+    # One is answered a cycle, and all are dropped.
+    await memory.wait(params.prefetch_beats + 20)
+    assert memory.bus == {"broken": 1, "silent": fault == "silent", "owes": 1, "dropped": 0}
+    assert not dut.busy.value
+    assert memory.got[:window] == list(range(window))
+    assert len(memory.got) < 2 * window
+    dut.plan_valid.value = 1
+    await memory.wait()
+    assert not dut.plan_ready.value
+    dut.plan_valid.value = 0
+    for burst in memory.asked[1 + (fault != "silent") :]:
+        await memory.answer(burst)
+    await memory.pulse(revive=1)
+    assert memory.bus == dict.fromkeys(BUS.members, 0)
+    assert len(memory.got) < 2 * window
+    assert len(memory.asked) == bursts
+    memory.got.clear()
+    await send(dut, "plan", [plan | {"runs": 1, "epochs": 1}])
+    await memory.wait()
+    await memory.answer(window)
+    await memory.wait()
+    assert memory.got == list(range(window))
+    assert not dut.busy.value

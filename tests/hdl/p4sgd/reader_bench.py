@@ -59,10 +59,12 @@ class ReaderOnMemories(Component):
             if name == "settings":
                 continue
             outer, inner = getattr(self, name), getattr(reader, name)
-            if member.is_signature:
-                connect(m, flipped(outer), inner)
-            else:
-                m.d.comb += inner.eq(outer) if member.flow == In else outer.eq(inner)
+            pairs = zip(outer, inner, strict=True) if member.dimensions else [(outer, inner)]
+            for ours, theirs in pairs:
+                if member.is_signature:
+                    connect(m, flipped(ours), theirs)
+                else:
+                    m.d.comb += theirs.eq(ours) if member.flow == In else ours.eq(theirs)
         return m
 
 

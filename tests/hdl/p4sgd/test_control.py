@@ -29,6 +29,10 @@ NETWORK = {"worker": 2, "workers": 0b101, "slot_count": 8, "timeout": 1}
 INPUTS = (
     "start",
     "soft_reset",
+    "memory_broken",
+    "memory_silent",
+    "memory_owes",
+    "tick",
     "words_failed",
     "labels_failed",
     "readers_busy",
@@ -182,6 +186,7 @@ async def refuses_what_is_no_address_of_a_beat(dut, name):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(
     fault=[
+        ("memory_broken", Cause.MEMORY_BEATS),
         ("words_failed", Cause.WORD_READ),
         ("labels_failed", Cause.LABEL_READ),
         ("starved", Cause.SHORT_PLAN),
@@ -217,6 +222,14 @@ async def names_one_cause_of_several(dut):
     put(dut, words_failed=1, labels_failed=1, starved=1)
     await clock(dut, 2)
     assert cause(dut) is Cause.WORD_READ
+    put(dut, words_failed=0, labels_failed=0, starved=0)
+    await recover(dut)
+    await begin(dut)
+    put(dut, memory_broken=1, memory_silent=1, words_failed=1, starved=1)
+    await clock(dut, 2)
+    assert cause(dut) is Cause.MEMORY_SILENT
+    await recover(dut)
+    put(dut, memory_broken=0, memory_silent=0, words_failed=0, starved=0)
     await open_job(dut)
     await begin(dut)
     put(dut, words_failed=1, gave_up=1)
@@ -284,6 +297,31 @@ async def soft_reset_recovers(dut, state, outstanding):
     assert shown(dut) == IDLE
     assert cause(dut) is Cause.NONE
     assert begins(await begin(dut))
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(ticks=[1, 2, 3])
+async def a_reset_waits_for_the_memory_for_two_ticks(dut, ticks):
+    """And for as long as they have something outstanding for the readers, which give up then."""
+    await reset(dut)
+    await go_to(dut, "RUN")
+    put(dut, memory_owes=1, readers_busy=1)
+    await pulse(dut, "soft_reset")
+    for _ in range(ticks):
+        await clock(dut, 30)
+        assert shown(dut) == RESET
+        assert dut.revive.value
+        await pulse(dut, "tick")
+    await clock(dut, 10)
+    assert shown(dut) == RESET
+    put(dut, readers_busy=0)
+    await clock(dut, 3)
+    assert shown(dut) == (RESET if ticks == 1 else IDLE)
+    put(dut, memory_owes=0)
+    await clock(dut, 3)
+    assert shown(dut) == IDLE
+    assert not dut.revive.value
+    assert any((await begin(dut))["begin"])
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")

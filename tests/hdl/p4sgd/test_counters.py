@@ -30,7 +30,7 @@ def test_counters(engines):
 
 def random_row(rng, engines, density):
     """Events of a cycle."""
-    banks = EngineParams().banks
+    banks, ports = EngineParams().banks, WorkerParams(engines=engines).ports * engines + 1
     row = {
         "running": int(rng.random() < density),
         "clear": int(rng.random() < 0.01),
@@ -39,6 +39,7 @@ def random_row(rng, engines, density):
             for name in EVENTS.members
         },
         "read_errors": int(sum((rng.random() < density) << k for k in range(engines + 1))),
+        "dropped_beats": int(sum((rng.random() < density) << k for k in range(ports))),
     }
     for engine in range(engines):
         row[f"engine_events_{engine}"] = {
@@ -59,6 +60,7 @@ def steps_of(row, engines):
     steps = {
         "cycles": row["running"],
         "read_errors": row["read_errors"].bit_count(),
+        "dropped_beats": row["dropped_beats"].bit_count(),
         "allreduce_cycles": row["outstanding"],
         **row["events"],
         **row["network_events"],

@@ -20,7 +20,7 @@ from sim import streams
 from sim.golden.allreduce import Packet
 from sim.golden.p4sgd import Loss
 from sim.payloads import pack
-from sim.surroundings.axi_memory import MEMORY_ARRAY
+from sim.surroundings.axi_memory import MEMORY_ARRAY, Fault
 from sim.surroundings.worker_system import WorkerSystem, memory_count, memory_params
 from sim.train import memory_arguments
 from sim.training import Options, TrainingRun
@@ -60,6 +60,15 @@ def test_worker(size, tmp_path, rng):
         plusargs=memory_arguments(training, tmp_path),
         env={TRAINING: str(tmp_path / "training.pickle")},
     )
+
+
+MEMORIES = ["first words", "last words", "labels"]
+
+
+def number_of(memory):
+    """Of the port that it is behind."""
+    labels = memory_count(hardware()) - 1
+    return {"first words": 0, "last words": labels - 1, "labels": labels}[memory]
 
 
 def hardware():
@@ -312,10 +321,9 @@ async def all_weights_are_the_host_s(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(memory=["first words", "last words", "labels"], beat=[0, 3])
+@cocotb.parametrize(memory=MEMORIES, beat=[0, 3])
 async def an_error_of_the_memory_stops_it(dut, memory, beat):
-    labels = memory == "labels"
-    index = 0 if memory == "first words" else memory_count(hardware()) - 2 + labels
+    labels, index = memory == "labels", number_of(memory)
     training, driver, weights = await begin(dut, fail_index=index, fail_beat=beat)
     with pytest.raises(WorkerFailure) as failure:
         await driver.run()
@@ -331,6 +339,75 @@ async def an_error_of_the_memory_stops_it(dut, memory, beat):
     dut.memory.value = pack(memory_params(hardware()).settings, MemorySettings().fields)
     await driver.soft_reset()
     assert await driver.read("cause") == Cause.NONE.value
+    await train_once(training, driver, weights)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(
+    memory=MEMORIES,
+    fault=[Fault.LAST, Fault.EXTRA, Fault.MUTE, Fault.DEAF],
+)
+async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
+    """With its own cause; a reset ends all the same, and what comes late is no later run's."""
+    index = number_of(memory)
+    training, driver, weights = await begin(dut)
+    await driver.write(memory_timeout=300, epochs=3)
+    wrong = MemorySettings(latency=40, fail_index=index, fail_beat=9, fault=fault.value)
+    silent = fault in (Fault.MUTE, Fault.DEAF)
+    cause = Cause.MEMORY_SILENT if silent else Cause.MEMORY_BEATS
+    dut.fail_index.value = index
+    dut.memory.value = pack(memory_params(hardware()).settings, wrong.fields)
+    begun = streams.cycle()
+    for _ in range(2):
+        with pytest.raises(WorkerFailure) as failure:
+            await driver.run()
+        assert failure.value.cause == cause
+        assert await driver.read("broken_ports") == 1 << index
+        if not silent:
+            break
+        # The memory does not come to itself: the reset ends, and the next run fails at once.
+        await driver.soft_reset()
+        assert streams.cycle() - begun < 3000
+        assert await driver.read("memory_owes")
+        assert await driver.read("broken_ports") == 1 << index
+
+    dut.memory.value = pack(memory_params(hardware()).settings, MemorySettings().fields)
+    await driver.soft_reset()
+    assert await driver.read("broken_ports") == 0
+    assert not await driver.read("memory_owes")
+    assert await driver.read("dropped_beats") > 0
+    await driver.write(epochs=1)
+    await train_once(training, driver, weights)
+    assert await driver.read("dropped_beats") == 0
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(memory=MEMORIES)
+async def one_slow_memory_is_waited_for(dut, memory):
+    """Whichever it is, a run goes on when it does, and a reset lasts until it has answered."""
+    index = number_of(memory)
+    training, driver, weights = await begin(dut)
+    shape, settings = memory_params(hardware()).settings, MemorySettings(latency=40)
+    mute = MemorySettings(latency=40, fail_index=index, fail_beat=9, fault=Fault.MUTE.value)
+    dut.fail_index.value = index
+    dut.memory.value = pack(shape, mute.fields)
+    await driver.write(start=1)
+    await ClockCycles(dut.clk, 800)
+    assert await driver.read("busy")
+    dut.memory.value = pack(shape, settings.fields)
+    await driver.wait()
+    assert await driver.read("done")
+    assert (await weights_of(training, driver) == training.golden(weights)[0]).all()
+
+    dut.memory.value = pack(shape, mute.fields)
+    await driver.write(start=1)
+    await ClockCycles(dut.clk, 300)
+    await driver.write(soft_reset=1)
+    await ClockCycles(dut.clk, 800)
+    assert await driver.read("busy")
+    dut.memory.value = pack(shape, settings.fields)
+    while await driver.read("busy"):
+        pass
     await train_once(training, driver, weights)
 
 

@@ -12,6 +12,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.common.axi import Response
 from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.snic_counters import BUSES
 from sim.golden.gather import host_memory_before
 from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
@@ -19,6 +20,7 @@ from sim.netsparse.gather_in_simulator import set_up, together
 from sim.netsparse.gather_job import JOB
 from sim.payloads import pack
 from sim.streams import start
+from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
 from sim.verilator import params_in_simulator, run
@@ -47,6 +49,9 @@ class Fault:
     second: dict = field(default_factory=dict)  # what differs in those of its second client
     beyond: bool = False  # an idx that is no column
     alone: bool = False  # OTHER asks for nothing at first
+    bus: str = ""  # of FAILING, that breaks
+    silent: bool = False  # because it does not answer
+    others: frozenset = frozenset()  # how requests of OTHER may end beside DONE
     counts: dict = field(default_factory=dict)  # of FAILING, exactly
     other_counts: dict = field(default_factory=dict)  # of OTHER, at least
 
@@ -64,8 +69,43 @@ def beat(address):
     return address // 64
 
 
-def fails(kind, address, response):
-    return {f"fail_{kind}": 1, f"fail_{kind}_beat": beat(address), "fail_response": response}
+def fails(kind, address, response=Response.DECERR, fault=Misdeed.ERROR):
+    failing = {f"fail_{kind}": 1, f"fail_{kind}_beat": beat(address)}
+    return failing | {"fail_response": response, "fault": fault}
+
+
+def broken_buses(idx_address, remote):
+    """Memories that answer otherwise than AXI has it, or not at all, by name."""
+    host, dram = 2 * FAILING + HOST, 2 * FAILING + DRAM
+    wait = {FAILING: {"memory_timeout": 400}}
+    # What OTHER asks of the properties of FAILING fails with the bus that they are read by.
+    common = {"registers": wait, "others": frozenset([Cause.REMOTE])}
+    read = {"cause": Cause.IDX_READ, "fail_index": host, "bus": "host_read"} | common
+    write = {"cause": Cause.PROPERTY_WRITE, "fail_index": host, "bus": "host_write"} | common
+    filter_ = {"cause": Cause.FILTER, "fail_index": dram, "bus": "dram"} | common
+    found = {
+        f"idx read {kind.name}": Fault(
+            host=fails("read", idx_address, fault=kind),
+            silent=kind in (Misdeed.MUTE, Misdeed.DEAF),
+            **read,
+        )
+        for kind in (Misdeed.LAST, Misdeed.EXTRA, Misdeed.MUTE, Misdeed.DEAF)
+    }
+    for kind in (Misdeed.MUTE, Misdeed.DEAF):
+        found[f"property write {kind.name}"] = Fault(
+            host=fails("write", remote, fault=kind), silent=True, **write
+        )
+    filter_read = fails("read", FILTER_ADDRESS + 64, fault=Misdeed.MUTE)
+    filter_write = fails("write", FILTER_ADDRESS, fault=Misdeed.DEAF)
+    late = {"cause": Cause.WATCHDOG, "registers": {FAILING: {"memory_timeout": 2 * WATCHDOG}}}
+    return found | {
+        "filter read MUTE": Fault(dram=filter_read, silent=True, **filter_),
+        "filter write DEAF": Fault(dram=filter_write, silent=True, **filter_),
+        # A unit gives up before the bus is: it is cancelled, and the host is told all the same.
+        "idx read MUTE for longer than a request": Fault(
+            host=fails("read", idx_address, fault=Misdeed.MUTE), silent=True, **read | late
+        ),
+    }
 
 
 def faults(gather):
@@ -73,37 +113,35 @@ def faults(gather):
     idx_address = gather.idx_address + 256
     first = int(gather.flat(FAILING)[gather.flat(FAILING) >= ROWS // 2][0])
     remote = gather.property_address + first * SIZE
-    found = {}
-    for response in (Response.SLVERR, Response.DECERR):
-        name = response.name
-        found |= {
-            f"idx read {name}": Fault(
-                cause=Cause.IDX_READ,
-                host=fails("read", idx_address, response),
-                fail_index=2 * FAILING + HOST,
-            ),
-            f"property write {name}": Fault(
-                cause=Cause.PROPERTY_WRITE,
-                host=fails("write", remote, response),
-                fail_index=2 * FAILING + HOST,
-            ),
-            f"property read {name}": Fault(
-                cause=Cause.REMOTE,
-                host=fails("read", remote, response),
-                fail_index=2 * OTHER + HOST,
-                other_counts={"read_error": 1},
-            ),
-            f"filter read {name}": Fault(
-                cause=Cause.FILTER,
-                dram=fails("read", FILTER_ADDRESS + 64, response),
-                fail_index=2 * FAILING + DRAM,
-            ),
-            f"filter write {name}": Fault(
-                cause=Cause.FILTER,
-                dram=fails("write", FILTER_ADDRESS, response),
-                fail_index=2 * FAILING + DRAM,
-            ),
-        }
+    found = {
+        "idx read": Fault(
+            cause=Cause.IDX_READ,
+            host=fails("read", idx_address),
+            fail_index=2 * FAILING + HOST,
+        ),
+        "property write": Fault(
+            cause=Cause.PROPERTY_WRITE,
+            host=fails("write", remote),
+            fail_index=2 * FAILING + HOST,
+        ),
+        "property read": Fault(
+            cause=Cause.REMOTE,
+            host=fails("read", remote),
+            fail_index=2 * OTHER + HOST,
+            other_counts={"read_error": 1},
+        ),
+        "filter read": Fault(
+            cause=Cause.FILTER,
+            dram=fails("read", FILTER_ADDRESS + 64),
+            fail_index=2 * FAILING + DRAM,
+        ),
+        "filter write": Fault(
+            cause=Cause.FILTER,
+            dram=fails("write", FILTER_ADDRESS),
+            fail_index=2 * FAILING + DRAM,
+        ),
+    }
+    found |= broken_buses(idx_address, remote)
     found |= {
         "dropped response": Fault(
             cause=Cause.WATCHDOG, hub={"responses": {"drop": 1, "drop_at": 3}}
@@ -228,6 +266,7 @@ async def fails_and_recovers(dut):
     drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
     job = gather.job(params.snic)
     for k, driver in enumerate(drivers):
+        await driver.write(**fault.registers.get(k, {}))
         await set_up(driver, k, job, job.nodes[k])
         await driver.write(**fault.registers.get(k, {}))
     requests = [list(node.requests) for node in job.nodes]
@@ -253,7 +292,7 @@ async def fails_and_recovers(dut):
     assert fault.cause in failed, causes
     assert failed <= {fault.cause, Cause.DONE}, causes
     if fault.cause is not Cause.WATCHDOG:
-        assert causes[OTHER] <= {Cause.DONE}, causes
+        assert causes[OTHER] <= {Cause.DONE} | fault.others, causes
     tags = [sorted(completion.tag for completion in node) for node in done]
     everyone = list(range(CLIENTS))
     assert tags == [everyone, [] if fault.alone else everyone], "one completion a request"
@@ -271,9 +310,18 @@ async def fails_and_recovers(dut):
         drops = [await driver.counters() for driver in drivers]
         assert sum(d["reads_dropped_length"] + d["responses_dropped_length"] for d in drops) == 1
 
+    for name in BUSES:
+        is_broken = name == fault.bus
+        assert await drivers[FAILING].read(f"{name}_broken") == is_broken, name
+        assert await drivers[FAILING].read(f"{name}_silent") == (is_broken and fault.silent), name
     surround()
     await ClockCycles(dut.clk, 1000)  # what was under way comes late
+    if fault.bus:
+        assert not await drivers[FAILING].read(f"{fault.bus}_owes")
+        assert (await drivers[FAILING].counters())[f"{fault.bus}_dropped"] > 0
     for k, driver in enumerate(drivers):
+        await driver.write(revive_buses=1)
+        assert not [name for name in BUSES if await driver.read(f"{name}_broken")]
         await driver.at_rest()
         await set_up(driver, k, job, job.nodes[k])
     if fault.beyond:

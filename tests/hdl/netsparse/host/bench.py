@@ -303,4 +303,4 @@ def latency(cycles):
     return {"read_latency": cycles, "write_latency": cycles}
 
 
-FAILURES = [Response.SLVERR, Response.DECERR]
+FAILURES = [Response.EXOKAY, Response.SLVERR, Response.DECERR]

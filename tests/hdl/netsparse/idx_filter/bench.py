@@ -22,8 +22,8 @@ def mostly():
 class Dram:
     """A memory behind the cache's AXI port; ``latency()`` is asked for each transaction.
 
-    A write counts when it is acknowledged; transactions of different identifiers overtake each
-    other. It asserts AXI's rules and that no line is read while its write is under way.
+    A write counts when it is acknowledged; reads and writes are each answered in order. It asserts
+    AXI's rules and that no line is read while its write is under way.
     """
 
     dut: object
@@ -83,55 +83,50 @@ class Dram:
                 self.drive(**{f"{name}ready": self.ready[name]})
 
     def take(self, now):
-        control = ("addr", "id", "len", "size", "burst")
+        control = ("addr", "len", "size", "burst")
         for channel in ("ar", "aw"):
             beat = self.taken(channel, *control)
             if beat is None:
                 continue
-            address, identifier, length, size, burst = beat
+            address, length, size, burst = beat
             assert (length, 1 << size, burst) == (0, LINE_BYTES, Burst.INCR.value)
             assert address % LINE_BYTES == 0
             if channel == "ar":
-                writing = [address for _, _, address, _ in self.open_writes]
-                writing += [address for address, _ in self.addresses]
+                writing = [address for _, address, _ in self.open_writes]
+                writing += self.addresses
                 assert address not in writing, "a fill overtakes a write-back"
                 self.reads.append((now, address))
-                self.open_reads.append((now + self.latency(), identifier, address))
+                self.open_reads.append((now + self.latency(), address))
             else:
-                self.addresses.append((address, identifier))
+                self.addresses.append(address)
         beat = self.taken("w", "data", "strb", "last")
         if beat is not None:
             assert beat[1:] == [(1 << LINE_BYTES) - 1, 1]
             self.beats.append(beat[0])
         while self.addresses and self.beats:
-            address, identifier = self.addresses.popleft()
             due = now + self.latency()
-            self.open_writes.append((due, identifier, address, self.beats.popleft()))
+            self.open_writes.append((due, self.addresses.popleft(), self.beats.popleft()))
 
     def offer(self, kind, waiting, now):
         """Drive the next R or B beat."""
-        first = {}
-        for one in waiting:
-            first.setdefault(one[1], one)
-        due = [one for one in first.values() if one[0] <= now + 1]
+        due = bool(waiting) and waiting[0][0] <= now + 1
         if not due or self.frozen or (self.stall is not never and self.stall()):
             self.drive(**{f"{kind}valid": 0})
             return
-        one = random.choice(due)
-        waiting.remove(one)
-        _, identifier, address, *beat = one
+        one = waiting.pop(0)
+        _, address, *beat = one
         bad = address in (self.bad_writes if beat else self.bad_reads)
-        error = random.choice((Response.SLVERR, Response.DECERR))
+        error = random.choice((Response.EXOKAY, Response.SLVERR, Response.DECERR))
         response = (error if bad else Response.OKAY).value
         if beat:
             if not bad:
                 self.contents[address] = beat[0]
             self.writes.append((now, address))
-            self.drive(bvalid=1, bid=identifier, bresp=response)
+            self.drive(bvalid=1, bresp=response)
         else:
             line = random.getrandbits(512) if bad else self.contents.get(address, 0)
             self.read_answers.append((now + 1, address))
-            self.drive(rvalid=1, rid=identifier, rresp=response, rdata=line)
+            self.drive(rvalid=1, rresp=response, rdata=line)
         self.answer[kind] = one
 
     @property

@@ -19,16 +19,16 @@ RING = {"first": 0, "count": 4, "lsq_entries": 8, "width": 3}
 
 def test_paper():
     params = FilterCacheParams(**PAPER)
-    assert (params.sets, params.words, params.id_bits) == (4096, 131072, 4)
+    assert (params.sets, params.words, params.bank_bits) == (4096, 131072, 4)
     assert (params.line_bits, params.tag_bits) == (31, 15)
     assert (params.unit_rows, params.unit_tag_bits, params.clear_bits) == (16384, 22, 14)
     assert params.request.size == 1 + 40 + 6
     assert params.control.size == 40 + 41 + 1
 
 
-def test_one_bank_has_identifiers():
+def test_one_bank_has_a_tag():
     params = FilterCacheParams(**{**SMALL, "units": 1})
-    assert (params.bank_bits, params.id_bits) == (0, 1)
+    assert (params.bank_bits, params.read_port.tag_bits) == (0, 1)
 
 
 @pytest.mark.parametrize(

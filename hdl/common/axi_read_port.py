@@ -1,0 +1,209 @@
+"""The bus side of every AXI4 read master: each burst has its beats in the end, come what may."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.axi import AxiReadSignature, Burst, Response
+from hdl.common.bus_watch import BUS, WATCH, overdue
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxiPortParams:
+    """Sizes of a read or a write port."""
+
+    address_bits: int  #: byte address
+    data_bits: int  #: of a beat
+    length_bits: int = 0  #: of AXI's length, 0 (every burst is one beat) to 8
+    tag_bits: int = 1  #: what the master wants back with a burst's answer
+    outstanding: int = 64  #: bursts without an answer, 2..1024
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.length_bits <= 8:
+            raise ValueError(f"length_bits must be from 0 to 8: {self.length_bits}")
+        if not 2 <= self.outstanding <= 1024:
+            raise ValueError(f"outstanding must be from 2 to 1024 bursts: {self.outstanding}")
+
+    @property
+    def suffix(self) -> str:
+        """All sizes."""
+        return (
+            f"{self.data_bits}_a{self.address_bits}_l{self.length_bits}_t{self.tag_bits}"
+            f"_o{self.outstanding}"
+        )
+
+    @property
+    def burst(self) -> data.StructLayout:
+        """A burst; ``length`` is one less than its beats, as in AXI."""
+        length = {"length": self.length_bits} if self.length_bits else {}
+        return data.StructLayout({"address": self.address_bits} | length | {"tag": self.tag_bits})
+
+    @property
+    def waiting(self) -> data.StructLayout:
+        """What is kept of a burst until its answer comes."""
+        return data.StructLayout(
+            {name: field.shape for name, field in self.burst if name != "address"}
+        )
+
+    @property
+    def debt_bits(self) -> int:
+        """A number of bursts that the bus has still to answer."""
+        return bits_for(self.outstanding + 1)
+
+
+class AxiReadPort(Component):
+    """Sends ``bursts`` to ``axi``; the beats of each come back as ``beats``, in order.
+
+    Bursts are INCR and of full width. Nobody can hold up ``beats``: the master asks when it has
+    room. ``beats.failed``: the beat did not answer OKAY. ``beats.last`` is the last of its burst
+    by the port's own count, and ``beats.tag`` what came with the burst.
+
+    A beat that no burst waits for, or whose RLAST is not where the burst's length has it, breaks
+    the bus (``bus.broken``), and so does one that waits for AR or R for two ticks of ``watch``
+    without a movement (``bus.silent`` too). From then on no burst goes out; those under way and
+    those that still come are answered here, a failed beat a cycle, and what R brings is dropped.
+    AXI forbids to withdraw, so ARVALID stays until it is taken, and ``bus.owes`` until the bursts
+    that were taken have had all their RLASTs, or as many beats as were asked for: only then does
+    ``watch.revive`` help, so what a memory owes that is only late is never taken for a later burst.
+    What nobody can tell apart is a beat too many of one burst from the first beat of the next: it
+    is noticed where the RLASTs do not fit, at the latest when the last one comes unasked.
+
+    Throughput: a beat and a burst a cycle. Latency: ``latency`` from a burst to ARVALID, none from
+    R to ``beats``. Full: at ``outstanding`` bursts, and one more that has begun, bursts wait.
+    """
+
+    latency = 1
+
+    def __init__(self, params: AxiPortParams) -> None:
+        super().__init__(
+            params,
+            {
+                "bursts": In(stream.Signature(params.burst)),
+                "beats": Out(
+                    data.StructLayout(
+                        {
+                            "valid": 1,
+                            "failed": 1,
+                            "last": 1,
+                            "tag": params.tag_bits,
+                            "data": params.data_bits,
+                        }
+                    )
+                ),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "axi": Out(
+                    AxiReadSignature(address_bits=params.address_bits, data_bits=params.data_bits)
+                ),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        axi, beats = self.axi, self.beats
+        m.submodules.waiting = waiting = Fifo(
+            FifoParams(
+                width=self.params.waiting.size,
+                depth=self.params.outstanding,
+                style="distributed",
+            )
+        )
+        go = self.send(m, waiting)
+        answered = Signal()  # a beat of the oldest burst
+        due, final = self.follow(m, waiting, answered)
+        fits = Signal()
+        m.d.comb += [
+            fits.eq(axi.rvalid & due & (axi.rlast == final) & ~self.bus.broken),
+            answered.eq(fits | (self.bus.broken & due)),
+            axi.rready.eq(1),
+            beats.valid.eq(answered),
+            beats.failed.eq(self.bus.broken | (axi.rresp != Response.OKAY)),
+            beats.last.eq(final),
+            beats.data.eq(axi.rdata),
+        ]
+        m.d.sync += self.bus.dropped.eq(axi.rvalid & ~fits)
+        revived = Signal()
+        m.d.comb += [
+            self.bus.owes.eq(axi.arvalid | self.count(m, revived)),
+            revived.eq(
+                self.bus.broken & self.watch.revive & ~(self.bus.owes | due | waiting.o.valid | go)
+            ),
+        ]
+        moved = axi.rvalid | (axi.arvalid & axi.arready)
+        late = overdue(m, self.watch.tick, self.bus.owes, moved)
+        with m.If(~self.bus.broken):
+            m.d.sync += [
+                self.bus.broken.eq((axi.rvalid & ~fits) | late),
+                self.bus.silent.eq(late),
+            ]
+        with m.Elif(revived):
+            m.d.sync += [self.bus.broken.eq(0), self.bus.silent.eq(0)]
+        return m
+
+    def send(self, m: Module, waiting: Fifo) -> Signal:
+        """Bursts to AR, unless the bus is broken, and to where their beats are waited for."""
+        axi, bursts = self.axi, self.bursts
+        burst = Signal(self.params.burst, reset_less=True)
+        given = self.params.waiting(waiting.i.payload)
+        go = Signal()
+        m.d.comb += [
+            bursts.ready.eq(waiting.i.ready & (~axi.arvalid | axi.arready | self.bus.broken)),
+            go.eq(bursts.valid & bursts.ready),
+            waiting.i.valid.eq(go),
+            *(given[name].eq(bursts.payload[name]) for name in given.shape().members),
+            axi.araddr.eq(burst.address),
+            axi.arlen.eq(burst.length if self.params.length_bits else 0),
+            axi.arsize.eq(ceil_log2(self.params.data_bits // 8)),
+            axi.arburst.eq(Burst.INCR),
+        ]
+        with m.If(axi.arready):
+            m.d.sync += axi.arvalid.eq(0)
+        with m.If(go & ~self.bus.broken):
+            m.d.sync += [axi.arvalid.eq(1), burst.eq(bursts.payload)]
+        return go
+
+    def follow(self, m: Module, waiting: Fifo, answered: Signal) -> tuple[Signal, Signal]:
+        """Whether a beat is due, and whether it is its burst's last: two registers.
+
+        They are there two cycles after the burst, R takes as long: a cycle of AR's, and AXI's.
+        """
+        due = Signal()
+        final = Signal()
+        tag = Signal(self.params.tag_bits, reset_less=True)
+        oldest = self.params.waiting(waiting.o.payload)
+        m.d.comb += [
+            waiting.o.ready.eq(~due | (answered & final)),
+            self.beats.tag.eq(tag),
+        ]
+        with m.If(waiting.o.ready):
+            m.d.sync += [due.eq(waiting.o.valid), tag.eq(oldest.tag)]
+        if self.params.length_bits:
+            left = Signal(self.params.length_bits, reset_less=True)  # beats behind this one
+            with m.If(waiting.o.ready):
+                m.d.sync += [left.eq(oldest.length), final.eq(oldest.length == 0)]
+            with m.Elif(answered):
+                m.d.sync += [left.eq(left - 1), final.eq(left == 1)]
+        else:
+            m.d.comb += final.eq(1)
+        return due, final
+
+    def count(self, m: Module, revived: Signal) -> Value:
+        """Whether bursts that were taken want their RLASTs, and beats as well."""
+        axi = self.axi
+        bursts = Signal(self.params.debt_bits)
+        beats = Signal(self.params.debt_bits + self.params.length_bits)
+        taken = axi.arvalid & axi.arready
+        length = axi.arlen[: self.params.length_bits]
+        ended = axi.rvalid & axi.rlast & bursts.any()
+        m.d.sync += [
+            bursts.eq(bursts + taken - ended),
+            beats.eq(beats + Mux(taken, length + 1, 0) - (axi.rvalid & beats.any())),
+        ]
+        with m.If(revived):  # of a bus that got RLASTs or beats wrong, one may be left
+            m.d.sync += [bursts.eq(0), beats.eq(0)]
+        return bursts.any() & beats.any()

@@ -1,0 +1,83 @@
+"""What every AXI master knows of its bus: whether it can be trusted, and when it is given up."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+#: What a port is told. ``tick``: another time-out has passed (:class:`BusTimer`). ``revive``: take
+#: a broken bus into use again, if it owes nothing.
+WATCH = data.StructLayout({"tick": 1, "revive": 1})
+
+#: What a port says. ``broken``: its bus has answered what nobody asked for, or, with ``silent``,
+#: has not answered; until it is revived, whatever is asked of the port fails at once. ``owes``: the
+#: bus has still to take, or to answer, what it was given. ``dropped``, for a cycle: a beat came
+#: that nobody may have.
+BUS = data.StructLayout({"broken": 1, "silent": 1, "owes": 1, "dropped": 1})
+
+
+def any_of(m: Module, bus: Any, parts: list) -> None:
+    """Let ``bus`` say what any of ``parts`` says."""
+    for name in BUS.members:
+        said = parts[0][name]
+        for part in parts[1:]:
+            said = said | part[name]
+        m.d.comb += bus[name].eq(said)
+
+
+def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
+    """High for a cycle when ``waiting`` lasted from one tick to the next, and nothing ``moved``.
+
+    So it comes between one and two time-outs after the last movement, for one register a port.
+    """
+    quiet = Signal()  # nothing has moved since the last tick
+    late = Signal()
+    m.d.sync += late.eq(tick & quiet & waiting & ~moved)
+    with m.If(~waiting | moved):
+        m.d.sync += quiet.eq(0)
+    with m.Elif(tick):
+        m.d.sync += quiet.eq(1)
+    return late
+
+
+@dataclass(frozen=True, kw_only=True)
+class BusTimerParams:
+    """Size of a timer."""
+
+    bits: int = 32  #: of a number of cycles, 2..64
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.bits <= 64:
+            raise ValueError(f"bits must be from 2 to 64: {self.bits}")
+
+    @property
+    def suffix(self) -> str:
+        """Bits."""
+        return str(self.bits)
+
+
+class BusTimer(Component):
+    """``tick`` is high for a cycle in every ``limit`` + 2, and never if ``limit`` is 0.
+
+    A port that has waited for its bus without a movement gives it up at the second tick: between
+    ``limit`` and 2 * ``limit`` + 4 cycles after the last movement. ``limit`` may change at any
+    time.
+    """
+
+    def __init__(self, params: BusTimerParams) -> None:
+        super().__init__(params, {"limit": In(params.bits), "tick": Out(1)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count = Signal(self.params.bits)
+        m.d.sync += [
+            count.eq(count + 1),
+            self.tick.eq((count >= self.limit) & self.limit.any() & ~self.tick),
+        ]
+        with m.If(self.tick):
+            m.d.sync += count.eq(0)
+        return m

@@ -1,0 +1,303 @@
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.axi import Burst, Response
+from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
+from hdl.common.bus_watch import BUS, WATCH
+from sim.payloads import pack, unpack
+from sim.streams import STALLS, Source, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_axi_read_port():
+    params = AxiPortParams(address_bits=20, data_bits=32, length_bits=2, tag_bits=6, outstanding=8)
+    simulate(AxiReadPort(params), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"length_bits": 9}, "length_bits must be from 0 to 8: 9"),
+        ({"outstanding": 1}, "outstanding must be from 2 to 1024 bursts: 1"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        AxiPortParams(address_bits=20, data_bits=32, **sizes)
+
+
+class Bench:
+    """A memory of which every beat is given by hand; what the master and the host see."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(AxiPortParams)
+        self.shape = AxiReadPort(self.params).beats.shape()
+        self.stall = stalls[1]
+        self.open = True  # AR is taken
+        self.answers = True  # R comes for what was taken
+        self.asked, self.cycles = [], []  # bursts that were taken
+        self.replies = deque()  # beats of R: (data, response, last), or None for a pause
+        self.beats, self.bus, self.dropped = [], {}, 0
+        dut.watch.value = 0
+        dut.axi_rvalid.value = 0
+        dut.axi_arready.value = 0
+        self.bursts = Source(dut, "bursts", stall=stalls[0])
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, edge, waiting = self.dut, RisingEdge(self.dut.clk), None
+        while True:
+            await edge
+            if dut.rst.value:
+                continue
+            self.bus = unpack(BUS, int(dut.bus.value))
+            self.dropped += self.bus["dropped"]
+            beat = unpack(self.shape, int(dut.beats.value))
+            if beat["valid"]:
+                self.beats.append((beat["tag"], beat["failed"], beat["last"], beat["data"]))
+                self.cycles.append(cycle())
+            assert dut.axi_rready.value
+            now = None
+            if dut.axi_arvalid.value:
+                now = int(dut.axi_araddr.value), int(dut.axi_arlen.value)
+                assert int(dut.axi_arsize.value) == 2
+                assert int(dut.axi_arburst.value) == Burst.INCR.value
+            assert waiting in (None, now), "a waiting burst changed or went away"
+            waiting = now
+            if now and dut.axi_arready.value:
+                self.asked.append(now)
+                waiting = None
+                if self.answers:
+                    self.answer(*now)
+            dut.axi_arready.value = self.open and not self.stall()
+            reply = self.replies.popleft() if self.replies and not self.stall() else None
+            dut.axi_rvalid.value = reply is not None
+            data, response, last = reply or (0, Response.OKAY, 0)
+            dut.axi_rdata.value = data
+            dut.axi_rresp.value = response.value
+            dut.axi_rlast.value = last
+
+    def response(self, at):
+        """All four kinds, by address."""
+        return Response(at // 4 % 4)
+
+    def answer(self, address, length):
+        """The beats of a burst, each with its address as data."""
+        for at in range(address, address + 4 * length + 4, 4):
+            self.replies.append((at, self.response(at), at == address + 4 * length))
+
+    def expected(self, tag, address, length):
+        """What the master gets of it."""
+        ats = range(address, address + 4 * length + 4, 4)
+        return [(tag, self.response(at) != Response.OKAY, at == ats[-1], at) for at in ats]
+
+    def ask(self, count, first=0, okay=False):
+        """Give bursts; what is to come of them."""
+        wanted = []
+        for number in range(first, first + count):
+            length = 0 if okay else random.randrange(4)
+            tag, address = number % 64, (16 if okay else 4) * random.randrange(1 << 10)
+            self.bursts.append({"address": address, "length": length, "tag": tag})
+            wanted.append(self.expected(tag, address, length))
+        return wanted
+
+    async def settle(self, cycles=20):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def watch(self, **said):
+        """A pulse of ``tick`` or ``revive``, and what follows it."""
+        self.dut.watch.value = pack(WATCH, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        await self.settle(4)
+
+    async def tick(self, count=1):
+        for _ in range(count):
+            await self.watch(tick=1)
+
+    def all_failed(self, bursts):
+        """Whether ``bursts`` are answered, by beats that all failed, with their tags."""
+        wanted = [(tag, 1, last) for burst in bursts for tag, _, last, _ in burst]
+        return [beat[:3] for beat in self.beats] == wanted
+
+    async def works_again(self, first=50):
+        """After a revival, bursts have their own beats and no others."""
+        self.open = self.answers = True
+        await self.watch(revive=1)
+        assert self.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+        self.beats.clear()
+        wanted = self.ask(6, first)
+        await self.settle(60)
+        assert self.beats == [beat for burst in wanted for beat in burst]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def every_beat_with_its_burst(dut, stalls):
+    """Lengths, tags, and all four responses, of which only OKAY is no failure."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    wanted = [beat for burst in bench.ask(200) for beat in burst]
+    while len(bench.beats) < len(wanted):
+        await RisingEdge(dut.clk)
+    await bench.settle()
+    assert bench.beats == wanted
+    assert {failed for _, failed, *_ in wanted} == {0, 1}
+    assert bench.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+    assert bench.dropped == 0
+    if stalls.none:
+        assert bench.cycles[-1] - bench.cycles[0] == len(wanted) - 1
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_burst_and_a_beat_a_cycle(dut):
+    bench = Bench(dut)
+    bench.open = False
+    await start(dut)
+    wanted = bench.ask(1, okay=True)
+    await bench.settle(10)
+    taken = bench.bursts.cycles[0]
+    bench.open = True
+    wanted += bench.ask(40, 1, okay=True)
+    await bench.settle(60)
+    assert bench.beats == [beat for burst in wanted for beat in burst]
+    assert bench.cycles[-1] - bench.cycles[0] == 40
+    assert bench.bursts.cycles[0] - taken == 0
+    assert bench.bursts.cycles[-1] - bench.bursts.cycles[1] == 39
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(
+    (
+        ("kind", "length"),
+        [("short", 3), ("long", 0), ("long", 3), ("no last", 0), ("no last", 3), ("unasked", 0)],
+    )
+)
+async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
+    """It is never delivered, all that is asked fails at once, and late beats are not taken."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    good = bench.ask(2, okay=True)
+    await bench.settle()
+    for address, burst_length in bench.asked:
+        bench.answer(address, burst_length)
+    await bench.settle()
+    assert bench.beats == [beat for burst in good for beat in burst]
+    bench.beats.clear()
+    bursts = []
+    if kind != "unasked":
+        for number in range(3):
+            bench.bursts.append({"address": 16 * number, "length": length, "tag": number})
+            bursts.append(bench.expected(number, 16 * number, length))
+    await bench.settle()
+    count = {"short": length, "long": length + 2, "no last": length + 1, "unasked": 1}[kind]
+    for k in range(count):
+        bench.replies.append((4 * k, bench.response(4 * k), k == count - 1 and kind != "no last"))
+    await bench.settle()
+    assert bench.bus["broken"]
+    assert not bench.bus["silent"]
+    right = {"short": length - 1, "long": length, "no last": length, "unasked": 0}[
+        kind
+    ]  # those that were due
+    kept = [beat for burst in bursts for beat in burst]
+    kept = [beat if k < right else (*beat[:1], 1, beat[2]) for k, beat in enumerate(kept)]
+    assert [beat[:3] for beat in bench.beats] == [beat[:3] for beat in kept]
+    assert bench.dropped == count - right
+    # What comes now fails at once, without a burst.
+    asked, before = len(bench.asked), len(bench.beats)
+    more = bench.ask(12, 20)
+    await bench.settle(60)
+    assert len(bench.asked) == asked
+    assert [beat[:3] for beat in bench.beats[before:]] == [
+        (tag, 1, last) for burst in more for tag, _, last, _ in burst
+    ]
+    # It owes two bursts yet, which nobody may take for later ones.
+    if bursts:
+        await bench.watch(revive=1)
+        assert bench.bus["owes"]
+        assert bench.bus["broken"]
+        for number in (1, 2):
+            bench.answer(16 * number, length)
+        await bench.settle()
+        assert bench.dropped == count - right + 2 * (length + 1)
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(kind=["no AR", "no R", "in the middle"])
+async def a_memory_that_does_not_answer_is_given_up(dut, kind):
+    bench = Bench(dut)
+    bench.open, bench.answers = kind != "no AR", False
+    await start(dut)
+    await bench.tick(5)  # nobody waits
+    assert bench.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+    bursts = bench.ask(5, okay=True)
+    await bench.settle()
+    if kind == "in the middle":
+        bench.answer(*bench.asked[0])
+        await bench.settle()
+        assert bench.beats == bursts.pop(0)
+        bench.beats.clear()
+    await bench.tick()
+    assert not bench.bus["broken"]
+    await bench.tick()
+    assert bench.bus == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    await bench.settle()
+    assert bench.all_failed(bursts)
+    bursts += bench.ask(20, 20)
+    await bench.settle(60)
+    assert bench.all_failed(bursts)
+    await bench.watch(revive=1)
+    assert bench.bus["broken"]
+    assert bench.bus["owes"]
+    # It comes to itself: what it was asked is answered late, and counted.
+    bench.open = True
+    await bench.settle()
+    late = bench.asked[kind == "in the middle" :]
+    assert len(late) == (1 if kind == "no AR" else len(bursts) - 20)
+    for address, length in late[:-1]:
+        bench.answer(address, length)
+    await bench.settle()
+    await bench.watch(revive=1)
+    assert bench.bus["broken"]
+    assert bench.bus["owes"]
+    bench.answer(*late[-1])
+    await bench.settle()
+    assert bench.dropped == len(late)
+    assert bench.all_failed(bursts)
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def whoever_moves_is_not_given_up(dut):
+    """A tick after each movement, of AR or of R, and never two."""
+    bench = Bench(dut)
+    bench.open = bench.answers = False
+    await start(dut)
+    wanted = [beat for burst in bench.ask(4) for beat in burst]
+    await bench.settle()
+    for number in range(4):
+        await bench.tick()
+        bench.open = True
+        while len(bench.asked) == number:
+            await RisingEdge(dut.clk)
+            bench.open = False
+        await bench.settle(3)
+    while len(bench.asked) < 4:
+        await RisingEdge(dut.clk)
+    for address, length in bench.asked:
+        bench.answer(address, length)
+    replies, bench.replies = bench.replies, deque()
+    for reply in replies:
+        await bench.tick()
+        bench.replies.append(reply)
+        await bench.settle(3)
+    await bench.tick(3)
+    assert bench.beats == wanted
+    assert bench.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}

@@ -1,0 +1,280 @@
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.common.axi import Burst, Response
+from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.axi_write_port import AxiWritePort
+from hdl.common.bus_watch import BUS, WATCH
+from sim.payloads import pack, unpack
+from sim.streams import STALLS, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+
+QUIET = {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+
+
+def test_axi_write_port():
+    params = AxiPortParams(address_bits=20, data_bits=32, length_bits=2, tag_bits=6, outstanding=64)
+    simulate(AxiWritePort(params), __name__)
+
+
+class Bench:
+    """A memory of which every channel is opened and every answer given by hand."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.params = dut, params_in_simulator(AxiPortParams)
+        self.shape = AxiWritePort(self.params).answers.shape()
+        self.stall = stalls[1]
+        self.open = {"aw": True, "w": True}
+        self.asked, self.written = [], []  # what the memory took
+        self.replies = deque()  # answers on B
+        self.answers, self.bus, self.dropped = [], {}, 0
+        self.answers_itself = True
+        self.counted = 0
+        dut.watch.value = 0
+        dut.axi_bvalid.value = 0
+        for name in self.open:
+            getattr(dut, f"axi_{name}ready").value = 0
+        self.bursts = Source(dut, "bursts", stall=stalls[0])
+        self.beats = Source(dut, "beats", stall=stalls[0])
+        cocotb.start_soon(self.run())
+
+    def taken(self, name, held):
+        """What moved on a channel; what waits must stay."""
+        dut = self.dut
+        fields = {"aw": ("addr", "len", "size", "burst"), "w": ("data", "strb", "last")}[name]
+        now = None
+        if getattr(dut, f"axi_{name}valid").value:
+            now = tuple(int(getattr(dut, f"axi_{name}{field}").value) for field in fields)
+        assert held.get(name) in (None, now), f"{name} changed or went away while it waited"
+        moved = now and getattr(dut, f"axi_{name}ready").value
+        held[name] = None if moved else now
+        return now if moved else None
+
+    async def run(self):
+        dut, edge, held = self.dut, RisingEdge(self.dut.clk), {}
+        while True:
+            await edge
+            if dut.rst.value:
+                continue
+            self.bus = unpack(BUS, int(dut.bus.value))
+            self.dropped += self.bus["dropped"]
+            answer = unpack(self.shape, int(dut.answers.value))
+            if answer["valid"]:
+                self.answers.append((answer["tag"], answer["failed"]))
+            assert dut.axi_bready.value
+            burst = self.taken("aw", held)
+            if burst:
+                assert burst[2:] == (2, Burst.INCR.value)
+                self.asked.append(burst[:2])
+            beat = self.taken("w", held)
+            if beat:
+                self.written.append(beat)
+            whole = min(len(self.asked), sum(last for *_, last in self.written))
+            if self.answers_itself and self.counted < whole:
+                self.replies.append(self.response(self.asked[self.counted][0]))
+                self.counted += 1
+            for name, is_open in self.open.items():
+                getattr(dut, f"axi_{name}ready").value = is_open and not self.stall()
+            reply = self.replies.popleft() if self.replies and not self.stall() else None
+            dut.axi_bvalid.value = reply is not None
+            dut.axi_bresp.value = (reply or Response.OKAY).value
+
+    def response(self, at):
+        """All four kinds, by address."""
+        return Response(at // 4 % 4)
+
+    def ask(self, count, first=0):
+        """Give bursts and their beats; as (tag, address, beats)."""
+        given = []
+        for number in range(first, first + count):
+            address = 4 * random.randrange(1 << 10)
+            data = [random.getrandbits(32) for _ in range(random.randint(1, 4))]
+            given.append((number % 64, address, data))
+            self.bursts.append({"address": address, "length": len(data) - 1, "tag": number % 64})
+            for k, word in enumerate(data):
+                self.beats.append({"data": word, "strobes": 15, "last": k == len(data) - 1})
+        return given
+
+    def answers_to(self, given):
+        return [(tag, int(self.response(at) != Response.OKAY)) for tag, at, _ in given]
+
+    def failures_of(self, given):
+        return [(tag, 1) for tag, *_ in given]
+
+    def beats_of(self, given, strobes=15):
+        return [
+            (word, strobes, int(k == len(data) - 1))
+            for _, _, data in given
+            for k, word in enumerate(data)
+        ]
+
+    async def settle(self, cycles=20):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def watch(self, **said):
+        """A pulse of ``tick`` or ``revive``, and what follows it."""
+        self.dut.watch.value = pack(WATCH, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        await self.settle(4)
+
+    async def tick(self, count=1):
+        for _ in range(count):
+            await self.watch(tick=1)
+
+    async def works_again(self):
+        """After a revival, bursts have their own answers and no others."""
+        await self.watch(revive=1)
+        assert self.bus == QUIET
+        for seen in (self.answers, self.asked, self.written, self.replies):
+            seen.clear()
+        self.counted, self.answers_itself = 0, True
+        given = self.ask(8, 50)
+        await self.settle(80)
+        assert self.asked == [(at, len(data) - 1) for _, at, data in given]
+        assert self.written == self.beats_of(given)
+        assert self.answers == self.answers_to(given)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def every_burst_has_its_answer(dut, stalls):
+    """All four responses, the first, the middle and the last of them; only OKAY is no failure."""
+    bench = Bench(dut, stalls.value)
+    await start(dut)
+    given = bench.ask(200)
+    while len(bench.answers) < len(given):
+        await RisingEdge(dut.clk)
+    await bench.settle()
+    assert bench.asked == [(at, len(data) - 1) for _, at, data in given]
+    assert bench.written == bench.beats_of(given)
+    assert bench.answers == bench.answers_to(given)
+    assert bench.bus == QUIET
+    assert bench.dropped == 0
+    if stalls.none:
+        cycles = bench.beats.cycles
+        assert cycles[-1] - cycles[0] <= len(bench.written)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(kind=["no burst", "before AW", "before W"])
+async def an_answer_that_nobody_waits_for_breaks_the_bus(dut, kind):
+    bench = Bench(dut)
+    await start(dut)
+    given = bench.ask(5)
+    await bench.settle(60)
+    assert bench.answers == bench.answers_to(given)
+    bench.answers.clear()
+    bench.answers_itself = False
+    bench.open = {"aw": kind != "before AW", "w": kind != "before W"}
+    given = [] if kind == "no burst" else bench.ask(3)
+    await bench.settle()
+    bench.replies.append(Response.OKAY)
+    await bench.settle()
+    assert bench.bus["broken"]
+    assert not bench.bus["silent"]
+    assert bench.dropped == 1
+    asked = len(bench.asked)
+    given += bench.ask(20, 20)
+    await bench.settle(100)
+    assert bench.answers == bench.failures_of(given)
+    assert len(bench.asked) == asked
+    await bench.watch(revive=1)
+    assert bench.bus["owes"] == (kind != "no burst")
+    assert bench.bus["broken"] == (kind != "no burst")
+    bench.open = {"aw": True, "w": True}
+    await bench.settle()
+    bench.replies.extend([Response.OKAY] * (len(bench.asked) - 5))  # late
+    await bench.settle()
+    assert bench.dropped == 1 + len(bench.asked) - 5
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(kind=["no AW", "no W", "W stops", "no B"])
+async def a_memory_that_does_not_answer_is_given_up(dut, kind):
+    """What it was promised it gets, without a strobe; what it answers late is dropped."""
+    bench = Bench(dut)
+    bench.open = {"aw": kind != "no AW", "w": kind in ("no AW", "no B", "W stops")}
+    bench.answers_itself = False
+    await start(dut)
+    await bench.tick(5)  # nobody waits
+    assert bench.bus == QUIET
+    given = bench.ask(6)
+    if kind == "W stops":
+        while len(bench.written) < 3:
+            await RisingEdge(dut.clk)
+        bench.open["w"] = False
+    await bench.settle(40)
+    await bench.tick()
+    assert not bench.bus["broken"]
+    kept = len(bench.written)
+    await bench.tick()
+    assert bench.bus == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    await bench.settle(40)
+    assert bench.answers == bench.failures_of(given)
+    more = bench.ask(20, 20)
+    await bench.settle(100)
+    assert bench.answers == bench.failures_of(given + more)
+    await bench.watch(revive=1)
+    assert bench.bus == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    # It comes to itself: whole bursts, of which those given up write nothing.
+    bench.open = {"aw": True, "w": True}
+    await bench.settle(40)
+    promised = given if kind != "no AW" else given[:1]
+    assert bench.asked == [(at, len(data) - 1) for _, at, data in promised]
+    wanted = bench.beats_of(promised)
+    assert [last for *_, last in bench.written] == [last for *_, last in wanted]
+    offered = kept + (kind in ("no W", "W stops"))  # a beat that waits may not change
+    assert bench.written[:offered] == wanted[:offered]
+    assert {strobes for _, strobes, _ in bench.written[offered:]} <= {0}
+    bench.replies.extend([Response.OKAY] * (len(promised) - 1))
+    await bench.settle()
+    await bench.watch(revive=1)
+    assert bench.bus["broken"]
+    bench.replies.append(Response.OKAY)
+    await bench.settle()
+    assert bench.dropped == len(promised)
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def whoever_moves_is_not_given_up(dut):
+    """A tick after each movement, of AW, W or B, and never two; a slow master is not the bus's."""
+    bench = Bench(dut)
+    bench.open = {"aw": False, "w": False}
+    bench.answers_itself = False
+    await start(dut)
+    given = bench.ask(4)
+    await bench.settle()
+    for name, seen in (("aw", bench.asked), ("w", bench.written)):
+        for number in range(4 if name == "aw" else len(bench.beats_of(given))):
+            await bench.tick()
+            bench.open[name] = True
+            while len(seen) == number:
+                await RisingEdge(dut.clk)
+                bench.open[name] = False
+            await bench.settle(3)
+    for _, at, _ in given:
+        await bench.tick()
+        bench.replies.append(bench.response(at))
+        await bench.settle(3)
+    await bench.tick(3)
+    assert bench.answers == bench.answers_to(given)
+    bench.answers.clear()
+    bench.open = {"aw": True, "w": True}
+    bench.bursts.append({"address": 0, "length": 1, "tag": 1})
+    bench.beats.append({"data": 1, "strobes": 15, "last": 0})
+    await bench.settle()
+    await bench.tick(5)
+    assert bench.bus == QUIET | {"owes": 1}
+    bench.beats.append({"data": 2, "strobes": 15, "last": 1})
+    await bench.settle()
+    bench.replies.append(Response.OKAY)
+    await bench.settle()
+    assert bench.answers == [(1, 0)]
+    assert bench.bus == QUIET

@@ -1,0 +1,47 @@
+import random
+from itertools import pairwise
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.bus_watch import BusTimer, BusTimerParams
+from sim.streams import cycle, start
+from sim.verilator import simulate
+
+
+def test_bus_timer():
+    simulate(BusTimer(BusTimerParams(bits=8)), __name__)
+
+
+def test_rejects():
+    with pytest.raises(ValueError, match="bits must be from 2 to 64: 1"):
+        BusTimerParams(bits=1)
+
+
+async def ticks(dut, cycles):
+    """The cycles in which it ticked."""
+    found = []
+    for _ in range(cycles):
+        await RisingEdge(dut.clk)
+        if dut.tick.value:
+            found.append(cycle())
+    return found
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def ticks_every_limit_and_two_cycles(dut):
+    dut.limit.value = 0
+    await start(dut)
+    assert await ticks(dut, 600) == []
+    for limit in (1, 2, 17, 254, 255):
+        dut.limit.value = limit
+        await ticks(dut, 2 * limit + 300)  # the count may have been anywhere
+        found = await ticks(dut, 6 * (limit + 2))
+        assert len(found) == 6
+        assert {later - one for one, later in pairwise(found)} == {limit + 2}
+    dut.limit.value = 3
+    await ticks(dut, random.randrange(5))
+    dut.limit.value = 0
+    await ticks(dut, 2)
+    assert await ticks(dut, 600) == []
