@@ -77,6 +77,9 @@ class WorkerDriver(RegisterDriver):
             elif cause is Cause.PEERS:
                 slot, again = await self.read("stuck_slot"), await self.read("peer_retries")
                 where = f", slot {slot} waited for other workers for {again} repetitions"
+            elif cause in (Cause.MEMORY_BEATS, Cause.MEMORY_SILENT):
+                broken = await self.read("broken_ports")
+                where = f", broken memory ports: {[k for k in range(32) if broken >> k & 1]}"
             raise WorkerFailure(cause, where)
 
     async def soft_reset(self) -> None:

@@ -362,6 +362,7 @@ async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
         with pytest.raises(WorkerFailure) as failure:
             await driver.run()
         assert failure.value.cause == cause
+        assert f"ports: [{index}]" in str(failure.value)
         assert await driver.read("broken_ports") == 1 << index
         if not silent:
             break

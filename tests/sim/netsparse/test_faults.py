@@ -83,28 +83,20 @@ def broken_buses(idx_address, remote):
     read = {"cause": Cause.IDX_READ, "fail_index": host, "bus": "host_read"} | common
     write = {"cause": Cause.PROPERTY_WRITE, "fail_index": host, "bus": "host_write"} | common
     filter_ = {"cause": Cause.FILTER, "fail_index": dram, "bus": "dram"} | common
-    found = {
-        f"idx read {kind.name}": Fault(
-            host=fails("read", idx_address, fault=kind),
-            silent=kind in (Misdeed.MUTE, Misdeed.DEAF),
-            **read,
-        )
-        for kind in (Misdeed.LAST, Misdeed.EXTRA, Misdeed.MUTE, Misdeed.DEAF)
-    }
-    for kind in (Misdeed.MUTE, Misdeed.DEAF):
-        found[f"property write {kind.name}"] = Fault(
-            host=fails("write", remote, fault=kind), silent=True, **write
-        )
+    mute = fails("read", idx_address, fault=Misdeed.MUTE)
     filter_read = fails("read", FILTER_ADDRESS + 64, fault=Misdeed.MUTE)
     filter_write = fails("write", FILTER_ADDRESS, fault=Misdeed.DEAF)
     late = {"cause": Cause.WATCHDOG, "registers": {FAILING: {"memory_timeout": 2 * WATCHDOG}}}
-    return found | {
+    return {
+        "idx read LAST": Fault(host=fails("read", idx_address, fault=Misdeed.LAST), **read),
+        "idx read MUTE": Fault(host=mute, silent=True, **read),
+        "property write DEAF": Fault(
+            host=fails("write", remote, fault=Misdeed.DEAF), silent=True, **write
+        ),
         "filter read MUTE": Fault(dram=filter_read, silent=True, **filter_),
         "filter write DEAF": Fault(dram=filter_write, silent=True, **filter_),
         # A unit gives up before the bus is: it is cancelled, and the host is told all the same.
-        "idx read MUTE for longer than a request": Fault(
-            host=fails("read", idx_address, fault=Misdeed.MUTE), silent=True, **read | late
-        ),
+        "idx read MUTE for longer than a request": Fault(host=mute, silent=True, **read | late),
     }
 
 

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
@@ -58,6 +59,9 @@ class HostBench(Component):
                 "aligned": In(1),
                 "read_events": Out(EVENTS),
                 "write_events": Out(EVENTS),
+                "watch": In(WATCH),
+                "read_bus": Out(BUS),
+                "write_bus": Out(BUS),
                 "ar": Out(REQUEST),
                 "aw": Out(REQUEST),
                 "w": Out(W_BEAT),
@@ -80,6 +84,10 @@ class HostBench(Component):
             ram.dump.eq(self.dump),
             reader.aligned.eq(self.aligned),
             writer.aligned.eq(self.aligned),
+            reader.watch.eq(self.watch),
+            writer.watch.eq(self.watch),
+            self.read_bus.eq(reader.bus),
+            self.write_bus.eq(writer.bus),
             self.beats.eq(reader.beats),
             self.done.eq(writer.done),
             self.read_events.eq(reader.events),
@@ -160,6 +168,7 @@ class Bench:
         dut.index.value = 0
         dut.dump.value = 0
         dut.aligned.value = aligned
+        dut.watch.value = 0
         self.set(**settings)
         units = range(self.host.units)
         self.readers = [Source(dut, f"requests_{k}", stall=stall) for k in units]
@@ -249,7 +258,7 @@ class Bench:
             assert not beat["failed"]
             return content
         assert len(content) == -(-size // BEAT) * BEAT
-        assert content[:size] == CONTENT[address : address + size]
+        assert beat["failed"] or content[:size] == CONTENT[address : address + size]
         self.order.append(self.asked[beat["unit"]].popleft())
         self.failed.append(bool(beat["failed"]))
         return b""
@@ -267,6 +276,41 @@ class Bench:
     async def idle(self, cycles=20):
         for _ in range(cycles):
             await RisingEdge(self.dut.clk)
+
+    async def tell(self, **said):
+        """A pulse of ``tick`` or ``revive``."""
+        self.dut.watch.value = pack(WATCH, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+
+    async def breaks(self, name, count, silent):
+        """Bus ``name`` breaks, and all of ``count`` properties are answered, the last as failed."""
+        for _ in range(3):
+            await self.idle(100)
+            await self.tell(tick=1)
+        await self.idle(600)
+        assert len(self.order) == count
+        assert self.failed[-1]
+        assert self.failed == sorted(self.failed)
+        bus = self.bus(name)
+        assert bus["broken"]
+        assert bus["silent"] == silent
+        return bus
+
+    async def revives(self, name):
+        """Now that its memory is well again, it answers what it owes; then the bus is used."""
+        await self.idle(400)
+        assert not self.bus(name)["owes"]
+        await self.tell(revive=1)
+        await self.idle(2)
+        assert not any(self.bus(name).values())
+        self.order.clear()
+        self.failed.clear()
+        self.seen.clear()
+        self.events.clear()
+
+    def bus(self, name):
+        return unpack(BUS, int(getattr(self.dut, f"{name}_bus").value))
 
     async def end(self):
         """Nothing is left over, and what was asked of the bus is what the golden model says."""

@@ -5,6 +5,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.host.host_reader import HostReader
 from sim.streams import STALLS, never, often, start
+from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     Bench,
@@ -154,6 +155,39 @@ async def only_properties_that_need_it_fail(dut, response, aligned):
     ]
     assert bench.failed == needs
     assert {True, False} == set(needs)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(
+    (
+        ("fault", "size"),
+        [
+            (Fault.LAST, 64),
+            (Fault.LAST, 300),
+            (Fault.EXTRA, 300),
+            (Fault.MUTE, 64),
+            (Fault.MUTE, 300),
+            (Fault.DEAF, 300),
+        ],
+    )
+)
+async def every_property_ends_with_a_broken_bus(dut, fault, size):
+    """Those that come later fail as well; what the memory answers late is nobody's."""
+    bad = 84
+    bench = Bench(dut, fail_read=1, fail_read_beat=bad, fault=fault, **latency(30))
+    await start(dut)
+    for number in range(60):
+        bench.read(number % bench.host.units, 64 * bad + 4 * size * (number // 5 - 2), size)
+    silent = fault in (Fault.MUTE, Fault.DEAF)
+    bus = await bench.breaks("read", 60, silent)
+    assert bus["owes"] == silent
+    bench.set()
+    await bench.revives("read")
+    for number in range(60):
+        bench.read(number % bench.host.units, 100 * number, size)
+    await bench.until(60)
+    await bench.end()
+    assert not any(bench.failed)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

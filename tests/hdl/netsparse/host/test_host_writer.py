@@ -10,6 +10,7 @@ from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import HostParams
 from sim.payloads import pack, unpack
 from sim.streams import STALLS, Source, never, often, start
+from sim.surroundings.axi_memory import Fault
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
@@ -167,6 +168,26 @@ async def bench_only_properties_that_need_it_fail(dut, response, aligned):
     ]
     assert bench.failed == needs
     assert {True, False} == set(needs)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(fault=[Fault.MUTE, Fault.DEAF], size=[64, 300])
+async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
+    """Those that come later fail as well; what the memory answers late is nobody's."""
+    bench = Bench(dut, fail_write=1, fault=fault, **latency(30))
+    await start(dut)
+    for number in range(60):
+        bench.write(number % bench.host.units, 64 * 100 + size * number, size)
+    bus = await bench.breaks("write", 60, silent=True)
+    assert bus["owes"]
+    bench.set()
+    await bench.revives("write")
+    for number in range(60):  # over all that may have been written
+        bench.write(number % bench.host.units, 64 * 100 + size * number, size)
+    await bench.until(60)
+    await bench.end()
+    assert not any(bench.failed)
+    await bench.check_memory()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
