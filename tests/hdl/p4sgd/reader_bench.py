@@ -103,6 +103,7 @@ class Bench:
 
     async def begin(self):
         self.dut.halt.value = 0
+        self.dut.watch.value = 0
         await start(self.dut)
         self.source = Source(self.dut, "plan")
         self.open_sink()

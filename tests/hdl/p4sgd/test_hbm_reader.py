@@ -4,11 +4,13 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.p4sgd.hbm_reader import HbmReader
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.payloads import unpack
-from sim.streams import never, often
+from sim.payloads import pack, unpack
+from sim.streams import Sink, Source, never, often, start
+from sim.surroundings.axi_memory import Fault
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.reader_bench import BEAT_BYTES, Bench, run_on_memories
 
@@ -95,6 +97,50 @@ async def any_port_s_failure_is_one(dut):
     await bench.source.send_all([plan])
     await bench.finish(words_of(bench, plan))
     assert bench.failed == len(bench.memories)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(fault=[Fault.LAST, Fault.MUTE])
+async def each_port_has_its_own_bus(dut, fault):
+    """One that breaks is told apart, and revived; the others have ended with it."""
+    bench = Bench(dut, "words")
+    ports = range(len(bench.memories))
+    dut.halt.value = dut.watch.value = 0
+    await start(dut)
+    source, sink = Source(dut, "plan"), Sink(dut, "words")
+
+    def broken():
+        return [unpack(BUS, int(getattr(dut, f"bus_{k}").value))["broken"] for k in ports]
+
+    async def tell(**said):
+        dut.watch.value = pack(WATCH, said)
+        await RisingEdge(dut.clk)
+        dut.watch.value = 0
+        for _ in range(40):
+            await RisingEdge(dut.clk)
+
+    for port in ports:
+        bench.set(port, fail=1, fail_beat=50, fault=fault.value)
+        await source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
+        for _ in range(4):
+            await tell(tick=fault is Fault.MUTE)
+        assert broken() == [k == port for k in ports]
+        sink.stop()
+        bench.set(port)
+        dut.halt.value = 1
+        await RisingEdge(dut.clk)
+        dut.halt.value = 0
+        while dut.busy.value:
+            await RisingEdge(dut.clk)
+        await tell()
+        await tell(revive=1)
+        assert not any(broken())
+        sink = Sink(dut, "words")
+        plan = random_plan()
+        await source.send_all([plan])
+        words = words_of(bench, plan)
+        await sink.wait_for(len(words))
+        assert sink.beats == words
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
