@@ -163,7 +163,8 @@ class RigUnit(Component):
             control.open.eq(client.open),
             control.failed.eq(client.failed),
             *(a.eq(b) for a, b in zip(control.cause, client.cause, strict=True)),
-            control.moves.eq(client.moves | self.done),
+            # Idxs of a chunk come before the first of them is given: they are progress as well.
+            control.moves.eq(client.moves | self.done | fetch.beat_valid),
             control.drained.eq(
                 ~fetch.busy & ~client.in_flight & client.filter_idle & ~properties_left
             ),

@@ -7,10 +7,11 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
-from hdl.common.bus_watch import BUS, WATCH
-from sim.payloads import pack, unpack
+from hdl.common.bus_watch import BUS
+from sim.payloads import unpack
 from sim.streams import STALLS, Source, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.port_bench import QUIET, PortBench
 
 
 def test_axi_read_port():
@@ -30,11 +31,12 @@ def test_rejects(sizes, message):
         AxiPortParams(address_bits=20, data_bits=32, **sizes)
 
 
-class Bench:
+class Bench(PortBench):
     """A memory of which every beat is given by hand; what the master and the host see."""
 
     def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(AxiPortParams)
+        super().__init__(dut)
+        self.params = params_in_simulator(AxiPortParams)
         self.shape = AxiReadPort(self.params).beats.shape()
         self.stall = stalls[1]
         self.open = True  # AR is taken
@@ -42,7 +44,6 @@ class Bench:
         self.asked, self.cycles = [], []  # bursts that were taken
         self.replies = deque()  # beats of R: (data, response, last), or None for a pause
         self.beats, self.bus, self.dropped = [], {}, 0
-        dut.watch.value = 0
         dut.axi_rvalid.value = 0
         dut.axi_arready.value = 0
         self.bursts = Source(dut, "bursts", stall=stalls[0])
@@ -81,10 +82,6 @@ class Bench:
             dut.axi_rresp.value = response.value
             dut.axi_rlast.value = last
 
-    def response(self, at):
-        """All four kinds, by address."""
-        return Response(at // 4 % 4)
-
     def answer(self, address, length):
         """The beats of a burst, each with its address as data."""
         for at in range(address, address + 4 * length + 4, 4):
@@ -105,21 +102,6 @@ class Bench:
             wanted.append(self.expected(tag, address, length))
         return wanted
 
-    async def settle(self, cycles=20):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
-
-    async def watch(self, **said):
-        """A pulse of ``tick`` or ``revive``, and what follows it."""
-        self.dut.watch.value = pack(WATCH, said)
-        await RisingEdge(self.dut.clk)
-        self.dut.watch.value = 0
-        await self.settle(4)
-
-    async def tick(self, count=1):
-        for _ in range(count):
-            await self.watch(tick=1)
-
     def all_failed(self, bursts):
         """Whether ``bursts`` are answered, by beats that all failed, with their tags."""
         wanted = [(tag, 1, last) for burst in bursts for tag, _, last, _ in burst]
@@ -129,7 +111,7 @@ class Bench:
         """After a revival, bursts have their own beats and no others."""
         self.open = self.answers = True
         await self.watch(revive=1)
-        assert self.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+        assert self.bus == QUIET
         self.beats.clear()
         wanted = self.ask(6, first)
         await self.settle(60)
@@ -148,7 +130,7 @@ async def every_beat_with_its_burst(dut, stalls):
     await bench.settle()
     assert bench.beats == wanted
     assert {failed for _, failed, *_ in wanted} == {0, 1}
-    assert bench.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+    assert bench.bus == QUIET
     assert bench.dropped == 0
     if stalls.none:
         assert bench.cycles[-1] - bench.cycles[0] == len(wanted) - 1
@@ -236,7 +218,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     bench.open, bench.answers = kind != "no AR", False
     await start(dut)
     await bench.tick(5)  # nobody waits
-    assert bench.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+    assert bench.bus == QUIET
     bursts = bench.ask(5, okay=True)
     await bench.settle()
     if kind == "in the middle":
@@ -300,4 +282,4 @@ async def whoever_moves_is_not_given_up(dut):
         await bench.settle(3)
     await bench.tick(3)
     assert bench.beats == wanted
-    assert bench.bus == {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+    assert bench.bus == QUIET

@@ -7,12 +7,11 @@ from cocotb.triggers import RisingEdge
 from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.axi_write_port import AxiWritePort
-from hdl.common.bus_watch import BUS, WATCH
-from sim.payloads import pack, unpack
+from hdl.common.bus_watch import BUS
+from sim.payloads import unpack
 from sim.streams import STALLS, Source, never, start
 from sim.verilator import params_in_simulator, simulate
-
-QUIET = {"broken": 0, "silent": 0, "owes": 0, "dropped": 0}
+from tests.hdl.common.port_bench import QUIET, PortBench
 
 
 def test_axi_write_port():
@@ -20,11 +19,12 @@ def test_axi_write_port():
     simulate(AxiWritePort(params), __name__)
 
 
-class Bench:
+class Bench(PortBench):
     """A memory of which every channel is opened and every answer given by hand."""
 
     def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(AxiPortParams)
+        super().__init__(dut)
+        self.params = params_in_simulator(AxiPortParams)
         self.shape = AxiWritePort(self.params).answers.shape()
         self.stall = stalls[1]
         self.open = {"aw": True, "w": True}
@@ -33,7 +33,6 @@ class Bench:
         self.answers, self.bus, self.dropped = [], {}, 0
         self.answers_itself = True
         self.counted = 0
-        dut.watch.value = 0
         dut.axi_bvalid.value = 0
         for name in self.open:
             getattr(dut, f"axi_{name}ready").value = 0
@@ -82,10 +81,6 @@ class Bench:
             dut.axi_bvalid.value = reply is not None
             dut.axi_bresp.value = (reply or Response.OKAY).value
 
-    def response(self, at):
-        """All four kinds, by address."""
-        return Response(at // 4 % 4)
-
     def ask(self, count, first=0):
         """Give bursts and their beats; as (tag, address, beats)."""
         given = []
@@ -110,21 +105,6 @@ class Bench:
             for _, _, data in given
             for k, word in enumerate(data)
         ]
-
-    async def settle(self, cycles=20):
-        for _ in range(cycles):
-            await RisingEdge(self.dut.clk)
-
-    async def watch(self, **said):
-        """A pulse of ``tick`` or ``revive``, and what follows it."""
-        self.dut.watch.value = pack(WATCH, said)
-        await RisingEdge(self.dut.clk)
-        self.dut.watch.value = 0
-        await self.settle(4)
-
-    async def tick(self, count=1):
-        for _ in range(count):
-            await self.watch(tick=1)
 
     async def works_again(self):
         """After a revival, bursts have their own answers and no others."""

@@ -4,8 +4,10 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
+from sim.payloads import pack, unpack
 from sim.streams import STALLS, Source, cycle, never, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
@@ -34,6 +36,7 @@ class Bench:
         self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
         banks = range(self.params.banks)
         source, sink = stalls
+        dut.watch.value = 0
         self.dram = Dram(dut, latency=latency, stall=sink)
         self.fills = [Source(dut, f"fills_{k}", stall=source) for k in banks]
         self.backs = [Source(dut, f"write_backs_{k}", stall=source) for k in banks]
@@ -62,7 +65,16 @@ class Bench:
             await RisingEdge(self.dut.clk)
         for _ in range(4):
             await RisingEdge(self.dut.clk)
-        assert self.dram.idle
+        assert self.dram.idle or self.dram.frozen
+
+    async def watch(self, **said):
+        """A pulse of ``tick`` or ``revive``; the bus, a while later."""
+        self.dut.watch.value = pack(WATCH, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        for _ in range(40):
+            await RisingEdge(self.dut.clk)
+        return unpack(BUS, int(self.dut.bus.value))
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -117,6 +129,49 @@ async def zeros_are_written(dut, stall, base):
     assert sum(bench.written) == 100
     assert bench.errors == 1
     assert not any(bench.filled)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(kind=["fills", "write-backs", "zeros"])
+async def a_memory_that_does_not_answer_is_given_up(dut, kind):
+    """What it was asked fails, and what it is asked then; what comes late is nobody's."""
+    bench = Bench(dut, (never, never))
+    banks, places = range(bench.params.banks), [LINE_BYTES * k for k in range(6)]
+    bench.dram.frozen = True
+
+    def ask():
+        for at in places:
+            for k in banks:
+                if kind == "fills":
+                    bench.fills[k].append(k * SPACE + at)
+                elif kind == "write-backs":
+                    bench.backs[k].append({"address": k * SPACE + at, "data": at + 1})
+            if kind == "zeros":
+                bench.zeros.append(at)
+        return len(places) * (1 if kind == "zeros" else len(banks))
+
+    def failed():
+        return bench.errors + sum(error for bank in bench.filled for *_, error in bank)
+
+    await start(dut)
+    count = ask()
+    await bench.watch()
+    assert await bench.watch(tick=1) == {"broken": 0, "silent": 0, "owes": 1, "dropped": 0}
+    assert await bench.watch(tick=1) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    count += ask()
+    await bench.settle(count)
+    assert failed() == count
+    assert (await bench.watch(revive=1))["broken"]
+    bench.dram.frozen = False
+    assert not (await bench.watch())["owes"]
+    assert not any((await bench.watch(revive=1)).values())
+    await bench.settle(count)
+    assert failed() == count
+    count += ask()
+    await bench.settle(count)
+    assert failed() == count / 3 * 2
+    if kind == "write-backs":
+        assert all(bench.dram.contents[k * SPACE + at] == at + 1 for k in banks for at in places)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

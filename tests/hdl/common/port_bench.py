@@ -1,0 +1,36 @@
+"""What the tests of both AXI ports share."""
+
+from cocotb.triggers import RisingEdge
+
+from hdl.common.axi import Response
+from hdl.common.bus_watch import BUS, WATCH
+from sim.payloads import pack
+
+QUIET = dict.fromkeys(BUS.members, 0)  #: of a bus that is in order
+
+
+class PortBench:
+    """A port as ``dut``, and whoever watches its bus."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        dut.watch.value = 0
+
+    def response(self, at):
+        """All four kinds, by address."""
+        return Response(at // 4 % 4)
+
+    async def settle(self, cycles=20):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def watch(self, **said):
+        """A pulse of ``tick`` or ``revive``, and what follows it."""
+        self.dut.watch.value = pack(WATCH, said)
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        await self.settle(4)
+
+    async def tick(self, count=1):
+        for _ in range(count):
+            await self.watch(tick=1)
