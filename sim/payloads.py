@@ -1,6 +1,7 @@
 """Between the plain values that tests write and the bits that ports carry."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from amaranth.hdl import Shape, ShapeCastable
@@ -9,55 +10,115 @@ from amaranth.lib import data, stream
 from hdl.common.component import Component
 
 
+class Number:
+    """Whole numbers and members of enumerations of a shape, to and from bits."""
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = Shape.cast(shape)
+        self.from_bits = shape.from_bits if isinstance(shape, ShapeCastable) else None
+        self.mask = (1 << self.shape.width) - 1
+        low = -(1 << self.shape.width - 1) if self.shape.signed else 0
+        self.limits = range(low, low + self.mask + 1)
+
+    def pack(self, value: Any) -> int:
+        if isinstance(value, data.Const):
+            return value.as_bits()
+        number = int(getattr(value, "value", value))
+        if number not in self.limits:
+            raise ValueError(f"{number} does not fit {self.shape!r}")
+        return number & self.mask
+
+    def unpack(self, bits: int) -> Any:
+        if self.from_bits is not None:
+            return self.from_bits(bits)
+        negative = self.shape.signed and bits >> self.shape.width - 1
+        return bits - self.mask - 1 if negative else bits
+
+
+class Struct(Number):
+    """Dicts of a layout with names."""
+
+    def __init__(self, layout: data.Layout) -> None:
+        super().__init__(layout.size)
+        self.layout = layout
+        self.fields = {
+            key: (coding_of(Identity(field.shape)), field.offset, (1 << field.width) - 1)
+            for key, field in layout
+        }
+
+    def pack(self, value: Any) -> int:
+        if not isinstance(value, Mapping):
+            return super().pack(value)
+        bits = 0
+        for key, item in value.items():
+            if key not in self.fields:
+                raise ValueError(f"no field {key!r} in {self.layout!r}")
+            coding, offset, _ = self.fields[key]
+            bits |= coding.pack(item) << offset
+        return bits
+
+    def unpack(self, bits: int) -> Any:
+        return {
+            key: coding.unpack(bits >> offset & mask)
+            for key, (coding, offset, mask) in self.fields.items()
+        }
+
+
+class Array(Number):
+    """Lists of a layout's elements."""
+
+    def __init__(self, layout: data.ArrayLayout) -> None:
+        super().__init__(layout.size)
+        self.element = coding_of(Identity(layout.elem_shape))
+        self.offsets = [k * self.element.shape.width for k in range(layout.length)]
+
+    def pack(self, value: Any) -> int:
+        if isinstance(value, data.Const) or not hasattr(value, "__len__"):
+            return super().pack(value)
+        if len(value) != len(self.offsets):
+            raise ValueError(f"{len(value)} values for an array of {len(self.offsets)}")
+        items = zip(value, self.offsets, strict=True)
+        return sum(self.element.pack(item) << offset for item, offset in items)
+
+    def unpack(self, bits: int) -> Any:
+        element, mask = self.element, self.element.mask
+        return [element.unpack(bits >> offset & mask) for offset in self.offsets]
+
+
+class Identity:
+    """A shape as a key: layouts are compared by their content and so have no hash."""
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    def __hash__(self) -> int:
+        return id(self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.shape is self.shape
+
+
+@lru_cache(maxsize=1024)
+def coding_of(key: Identity) -> Number:
+    """How values of a shape become bits: looked up once, as benches ask for it every cycle."""
+    layout = layout_of(key.shape)
+    if layout is None:
+        return Number(key.shape)
+    return Array(layout) if isinstance(layout, data.ArrayLayout) else Struct(layout)
+
+
 def pack(shape: Any, value: Any) -> int:
     """``value`` as bits: mappings for structs, sequences for arrays, whole numbers else.
 
-    NumPy's arrays and numbers will do. A whole number in place of a struct or an array is its
-    bits. A field that is left out is 0. What does not fit raises ValueError.
+    NumPy's arrays and numbers will do. A whole number or a constant in place of a struct or an
+    array is its bits. A field that is left out is 0. What does not fit raises ValueError.
     """
-    if isinstance(value, data.Const):
-        return value.as_bits()
-    layout = layout_of(shape)
-    if isinstance(value, Mapping) and layout is not None:
-        for key in value:
-            if key not in dict(layout):
-                raise ValueError(f"no field {key!r} in {layout!r}")
-        fields = {key: field for key, field in layout if key in value}
-        return sum(pack(f.shape, value[key]) << f.offset for key, f in fields.items())
-    if isinstance(layout, data.ArrayLayout) and hasattr(value, "__len__"):
-        if len(value) != layout.length:
-            raise ValueError(f"{len(value)} values for an array of {layout.length}")
-        width = Shape.cast(layout.elem_shape).width
-        return sum(pack(layout.elem_shape, item) << k * width for k, item in enumerate(value))
-    return pack_number(shape if layout is None else layout.size, value)
-
-
-def pack_number(shape: Any, value: Any) -> int:
-    """A whole number or a member of an enumeration as bits; ValueError if it does not fit."""
-    number = int(getattr(value, "value", value))
-    plain = Shape.cast(shape)
-    low = -(1 << plain.width - 1) if plain.signed else 0
-    if not low <= number < low + (1 << plain.width):
-        raise ValueError(f"{number} does not fit {plain!r}")
-    return number & ((1 << plain.width) - 1)
+    return coding_of(Identity(shape)).pack(value)
 
 
 def unpack(shape: Any, bits: int) -> Any:
     """What :func:`pack` takes: dicts, lists and whole numbers, enumerations as their members."""
-    layout = layout_of(shape)
-    if isinstance(layout, data.ArrayLayout):
-        width = Shape.cast(layout.elem_shape).width
-        mask = (1 << width) - 1
-        return [unpack(layout.elem_shape, bits >> k * width & mask) for k in range(layout.length)]
-    if layout is not None:
-        return {
-            key: unpack(field.shape, bits >> field.offset & ((1 << field.width) - 1))
-            for key, field in layout
-        }
-    if isinstance(shape, ShapeCastable):
-        return shape.from_bits(bits)
-    plain = Shape.cast(shape)
-    return bits - (1 << plain.width) if plain.signed and bits >> plain.width - 1 else bits
+    return coding_of(Identity(shape)).unpack(bits)
 
 
 def layout_of(shape: Any) -> data.Layout | None:

@@ -46,6 +46,12 @@ def test_bits_in_place_of_a_struct():
     assert pack(BEAT, 0x1F) == 0x1F
 
 
+def test_constants_inside():
+    head = {"kind": Kind.LOAD, "size": 2}
+    beat = {"rows": BEAT["rows"].shape.const([1, -2, 3]), "head": Header.const(head), "last": 0}
+    assert unpack(BEAT, pack(BEAT, beat)) == {"rows": [1, -2, 3], "head": head, "last": 0}
+
+
 def test_left_out_fields_are_zero():
     assert pack(BEAT, {"last": 1}) == 1 << BEAT.size - 1
 
