@@ -52,8 +52,7 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
     """The bins of a leaf, by name, each with what it asks of the leaf's bits.
 
     Each value of an enumeration, a bit zero or not, the extremes of a signed number and of an
-    unsigned one that is all of a payload: that is data. As a field it is a place or a count,
-    whose limits the parameters set: none. A ``level`` is only not zero once.
+    unsigned one, which show that none of its bits is cut off. A ``level`` is only not zero once.
     """
     plain = Shape.cast(leaf.shape)
     if leaf.named:
@@ -76,9 +75,7 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
         return other
     if plain.width == 1:
         return zero | other
-    if not leaf.name:
-        return zero | {"highest bit": lambda bits: bits >= top, "all ones": lambda b: b == ones}
-    return {}
+    return zero | {"highest bit": lambda bits: bits >= top, "all ones": lambda b: b == ones}
 
 
 def enables(width: int) -> dict[str, Ask]:

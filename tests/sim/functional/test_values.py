@@ -40,6 +40,8 @@ def test_extremes_of_numbers():
     assert bins_of(signed(4), 0) == {"zero"}
     assert bins_of(unsigned(4), 0b1111, name="") == {"highest bit", "all ones"}
     assert bins_of(unsigned(4), 0b1111, name="", level=True) == {"not zero"}
+    assert bins_of(unsigned(4), 0b1111) == {"highest bit", "all ones"}
+    assert bins_of(unsigned(4), 0) == {"zero"}
     assert bins_of(unsigned(4), 0b0110, level=True) == {"not zero"}
     assert bins_of(unsigned(1), 1) == {"not zero"}
     assert bins_of(unsigned(1), 0) == {"zero"}
@@ -50,19 +52,21 @@ def test_extremes_of_numbers():
 
 
 def test_what_has_no_bins():
-    assert not value_bins(Leaf(name="length", offset=0, shape=unsigned(4)))
+    assert not value_bins(Leaf(name="data", offset=0, shape=unsigned(65)))
     assert not value_bins(Leaf(name="", offset=0, shape=unsigned(512)))
 
 
 def test_a_beat_hits_the_bins_of_all_its_fields():
     values = Values(BEAT)
-    assert len(values.names) == 2 + 4 + 2
+    assert len(values.names) == 2 + 4 + 3 + 3 + 2
     beat = {"kind": Kind.READ, "sums": [0, -8, 3], "length": 0, "last": 1}
     assert values.hit(pack(BEAT, beat)) == {
         "kind READ",
         "sums[] zero",
         "sums[] negative",
         "sums[] most negative",
+        "length zero",
+        "address zero",
         "last not zero",
     }
 
