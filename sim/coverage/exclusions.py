@@ -84,6 +84,8 @@ def read_rule(table: dict[str, Any], where: str) -> Rule:
     if table.get("nature") not in (None, "constant", "again", "unread"):
         text = f"{where}: nature is constant, again or unread: {table['nature']!r}"
         raise CoverageError(text)
+    if table.get("nature") == "unread" and "signal" not in table:
+        raise CoverageError(f"{where}: name the signal that nothing reads")
     try:
         for name in ("signal", "text"):
             re.compile(table.get(name, ""))

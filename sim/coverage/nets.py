@@ -19,7 +19,7 @@ from sim.coverage.source import Source
 #: looked for: that takes many minutes for a table of registers.
 PASSES = ("proc", "opt_expr", "opt_merge -nomux", *("opt_dff", "opt_clean", "opt_expr") * 2)
 KINDS = ("constant", "again", "unread")
-NET_FORMAT = "5"  #: of what the cache holds
+NET_FORMAT = "6"  #: of what the cache holds
 POWER_UP = re.compile(r"\(\* init = \S+ \*\)")
 SCRIPT = """
 import sys
@@ -40,7 +40,7 @@ class Nets:
 
     constant: Mapping[str, frozenset[int]]  #: no input of the module can change them
     again: Mapping[str, frozenset[int]]  #: those of a net that has a better name as well
-    unread: Mapping[str, frozenset[int]]  #: nothing in the module depends on them
+    unread: Mapping[str, frozenset[int]]  #: under their best name: nothing in the module reads them
 
 
 def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
@@ -99,10 +99,10 @@ def analyse(
         for place, bit in enumerate(bits):
             if isinstance(bit, str) or bit in tied:
                 found["constant"][name].append(place)
-            elif bit not in needed:
-                found["unread"][name].append(place)
             elif best[bit] != name:
                 found["again"][name].append(place)
+            elif bit not in needed:
+                found["unread"][name].append(place)
     return found
 
 

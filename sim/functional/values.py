@@ -52,7 +52,9 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
     """The bins of a leaf, by name, each with what it asks of the leaf's bits.
 
     Each value of an enumeration, a bit zero or not, the extremes of a signed number and of an
-    unsigned one, which show that none of its bits is cut off. A ``level`` is only not zero once.
+    unsigned one that is all of a payload: that is data. As a field it is a place or a count, whose
+    limit the parameters set: its highest bit shows that it is not cut short. A ``level`` is only
+    not zero once.
     """
     plain = Shape.cast(leaf.shape)
     if leaf.named:
@@ -75,7 +77,8 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
         return other
     if plain.width == 1:
         return zero | other
-    return zero | {"highest bit": lambda bits: bits >= top, "all ones": lambda b: b == ones}
+    highest: dict[str, Ask] = {"highest bit": lambda bits: bits >= top}
+    return zero | highest if leaf.name else zero | highest | {"all ones": lambda b: b == ones}
 
 
 def enables(width: int) -> dict[str, Ask]:

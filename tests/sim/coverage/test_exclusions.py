@@ -67,6 +67,7 @@ def test_component_pattern():
         ({"reason": ""}, "rule 1: no reason"),
         ({"kind": "branch"}, "rule 1: kind is line or toggle: 'branch'"),
         ({"nature": "tied"}, "rule 1: nature is constant, again or unread: 'tied'"),
+        ({"nature": "unread"}, "rule 1: name the signal that nothing reads"),
         ({"bits": 3}, "rule 1: bits is not one of kind, component, what, reason, signal"),
         ({"signal": "("}, "rule 1: not a regular expression: missing"),
     ],
