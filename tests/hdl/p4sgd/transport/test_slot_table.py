@@ -182,6 +182,7 @@ class Bench:
             "acked": acked,
             "use": random.choice([near % 256, near % 256, random.getrandbits(8)]),
             "activations": [some_activation() for _ in range(self.params.lanes)],
+            "saturated": random.getrandbits(self.params.lanes),
         }
 
     async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7):

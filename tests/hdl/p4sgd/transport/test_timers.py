@@ -5,7 +5,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge, Timer
 
-from hdl.p4sgd.transport.params import TIME_BITS, Phase, TransportParams
+from hdl.p4sgd.transport.params import PEER_BITS, TIME_BITS, Phase, TransportParams
 from hdl.p4sgd.transport.timers import Timers
 from sim.golden.allreduce import GaveUp, Tries, sends_again
 from sim.payloads import pack, unpack
@@ -345,7 +345,7 @@ async def repeat(bench, slot, tries, answered):
         assert (bool(bench.dut.gave_up.value), found) == (True, expected)
         assert int(bench.dut.stuck_slot.value) == slot
         return expected
-    found = {"unanswered": expected.unanswered, "repetitions": expected.repetitions}
+    found = {"unanswered": expected.unanswered % 256, "repetitions": expected.repetitions}
     assert bench.overdue == {"slot": slot, "tries": found}
     return expected
 
@@ -376,6 +376,25 @@ async def tells_a_silent_switch_from_late_peers(dut, many, bounds):
         await bench.end_cycle()
     assert (GaveUp.NETWORK in seen) == (bench.retries > 0)
     assert (GaveUp.PEERS in seen) == (bench.peer_retries > 0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(answered=[False, True])
+async def tries_count_in_all_bits(dut, answered):
+    """Over the highest bit of repetitions to their greatest bound; without ``retries`` for ever."""
+    most = (1 << PEER_BITS) - 1
+    bench = await Bench(dut, slots_in_use("all"), 12, 0, most).start()
+    await bench.step(send=0)  # whatever was told of the slot before is over with its first timeout
+    await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
+    await bench.again()
+    for before in (127, (1 << PEER_BITS - 1) - 1, most - 2):
+        tries = Tries(unanswered=255, repetitions=before)
+        await bench.step(send=0, retries=255, repetitions=before)
+        for _ in range(2):
+            tries = await repeat(bench, 0, tries, answered)
+            await bench.again()
+        assert tries.repetitions == before + 2
+    assert await repeat(bench, 0, tries, True) == GaveUp.PEERS
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -223,6 +223,25 @@ async def asks_again_and_gives_up(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
+async def gives_peers_up(dut):
+    """A switch that only says pending is asked as often as is set for peers, not for retries."""
+    peer_retries = 4
+    await begin(dut, timeout=100, retries=2, peer_retries=peer_retries)
+    port = FramePort(dut)
+    await Source(dut, "partial").send_all(wild(1, 1)[0])
+    sent = 0
+    while not dut.gave_up.value:
+        await RisingEdge(dut.clk)
+        asked = port.taken() is not None
+        sent += asked
+        port.offer(frame(Packet(True, 0b111, 0, acked=True), 0) if asked else None)
+    assert sent == 1 + peer_retries
+    assert dut.peers_missing.value
+    await clear(dut)
+    assert not dut.peers_missing.value
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def tells_which_slot_is_stuck(dut):
     """The last, when all others have been answered."""
     slots = params_in_simulator(TransportParams).slots
