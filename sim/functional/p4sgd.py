@@ -130,6 +130,24 @@ AGGREGATOR = UnitGroup(
     },
 )
 
+#: ``refused`` stands beside ``valid``, and means something without it
+JOB_TABLE = UnitGroup(
+    name="refusals",
+    ports=("refused",),
+    bins={
+        name: lambda now, before, name=name: now["refused"].name == name
+        for name in (
+            "CORRUPT",
+            "FOREIGN",
+            "MALFORMED",
+            "WRONG_JOB",
+            "WRONG_WORKER",
+            "WRONG_RUN",
+            "WRONG_SLOT",
+        )
+    },
+)
+
 CONTROL = UnitGroup(
     name="failures",
     ports=("words_failed", "labels_failed", "gave_up", "soft_reset", "busy", "start"),
@@ -151,5 +169,6 @@ GROUPS = {
     "hdl.p4sgd.transport.transmitter.Transmitter": (TRANSMITTER,),
     "hdl.p4sgd.transport.transport.Transport": (TRANSPORT,),
     "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR,),
+    "hdl.p4sgd.switch.job_table.JobTable": (JOB_TABLE,),
     "hdl.p4sgd.control.Control": (CONTROL,),
 }

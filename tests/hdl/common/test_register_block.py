@@ -7,18 +7,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from cocotbext.axi.axil_channels import (
-    AxiLiteARBus,
-    AxiLiteARSource,
     AxiLiteARTransaction,
-    AxiLiteAWBus,
-    AxiLiteAWSource,
     AxiLiteAWTransaction,
-    AxiLiteBBus,
-    AxiLiteBSink,
-    AxiLiteRBus,
-    AxiLiteRSink,
-    AxiLiteWBus,
-    AxiLiteWSource,
     AxiLiteWTransaction,
 )
 
@@ -28,6 +18,7 @@ from hdl.common.registers import Field, Register, RegisterMap
 from sim.payloads import pack, unpack
 from sim.streams import cycle, never, often, start
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.register_pace import Port, mostly
 from tests.hdl.common.upset import start_upset
 
 MIXED = RegisterMap(
@@ -69,36 +60,6 @@ LARGE = RegisterMap(
 @pytest.mark.parametrize("params", [MIXED, ONE, READ_ONLY, LARGE], ids=lambda params: params.name)
 def test_register_block(params):
     simulate(RegisterBlock(params), __name__)
-
-
-def mostly():
-    """Pause four cycles of five."""
-    return random.random() < 0.8
-
-
-class Port:
-    """The five channels by hand: any order, any address, any strobes."""
-
-    def __init__(self, dut, pause=never):
-        args = (dut.clk, dut.rst)
-        self.aw = AxiLiteAWSource(AxiLiteAWBus.from_prefix(dut, "axil"), *args)
-        self.w = AxiLiteWSource(AxiLiteWBus.from_prefix(dut, "axil"), *args)
-        self.b = AxiLiteBSink(AxiLiteBBus.from_prefix(dut, "axil"), *args)
-        self.ar = AxiLiteARSource(AxiLiteARBus.from_prefix(dut, "axil"), *args)
-        self.r = AxiLiteRSink(AxiLiteRBus.from_prefix(dut, "axil"), *args)
-        if pause is not never:
-            for channel in (self.aw, self.w, self.b, self.ar, self.r):
-                channel.set_pause_generator(iter(pause, None))
-
-    async def write(self, address, value, strobes=15):
-        await self.aw.send(AxiLiteAWTransaction(awaddr=address, awprot=0))
-        await self.w.send(AxiLiteWTransaction(wdata=value, wstrb=strobes))
-        return Response(int((await self.b.recv()).bresp))
-
-    async def read(self, address):
-        await self.ar.send(AxiLiteARTransaction(araddr=address, arprot=0))
-        answer = await self.r.recv()
-        return int(answer.rdata), Response(int(answer.rresp))
 
 
 def random_status():

@@ -14,7 +14,7 @@ from gen.emit import module_name
 from hdl.p4sgd.control import Cause
 from hdl.p4sgd.engine import Engine
 from hdl.p4sgd.params import EngineParams
-from hdl.p4sgd.registers import IDENTITY
+from hdl.p4sgd.registers import IDENTITY, worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim import streams
 from sim.golden.allreduce import Packet
@@ -28,6 +28,7 @@ from sim.training_job import MemorySettings
 from sim.verilator import params_in_simulator, simulate
 from sim.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
 from sim.workloads.layout import model_to_weights, weights_to_model
+from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.transport.bench import (
     LANES,
     FramePort,
@@ -107,6 +108,13 @@ async def train_once(training, driver, weights):
     assert await driver.read("done")
     golden, _ = training.golden(weights)
     assert (await weights_of(training, driver) == golden).all()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def registers_keep_up(dut):
+    dut.memory.value, dut.s_axis_tvalid.value, dut.m_axis_tready.value = 0, 0, 0
+    await streams.start(dut)
+    await registers_at_any_pace(dut, worker_registers(hardware()))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -9,6 +9,7 @@ from hdl.u280.mac import EVENTS
 from hdl.u280.registers import IDENTITY, VERSION, BoardRegistersParams, board_registers
 from sim.streams import start
 from sim.verilator import simulate
+from tests.hdl.common.register_pace import registers_at_any_pace
 
 PARAMS = BoardRegistersParams(cages=2, hbm=True)
 MAP = board_registers(PARAMS)
@@ -64,6 +65,12 @@ async def passes_the_interrupt_when_it_may(dut):
         assert dut.irq.value == (enabled and request)
         answer = await axil.read(MAP.address("interrupt"), 4)
         assert answer.data[0] == enabled | request << 1
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def registers_keep_up(dut):
+    await start(dut)
+    await registers_at_any_pace(dut, MAP, "axil")
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -9,9 +9,12 @@ from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiResp
 
 from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.frames import WireFrame
-from sim.verilator import simulate
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 
@@ -164,6 +167,12 @@ async def disturb(bench):
     await ClockCycles(bench.dut.clk, 2)  # then nothing is under way
     for channel in ("aw", "w", "ar"):
         assert getattr(bench.dut, f"s_axil_{channel}ready").value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def registers_keep_up(dut):
+    await start(dut)
+    await registers_at_any_pace(dut, switch_registers(params_in_simulator(SwitchParams)))
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
