@@ -27,7 +27,8 @@ from sim.verilator import params_in_simulator, run
 from sim.worker_driver import WorkerFailure
 from tests.sim.test_train import random_data
 
-HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=64))
+# That of preset tiny: the command's tests simulate it, too.
+HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
 DATA_PARALLEL = WorkerParams(
     engines=2,
     slots=20,

@@ -6,6 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from gen.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import Transport
@@ -14,6 +15,7 @@ from sim.golden.p4sgd import full_activation
 from sim.payloads import pack
 from sim.streams import Sink, Source, cycle, start
 from sim.surroundings.allreduce_system import AllReduceParams, AllReduceSystem
+from sim.surroundings.link import Link
 from sim.surroundings.network import NetworkParams
 from sim.switch_driver import SwitchDriver
 from sim.training_job import NetworkSettings
@@ -27,7 +29,10 @@ def test_allreduce_system():
     params = AllReduceParams(
         transport=TransportParams(slots=32), network=NetworkParams(workers=8, slots=256)
     )
-    simulate(AllReduceSystem(params), __name__)
+    blocks = [Transport(params.transport), Link(params.network.link)]
+    simulate(
+        AllReduceSystem(params), __name__, hier_blocks=[module_name(block) for block in blocks]
+    )
 
 
 async def begin(dut, **network):
