@@ -190,18 +190,18 @@ class Monitor(BusMonitor):
 
     async def _monitor_recv(self) -> None:
         edge = RisingEdge(self.clock)
-        payload = getattr(self.bus, "payload", None)
+        valid, payload = self.bus.valid, getattr(self.bus, "payload", None)
         waiting = None
         while True:
             await edge
+            shown = bool(valid.value)
+            if not shown and waiting is None:
+                continue
             if self.in_reset:
                 waiting = None
                 continue
-            valid = bool(self.bus.valid.value)
-            if not valid:
-                if waiting is not None:
-                    raise self._unsteady("went away", waiting, None)
-                continue
+            if not shown:
+                raise self._unsteady("went away", waiting, None)
             bits = 0 if payload is None else int(payload.value)
             if waiting is not None and bits != waiting:
                 raise self._unsteady(f"changed from {waiting:#x} to {bits:#x}", waiting, bits)
