@@ -19,8 +19,9 @@ class AxiWritePort(Component):
 
     Bursts are INCR and of full width. ``beats`` are those of the bursts, in order; ``last`` goes
     with the last of each. They never leave before their burst: those of several are taken from the
-    cycle behind it on, a burst of one beat (``length_bits`` = 0) together with it. Nobody can hold
-    up ``answers``; ``failed``: not OKAY.
+    cycle behind it on. If all are of one beat (``length_bits`` = 0), the master must not offer a
+    beat before its burst; both may be taken in one cycle. Nobody can hold up ``answers``;
+    ``failed``: not OKAY.
 
     A B that no burst waits for whose AW and W have all been taken breaks the bus
     (``bus.broken``), and so does one that lets AW, W, or a whole burst's B wait for two ticks of
@@ -33,8 +34,8 @@ class AxiWritePort(Component):
     burst has been taken whole: it is noticed when the last one comes unasked.
 
     Throughput: a burst and a beat a cycle. Latency: ``latency`` to AWVALID and WVALID, none from B
-    to ``answers``. Stalls: AW and W wait each on its own. Full: at ``outstanding`` bursts, or at
-    :data:`AHEAD` of several beats whose W has not been sent, bursts wait.
+    to ``answers``. Stalls: AW and W wait each on its own. Full: bursts wait at ``outstanding``, or
+    when the W of :data:`AHEAD` of them has not been sent, of one if all are of one beat.
     """
 
     latency = 1
@@ -83,7 +84,7 @@ class AxiWritePort(Component):
         fits = Signal()
         answered = Signal()
         given = Signal(self.params.debt_bits)  # bursts whose last beat the master has given
-        ended = self.beats.valid & self.beats.ready & self.beats.payload.last
+        ended = Signal()
         m.d.comb += [
             axi.bready.eq(1),
             fits.eq(axi.bvalid & whole & ~self.bus.broken),
@@ -95,6 +96,7 @@ class AxiWritePort(Component):
             self.bus.owes.eq(axi.awvalid | axi.wvalid | promised | debt),
         ]
         m.d.sync += [
+            ended.eq(self.beats.valid & self.beats.ready & self.beats.payload.last),
             given.eq(given + ended - answered),
             self.bus.dropped.eq(axi.bvalid & ~fits),
         ]
@@ -165,10 +167,11 @@ class AxiWritePort(Component):
             with m.If(sent):
                 m.d.sync += at.eq(Mux(final, 0, at + 1))
         else:
-            left = Signal(self.params.debt_bits)
-            promised = left.any()
-            m.d.comb += [room.eq(1), may.eq(promised | promise), final.eq(1)]
-            m.d.sync += left.eq(left + promise - sent)
+            promised = Signal()
+            # A beat that is not promised comes with its burst, so only that one's ready matters.
+            fresh = self.bursts.ready & ~self.bus.broken
+            m.d.comb += [room.eq(~promised), may.eq(promised | fresh), final.eq(1)]
+            m.d.sync += promised.eq((promised | promise) & ~sent)
         m.d.comb += [
             free.eq(~axi.wvalid | axi.wready),
             sent.eq(free & may & (beats.valid | self.bus.broken)),

@@ -89,13 +89,10 @@ class FilterMemoryPort(Component):
     def add_reads(self, m: Module, reader: AxiReadPort) -> None:
         """Banks in turn to AR."""
         grant = Signal(self.params.banks)
+        asking = Cat(bank.valid for bank in self.fills)
         m.d.comb += [
-            grant.eq(
-                add_choice(
-                    m, "read_turn", Cat(bank.valid for bank in self.fills), reader.bursts.ready
-                )
-            ),
-            reader.bursts.valid.eq(grant.any()),
+            grant.eq(add_choice(m, "read_turn", asking, reader.bursts.ready)),
+            reader.bursts.valid.eq(asking.any()),
             reader.bursts.payload.tag.eq(self.number(grant)),
             reader.bursts.payload.address.eq(chosen(grant, [bank.payload for bank in self.fills])),
         ]
@@ -108,10 +105,11 @@ class FilterMemoryPort(Component):
         line = self.write(fork.i.payload)
         sources = [*self.write_backs, self.zeros]
         grant = Signal(len(sources))
+        asking = Cat(one.valid for one in sources)
         addresses = [bank.payload.address for bank in self.write_backs]
         m.d.comb += [
-            grant.eq(add_choice(m, "write_turn", Cat(one.valid for one in sources), fork.i.ready)),
-            fork.i.valid.eq(grant.any()),
+            grant.eq(add_choice(m, "write_turn", asking, fork.i.ready)),
+            fork.i.valid.eq(asking.any()),
             line.bank.eq(self.number(grant[:-1])),
             line.line.address.eq(chosen(grant, [*addresses, self.zeros.payload])),
             line.line.data.eq(chosen(grant, [bank.payload.data for bank in self.write_backs])),
