@@ -194,14 +194,14 @@ class Monitor(BusMonitor):
         waiting = None
         while True:
             await edge
-            shown = bool(valid.value)
-            if not shown and waiting is None:
+            if not valid.value:
+                if waiting is not None and not self.in_reset:
+                    raise self._unsteady("went away", waiting, None)
+                waiting = None
                 continue
             if self.in_reset:
                 waiting = None
                 continue
-            if not shown:
-                raise self._unsteady("went away", waiting, None)
             bits = 0 if payload is None else int(payload.value)
             if waiting is not None and bits != waiting:
                 raise self._unsteady(f"changed from {waiting:#x} to {bits:#x}", waiting, bits)
