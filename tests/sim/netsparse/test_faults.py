@@ -239,7 +239,7 @@ def altered(requests, changes, second, watchdog):
     ]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=500, timeout_unit="us")
 async def fails_and_recovers(dut):
     gather, fault = pickle.loads((Path(os.environ[JOB]) / "fault.pickle").read_bytes())
     params = params_in_simulator(GatherParams)
