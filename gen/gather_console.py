@@ -104,6 +104,9 @@ def lines() -> list[Line]:
     def stall(name: str) -> Callable[[Any], str]:
         return lambda node: f"{node.stalled(name):.1%}"
 
+    def accesses(kind: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.accesses_per_request(kind):.2f}"
+
     return [
         ("idxs", count("consumed")),
         ("  local", count("local")),
@@ -127,6 +130,9 @@ def lines() -> list[Line]:
         ("host lines a property", lambda node: f"{node.lines_per_property:.2f}"),
         ("idxs a cycle", lambda node: f"{node.per_cycle('consumed'):.3f}"),
         ("PRs a cycle", lambda node: f"{node.per_cycle('prs'):.3f}"),
+        ("work requests", lambda node: f"{node.requests:,}"),
+        ("  register writes a request", accesses("writes")),
+        ("  register reads a request", accesses("reads")),
         ("clients wait for idxs", stall("idx")),
         ("  for the Pending PR Table", stall("table")),
         ("  for the filter", stall("filter")),

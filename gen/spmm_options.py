@@ -38,6 +38,12 @@ NoConcatenate = Annotated[bool, typer.Option("--no-concatenate", help="A PR a pa
 NaiveHost = Annotated[
     bool, typer.Option("--naive-host", help="Host memory in spans of 128 bytes, not in lines.")
 ]
+Rings = Annotated[
+    bool,
+    typer.Option(
+        "--rings", help="Work requests and completions in rings in host memory, not in registers."
+    ),
+]
 ReadDelay = Annotated[int, typer.Option(help="Cycles that a read may wait for others.")]
 ResponseDelay = Annotated[int, typer.Option(help="Cycles that a response may wait for others.")]
 HostLatency = Annotated[

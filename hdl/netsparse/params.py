@@ -49,9 +49,9 @@ class SnicParams:
 
     @property
     def host(self) -> HostParams:
-        """Reader and writer of host memory."""
+        """Reader and writer of host memory, for the units and the rings."""
         return HostParams(
-            units=self.units,
+            units=self.units + 1,
             address_bits=self.rig.address_bits,
             most_bytes=MOST_PROPERTY_BYTES,
             outstanding=self.host_requests,
@@ -95,5 +95,5 @@ class SnicParams:
 
     @property
     def completed(self) -> data.StructLayout:
-        """The end of a command, and the unit that carried it out."""
-        return data.StructLayout({"unit": 5, "completion": COMPLETION})
+        """The end of a command, and the unit that carried it out; 32: none."""
+        return data.StructLayout({"unit": 6, "completion": COMPLETION})

@@ -1,7 +1,8 @@
 """A SNIC's registers, declared once for the hardware, the driver and the documentation.
 
 The host's side follows the idea of verbs (NetSparse, section 5.4): a work request, IBV_WR_RIG,
-is written field by field and submitted to a client unit; its completion is read later.
+is written field by field and submitted to a client unit, or lies in a ring in host memory
+(:mod:`hdl.netsparse.queue.params`); its completion is read later, here or from another ring.
 """
 
 from enum import IntEnum
@@ -10,6 +11,7 @@ from typing import cast
 from hdl.common.counter_bank import CounterBankParams
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import INDEX_BITS, SIZE_BITS, Fault
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
 
@@ -174,9 +176,52 @@ REQUEST_REGISTERS = (
         "completion",
         "The oldest completion, if completion_valid.",
         (
-            ro("completion_unit", 5, "who carried the request out"),
+            ro("completion_unit", 6, "who carried the request out; 32: nobody"),
             ro("completion_tag", TAG_BITS, "of the request"),
             ro("completion_cause", 4, "how it ended", enum=as_int_enum(Cause)),
+        ),
+    ),
+)
+
+
+RING_REGISTERS = (
+    Register(
+        "rings",
+        "Rings in host memory; sizes and addresses hold still while a ring is enabled or busy.",
+        (
+            rw("request_ring", 1, "work requests are read from the request ring"),
+            rw("completion_ring", 1, "completions go to the completion ring; change it at rest"),
+            rw("request_ring_size", SIZE_BITS, "logarithm of the places for descriptors"),
+            rw("completion_ring_size", SIZE_BITS, "logarithm of the places for completions"),
+        ),
+    ),
+    Register(
+        "ring_state",
+        "What the rings do.",
+        (
+            ro("request_ring_busy", 1, "the request ring is in use"),
+            ro("completion_ring_busy", 1, "the completion ring is in use"),
+            ro("completion_ring_full", 1, "completions wait until the host has read some"),
+            ro("request_ring_fault", 2, "why it has stopped", enum=as_int_enum(Fault)),
+            ro("completion_ring_fault", 2, "why it has stopped", enum=as_int_enum(Fault)),
+        ),
+    ),
+    *wide("request_ring_address", "Of the request ring; a multiple of its bytes."),
+    *wide("completion_ring_address", "Of the completion ring; a multiple of its bytes."),
+    Register(
+        "doorbells",
+        "How far the host is, since a ring was enabled; one write of a whole word says both.",
+        (
+            rw("request_producer", INDEX_BITS, "descriptors written, modulo 2^16"),
+            rw("completion_consumer", INDEX_BITS, "completions read, modulo 2^16"),
+        ),
+    ),
+    Register(
+        "ring_indices",
+        "How far the hardware is.",
+        (
+            ro("request_consumer", INDEX_BITS, "descriptors read, modulo 2^16"),
+            ro("completion_producer", INDEX_BITS, "completions in host memory, modulo 2^16"),
         ),
     ),
 )
@@ -221,6 +266,7 @@ def snic_registers(params: SnicParams) -> RegisterMap:
         + CONTROL_REGISTERS
         + ADDRESS_REGISTERS
         + REQUEST_REGISTERS
+        + RING_REGISTERS
         + COUNTER_REGISTERS,
     )
 

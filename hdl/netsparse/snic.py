@@ -18,6 +18,9 @@ from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.idx_filter.cache import FilterCache
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import AXIS, BEAT_BYTES, READ_PR, RESPONSE_BEAT
+from hdl.netsparse.queue.completion_ring import CompletionRing
+from hdl.netsparse.queue.descriptor_fetch import DescriptorFetch
+from hdl.netsparse.queue.params import Fault
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
@@ -32,9 +35,10 @@ class Snic(Component):
     """A NIC that gathers: NetSparse, section 5 and 6.1, figure 4.
 
     The host submits work requests and reads completions, settings and counters through
-    ``s_axil`` (:mod:`hdl.netsparse.registers`); ``irq`` is high while there is a
-    completion. Units that are clients read idxs from host memory, ask other nodes for their
-    properties and write these to host memory; units that are servers answer other nodes.
+    ``s_axil`` (:mod:`hdl.netsparse.registers`), or both by rings in host memory; ``irq`` is high
+    while there is a completion that the host has not read, or a ring has a fault.
+    Units that are clients read idxs from host memory, ask other nodes for their properties and
+    write these to host memory; units that are servers answer other nodes.
 
     ``m_axi_host`` is host memory, in requests inside lines of 128 bytes; ``m_axi_dram`` the
     SNIC's own, with the idx filter. Packets (:mod:`hdl.netsparse.protocol`) of reads and of
@@ -96,6 +100,7 @@ class Snic(Component):
         self.receive(m, registers, units, events)
         host = self.reach_host(m, registers, units, events)
         buses = dict(zip(BUSES, (*host, filter_.bus), strict=True))
+        self.add_rings(m, registers, work)
         self.settle(m, registers, units, work, filter_)
         self.report(m, registers, units, work, filter_, events)
         self.watch_buses(m, registers, buses, filter_, events)
@@ -230,6 +235,42 @@ class Snic(Component):
             ]
             m.d.comb += events.dropped[k].eq(bus.dropped)
 
+    def add_rings(self, m: Module, registers: RegisterBlock, work: WorkQueue) -> None:
+        """Work requests and completions in host memory; last of those who read and write it."""
+        settings, status, last = registers.control, registers.status, self.params.units
+        reader, writer = m.submodules.reader, m.submodules.writer
+        m.submodules.fetch = fetch = DescriptorFetch(self.params.rig)
+        m.submodules.completion_ring = entries = CompletionRing(self.params)
+        connect(m, fetch.asks, reader.requests[last])
+        connect(m, fetch.o, work.fetched)
+        connect(m, work.entries, entries.completions)
+        connect(m, entries.writes, writer.properties[last])
+        for name, part, index in (
+            ("request_ring", fetch, settings.request_producer),
+            ("completion_ring", entries, settings.completion_consumer),
+        ):
+            low, high = (settings[f"{name}_address_{part}"] for part in ("low", "high"))
+            m.d.comb += [
+                part.ring.enable.eq(settings[name]),
+                part.ring.size.eq(settings[f"{name}_size"]),
+                part.ring.address.eq(Cat(low, high)),
+                part.ring.index.eq(index),
+                status[f"{name}_busy"].eq(part.busy),
+                status[f"{name}_fault"].eq(part.fault),
+            ]
+        m.d.comb += [
+            fetch.beat_valid.eq(reader.beats.valid & (reader.beats.unit == last)),
+            *(fetch.beat[field].eq(reader.beats[field]) for field in ("last", "failed", "data")),
+            entries.done.eq(writer.done.valid & (writer.done.unit == last)),
+            entries.write_failed.eq(writer.done.failed),
+            entries.consumer.eq(fetch.consumer),
+            work.to_ring.eq(settings.completion_ring),
+            status.request_consumer.eq(fetch.consumer),
+            status.completion_producer.eq(entries.written),
+            status.completion_ring_full.eq(entries.full),
+            self.irq.eq(work.completion_valid | entries.irq | (fetch.fault != Fault.NONE)),
+        ]
+
     def settle(
         self,
         m: Module,
@@ -339,5 +380,4 @@ class Snic(Component):
             status.completion_unit.eq(work.completion.unit),
             status.completion_tag.eq(work.completion.completion.tag),
             status.completion_cause.eq(work.completion.completion.cause),
-            self.irq.eq(work.completion_valid),
         ]

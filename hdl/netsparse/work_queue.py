@@ -1,6 +1,6 @@
 """The host's work requests to the units, and the units' completions to the host."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -8,21 +8,45 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import NO_UNIT, Verdict, fetched_layout
 from hdl.netsparse.request_check import RequestCheck
-from hdl.netsparse.rig.params import COMPLETION
+from hdl.netsparse.rig.params import COMPLETION, Cause
 
 COMPLETIONS = 64  #: that wait for the host; then units wait with theirs
 
 
 class WorkQueue(Component):
-    """Gives ``request`` to ``unit`` with ``submit``; collects ``completions`` in their order.
+    """Gives requests of both sources to their units; collects ``completions`` in their order.
 
-    A request for a unit that is none of ``clients``, or whose queue is full, is ``refused``,
-    which stays until the next one. A request that can never be done is taken, and its unit ends
-    it at once with a cause (:class:`RequestCheck`: ``filter``, ``filter_illegal`` and
-    ``clear_filter`` are its). ``completion``, while ``completion_valid``, is the oldest; ``next``
-    drops it.
+    ``submit`` is the registers' source: ``request`` is for ``unit``. A request for a unit that is
+    none of ``clients``, or whose queue is full, is ``refused``, which is said 2 cycles after
+    ``submit`` and stays until the next one. ``request``, ``unit`` and ``clients`` hold still for
+    a cycle behind ``submit``, and the next ``submit`` comes 2 cycles later at the earliest, as
+    :class:`RegisterBlock` has it.
+
+    ``fetched`` is the request ring's source. One whose unit's queue is full waits for it, and all
+    behind it wait too; the registers' requests do not. One that could not be read, is illegal or
+    names no client is completed at once, by no unit.
+
+    A request that can never be done is taken, and its unit ends it at once with a cause
+    (:class:`RequestCheck`: ``filter``, ``filter_illegal`` and ``clear_filter`` are its). Requests
+    of a source leave in its order. One leaves its source only when its unit has room for it, and
+    a unit's room is taken by nobody else; so none is lost, and none that waits holds up those of
+    the other source for other units.
+
+    ``completion``, while ``completion_valid``, is the oldest; ``next`` drops it. While
+    ``to_ring`` completions leave by ``entries`` instead.
+
+    What waits for what: a request for its unit's queue, that for the unit's command, which its
+    watchdog ends, that for its completion to be taken, that for the host to read completions. So
+    the host must read completions without waiting for its requests to be read.
+
+    Latency: ``submit_latency`` cycles from ``submit``, ``fetched_latency`` from a request that is
+    taken from ``fetched``, to ``commands``. Throughput: a request in 2 cycles.
     """
+
+    submit_latency = 2
+    fetched_latency = 1
 
     def __init__(self, params: SnicParams) -> None:
         rig = params.rig
@@ -32,6 +56,7 @@ class WorkQueue(Component):
                 "submit": In(1),
                 "unit": In(5),
                 "request": In(rig.request),
+                "fetched": In(stream.Signature(fetched_layout(rig))),
                 "filter": In(1),
                 "filter_illegal": In(1),
                 "clear_filter": In(1),
@@ -42,6 +67,8 @@ class WorkQueue(Component):
                 "next": In(1),
                 "completion": Out(params.completed),
                 "completion_valid": Out(1),
+                "to_ring": In(1),
+                "entries": Out(stream.Signature(params.completed)),
             },
         )
 
@@ -49,40 +76,90 @@ class WorkQueue(Component):
         m = Module()
         units = self.params.units
         m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=COMPLETION.size, count=units)
+            StreamArbiterParams(width=COMPLETION.size, count=units + 1)
         )
         m.submodules.completed = completed = Fifo(
             FifoParams(width=self.params.completed.size, depth=COMPLETIONS)
         )
-        completion = Signal(self.params.completed)
-        taken = Signal(units)
         m.submodules.check = check = RequestCheck(self.params)
+        completion = Signal(self.params.completed)
+        nobody = Signal()
         m.d.comb += [
-            check.request.eq(self.request),
             check.filter.eq(self.filter),
             check.filter_illegal.eq(self.filter_illegal),
             check.clear.eq(self.clear_filter),
-            check.taken.eq(taken.any()),
-            check.ended.eq(completed.i.valid & completed.i.ready),
-            completion.unit.eq(arbiter.o.payload.index),
+            check.ended.eq(completed.i.valid & completed.i.ready & ~nobody),
+            nobody.eq(arbiter.o.payload.index == units),
+            completion.unit.eq(Mux(nobody, NO_UNIT, arbiter.o.payload.index)),
             completion.completion.eq(arbiter.o.payload.payload),
             completed.i.payload.eq(completion),
             completed.i.valid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(completed.i.ready),
             self.completion.eq(completed.o.payload),
-            self.completion_valid.eq(completed.o.valid),
-            completed.o.ready.eq(self.next),
+            self.completion_valid.eq(completed.o.valid & ~self.to_ring),
+            self.entries.payload.eq(completed.o.payload),
+            self.entries.valid.eq(completed.o.valid & self.to_ring),
+            completed.o.ready.eq(Mux(self.to_ring, self.entries.ready, self.next)),
         ]
+        command, target = self.choose(m, check, arbiter)
         for k in range(units):
             commands = self.commands[k]
             m.d.comb += [
                 arbiter.i[k].payload.eq(self.completions[k].payload),
                 arbiter.i[k].valid.eq(self.completions[k].valid),
                 self.completions[k].ready.eq(arbiter.i[k].ready),
-                taken[k].eq(commands.valid & commands.ready),
-                commands.payload.eq(check.command),
-                commands.valid.eq(self.submit & (self.unit == k) & self.clients[k]),
+                commands.payload.eq(command),
+                commands.valid.eq(target[k]),
             ]
-        with m.If(self.submit):
-            m.d.sync += self.refused.eq(~taken.any())
         return m
+
+    def choose(
+        self, m: Module, check: RequestCheck, arbiter: StreamArbiter
+    ) -> tuple[Signal, Signal]:
+        """The registers' request or else the ring's, and a bit for the unit that has room for it.
+
+        Both are registers, so that what is given does not change until it is taken.
+        """
+        units, rig = self.params.units, self.params.rig
+        fetched, refusals = self.fetched.payload, arbiter.i[units]
+        command = Signal(rig.command, reset_less=True)
+        target = Signal(units)
+        refusal = Signal(COMPLETION)
+        submitted = Signal()  # the registers' request has yet to be given or refused
+        named = Signal(units)  # the client that the request is for
+        legal = Signal()
+        room = Signal()
+        free = Signal()
+        take = Signal()
+        clients = self.clients
+        ready = Cat(commands.ready for commands in self.commands)
+        of_ring = Cat(clients[k] & (fetched.unit == k) for k in range(units))
+        m.d.comb += [
+            free.eq(~target.any()),
+            legal.eq((fetched.verdict == Verdict.LEGAL) & of_ring.any()),
+            refusal.tag.eq(fetched.request.tag),
+            refusal.cause.eq(
+                Mux(fetched.verdict == Verdict.UNREAD, Cause.DESCRIPTOR, Cause.COMMAND)
+            ),
+            refusals.payload.eq(refusal),
+            refusals.valid.eq(self.fetched.valid & ~legal),
+            named.eq(of_ring),
+            check.request.eq(fetched.request),
+            take.eq(free & room & (submitted | (self.fetched.valid & legal & ~self.submit))),
+            room.eq((named & ready).any()),
+            self.fetched.ready.eq(Mux(legal, take & ~submitted, refusals.ready)),
+            check.taken.eq(take),
+        ]
+        with m.If(submitted):
+            m.d.comb += [
+                named.eq(Cat(clients[k] & (self.unit == k) for k in range(units))),
+                check.request.eq(self.request),
+            ]
+            with m.If(free):
+                m.d.sync += [self.refused.eq(~room), submitted.eq(0)]
+        with m.If(self.submit):
+            m.d.sync += submitted.eq(1)
+        m.d.sync += target.eq(Mux(take, named, target & ~ready))
+        with m.If(free):
+            m.d.sync += command.eq(check.command)
+        return command, target

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from gen.emit import module_name
 from hdl.common.component import Component
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import DESCRIPTOR_BYTES
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from sim.golden.gather import Expected, Words, expected, host_memory_before
 from sim.golden.gather import gather as golden_gather
 from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
+from sim.netsparse.ring_driver import RingPlaces
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
 from sim.surroundings.hub import HubParams
@@ -39,8 +41,8 @@ class Gather:
     """Every node's units read their idxs and bring the properties from their owners.
 
     ``idxs`` are batches by node and unit: ``idxs[node][unit]`` is a list of arrays, a work
-    request each. Host memory holds the property array from ``property_address`` on, and the idxs
-    behind it.
+    request each. Host memory holds the property array from ``property_address`` on, the idxs
+    behind it, and behind these the rings, if requests go through rings.
     """
 
     partition: Partition
@@ -50,6 +52,7 @@ class Gather:
     idx_bytes: int = 4
     property_address: int = 0
     watchdog: int = 0
+    rings: int | None = None  #: logarithm of the rings' places; None: registers
     mechanisms: Mapping[str, int] = field(default_factory=dict)
     host: Mapping[str, Any] = field(default_factory=dict)
     dram: Mapping[str, Any] = field(default_factory=dict)
@@ -101,7 +104,36 @@ class Gather:
         address = self.property_address
         image[address : address + memory.nbytes] = memory.tobytes()
         image[self.idx_address : self.idx_address + len(idxs)] = idxs
+        if self.rings is not None:
+            image += bytes([GUARD]) * (-len(image) % (DESCRIPTOR_BYTES << self.rings))
         return bytes(image)
+
+    def ring_places(self, node: int) -> RingPlaces | None:
+        """Where a node's rings lie: behind the image of its memory."""
+        if self.rings is None:
+            return None
+        behind = self.idx_address + len(self.arrays(node)[0])
+        whole = max(LINE, DESCRIPTOR_BYTES << self.rings)
+        return RingPlaces(
+            address=-(-behind // whole) * whole,
+            request_size=self.rings,
+            completion_size=self.rings,
+        )
+
+    def host_image(self, node: int, memory: Words) -> bytes:
+        """All of a node's host memory before the gather, with what the rings need, and a line."""
+        places = self.ring_places(node)
+        if places is None:
+            return self.image(node, memory)
+        image = self.image(node, memory)
+        return image + bytes([GUARD]) * (places.end + LINE - len(image))
+
+    def host_bytes(self, node: int) -> int:
+        """Of a node's host memory that the gather needs."""
+        places = self.ring_places(node)
+        if places is None:
+            return self.idx_address + len(self.arrays(node)[0])
+        return places.end + LINE
 
     def filter_image(self) -> bytes:
         """SNIC memory before a gather: what was there, and a line on each side of the filter."""
@@ -121,6 +153,7 @@ class Gather:
                     served_address=self.property_address,
                     served_bytes=self.property_bytes,
                     filter_address=FILTER_ADDRESS,
+                    rings=self.ring_places(node),
                 )
                 for node in range(nodes)
             ],
@@ -207,7 +240,7 @@ def simulate_gather(
     plusargs = []
     for node in range(params.nodes):
         before = host_memory_before(gather.properties, gather.partition, node)
-        images = {HOST: gather.image(node, before), DRAM: gather.filter_image()}
+        images = {HOST: gather.host_image(node, before), DRAM: gather.filter_image()}
         for kind, image in images.items():
             index = 2 * node + kind
             path = folder / f"ram_{index}.bin"
@@ -243,6 +276,9 @@ def check(gather: Gather, gathered: Gathered) -> None:
                 f" (properties lie at {gather.property_address:#x}, idxs at"
                 f" {gather.idx_address:#x})"
             )
+        places = gather.ring_places(node)
+        if places and found[places.end :][:LINE].strip(bytes([GUARD])):
+            raise GatherError(f"host memory of node {node} was written behind its rings")
     names = ("consumed", "coalesced", "filtered", "local", "rejected", "prs")
     for node, result in enumerate(gathered.result.nodes):
         totals = result.totals

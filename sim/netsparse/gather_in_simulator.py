@@ -20,12 +20,15 @@ from sim.netsparse.gather_job import (
     NodeJob,
     NodeResult,
 )
+from sim.netsparse.ring_driver import SnicRings
 from sim.payloads import pack, unpack
 from sim.streams import PERIOD_NS, cycle, start
-from sim.surroundings.gather_system import GatherParams
+from sim.surroundings.gather_system import ACCESSES, GatherParams
+from sim.surroundings.host_memory import HostMemory
 from sim.verilator import params_in_simulator
 
 PROGRESS_CYCLES = 4096
+COUNT_CYCLES = 4  #: until an access is counted
 
 
 class GatherStuckError(RuntimeError):
@@ -43,20 +46,33 @@ async def gather(dut: Any) -> None:
     dut.hub.value = pack(params.hub.settings, job.hub)
     dut.fail_index.value = job.fail_index
     dut.dump.value = 0
+    memories = [HostMemory(dut, params.host, k) for k in range(params.nodes)]
     await start(dut)
     drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(params.nodes)]
     await together(
         set_up(driver, k, job, node)
         for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
     )
+    rings = [
+        node.rings and SnicRings(driver, memory, node.rings)
+        for driver, memory, node in zip(drivers, memories, job.nodes, strict=True)
+    ]
+    await together(each.open() for each in rings if each)
     watch = cocotb.start_soon(report(dut, folder))
+    first_packet = cocotb.start_soon(first_change(dut.reads_counts))
+    await ClockCycles(dut.clk, COUNT_CYCLES)
+    before = [register_accesses(dut, k) for k in range(params.nodes)]
     begun, began = cycle(), time.monotonic()
     try:
         completions = await with_timeout(
             cocotb.start_soon(
                 together(
-                    driver.run(node.requests, dut.interrupts, k)
-                    for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
+                    ring.run(node.requests)
+                    if ring
+                    else driver.run(node.requests, dut.interrupts, k)
+                    for k, (driver, ring, node) in enumerate(
+                        zip(drivers, rings, job.nodes, strict=True)
+                    )
                 )
             ),
             job.timeout_cycles * PERIOD_NS,
@@ -67,16 +83,27 @@ async def gather(dut: Any) -> None:
         raise GatherStuckError(f"no end after {job.timeout_cycles:,} cycles: {text}") from None
     cycles, seconds = cycle() - begun, time.monotonic() - began
     watch.cancel()
+    await ClockCycles(dut.clk, COUNT_CYCLES)
+    after = [register_accesses(dut, k) for k in range(params.nodes)]
     for driver in drivers:
         await driver.at_rest()
+    await together(each.close() for each in rings if each)
     nodes = []
-    for driver, done in zip(drivers, completions, strict=True):
+    for k, (driver, done) in enumerate(zip(drivers, completions, strict=True)):
         units = [await driver.unit_counters(k) for k in range(params.snic.units)]
-        nodes.append(NodeResult(completions=done, units=units, snic=await driver.counters()))
+        nodes.append(
+            NodeResult(
+                completions=done,
+                units=units,
+                snic=await driver.counters(),
+                accesses={kind: count - before[k][kind] for kind, count in after[k].items()},
+            )
+        )
     counts = params.hub.counts
     result = GatherResult(
         nodes=nodes,
         cycles=cycles,
+        first_packet=first_packet.result() - begun if first_packet.done() else 0,
         seconds=seconds,
         reads=unpack(counts, int(dut.reads_counts.value)),
         responses=unpack(counts, int(dut.responses_counts.value)),
@@ -86,6 +113,17 @@ async def gather(dut: Any) -> None:
     assert not int(dut.missing.value), "a memory was read beyond its end"
     assert not int(dut.lost.value), "a memory was written beyond its end"
     (folder / RESULT_FILE).write_bytes(pickle.dumps(result))
+
+
+def register_accesses(dut: Any, index: int) -> dict[str, int]:
+    """Of a node, as its bus has counted them."""
+    return unpack(ACCESSES, int(getattr(dut, f"register_accesses_{index}").value))
+
+
+async def first_change(signal: Any) -> int:
+    """The cycle in which ``signal`` changes for the first time."""
+    await signal.value_change
+    return cycle()
 
 
 async def together(coroutines: Any) -> list[Any]:

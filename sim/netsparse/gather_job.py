@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sim.netsparse.driver import Completion, WorkRequest
+from sim.netsparse.ring_driver import RingPlaces
 
 JOB = "INGATHER_JOB"  #: the variable that names the folder
 JOB_FILE = "job.pickle"
@@ -21,6 +22,7 @@ class NodeJob:
     served_address: int
     served_bytes: int
     filter_address: int = 0
+    rings: RingPlaces | None = None  #: through which its requests go; None: through registers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,7 @@ class NodeResult:
     completions: Sequence[Completion]
     units: Sequence[Mapping[str, int]]  #: counters, by unit
     snic: Mapping[str, int]  #: counters
+    accesses: Mapping[str, int]  #: writes and reads of registers, while requests were under way
 
     @property
     def totals(self) -> dict[str, int]:
@@ -57,6 +60,7 @@ class GatherResult:
 
     nodes: Sequence[NodeResult]
     cycles: int  #: from the first request to the last completion
+    first_packet: int  #: cycles from the first request to the first packet of reads; 0: none
     seconds: float  #: of this computer, likewise
     reads: Mapping[str, Any]  #: the hub's counts
     responses: Mapping[str, Any]

@@ -35,6 +35,7 @@ LEAST_TIMEOUT = 2_000_000
 IDX_CYCLES = 5000  #: more than an idx can take, one after another
 MOST_MEMORY_LATENCY = 1023
 MOST_LINK_LATENCY = 255
+RING_SIZE = 8  #: logarithm of the places of a ring
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ class SpmmOptions:
     link_latency: int = 100  #: cycles of the network, one way
     seed: int = 1
     watchdog: int = 200_000  #: cycles without progress that end a work request
+    rings: bool = False  #: work requests and completions in rings in host memory, else in registers
 
 
 def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
@@ -112,6 +114,7 @@ class SpmmRun:
             servers=self.servers,
             idx_bytes=4 if rows <= 1 << 32 else 8,
             watchdog=options.watchdog,
+            rings=RING_SIZE if options.rings else None,
             mechanisms={
                 "filter": int(options.filter),
                 "coalesce": int(options.coalesce),
@@ -125,8 +128,7 @@ class SpmmRun:
             hub={"latency": options.link_latency},
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
-        idxs = max(len(self.gather.arrays(node)[0]) for node in range(nodes))
-        check_fits(self.gather.idx_address + idxs, params)
+        check_fits(max(self.gather.host_bytes(node) for node in range(nodes)), params)
 
     def dealt(self, stream: Ints) -> list[list[Ints]]:
         """A node's idxs as work requests, given to its clients in turn."""
@@ -254,7 +256,7 @@ def check_rows(rows: int, params: SnicParams) -> None:
 
 
 def check_fits(size: int, params: SnicParams) -> None:
-    """ValueError if so many bytes of properties and idxs do not fit host memory."""
+    """ValueError if so many bytes of properties, idxs and rings do not fit host memory."""
     bits = GatherParams(snic=params).host.address_bits
     if size > 1 << bits:
         raise ValueError(

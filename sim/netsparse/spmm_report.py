@@ -37,6 +37,8 @@ class NodeFigures:
     cycles: int  #: times the nodes that were added up
     property_bytes: int
     clients: int  #: of a node
+    requests: int  #: work requests
+    accesses: Mapping[str, int]  #: of the host to registers, while requests were under way
 
     @property
     def remote(self) -> int:
@@ -106,6 +108,10 @@ class NodeFigures:
         """Rate of a unit's counter, over all units."""
         return ratio(self.unit[name], self.cycles)
 
+    def accesses_per_request(self, kind: str) -> float:
+        """Of the host to registers: writes or reads."""
+        return ratio(self.accesses[kind], self.requests)
+
     def summary(self) -> dict[str, Any]:
         """The figures, and the counters they come from, fit for JSON."""
         return {
@@ -121,6 +127,11 @@ class NodeFigures:
             "host_lines_per_property": self.lines_per_property,
             "stalled": {name: self.stalled(name) for name in STALLS},
             "cycles": self.cycles,
+            "requests": self.requests,
+            "register_accesses": dict(self.accesses),
+            "register_accesses_per_request": {
+                kind: self.accesses_per_request(kind) for kind in self.accesses
+            },
             "unit_counters": dict(self.unit),
             "snic_counters": dict(self.snic),
         }
@@ -134,6 +145,8 @@ def together(nodes: Sequence[NodeFigures]) -> NodeFigures:
         sum(node.cycles for node in nodes),
         nodes[0].property_bytes,
         nodes[0].clients,
+        sum(node.requests for node in nodes),
+        {kind: sum(node.accesses[kind] for node in nodes) for kind in nodes[0].accesses},
     )
 
 
@@ -162,7 +175,15 @@ class SpmmReport:
         """Each node's figures."""
         run, cycles = self.run, self.result.cycles
         return [
-            NodeFigures(node.totals, node.snic, cycles, run.options.property_bytes, run.units)
+            NodeFigures(
+                node.totals,
+                node.snic,
+                cycles,
+                run.options.property_bytes,
+                run.units,
+                len(node.completions),
+                node.accesses,
+            )
             for node in self.result.nodes
         ]
 
@@ -192,6 +213,7 @@ class SpmmReport:
             "exact": not self.difference,
             "difference": self.difference,
             "cycles": self.result.cycles,
+            "cycles_to_first_packet": self.result.first_packet,
             "microseconds_at_250_mhz": self.result.cycles / CLOCK_MHZ,
             "simulated_cycles_per_second": ratio(self.result.cycles, self.result.seconds),
             "line_gbps": LINE_GBPS,

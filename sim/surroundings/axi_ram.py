@@ -39,6 +39,7 @@ class AxiRamParams:
     data_bits: int = 512  #: of a beat, a power of two, 32..1024
     id_bits: int = 0  #: identifiers, 0..32; 0 is none
     array: str = "axi_ram_array"  #: module that holds the words
+    processor: bool = False  #: a host's processor uses the memory too, beside the bus
 
     def __post_init__(self) -> None:
         if self.data_bits < 32:
@@ -50,9 +51,14 @@ class AxiRamParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes, and what holds the words if it is not the usual module."""
-        usual = self.array == "axi_ram_array"
-        return self.bus.suffix if usual else f"{self.bus.suffix}_{self.array}"
+        """All sizes, what holds the words if it is not the usual module, and who else uses them."""
+        other = "" if self.usual else f"_{self.array}"
+        return self.bus.suffix + other + ("_processor" if self.processor else "")
+
+    @property
+    def usual(self) -> bool:
+        """Whether the words are in the usual module."""
+        return self.array == "axi_ram_array"
 
     @property
     def axi(self) -> Axi4Signature:
@@ -66,6 +72,18 @@ class AxiRamParams:
         """The port as its beats are counted."""
         return BurstBeatsParams(
             address_bits=self.address_bits, data_bits=self.data_bits, id_bits=self.id_bits
+        )
+
+    @property
+    def access(self) -> data.StructLayout:
+        """A processor's: the beat as it was is there a cycle later."""
+        return data.StructLayout(
+            {
+                "valid": 1,
+                "beat": self.bus.index_bits,
+                "strobes": self.data_bits // 8,  # of the bytes that are written
+                "data": self.data_bits,
+            }
         )
 
     @property
@@ -100,7 +118,8 @@ class AxiRam(Component):
     count them. Full-width INCR bursts of any length are legal: others are not written and answer
     SLVERR, as do bursts whose WLAST is wrong. A beat that fails by ``settings`` is read and
     written all the same. When ``dump`` rises, the contents go to the file that
-    ``dump_file(index, ...)`` names; it is complete a cycle later.
+    ``dump_file(index, ...)`` names; it is complete a cycle later. With ``params.processor`` an
+    ``access`` a cycle is possible beside the bus, and ``accessed`` is what the beat held.
 
     Latency: ``settings.read_latency`` cycles from AR to the burst's first beat, at least
     ``least_read_latency``; ``settings.write_latency`` from a burst's last W to its B, at least
@@ -122,6 +141,11 @@ class AxiRam(Component):
                 "dump": In(1),
                 "missing": Out(32),
                 "lost": Out(32),
+                **(
+                    {"access": In(params.access), "accessed": Out(params.data_bits)}
+                    if params.processor
+                    else {}
+                ),
             },
         )
 
@@ -290,8 +314,24 @@ class AxiRam(Component):
             i_write_enable=axi.wstrb,
             o_lost=lost,
             i_dump=self.dump,
+            **self.processor_ports(),
         )
         with m.If(axi.rvalid & axi.rready & missing):
             m.d.sync += self.missing.eq(self.missing + 1)
         with m.If(lost):
             m.d.sync += self.lost.eq(self.lost + 1)
+
+    def processor_ports(self) -> dict:
+        """How the words are reached beside the bus; the usual module has ports for it."""
+        if not self.params.usual:
+            return {}
+        access, accessed = Signal(self.params.access), Signal(self.params.data_bits)
+        if self.params.processor:
+            access, accessed = self.access, self.accessed
+        return {
+            "i_processor": access.valid,
+            "i_processor_address": access.beat,
+            "i_processor_write_data": access.data,
+            "i_processor_write_enable": access.strobes,
+            "o_processor_read_data": accessed,
+        }

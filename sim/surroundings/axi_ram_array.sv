@@ -5,7 +5,8 @@
 // empty. Reading takes a cycle and gives what stood there before a write of the same cycle; a beat
 // beyond the end reads as zero and comes with `missing`. A write beyond the end is lost and comes
 // with `lost` a cycle later. When `dump` rises, all beats go to the file of +dump_<index>=<file>,
-// which is complete after that cycle.
+// which is complete after that cycle. A processor beside the bus has an access a cycle: the beat
+// as it was before it, and the bytes that it writes; beyond the end there is nothing.
 module axi_ram_array #(
     parameter int WIDTH = 512,
     parameter int ADDRESS_BITS = 22
@@ -21,12 +22,17 @@ module axi_ram_array #(
     input logic [WIDTH-1:0] write_data,
     input logic [WIDTH/8-1:0] write_enable,
     output logic lost,
+    input logic processor,
+    input logic [ADDRESS_BITS-1:0] processor_address,
+    input logic [WIDTH-1:0] processor_write_data,
+    input logic [WIDTH/8-1:0] processor_write_enable,
+    output logic [WIDTH-1:0] processor_read_data,
     input logic dump
 );
   logic [WIDTH-1:0] words[];
   bit loaded = 0;
   bit dumped = 0;
-  int read_at, write_at;
+  int read_at, write_at, processor_at;
 
   function automatic void load();
     string option, path;
@@ -53,10 +59,10 @@ module axi_ram_array #(
     end
   endfunction
 
-  function automatic void store();
+  function automatic void store(int at, logic [WIDTH-1:0] data, logic [WIDTH/8-1:0] enable);
     logic [WIDTH-1:0] mask;
-    for (int lane = 0; lane < WIDTH / 8; lane++) mask[8*lane+:8] = {8{write_enable[lane]}};
-    words[write_at] = (words[write_at] & ~mask) | (write_data & mask);
+    for (int lane = 0; lane < WIDTH / 8; lane++) mask[8*lane+:8] = {8{enable[lane]}};
+    words[at] = (words[at] & ~mask) | (data & mask);
   endfunction
 
   function automatic void save();
@@ -72,6 +78,7 @@ module axi_ram_array #(
 
   assign read_at = 32'(read_address);
   assign write_at = 32'(write_address);
+  assign processor_at = 32'(processor_address);
 
   always_ff @(posedge clk) begin
     if (!loaded) begin
@@ -83,7 +90,11 @@ module axi_ram_array #(
       read_data <= read_at < words.size() ? words[read_at] : '0;
     end
     lost <= write && write_at >= words.size();
-    if (write && write_at < words.size()) store();
+    if (write && write_at < words.size()) store(write_at, write_data, write_enable);
+    if (processor && processor_at < words.size()) begin
+      processor_read_data <= words[processor_at];
+      store(processor_at, processor_write_data, processor_write_enable);
+    end
     if (dump && !dumped) save();
     dumped <= dump;
   end

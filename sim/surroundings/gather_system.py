@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from amaranth.hdl import Const, Module, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import low_bits
@@ -45,7 +46,9 @@ class GatherParams:
     @property
     def host(self) -> AxiRamParams:
         """A node's host memory."""
-        return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, self.snic.rig.address_bits))
+        return AxiRamParams(
+            address_bits=min(MOST_ADDRESS_BITS, self.snic.rig.address_bits), processor=True
+        )
 
     @property
     def dram(self) -> AxiRamParams:
@@ -53,12 +56,17 @@ class GatherParams:
         return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, self.snic.dram_address_bits))
 
 
+#: Accesses to a SNIC's registers that have been answered.
+ACCESSES = data.StructLayout({"writes": 32, "reads": 32})
+
+
 class GatherSystem(Component):
     """N :class:`Snic` with host memory and DRAM around a :class:`Hub`.
 
     ``host`` and ``dram`` are the settings of every such memory; their failures apply only to RAM
     number ``fail_index``. ``dump`` writes all memories to their files when it rises. ``missing``
-    and ``lost`` count accesses beyond a memory's end, summed.
+    and ``lost`` count accesses beyond a memory's end, summed. ``access`` is that of a host's
+    processor to its memory, ``register_accesses`` are those to a SNIC over its ``s_axil``.
     """
 
     def __init__(self, params: GatherParams) -> None:
@@ -77,6 +85,9 @@ class GatherSystem(Component):
                 "interrupts": Out(params.nodes),
                 "missing": Out(32),
                 "lost": Out(32),
+                "access": In(params.host.access).array(params.nodes),
+                "accessed": Out(params.host.data_bits).array(params.nodes),
+                "register_accesses": Out(ACCESSES).array(params.nodes),
             },
         )
 
@@ -99,7 +110,12 @@ class GatherSystem(Component):
                 connect(m, getattr(hub, f"{name}_o")[k], getattr(snic, f"s_axis_{name}"))
             join(m, snic.m_axi_host, host.axi)
             join(m, snic.m_axi_dram, dram.axi)
-            m.d.comb += self.interrupts[k].eq(snic.irq)
+            m.d.comb += [
+                self.interrupts[k].eq(snic.irq),
+                host.access.eq(self.access[k]),
+                self.accessed[k].eq(host.accessed),
+            ]
+            self.count_accesses(m, self.s_axil[k], self.register_accesses[k])
             for index, ram, settings in ((HOST, host, self.host), (DRAM, dram, self.dram)):
                 self.set_ram(m, 2 * k + index, ram, settings)
                 rams.append(ram)
@@ -108,6 +124,13 @@ class GatherSystem(Component):
             self.lost.eq(sum((ram.lost for ram in rams), start=Const(0, 32))[:32]),
         ]
         return m
+
+    def count_accesses(self, m: Module, bus, counts) -> None:
+        """Answers on B and R, for what a host pays for registers."""
+        with m.If(bus.bvalid & bus.bready):
+            m.d.sync += counts.writes.eq(counts.writes + 1)
+        with m.If(bus.rvalid & bus.rready):
+            m.d.sync += counts.reads.eq(counts.reads + 1)
 
     def set_ram(self, m: Module, index: int, ram: AxiRam, settings) -> None:
         """The settings of one memory: its failures only if it is the one that is to fail."""

@@ -30,6 +30,8 @@ FIGURES = {
     "table_stall_share": "likewise, for the Pending PR Table",
     "filter_stall_share": "likewise, for the filter",
     "transmit_stall_share": "likewise, for the way out",
+    "register_writes_per_request": "of the host, while requests were under way",
+    "register_reads_per_request": "likewise",
     "exact": "1 if memories, counters and product are what they must be",
 }
 STALLS = ("idx", "table", "filter", "transmit")
@@ -49,6 +51,7 @@ class GatherWorkload:
     coalesce: bool = True  #: coalescing
     concatenate: bool = True  #: several PRs a packet
     aligned: bool = True  #: host memory in lines, else in spans of 128 bytes
+    rings: bool = False  #: work requests in rings in host memory, else in registers
     read_delay: int = 500  #: cycles that a read may wait for others
     response_delay: int = 500  #: cycles that a response may wait for others
     host_latency: int = 128  #: cycles of host memory
@@ -157,6 +160,10 @@ def figures(every: Any, clock_mhz: float) -> dict[str, float]:
         "idxs_per_cycle": every.per_cycle("consumed"),
         "idxs_per_second": every.per_cycle("consumed") * clock_mhz * 1e6,
         "prs_per_cycle": every.per_cycle("prs"),
+        **{
+            f"register_{kind}_per_request": every.accesses_per_request(kind)
+            for kind in ("writes", "reads")
+        },
         **{f"{name}_stall_share": every.stalled(name) for name in STALLS},
         **{f"unit_{name}": value for name, value in every.unit.items()},
         **{f"snic_{name}": value for name, value in every.snic.items()},

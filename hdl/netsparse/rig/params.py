@@ -18,7 +18,7 @@ class Cause(enum.Enum, shape=4):
     """How a RIG command ended: the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
-    COMMAND = 1  #: an illegal size, or an illegal address; nothing was done
+    COMMAND = 1  #: an illegal size or address, or, of the ring, no client unit; nothing was done
     RANGE = 2  #: an idx was not below the number of columns
     IDX_READ = 3  #: host memory answered a read of idxs with an error, or not in time
     PROPERTY_WRITE = 4  #: host memory answered a write of a property with an error, or not in time
@@ -26,6 +26,7 @@ class Cause(enum.Enum, shape=4):
     REMOTE = 6  #: the owner answered with an error, or with another length
     WATCHDOG = 7  #: nothing moved for the limit
     ARRAY = 8  #: the filter is another property array's: clear it first; nothing was done
+    DESCRIPTOR = 9  #: host memory answered a read of the descriptor with an error, or not in time
 
 
 #: What can fail while a command runs: one bit each.
@@ -33,7 +34,7 @@ FAILURES = data.StructLayout(
     {
         cause.name.lower(): 1
         for cause in Cause
-        if cause not in (Cause.DONE, Cause.COMMAND, Cause.WATCHDOG, Cause.ARRAY)
+        if cause not in (Cause.DONE, Cause.COMMAND, Cause.WATCHDOG, Cause.ARRAY, Cause.DESCRIPTOR)
     }
 )
 

@@ -17,7 +17,7 @@ from hdl.netsparse.rig.response_match import MATCH_EVENTS, PROPERTY_BEAT, Respon
 from hdl.netsparse.rig.server import SERVER_EVENTS, Server
 from hdl.netsparse.rig.write_back import WriteBack
 
-FAILED = tuple(cause for cause in Cause if cause is not Cause.DONE)
+FAILED = tuple(cause for cause in Cause if cause not in (Cause.DONE, Cause.DESCRIPTOR))
 
 #: Everything that a unit counts: its client's, its server's, and how its commands ended.
 UNIT_EVENTS = data.StructLayout(

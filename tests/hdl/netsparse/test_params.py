@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import NO_UNIT
 from hdl.netsparse.rig.params import RigParams
 
 PAPER = SnicParams()
@@ -21,7 +22,7 @@ def test_the_paper_is_the_default():
 
 def test_parts_agree():
     for params in (PAPER, replace(PAPER, units=3, mtu=9216, filter_banks=32)):
-        assert params.host.units == params.filter.units == params.units
+        assert params.host.units - 1 == params.filter.units == params.units
         assert params.host.address_bits == params.rig.address_bits
         assert params.filter.slots == params.rig.lsq_entries
         assert params.filter.idx_bits == params.rig.idx_bits
@@ -31,7 +32,7 @@ def test_parts_agree():
             assert sender.mtu == receiver.mtu == params.mtu
             assert sender.nodes == receiver.nodes == params.rig.nodes
             assert sender.most_property_bytes == receiver.most_property_bytes
-        assert dict(params.completed)["unit"].width == 5
+        assert 1 << dict(params.completed)["unit"].width > NO_UNIT
 
 
 def test_host_reads_hold_a_chunk_of_idxs():

@@ -51,7 +51,7 @@ def test_settings_are_as_wide_as_what_they_set():
     for name in ("property_bytes", "watchdog"):
         assert FIELDS[name]["bits"] == dict(rig.command)[name].width
     assert FIELDS["served_bytes"]["bits"] == dict(rig.served)["bytes"].width
-    for field in ("request_unit", "completion_unit", "counter_unit"):
+    for field in ("request_unit", "counter_unit"):
         assert 1 << FIELDS[field]["bits"] == FIELDS["server_units"]["bits"] == 32
     delays = FIELDS["read_delay"]["bits"], FIELDS["response_delay"]["bits"]
     assert delays == (16, 16)

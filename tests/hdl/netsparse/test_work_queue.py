@@ -1,15 +1,17 @@
 import random
 from dataclasses import replace
+from itertools import product
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import NO_UNIT, Verdict
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
 from sim.golden.gather import refused
 from sim.payloads import pack, unpack
-from sim.streams import Sink, Source, often, start
+from sim.streams import Sink, Source, cycle, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
@@ -32,7 +34,7 @@ def test_work_queue():
 class Host:
     def __init__(self, dut):
         self.dut, self.params = dut, params_in_simulator(SnicParams)
-        dut.submit.value = dut.next.value = 0
+        dut.submit.value = dut.next.value = dut.to_ring.value = dut.fetched_valid.value = 0
         dut.clear_filter.value = dut.filter_illegal.value = 0
         dut.filter.value = 0
         dut.clients.value = CLIENTS
@@ -85,14 +87,14 @@ async def gives_requests_to_clients(dut):
         assert taken == (unit in (0, 2))
         if taken:
             expected[unit].append(request | {"cause": Cause.DONE})
-    dut.submit.value = 1
-    for _ in range(20):  # one after another
+    for _ in range(20):  # one after another: registers are written every other cycle at most
         unit, request = random.choice((0, 2)), host.request()
         dut.unit.value, dut.request.value = unit, pack(host.params.rig.request, request)
         expected[unit].append(request | {"cause": Cause.DONE})
-        await RisingEdge(dut.clk)
-    dut.submit.value = 0
-    await RisingEdge(dut.clk)
+        for submit in (1, 0):
+            dut.submit.value = submit
+            await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2)
     assert {k: sink.beats for k, sink in sinks.items()} == expected
 
 
@@ -215,6 +217,131 @@ async def one_array_until_the_filter_is_cleared(dut):
     asked = random.choices((mine, *others), k=20)
     expected = refused([(one["property_address"], one["property_bytes"]) for one in asked])
     assert [await host.cause(**one) is Cause.ARRAY for one in asked] == expected
+
+
+class Queue:
+    """A unit's queue: ready as long as it has ``room``, a register as RigControl's."""
+
+    def __init__(self, dut, k):
+        self.dut, self.room, self.taken, self.waits = dut, 0, [], None
+        self.stream = [getattr(dut, f"commands_{k}_{name}") for name in ("valid", "payload")]
+        self.ready = getattr(dut, f"commands_{k}_ready")
+        self.shape = params_in_simulator(SnicParams).rig.command
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        valid, payload = self.stream
+        while True:
+            self.ready.value = self.room > 0
+            await RisingEdge(self.dut.clk)
+            given = int(payload.value) if valid.value else None
+            assert self.waits in (None, given), "what waits has changed"
+            self.waits = None if self.ready.value else given
+            if given is not None and self.ready.value:
+                self.taken.append(unpack(self.shape, given)["tag"])
+                self.room -= 1
+
+
+PHASES = 6
+OTHER_TAG = 65535
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def both_sources_at_once(dut):
+    """The registers' request in every phase of the ring's, the ring's unit with and without room.
+
+    Room comes in every phase, or never: then the ring waits, and the registers are not held up.
+    """
+    host = Host(dut)
+    await start(dut)
+    ring = Source(dut, "fetched")
+    queues = {k: Queue(dut, k) for k in (0, 2)}
+    seen = set()
+    cases = product(range(PHASES), (*range(PHASES), None), (0, 1), (0, 2), (0, 2))
+    for number, (submit_at, room_at, room, ring_unit, unit) in enumerate(cases):
+        for queue in queues.values():
+            queue.room = 1
+            queue.taken.clear()
+        queues[ring_unit].room = room
+        await ClockCycles(dut.clk, 2)
+        tags = [3 * number + k for k in (0, 1)]
+        for tag in tags:
+            request = host.request(tag=tag)
+            ring.append({"verdict": Verdict.LEGAL, "unit": ring_unit, "request": request})
+        mine = 3 * number + 2
+        for at in range(PHASES + 3):
+            dut.submit.value = at == submit_at
+            if at in (submit_at, submit_at + 2):  # registers may be written every other cycle
+                tag, dut.unit.value = (mine, unit) if at == submit_at else (OTHER_TAG, 2 - unit)
+                dut.request.value = pack(host.params.rig.request, host.request(tag=tag))
+            queues[ring_unit].room += at == room_at
+            await RisingEdge(dut.clk)
+        refused = bool(dut.refused.value)
+        assert not refused or unit == ring_unit, "the other unit has room"
+        seen.add((refused, ring.missing))
+        for queue in queues.values():
+            queue.room += 3
+        await ClockCycles(dut.clk, 8)
+        assert not ring.missing
+        given = queues[ring_unit].taken
+        assert [tag for tag in given if tag != mine] == tags, "in the ring's order"
+        taken = [tag for queue in queues.values() for tag in queue.taken]
+        assert taken.count(mine) == (not refused)
+        assert refused == bool(dut.refused.value)
+    assert seen >= {(refused, waiting) for refused in (False, True) for waiting in (1, 2)}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_no_unit_can_do_is_completed_by_none(dut):
+    """Of the ring's: for no client, illegal, not read; in their order, beside those for a unit.
+
+    Completions go to the other ring, those of units among them.
+    """
+    host = Host(dut)
+    sinks = {k: Sink(dut, f"commands_{k}") for k in range(3)}
+    entries = Sink(dut, "entries", stall=often)
+    dut.to_ring.value = 1
+    await start(dut)
+    ring = Source(dut, "fetched", stall=lambda: random.random() < 0.7)
+    ends_of_2 = Source(dut, "completions_2", stall=lambda: random.random() < 0.9)
+    told = [{"tag": tag, "cause": random.choice(list(Cause))} for tag in range(60)]
+    for one in told:
+        ends_of_2.append(one)
+    expected = {0: [], 2: []}
+    ends = []
+    for tag in range(150):
+        verdict = random.choice(list(Verdict))
+        unit = random.choice((0, 1, 2, 3, 31, 32, 128, 130, 255))
+        request = host.request(tag=tag)
+        ring.append({"verdict": verdict, "unit": unit, "request": request})
+        if verdict is Verdict.LEGAL and unit in expected:
+            expected[unit].append(request | {"cause": Cause.DONE})
+        else:
+            cause = Cause.DESCRIPTOR if verdict is Verdict.UNREAD else Cause.COMMAND
+            ends.append({"unit": NO_UNIT, "completion": {"tag": tag, "cause": cause}})
+    await entries.wait_for(len(ends) + len(told))
+    await ClockCycles(dut.clk, 40)
+    assert [one for one in entries.beats if one["unit"] == NO_UNIT] == ends
+    assert [one["completion"] for one in entries.beats if one["unit"] == 2] == told
+    assert {k: sinks[k].beats for k in expected} == expected
+    assert not sinks[1].beats
+    assert not dut.completion_valid.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def keeps_its_latencies(dut):
+    host = Host(dut)
+    sink = Sink(dut, "commands_0")
+    await start(dut)
+    ring = Source(dut, "fetched")
+    await ClockCycles(dut.clk, 2)
+    ring.append({"verdict": Verdict.LEGAL, "unit": 0, "request": host.request()})
+    await sink.wait_for(1)
+    assert sink.cycles[0] - ring.cycles[0] == WorkQueue.fetched_latency
+    await ClockCycles(dut.clk, 2)
+    begun = cycle()
+    assert await host.submit(0, host.request())
+    assert sink.cycles[1] - begun - 1 == WorkQueue.submit_latency
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

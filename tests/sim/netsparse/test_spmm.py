@@ -17,6 +17,7 @@ from sim.workloads.matrices import MatrixError
 
 NODES = 2
 POLL = 8  #: cycles that a driver may hear of an interrupt later
+DESCRIPTOR_CYCLES = 4  #: host memory aside, more than ten writes of registers take
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +59,27 @@ def test_product_is_exact_and_counters_tell_why(made):
     assert sum(every.histogram("reads")) == every.packets("sent", "reads")
     assert every.prs_per_packet("reads") > 1
     assert 0 < every.goodput < every.utilisation("responses") < 1
+    for node, result in zip(report.nodes, gathered.result.nodes, strict=True):
+        # Eight words and the submission, then the completion is dropped; whether it was refused,
+        # whether there is a completion, and its three fields.
+        assert node.requests == len(result.completions) > 0
+        assert result.accesses["writes"] == 10 * node.requests
+        assert result.accesses["reads"] >= 5 * node.requests
 
 
 def test_each_class_has_a_line_of_its_own():
     """Both lines may be full at once, and neither is more than full."""
     busy = {"reads_received_bytes": 64 * 100, "responses_received_bytes": 64 * 80}
-    node = NodeFigures({"responses": 200}, busy, cycles=100, property_bytes=16, clients=1)
+    accesses = {"writes": 10, "reads": 5}
+    node = NodeFigures(
+        {"responses": 200},
+        busy,
+        cycles=100,
+        property_bytes=16,
+        clients=1,
+        requests=2,
+        accesses=accesses,
+    )
     assert [node.utilisation(kind) for kind in ("reads", "responses")] == [1, 0.8]
     assert node.goodput == 0.5
 
@@ -86,7 +102,10 @@ def test_a_wrong_byte_would_be_found(made, where):
 
 
 def test_every_mechanism_off(params, simulator, tmp_path):
-    """Each remote nonzero is a PR, each PR a packet; the product is the same."""
+    """Each remote nonzero is a PR, each PR a packet; the product is the same.
+
+    Requests go by rings: a register is written less often than once a request, and none is read.
+    """
     options = SpmmOptions(
         property_bytes=128,
         batch=100,
@@ -94,6 +113,7 @@ def test_every_mechanism_off(params, simulator, tmp_path):
         coalesce=False,
         concatenate=False,
         aligned=False,
+        rings=True,
         read_delay=0,
         response_delay=0,
         host_latency=3,
@@ -107,20 +127,29 @@ def test_every_mechanism_off(params, simulator, tmp_path):
     assert every.unit["prs"] == every.remote > 0
     assert every.prs_per_packet("reads") == every.prs_per_packet("responses") == 1
     assert every.headers == pytest.approx(164 / (164 + 128))
-    assert len(gathered.result.nodes[0].completions) > 1
+    for node in gathered.result.nodes:
+        assert node.accesses["writes"] < len(node.completions)
+        assert not node.accesses["reads"]
 
 
 def test_the_last_reads_wait_for_no_others(params, simulator, tmp_path):
-    """A PR alone leaves as soon with DelayCycles of 500 for reads as without."""
+    """A PR alone leaves as soon with DelayCycles of 500 for reads as without.
+
+    By a ring its first packet is later by what the descriptor takes, less what the ten writes of
+    registers took.
+    """
     matrix = csr_array(np.eye(2, dtype=np.int32)[::-1])
-    took = []
-    for delay in (0, 500):
-        options = SpmmOptions(read_delay=delay, response_delay=0)
+    took, first = [], []
+    for number, (delay, rings) in enumerate(((0, False), (500, False), (500, True))):
+        options = SpmmOptions(read_delay=delay, response_delay=0, rings=rings)
         run = SpmmRun(matrix, NODES, params, options)
-        gathered = run.simulate(*simulator, tmp_path / str(delay))
+        gathered = run.simulate(*simulator, tmp_path / str(number))
         run.check(gathered)
         took.append(gathered.result.cycles)
+        first.append(gathered.result.first_packet)
+        assert 0 < first[-1] < took[-1]
     assert took[1] <= took[0] + SETTLING + POLL
+    assert first[2] <= first[1] + options.host_latency + DESCRIPTOR_CYCLES, first
 
 
 def test_a_matrix_without_remote_nonzeros(params, simulator, tmp_path):

@@ -9,6 +9,7 @@ from hdl.common.axi import Burst, Response
 from sim.payloads import pack
 from sim.streams import cycle, never, often, rarely, start
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
+from sim.surroundings.host_memory import HostMemory
 from sim.verilator import SimulationError, params_in_simulator, simulate
 
 INDEX = 5
@@ -18,7 +19,7 @@ CONTENT = bytearray()  # the RAM keeps it from one cocotb test to the next
 @pytest.mark.parametrize(
     ("params", "size"),
     [
-        (AxiRamParams(), 100 * 64 - 9),  # the last beat is not whole
+        (AxiRamParams(processor=True), 100 * 64 - 9),  # the last beat is not whole
         (AxiRamParams(address_bits=12, data_bits=32, id_bits=3), 1024),
     ],
 )
@@ -307,6 +308,31 @@ async def refuses_unusual_bursts(dut, kind):
     assert [beat["resp"] for beat in port.taken["r"]] == [Response.SLVERR.value] * 4 + [0]
     assert [beat["last"] for beat in port.taken["r"]] == [0, 0, 0, 1, 1]
     assert [beat["resp"] for beat in port.taken["b"]] == [Response.SLVERR.value] * 2 + [0]
+    assert await port.dumped() == port.content
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_processor_reads_and_writes_beside_the_bus(dut):
+    """Any bytes, also of beats that the bus reads and writes meanwhile, and beyond the end."""
+    port = Port(dut)
+    if not port.params.processor:
+        return
+    memory = HostMemory(dut, port.params)
+    await start(dut)
+    half = port.beats // 2
+    for _ in range(40):
+        port.read(0, 8)
+        port.write(0, 8)
+        address = random.randrange(half, port.beats - 4) * port.beat_bytes + random.randrange(64)
+        octets = random.randbytes(random.randrange(200))
+        await memory.write(address, octets)
+        port.content[address : address + len(octets)] = octets
+        address = random.randrange(half * port.beat_bytes, len(port.content) - 200)
+        size = random.randrange(200)
+        assert await memory.read(address, size) == port.content[address : address + size]
+    await port.until("b", 40)
+    await memory.write(len(port.content), bytes(64))
+    assert (int(dut.missing.value), int(dut.lost.value)) == (0, 0)
     assert await port.dumped() == port.content
 
 

@@ -23,7 +23,9 @@ def test_figures_come_from_counters():
     unit = counters(UNIT_COUNTERS, coalesced=5, filtered=3, prs=12, consumed=40, served=12)
     sent = {"reads_sent_packets": 2, "reads_sent_bytes": 400, "reads_sent_prs": 12}
     sent |= {"responses_sent_packets": 4, "responses_sent_bytes": 800, "responses_sent_prs": 12}
-    every = NodeFigures(unit, counters(SNIC_COUNTERS, **sent), 160, 32, 1)
+    every = NodeFigures(
+        unit, counters(SNIC_COUNTERS, **sent), 160, 32, 1, 4, {"writes": 2, "reads": 0}
+    )
     found = figures(every, 100)
     assert found["prs_saved"] == 8
     assert found["packets"] == 6
@@ -31,6 +33,7 @@ def test_figures_come_from_counters():
     assert found["prs_per_packet_reads"] == 6
     assert found["idxs_per_cycle"] == 0.25
     assert found["idxs_per_second"] == 25e6
+    assert found["register_writes_per_request"] == 0.5
     assert found["unit_prs"] == 12
     assert found["snic_reads_sent_bytes"] == 400
     assert found.keys() | {"cycles", "exact"} == SUBJECT.counted.keys()
@@ -57,7 +60,12 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
     from sim.netsparse.gather import GatherError
 
     unit = counters(UNIT_COUNTERS, served=1)
-    node = SimpleNamespace(totals=unit, snic=counters(SNIC_COUNTERS))
+    node = SimpleNamespace(
+        totals=unit,
+        snic=counters(SNIC_COUNTERS),
+        completions=[None],
+        accesses={"writes": 10, "reads": 5},
+    )
     result = SimpleNamespace(nodes=[node, node], cycles=77)
     monkeypatch.setattr(spmm.SpmmRun, "simulate", lambda *arguments: SimpleNamespace(result=result))
     workload = GatherWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)

@@ -1,0 +1,139 @@
+"""Writes completions to a ring in host memory."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import (
+    ENTRY,
+    ENTRY_BYTES,
+    INDEX_BITS,
+    RING,
+    Fault,
+    misplaced,
+)
+
+OFFSET_BITS = ENTRY_BYTES.bit_length() - 1
+
+
+class CompletionRing(Component):
+    """Every completion becomes an entry of ``ring``, in their order (NetSparse, section 5.4).
+
+    The ``phase`` of an entry, the last of its bits, is 1 in the first round of the ring and turns
+    with every round, so that the host finds new entries by reading its own memory, as in NVM
+    Express (base specification, phase tag). ``written`` is how many are in host memory. An entry
+    also brings ``consumer``, as the request ring has it when the entry leaves.
+
+    ``irq`` is high while the host has not read all that is ``written``, or there is a ``fault``.
+    It falls for a cycle whenever the host says how many it has read: where its level becomes
+    messages, what was written behind the host's last look causes another one.
+
+    A full ring takes no more until the host writes how many entries it has read to
+    ``ring.index``; completions then wait, and units with theirs. With a ``fault`` too nothing
+    more is taken, until ``ring.enable`` falls; an entry that could not be written is lost.
+    Nothing is taken while the ring is not enabled. ``busy`` while entries are on their way;
+    once that is low too, indices are zero and the ring may be enabled again.
+
+    Throughput: an entry every 3 cycles while the host's memory takes them. Latency:
+    :attr:`latency` cycles from a completion to ``writes``.
+    """
+
+    latency = 1
+
+    def __init__(self, params: SnicParams) -> None:
+        super().__init__(
+            params,
+            {
+                "ring": In(RING),
+                "completions": In(stream.Signature(params.completed)),
+                "consumer": In(INDEX_BITS),
+                "writes": Out(stream.Signature(params.rig.host_write)),
+                "done": In(1),
+                "write_failed": In(1),
+                "written": Out(INDEX_BITS),
+                "irq": Out(1),
+                "full": Out(1),
+                "busy": Out(1),
+                "fault": Out(Fault),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        ring = self.ring
+        is_open = Signal()
+        sent = Signal(INDEX_BITS)
+        told = Signal(INDEX_BITS)  # by the host, a cycle ago
+        settled = Signal()  # unread is of sent as it is
+        unread = Signal(INDEX_BITS)  # sent, and not read by the host
+        mask = Signal(INDEX_BITS)
+        under_way = Signal(INDEX_BITS)
+        take = self.completions.valid & self.completions.ready
+        gone = self.writes.valid & self.writes.ready
+        place = Signal(INDEX_BITS + OFFSET_BITS)
+        entry = Signal(ENTRY)
+        waiting = Signal()
+        write = Signal(self.params.rig.host_write, reset_less=True)
+        completed = self.completions.payload
+        m.d.comb += [
+            place.eq((sent & mask) << OFFSET_BITS),
+            self.full.eq(is_open & settled & (unread == mask + 1)),
+            self.completions.ready.eq(
+                is_open
+                & settled
+                & ~waiting
+                & (self.fault == Fault.NONE)
+                & (unread & ~mask == 0)
+                & ~misplaced(ring.address, mask, ENTRY_BYTES, self.params.rig.address_bits)
+            ),
+            entry.tag.eq(completed.completion.tag),
+            entry.unit.eq(completed.unit),
+            entry.cause.eq(completed.completion.cause),
+            entry.consumer.eq(self.consumer),
+            entry.phase.eq((sent & (mask + 1)) == 0),
+            self.writes.valid.eq(waiting),
+            self.writes.payload.eq(write),
+            self.busy.eq(is_open | waiting | under_way.any()),
+        ]
+        m.d.sync += [
+            unread.eq(sent - ring.index),
+            settled.eq(is_open & ~take),
+            under_way.eq(under_way + take - self.done),
+            self.written.eq(
+                self.written + (self.done & ~self.write_failed & (self.fault == Fault.NONE))
+            ),
+            told.eq(ring.index),
+            self.irq.eq(
+                is_open
+                & (told == ring.index)
+                & ((self.written != ring.index) | (self.fault != Fault.NONE))
+            ),
+        ]
+        with m.If(gone):
+            m.d.sync += waiting.eq(0)
+        with m.If(take):
+            m.d.sync += [
+                waiting.eq(1),
+                sent.eq(sent + 1),
+                write.address.eq((ring.address | place)[: self.params.rig.address_bits]),
+                write.bytes.eq(ENTRY_BYTES),
+                write.last.eq(1),
+                write.data.eq(entry),
+            ]
+        with m.If(is_open):
+            with m.If(self.done & self.write_failed):
+                m.d.sync += self.fault.eq(Fault.WRITE)
+            with m.Elif(self.fault == Fault.NONE):
+                with m.If(misplaced(ring.address, mask, ENTRY_BYTES, self.params.rig.address_bits)):
+                    m.d.sync += self.fault.eq(Fault.ADDRESS)
+                with m.Elif(settled & ((unread - 1)[:INDEX_BITS] & ~mask).any() & unread.any()):
+                    m.d.sync += self.fault.eq(Fault.OVERRUN)
+            with m.If(~ring.enable):
+                m.d.sync += is_open.eq(0)
+        with m.Else():
+            m.d.sync += [mask.eq((1 << ring.size) - 1), self.fault.eq(Fault.NONE)]
+            with m.If(ring.enable & ~waiting & ~under_way.any()):
+                m.d.sync += [is_open.eq(1), sent.eq(0), self.written.eq(0)]
+        return m

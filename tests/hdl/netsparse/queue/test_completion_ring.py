@@ -1,0 +1,268 @@
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.completion_ring import CompletionRing
+from hdl.netsparse.queue.params import NO_UNIT, RING, Fault
+from hdl.netsparse.rig.params import Cause
+from sim.golden.rings import unpack_entry
+from sim.payloads import pack
+from sim.streams import STALLS, Source, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.queue.bench import HostWrites
+from tests.hdl.netsparse.rig.bench import TINY
+
+PARAMS = SnicParams(
+    units=3,
+    rig=replace(TINY, idx_bits=20),
+    filter_banks=1,
+    filter_unit_bytes=64,
+    filter_cache_bytes=256,
+    filter_ways=2,
+)
+
+
+def test_completion_ring():
+    simulate(CompletionRing(PARAMS), __name__, registers=["sent"])
+
+
+def completion():
+    return {
+        "unit": random.choice((0, 1, 2, NO_UNIT)),
+        "completion": {"tag": random.getrandbits(16), "cause": random.choice(list(Cause))},
+    }
+
+
+class Bench:
+    async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
+        self.dut, self.params = dut, params_in_simulator(SnicParams)
+        stall, host_stall = stalls
+        dut.ring.value = dut.consumer.value = 0
+        await start(dut)
+        self.writes = HostWrites(dut, stall=host_stall, delay=delay)
+        self.source = Source(dut, "completions", stall=stall)
+        return self
+
+    def ring(self, **fields):
+        self.dut.ring.value = pack(RING, fields)
+
+    def open(self, size, address=None):
+        places, self.size, self.count = 1 << size, size, 0
+        room = (1 << self.params.rig.address_bits) // (16 * places)
+        self.address = random.randrange(room) * 16 * places if address is None else address
+        self.read(0)
+
+    def read(self, count):
+        self.ring(enable=1, address=self.address, size=self.size, index=count & 0xFFFF)
+
+    async def close(self):
+        self.ring(enable=0, address=self.address, size=self.size, index=random.getrandbits(16))
+        await RisingEdge(self.dut.clk)
+        await RisingEdge(self.dut.clk)
+        while self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+        self.writes.memory.clear()
+        await ClockCycles(self.dut.clk, 2)
+
+    def poll(self):
+        """The next entry, if its phase says that it is new: the host looks at memory alone."""
+        places = 1 << self.size
+        memory = self.writes.memory.get(self.address + 16 * (self.count % places))
+        if memory is None:
+            return None
+        entry = unpack_entry(memory)
+        if entry.phase == self.count // places % 2:
+            return None
+        self.count += 1
+        return entry
+
+
+def told(entry):
+    return {
+        "unit": entry.unit,
+        "completion": {"tag": entry.tag, "cause": Cause(entry.cause)},
+    }
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, size=[0, 1, 5])
+async def entries_are_found_by_their_phase(dut, stalls, size):
+    """A host that reads when it likes, several rounds of the ring, and a second time."""
+    bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 50))
+    for _ in range(2):
+        bench.open(size)
+        given = [completion() for _ in range(max(30, 4 << size))]
+        for one in given:
+            bench.source.append(one)
+        found, told_of = [], 0
+        while len(found) < len(given):
+            await RisingEdge(dut.clk)
+            assert int(dut.written.value) >= told_of
+            entry = bench.poll() if random.random() < 0.3 else None
+            if entry is not None:
+                found.append(told(entry))
+            if random.random() < 0.1:
+                told_of = bench.count
+                bench.read(told_of)
+            waiting = len(bench.writes.memory)
+            assert waiting <= 1 << size
+        assert found == given
+        await ClockCycles(dut.clk, 60)
+        assert int(dut.written.value) == len(given)
+        assert dut.irq.value == (told_of != len(given))
+        bench.read(len(given))
+        await ClockCycles(dut.clk, 3)
+        assert not dut.irq.value
+        assert Fault(int(dut.fault.value)) is Fault.NONE
+        await bench.close()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_full_ring_waits_for_its_host(dut):
+    bench = await Bench().begin(dut)
+    bench.open(3)
+    for _ in range(20):
+        bench.source.append(completion())
+    await ClockCycles(dut.clk, 200)
+    assert len(bench.source.cycles) == 8 == int(dut.written.value)
+    assert dut.full.value
+    assert dut.irq.value
+    for read in (1, 3):
+        bench.read(read)
+        await ClockCycles(dut.clk, 60)
+        assert len(bench.source.cycles) == 8 + read
+    assert dut.full.value
+    bench.read(12)  # one more than there are
+    await ClockCycles(dut.clk, 5)
+    assert Fault(int(dut.fault.value)) is Fault.OVERRUN
+    assert len(bench.source.cycles) == 11
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def an_entry_tells_how_far_requests_are_read(dut):
+    bench = await Bench().begin(dut)
+    bench.open(4)
+    for _ in range(16):
+        consumer = random.getrandbits(16)
+        dut.consumer.value = consumer
+        await RisingEdge(dut.clk)
+        bench.source.append(completion())
+        while (entry := bench.poll()) is None:
+            await RisingEdge(dut.clk)
+        assert entry.consumer == consumer
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def indices_go_round(dut):
+    """In the largest ring, over the end of an index and of its upper half: the phase turns."""
+    bench = await Bench().begin(dut)
+    for begin in (0x7FF0, 0xFFF0):
+        bench.open(15)
+        await ClockCycles(dut.clk, 5)
+        dut.sent.value = bench.count = begin
+        bench.read(begin)
+        await ClockCycles(dut.clk, 5)
+        given = [completion() for _ in range(40)]
+        found = []
+        for one in given:
+            bench.source.append(one)
+        while len(found) < len(given):
+            await RisingEdge(dut.clk)
+            entry = bench.poll()
+            if entry is not None:
+                found.append(told(entry))
+        assert found == given
+        assert Fault(int(dut.fault.value)) is Fault.NONE
+        await bench.close()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_largest_ring_may_be_full(dut):
+    bench = await Bench().begin(dut)
+    bench.open(15)
+    await ClockCycles(dut.clk, 5)
+    dut.sent.value = 1 << 15
+    await ClockCycles(dut.clk, 5)
+    bench.source.append(completion())
+    await ClockCycles(dut.clk, 20)
+    assert dut.full.value
+    assert not bench.source.cycles
+    bench.read(1)
+    await ClockCycles(dut.clk, 20)
+    assert bench.source.cycles
+    assert Fault(int(dut.fault.value)) is Fault.NONE
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_doorbell_lets_another_message_go(dut):
+    """An entry that comes behind the host's last look, before its doorbell: irq falls and rises."""
+    bench = await Bench().begin(dut)
+    bench.open(3)
+    for _ in range(2):
+        bench.source.append(completion())
+    while int(dut.written.value) < 2:
+        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 2)
+    assert dut.irq.value
+    levels = []
+    bench.read(1)
+    for _ in range(6):
+        await RisingEdge(dut.clk)
+        levels.append(int(dut.irq.value))
+    assert levels == [1, 0, 1, 1, 1, 1]
+    bench.read(2)
+    await ClockCycles(dut.clk, 6)
+    assert not dut.irq.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_write_that_fails_stops_the_ring(dut):
+    bench = await Bench().begin(dut)
+    bench.open(4)
+    bench.writes.bad = {bench.address + 16 * 3}
+    for _ in range(16):
+        bench.source.append(completion())
+    await ClockCycles(dut.clk, 200)
+    assert Fault(int(dut.fault.value)) is Fault.WRITE
+    assert int(dut.written.value) == 3
+    assert dut.irq.value
+    bench.read(3)
+    await ClockCycles(dut.clk, 10)
+    assert dut.irq.value
+    taken = len(bench.source.cycles)
+    assert taken < 16
+    bench.writes.bad = set()
+    await bench.close()
+    assert not dut.irq.value
+    bench.open(4)
+    await ClockCycles(dut.clk, 200)
+    assert Fault(int(dut.fault.value)) is Fault.NONE
+    assert int(dut.written.value) == 16 - taken
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(case=[(4, 16), (0, 8), (15, 1 << 18), (4, 1 << 32)])
+async def a_ring_that_cannot_be_stops(dut, case):
+    bench = await Bench().begin(dut)
+    bench.open(*case)
+    bench.source.append(completion())
+    await ClockCycles(dut.clk, 50)
+    assert Fault(int(dut.fault.value)) is Fault.ADDRESS
+    assert not bench.source.cycles
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def an_entry_every_three_cycles(dut):
+    bench = await Bench().begin(dut)
+    bench.open(6)
+    await ClockCycles(dut.clk, 5)
+    for _ in range(30):
+        bench.source.append(completion())
+    await ClockCycles(dut.clk, 200)
+    taken, sent = bench.source.cycles, bench.writes.writes.cycles
+    assert {after - before for before, after in pairwise(taken)} <= {2, 3}
+    assert [at - CompletionRing.latency for at in sent] == taken

@@ -1,0 +1,241 @@
+import random
+from itertools import pairwise
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.queue.descriptor_fetch import AHEAD, DescriptorFetch
+from hdl.netsparse.queue.params import RING, Fault, Verdict
+from hdl.netsparse.rig.params import RigParams
+from sim.golden.rings import pack_descriptor
+from sim.payloads import pack
+from sim.streams import STALLS, Sink, cycle, never, start
+from sim.verilator import params_in_simulator, simulate
+from tests.hdl.netsparse.queue.bench import HostReads
+from tests.hdl.netsparse.rig.bench import TINY
+
+
+def test_descriptor_fetch():
+    simulate(DescriptorFetch(TINY), __name__, registers=["asked"])
+
+
+def descriptor(**changes):
+    """A legal one, of random numbers, and what is to come of it."""
+    fields = {
+        "idx_address": random.getrandbits(64),
+        "property_address": random.getrandbits(64),
+        "count": random.getrandbits(32),
+        "watchdog": random.getrandbits(32),
+        "property_bytes": random.getrandbits(13),
+        "tag": random.getrandbits(16),
+        "unit": random.getrandbits(8),
+        "wide": random.getrandbits(1),
+    } | changes
+    request = {name: field for name, field in fields.items() if name != "unit"}
+    made = {"verdict": Verdict.LEGAL, "unit": fields["unit"], "request": request}
+    return pack_descriptor(**fields), made
+
+
+class Bench:
+    async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
+        self.dut, self.params = dut, params_in_simulator(RigParams)
+        self.memory = {}
+        host_stall, stall = stalls
+        dut.ring.value = 0
+        await start(dut)
+        self.reads = HostReads(dut, self.memory, stall=host_stall, delay=delay)
+        self.o = Sink(dut, "o", stall=stall)
+        return self
+
+    def ring(self, **fields):
+        self.dut.ring.value = pack(RING, fields)
+
+    def open(self, size, producer=0, address=None):
+        places = 1 << size
+        self.size = size
+        room = (1 << self.params.address_bits) // (64 * places)
+        self.address = random.randrange(room) * 64 * places if address is None else address
+        self.produce(producer)
+
+    def produce(self, producer):
+        self.ring(enable=1, address=self.address, size=self.size, index=producer & 0xFFFF)
+
+    async def close(self):
+        self.ring(enable=0, address=self.address, size=self.size, index=random.getrandbits(16))
+        await ClockCycles(self.dut.clk, 3)
+        while self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 2)
+
+    def place(self, index):
+        return self.address + 64 * (index % (1 << self.size))
+
+    async def run(self, count, write, begin=0):
+        """A host that fills places as they become free; ``write`` makes descriptor k.
+
+        So many have been asked for before, by a preset, of which ``consumer`` does not know.
+        """
+        first = len(self.o.beats)
+        expected, written = [], begin
+        while written < begin + count:
+            await RisingEdge(self.dut.clk)
+            consumer = begin + int(self.dut.consumer.value)
+            free = (1 << self.size) - ((written - consumer) & 0xFFFF)
+            for _ in range(min(begin + count - written, random.randint(0, free))):
+                self.memory[self.place(written)], made = write(written)
+                expected.append(made)
+                written += 1
+            self.produce(written)
+        await self.o.wait_for(first + count)
+        await ClockCycles(self.dut.clk, 5)
+        assert int(self.dut.consumer.value) == count & 0xFFFF
+        return self.o.beats[first:], expected
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, size=[0, 1, 4, 7])
+async def descriptors_come_in_their_order(dut, stalls, size):
+    """Over several rounds of a ring that its host fills whenever there is room; twice."""
+    bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 60))
+    for _ in range(2):
+        bench.open(size)
+        found, expected = await bench.run(max(20, 3 << size), lambda k: descriptor())
+        assert found == expected
+        assert Fault(int(dut.fault.value)) is Fault.NONE
+        await bench.close()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_is_wrong_is_said(dut):
+    """Numbers that are too large, reserved bits, and reads that fail, among good ones."""
+    bench = await Bench().begin(dut)
+    bench.open(5)
+    kinds = {}
+
+    def write(k):
+        kind = kinds[k] = random.choice(
+            (
+                "good",
+                "read",
+                "property_bytes",
+                "wide",
+                "reserved",
+            )
+        )
+        high = {"property_bytes": 13, "wide": 1}
+        width = 16 if kind == "property_bytes" else 8
+        if kind in high:
+            memory, made = descriptor(**{kind: 1 << random.randrange(high[kind], width)})
+        else:
+            memory, made = descriptor()
+        if kind == "reserved":
+            bit = random.randrange(8 * 30, 512)
+            memory = (int.from_bytes(memory, "little") | 1 << bit).to_bytes(64, "little")
+        bench.reads.bad.discard(bench.place(k))
+        if kind == "read":
+            bench.reads.bad.add(bench.place(k))
+        return memory, made
+
+    found, expected = await bench.run(32, write)  # one round: an address is bad or not
+    assert {*kinds.values()} > {"good", "read"}
+    for k, (beat, made) in enumerate(zip(found, expected, strict=True)):
+        if kinds[k] == "good":
+            assert beat == made
+        elif kinds[k] == "read":
+            assert (beat["verdict"], beat["request"]["tag"]) == (Verdict.UNREAD, k)
+        else:
+            assert beat["verdict"] is Verdict.ILLEGAL
+            assert beat["request"]["tag"] == made["request"]["tag"]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def so_many_wait_and_no_more(dut):
+    bench = await Bench().begin(dut)
+    bench.o.stop()
+    bench.open(6)
+    expected = []
+    for k in range(40):
+        bench.memory[bench.place(k)], made = descriptor()
+        expected.append(made)
+    bench.produce(40)
+    await ClockCycles(dut.clk, 200)
+    assert len(bench.reads.asks.beats) == AHEAD == int(dut.consumer.value)
+    bench.ring(enable=0, address=bench.address, size=6, index=40)
+    await ClockCycles(dut.clk, 20)
+    assert dut.busy.value, "what was asked for is still here"
+    bench.o = Sink(dut, "o")
+    await bench.o.wait_for(AHEAD)
+    await ClockCycles(dut.clk, 50)
+    assert bench.o.beats == expected[:AHEAD]
+    assert not dut.busy.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(
+    case=[
+        (6, 64, 0, Fault.ADDRESS),
+        (6, 32, 1, Fault.ADDRESS),
+        (6, 1 << 32, 1, Fault.ADDRESS),
+        (0, 4, 1, Fault.ADDRESS),
+        (6, 64 * 64, 65, Fault.OVERRUN),
+        (0, 64, 2, Fault.OVERRUN),
+        (6, 64 * 64, 0xFFFF, Fault.OVERRUN),
+    ]
+)
+async def a_ring_that_cannot_be_stops(dut, case):
+    size, address, producer, fault = case
+    bench = await Bench().begin(dut)
+    bench.open(size, producer, address)
+    await ClockCycles(dut.clk, 20)
+    assert Fault(int(dut.fault.value)) is fault
+    await ClockCycles(dut.clk, 50)
+    assert not bench.reads.asks.beats
+    await bench.close()
+    assert Fault(int(dut.fault.value)) is Fault.NONE
+    bench.open(3)
+    found, expected = await bench.run(20, lambda k: descriptor())
+    assert found == expected
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def indices_go_round(dut):
+    """In the largest ring and in a small one, over the end of an index and of its upper half."""
+    bench = await Bench().begin(dut)
+    for size in (15, 2):
+        for begin in (0x7FF0, 0xFFF0):
+            bench.open(size)
+            await ClockCycles(dut.clk, 5)
+            dut.asked.value = begin
+            bench.produce(begin)
+            found, expected = await bench.run(40, lambda k: descriptor(), begin)
+            assert found == expected
+            assert Fault(int(dut.fault.value)) is Fault.NONE
+            await bench.close()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(more=[0, 1])
+async def the_largest_ring_may_be_full(dut, more):
+    bench = await Bench().begin(dut)
+    bench.open(15)
+    bench.memory.update((bench.place(k), descriptor()[0]) for k in range(AHEAD + 20))
+    await ClockCycles(dut.clk, 5)
+    bench.produce((1 << 15) + more)
+    await ClockCycles(dut.clk, 60)
+    assert Fault(int(dut.fault.value)) is (Fault.OVERRUN if more else Fault.NONE)
+    assert bool(bench.o.beats) == (not more)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_descriptor_every_four_cycles(dut):
+    bench = await Bench().begin(dut)
+    bench.open(6)
+    for k in range(60):
+        bench.memory[bench.place(k)], _ = descriptor()
+    await ClockCycles(dut.clk, 10)
+    bench.produce(60)
+    begun = cycle()
+    await bench.o.wait_for(60)
+    asked = bench.reads.asks.cycles
+    assert 0 <= asked[0] - begun - DescriptorFetch.latency <= 1
+    assert {after - before for before, after in pairwise(asked)} <= {3, 4}

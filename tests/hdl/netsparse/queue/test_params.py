@@ -1,0 +1,31 @@
+"""The layouts of rings beside the bytes that a host's program sees."""
+
+import random
+
+from hdl.netsparse.queue.params import DESCRIPTOR, DESCRIPTOR_BYTES, ENTRY, ENTRY_BYTES, NO_UNIT
+from hdl.netsparse.rig.params import Cause
+from sim.golden.rings import pack_descriptor, unpack_entry
+from sim.payloads import pack
+
+
+def test_a_descriptor_is_what_the_bytes_say():
+    widths = {name: field.width for name, field in DESCRIPTOR}
+    for _ in range(100):
+        fields = {name: random.getrandbits(width) for name, width in widths.items()}
+        del fields["reserved"]
+        found = pack(DESCRIPTOR, fields).to_bytes(DESCRIPTOR_BYTES, "little")
+        assert found == pack_descriptor(**fields)
+
+
+def test_an_entry_is_what_the_bytes_say():
+    widths = {name: field.width for name, field in ENTRY}
+    for _ in range(100):
+        fields = {name: random.getrandbits(width) for name, width in widths.items()}
+        entry = unpack_entry(pack(ENTRY, fields).to_bytes(ENTRY_BYTES, "little"))
+        del fields["reserved"]
+        assert vars(entry) == fields
+
+
+def test_all_units_and_causes_have_room():
+    assert 1 << ENTRY["unit"].width > NO_UNIT
+    assert 1 << ENTRY["cause"].width > max(cause.value for cause in Cause)
