@@ -1,4 +1,6 @@
-"""Verilog that was emitted before, found again by what it is made from.
+"""Verilog for simulations that was emitted before, found again by what it is made from.
+
+Components assert in it what they expect of their surroundings, unless coverage is measured.
 
 Elaborating a component takes as long as many a simulation of it. It depends on nothing but the
 sources, the parameters and two packages; those who change classes at run time, call ``emit``.
@@ -6,6 +8,7 @@ sources, the parameters and two packages; those who change classes at run time, 
 
 import pickle
 import sys
+from contextlib import nullcontext
 from dataclasses import fields
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -15,11 +18,19 @@ from typing import Any
 from gen.emit import Emission, EmittedModule, emit
 from hdl.common.component import Component
 from sim.cache import CHECKOUT, cached_folder, digest
+from sim.expectations import asserting
+from sim.harvest import covers
 
 FILE = "emission.pickle"
 LEFT_OUT = ("component", "rtlil")
 KEPT = [field.name for field in fields(EmittedModule) if field.name not in LEFT_OUT]
-EMITTERS = ("gen/emit.py", "gen/intervals.py", "gen/lean_rtlil.py", "gen/narrowing.py")
+EMITTERS = (
+    "sim/expectations.py",
+    "gen/emit.py",
+    "gen/intervals.py",
+    "gen/lean_rtlil.py",
+    "gen/narrowing.py",
+)
 PACKAGES = ("amaranth", "pyosys")
 OURS = ("hdl", "sim", "gen", "tests")  #: where a component that is not of hdl may take from
 
@@ -55,7 +66,8 @@ class Again:
     @cached_property
     def emission(self) -> Emission:
         """The whole of it."""
-        return emit(self.component)
+        with nullcontext() if covers() else asserting():
+            return emit(self.component)
 
 
 def emission_of(component: Component) -> Emission:
@@ -91,7 +103,7 @@ def known(folder: Path, again: Again) -> Emission:
 def key_of(kind: type[Component], params: Any) -> str:
     """Equal keys are equal emissions. Raises as pickle does."""
     subject = pickle.dumps((kind, params), protocol=5)
-    return digest(subject.hex(), sources(kind.__module__.partition(".")[0]), tools())
+    return digest(subject.hex(), str(covers()), sources(kind.__module__.partition(".")[0]), tools())
 
 
 @lru_cache

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 
@@ -112,4 +113,11 @@ class StreamArbiter(Component):
         if params.last_bit is not None:
             with m.If(comes & out.i.ready):
                 m.d.sync += inside.eq(~ends)
+        expect(m, self, what_waits_stays=lambda: self.what_waits_stays(m))
         return m
+
+    def what_waits_stays(self, m: Module) -> Value:
+        """No input that was not taken goes away."""
+        waited = Signal(self.params.count)
+        m.d.sync += waited.eq(Cat(i.valid & ~i.ready for i in self.i))
+        return ~(waited & ~Cat(i.valid for i in self.i)).any()

@@ -7,8 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from amaranth.hdl import Assert, Assume, Cover, Module, Signal
+
+from hdl.common.component import Component
+from hdl.common.expectations import HEED
+
+C = TypeVar("C", bound=Component)
 
 
 @dataclass
@@ -17,6 +23,7 @@ class Watch:
 
     only: str | None = None  #: the one claim that is asserted; all if None
     claims: set[str] = field(default_factory=set)  #: names that :func:`claim` was given
+    granted: list[Component] = field(default_factory=list)  #: what :func:`granted` was given
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("WATCH", default=None)
@@ -26,11 +33,32 @@ WATCH: ContextVar[Watch | None] = ContextVar("WATCH", default=None)
 def watching(only: str | None = None) -> Iterator[Watch]:
     """Assert the claim ``only`` alone in what is elaborated meanwhile, and collect all names."""
     watch = Watch(only)
-    token = WATCH.set(watch)
+    tokens = WATCH.set(watch), HEED.set(heed)
     try:
         yield watch
     finally:
-        WATCH.reset(token)
+        WATCH.reset(tokens[0])
+        HEED.reset(tokens[1])
+
+
+def heed(m: Module, component: Component, name: str, holds) -> None:
+    """Assume what the ``granted`` component expects; show it of one that stands in another."""
+    watch = WATCH.get()
+    if watch is not None and any(component is one for one in watch.granted):
+        assume(m, holds)
+    else:
+        check(m, f"expects_{name}", holds)
+
+
+def granted(component: C) -> C:
+    """``component``, to which the proof grants what it expects of its surroundings.
+
+    Simulations of what it stands in assert the same: ``hdl/common/expectations.py``.
+    """
+    watch = WATCH.get()
+    if watch is not None:
+        watch.granted.append(component)
+    return component
 
 
 def claim(m: Module, name: str, holds) -> None:

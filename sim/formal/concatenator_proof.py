@@ -10,7 +10,7 @@ from hdl.netsparse.concat.expiration_queue import ExpirationQueue
 from hdl.netsparse.concat.line_pool import LinePool
 from hdl.netsparse.concat.mark_order import MarkOrder
 from hdl.netsparse.concat.queue_table import QueueTable
-from sim.formal.claims import claim, reach
+from sim.formal.claims import claim, granted, reach
 from sim.formal.expiration_proof import arrive, expire, inputs
 from sim.formal.line_pool_proof import SmallParams
 
@@ -33,8 +33,8 @@ class ConcatenatorProof(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.queues = queues = QueueTable(params)
-        m.submodules.expiration = expiration = ExpirationQueue(params)
+        m.submodules.queues = queues = granted(QueueTable(params))
+        m.submodules.expiration = expiration = granted(ExpirationQueue(params))
         m.submodules.pool = pool = LinePool(params)
         m.submodules.marks = marks = MarkOrder(params)
         arrive(m, self, queues)

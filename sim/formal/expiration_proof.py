@@ -1,17 +1,17 @@
 """What is proven of a concatenator's queues and their EQ."""
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.arithmetic import delay, low_bits
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.protocol import BEAT_BYTES, PR_BYTES
-from sim.formal.claims import assume, check, claim, reach
+from sim.formal.claims import check, claim, granted, reach
 from sim.formal.line_pool_proof import SmallParams
 
 
@@ -37,7 +37,6 @@ def arrive(m: Module, proof: Component, queues: QueueTable) -> Signal:
     size = Mux(rest != 0, rest, Mux(proof.error, 0, length))
     part = Mux(size > BEAT_BYTES, BEAT_BYTES, size)
     m.d.comb += [queues.valid.eq(valid), queues.arrival.eq(arrival)]
-    assume(m, (proof.queue < params.nodes) | proof.error)
     with m.If(queues.advance):
         m.d.sync += valid.eq(proof.valid)
         with m.If(proof.valid):
@@ -54,10 +53,6 @@ def arrive(m: Module, proof: Component, queues: QueueTable) -> Signal:
                     arrival.queue.eq(Mux(proof.error, params.nodes, proof.queue)),
                     arrival.length.eq(length),
                 ]
-    held = delay(m, proof.delay, 1, "held")
-    started = delay(m, Const(1), 1, "started", reset_less=False)
-    assume(m, ~started | (proof.delay == held))
-    assume(m, proof.delay <= params.most_delay)
     return rest
 
 
@@ -135,8 +130,8 @@ class ExpirationProof(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.queues = queues = QueueTable(self.params)
-        m.submodules.expiration = expiration = ExpirationQueue(self.params)
+        m.submodules.queues = queues = granted(QueueTable(self.params))
+        m.submodules.expiration = expiration = granted(ExpirationQueue(self.params))
         rest = arrive(m, self, queues)
         expire(m, self, queues, expiration)
         self.ready_entry = expiration.ready

@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.p4sgd.switch.job_control import TURNS, State
 from hdl.p4sgd.switch.job_table import JobTable
 from hdl.p4sgd.switch.params import COMMAND, SwitchParams, Verdict
-from sim.formal.claims import assume, check, claim, reach
+from sim.formal.claims import check, claim, granted, reach
 from sim.formal.promises import RequestPromises
 
 CLEARING = 3  #: cycles from the table to a slot that is cleared, seen from the aggregator
@@ -43,7 +43,7 @@ class JobTableProof(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.dut = dut = JobTable(params)
+        m.submodules.dut = dut = granted(JobTable(params))
         m.submodules.asked = asked = RequestPromises(params)
         m.d.comb += [
             dut.command.eq(self.command),
@@ -56,7 +56,6 @@ class JobTableProof(Component):
             asked.clear.eq(dut.clear),
             asked.request.eq(dut.request),
         ]
-        self.surroundings(m, dut)
         owners = Array(Signal(params.job_bits, name=f"owner_{k}") for k in range(params.slots))
         job = delay(m, self.command.job, CLEARING, "job")  # of the command that clears
         with m.If(dut.clear):
@@ -90,17 +89,6 @@ class JobTableProof(Component):
         reach(m, "holds_ports_that_wait", dut.hold & self.waiting)
         reach(m, "starts_one_that_runs", clearing & runs)
         reach(m, "all_slots_of_one_job", clearing & (self.command.count == slots))
-
-    def surroundings(self, m: Module, dut: JobTable) -> None:
-        """What the table asks for."""
-        held = delay(m, dut.hold, 1, "held", reset_less=False)
-        was_busy = delay(m, dut.busy, 1, "was_busy", reset_less=False)
-        operands = self.command.as_value()[2:]
-        before = delay(m, operands, 1, "operands")
-        assume(m, ~(held & self.packet_valid))
-        assume(m, (self.sender & (self.sender - 1)) == 0)
-        assume(m, (self.sender != 0) | ~self.packet_valid)
-        assume(m, ~(dut.busy & was_busy) | (operands == before))
 
     def tables(self, m: Module) -> None:
         """The table at any time: jobs are apart, and so is one that is being started."""

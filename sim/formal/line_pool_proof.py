@@ -12,7 +12,7 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_pool import LinePool
-from sim.formal.claims import assume, check, claim, reach
+from sim.formal.claims import check, claim, granted, reach
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,7 @@ class LinePoolProof(Component):
         "filled": "dut.fifo.filled",
         "full": "dut.fifo.full",
         "followers": "dut.followers[*]",
+        "taken": "dut.taken",
     }
 
     def __init__(self, params: SmallParams) -> None:
@@ -71,14 +72,15 @@ class LinePoolProof(Component):
                 "stored": In(bits_for(params.lines)),
                 "filled": In(1),
                 "full": In(1),
+                "taken": In(params.lines),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         lines = self.params.lines
-        m.submodules.dut = dut = LinePool(self.params)
-        taken = Signal(lines)
+        m.submodules.dut = dut = granted(LinePool(self.params))
+        taken = self.taken
         m.d.comb += [
             dut.takes.eq(self.takes),
             dut.returns.eq(self.returns),
@@ -88,13 +90,6 @@ class LinePoolProof(Component):
             dut.step.eq(self.step),
             dut.leader.eq(self.leader),
         ]
-        assume(m, ~self.takes | (dut.free != 0))
-        assume(m, ~self.returns | ((self.returned < lines) & Array(taken)[self.returned]))
-        for k in range(lines):
-            with m.If(self.takes & (dut.line == k)):
-                m.d.sync += taken[k].eq(1)
-            with m.If(self.returns & (self.returned == k)):
-                m.d.sync += taken[k].eq(0)
         with m.If(self.takes):
             claim(m, "taken_once", (dut.line < lines) & ~Array(taken)[dut.line])
         ones = count_ones(list(taken))

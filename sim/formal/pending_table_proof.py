@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.netsparse.rig.pending_table import RELEASES, PendingTable, PendingTableParams
-from sim.formal.claims import assume, check, claim, reach
+from sim.formal.claims import check, claim, granted, reach
 from sim.formal.fifo_proof import follow_beats, keeps_waiting
 
 
@@ -78,7 +78,7 @@ class PendingTableProof(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.dut = dut = PendingTable(self.params)
+        m.submodules.dut = dut = granted(PendingTable(self.params))
         m.d.comb += [
             dut.lookups.payload.eq(self.idx),
             dut.lookups.valid.eq(self.idx_valid),
@@ -107,22 +107,12 @@ class PendingTableProof(Component):
         for k in range(self.params.entries):
             comes = moves & ~result.coalesced & (result.entry == k)
             leaves = [port.valid & (port.entry == k) for port in self.release]
-            assume(m, ~(leaves[0] & leaves[1]))
             leaving.append(Cat(leaves).any())
-            assume(m, ~leaving[-1] | self.valid[k])
             m.d.sync += owned[k].eq((owned[k] | comes) & ~leaving[-1] & ~self.clear)
             with m.If(leaving[-1] & ~owned[k] & ~comes):
                 m.d.sync += early.eq(1)
-        for port in self.release:
-            assume(m, ~port.valid | (port.entry < self.params.entries))
         with m.If(self.clear):
             m.d.sync += early.eq(0)
-        inside = self.asked_valid | self.judged_valid | dut.results.valid
-        assume(m, ~self.clear | ~(inside | self.idx_valid))
-        coalesced = Signal(name="coalesce_before")
-        began = Signal()
-        m.d.sync += [coalesced.eq(self.coalesce), began.eq(1)]
-        assume(m, ~began | (self.coalesce == coalesced) | ~(inside | (self.valid != 0)))
 
     def places(self, m: Module, dut: PendingTable, owned, early) -> None:
         """Where an entry is: everywhere once, and nowhere else."""

@@ -9,7 +9,7 @@ from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_table import PROGRESS, USE_BITS, SlotTable
-from sim.formal.claims import assume, check, claim, reach
+from sim.formal.claims import check, claim, granted, reach
 
 #: What the specification keeps of a slot (``sim.golden.allreduce.WorkerSlot``).
 SLOT = data.StructLayout({"use": USE_BITS, "phase": Phase})
@@ -67,7 +67,7 @@ class SlotTableProof(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.dut = dut = SlotTable(params)
+        m.submodules.dut = dut = granted(SlotTable(params))
         count = Signal(params.count_bits)
         m.d.comb += [
             count.eq(AnyConst(params.count_bits)),
@@ -79,7 +79,6 @@ class SlotTableProof(Component):
             dut.arrival.eq(self.arrival),
             dut.questions[0].eq(self.question),
         ]
-        self.neighbours(m, dut, count)
         slots = [Signal(SLOT, name=f"slot_{k}") for k in self.slots]
         late = [Signal(name=f"late_{k}") for k in self.slots]  # its sum was not handed on
         unseen = [Signal(name=f"unseen_{k}") for k in self.slots]
@@ -92,15 +91,6 @@ class SlotTableProof(Component):
             self.rest(m, dut, slots, late, unseen)
         self.happenings(m, dut, count, slots)
         return m
-
-    def neighbours(self, m: Module, dut: SlotTable, count: Signal) -> None:
-        """What transmitter, delivery, arrivals and the check of the settings keep."""
-        assume(m, (count != 0) & (count <= self.params.slots))
-        assume(m, ~self.start | dut.may_start)
-        assume(m, ~self.delivered | dut.arrived)
-        ours = self.arrival.verdict == Verdict.NONE
-        judged = self.arrival.verdict.as_value() >= Verdict.WRONG_SLOT.value
-        assume(m, judged | (ours & (self.arrival.slot < count)))
 
     def follow_rule(self, m: Module, dut: SlotTable, slots, late, unseen) -> None:
         """The specification's slots, and the verdict that it gives."""

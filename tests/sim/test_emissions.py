@@ -8,7 +8,10 @@ import sim.emissions
 from gen.emit import emit
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.transport.params import TransportParams
+from hdl.p4sgd.transport.slot_table import SlotTable
 from sim.emissions import KnownModule, emission_of, sources
+from sim.harvest import COVERAGE
 from sim.verilate import class_path
 
 SOURCES = (("hdl/a.py", "a"), ("hdl/a.py", "b"), ("hdl/b.py", ""), ("gen/emit.py", "e"))
@@ -89,8 +92,8 @@ def test_other_parameters_are_emitted(emitted):
 
 def test_other_sources_are_emitted(emitted, tmp_path, monkeypatch):
     root = tmp_path / "checkout"
-    (root / "hdl").mkdir(parents=True)
-    (root / "gen").mkdir()
+    for folder in ("hdl", "gen", "sim"):
+        (root / folder).mkdir(parents=True)
     for name in sim.emissions.EMITTERS:
         (root / name).write_text("")
     monkeypatch.setattr(sim.emissions, "CHECKOUT", root)
@@ -104,6 +107,13 @@ def test_other_sources_are_emitted(emitted, tmp_path, monkeypatch):
     emission_of(Fifo(FIFO))
     assert len(emitted) == 4
     sources.cache_clear()
+
+
+def test_expectations_are_asserted_but_not_covered(monkeypatch):
+    table = SlotTable(TransportParams(slots=2))
+    assert "assert (expects_starts_if_it_may)" in emission_of(table).verilog
+    monkeypatch.setenv(COVERAGE, "1")
+    assert "expects" not in emission_of(table).verilog
 
 
 def test_what_cannot_be_pickled_is_emitted_each_time(emitted):

@@ -1,10 +1,11 @@
 """The EQ: when the packet of a queue expires."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
@@ -90,4 +91,18 @@ class ExpirationQueue(Component):
                 m.d.sync += popped.eq(popped + 1)
         with m.Elif(gone):
             m.d.sync += fresh.eq(0)
+        busy = valid | (pushed != popped) | self.opens
+        expect(
+            m,
+            self,
+            delay_of_the_hardware=lambda: ~busy | (self.delay <= params.most_delay),
+            delay_changes_while_empty=lambda: self.changes_while_empty(m, busy),
+        )
         return m
+
+    def changes_while_empty(self, m: Module, busy: Value) -> Value:
+        """``delay`` is the same for all entries, or they would not be in their order."""
+        before = Signal.like(self.delay)
+        was_busy = Signal()
+        m.d.sync += [before.eq(self.delay), was_busy.eq(busy)]
+        return ~(was_busy & busy) | (self.delay == before)

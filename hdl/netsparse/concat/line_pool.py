@@ -1,11 +1,12 @@
 """The lines that packets are stored in: which are free, and how those of a packet are linked."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
@@ -75,4 +76,20 @@ class LinePool(Component):
             read.en.eq(self.step),
             self.follower.eq(read.data),
         ]
+        expect(
+            m,
+            self,
+            takes_what_is_free=lambda: ~self.takes | (self.free != 0),
+            returns_what_was_taken=lambda: self.returns_what_was_taken(m),
+        )
         return m
+
+    def returns_what_was_taken(self, m: Module) -> Value:
+        """Every line comes back once."""
+        taken = Signal(self.params.lines)
+        with m.If(self.takes):
+            m.d.sync += taken.bit_select(self.line, 1).eq(1)
+        with m.If(self.returns):
+            m.d.sync += taken.bit_select(self.returned, 1).eq(0)
+        exists = self.returned < self.params.lines
+        return ~self.returns | (exists & Array(taken)[self.returned])

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
@@ -64,4 +65,5 @@ class MarkOrder(Component):
             self.marks.payload.eq(data.View(mark, fifo.o.payload)),
             fifo.o.ready.eq(self.marks.ready),
         ]
+        expect(m, self, one_while_one_waits=lambda: ~(waits & both))
         return m

@@ -1,12 +1,13 @@
 """The queues: which packets are open, and which beat joins, opens or marks one."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.joining import Joining
 from hdl.netsparse.protocol import PR_BYTES
@@ -134,6 +135,12 @@ class QueueTable(Component):
                     m.d.sync += opened[k].eq(0)
             m.d.comb += self.read[k].eq(self.valid & (self.arrival.queue == k))
         self.entries(m, beat.queue)
+        expect(
+            m,
+            self,
+            queue_exists=lambda: ~self.valid | (self.arrival.queue < params.queues),
+            beats_follow_each_other=lambda: self.beats_follow_each_other(m),
+        )
         with m.If(self.advance):
             m.d.sync += valid.eq(self.valid)
         with m.Elif(expires_here | displaces):
@@ -197,3 +204,12 @@ class QueueTable(Component):
             self.oldest_entry.eq(read.data),
             self.oldest_open.eq(Array(self.open)[self.oldest]),
         ]
+
+    def beats_follow_each_other(self, m: Module) -> Value:
+        """A PR's beats come without others between them."""
+        arrival, goes_on = self.arrival, Signal()
+        queue = Signal.like(arrival.queue)
+        with m.If(self.valid & self.advance):
+            m.d.sync += [goes_on.eq(~arrival.last), queue.eq(arrival.queue)]
+        follows = ~arrival.first & (arrival.queue == queue)
+        return ~self.valid | Mux(goes_on, follows, arrival.first)

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 RELEASES = 2  #: entries that can be given back in a cycle
@@ -259,7 +260,21 @@ class PendingTable(Component):
                 groups.eq(Cat(matches[k : k + GROUP].any() for k in range(0, len(found), GROUP))),
             ]
         self.add_count(m, place)
+        inside = asked_valid | judged_valid | self.results.valid
+        expect(
+            m,
+            self,
+            clear_in_quiet=lambda: ~self.clear | ~(inside | self.lookups.valid),
+            coalesce_changes_in_quiet=lambda: self.changes_in_quiet(m, inside | ~self.empty),
+        )
         return m
+
+    def changes_in_quiet(self, m: Module, busy: Value) -> Value:
+        """``coalesce`` stays as it is while there are entries or lookups."""
+        before = Signal()
+        begun = Signal()
+        m.d.sync += [before.eq(self.coalesce), begun.eq(1)]
+        return ~begun | (self.coalesce == before) | ~busy
 
     def add_entries(self, m: Module, asked, place, placed) -> Value:
         """What is in the table, twice: registers to be compared and a memory to be read.
@@ -296,6 +311,10 @@ class PendingTable(Component):
                 m.d.sync += idx.eq(placed.idx)
             m.d.comb += matches[k].eq(Mux(enter, same, valid[k] & (asked == idx)))
             m.d.sync += valid[k].eq((valid[k] | enter) & ~leave & ~self.clear)
+        first, second = self.release
+        twice = first.valid & second.valid & (first.entry == second.entry)
+        gone = [port.valid & ~Array(valid)[port.entry] for port in self.release]
+        expect(m, self, releases_what_is_valid_once=lambda: ~(twice | Cat(gone).any()))
         return matches
 
     def add_count(self, m: Module, place) -> None:

@@ -1,9 +1,11 @@
 """Which packets belong to a job of the switch: the others go no further."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.p4sgd.frame_filter import Quality
 from hdl.p4sgd.switch.job_control import JobControl
 from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
@@ -91,7 +93,23 @@ class JobTable(Component):
             self.clear.eq(clear),
             self.refused.eq(Mux(valid, verdict, Verdict.NONE)),
         ]
+        others = self.sender & (self.sender - 1)
+        expect(
+            m,
+            self,
+            one_port_sends=lambda: ~self.packet_valid | ((self.sender != 0) & (others == 0)),
+            no_packet_behind_hold=lambda: (
+                ~(delay(m, self.hold, 1, "held", reset_less=False) & self.packet_valid)
+            ),
+            operands_hold_still=lambda: self.operands_hold_still(m),
+        )
         return m
+
+    def operands_hold_still(self, m: Module) -> Value:
+        """What a job is started with stays as it is while the table is ``busy``."""
+        operands = self.command.as_value()[2:]  # all but start and stop
+        was_busy = delay(m, self.busy, 1, "was_busy", reset_less=False)
+        return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
 
     def judge(self, m: Module, packet, sender: Signal, job):
         """What is wrong with ``packet``; NONE if nothing is."""

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 
 USE_BITS = 8
@@ -100,7 +101,32 @@ class SlotTable(Component):
         seen_slot = Signal(self.params.slot_bits)
         self.follow(m, "see", seen_slot, read, self.seen, self.seen)
         self.count(m)
+        self.surroundings(m)
         return m
+
+    def surroundings(self, m: Module) -> None:
+        """What transmitter, delivery, arrivals and the check of the settings keep."""
+        arrival, count = self.arrival, self.slot_count
+        dropped = arrival.verdict.as_value() >= Verdict.WRONG_SLOT.value
+        judged = (arrival.verdict == Verdict.NONE) & (~self.open | (arrival.slot < count))
+
+        def stays():
+            opened_with = Signal.like(count)
+            with m.If(self.clear):
+                m.d.sync += opened_with.eq(count)
+            return ~(self.open | self.clearing) | (count == opened_with)
+
+        expect(
+            m,
+            self,
+            starts_if_it_may=lambda: ~self.start | self.may_start,
+            hands_on_what_arrived=lambda: ~self.delivered | self.arrived,
+            dropped_or_of_a_slot=lambda: ~self.valid | dropped | judged,
+            slot_count_is_legal=lambda: (
+                ~(self.open | self.clearing) | ((count != 0) & (count <= self.params.slots))
+            ),
+            slot_count_stays=stays,
+        )
 
     def judge(self, m: Module, write, phase_of, use_of) -> None:
         """What an arrival is, and what it changes; or the job's start, slot after slot."""

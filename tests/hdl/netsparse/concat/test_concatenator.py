@@ -275,7 +275,7 @@ async def reads_in_full_packets(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def reads_for_random_destinations(dut, stalls):
     """A PR a cycle for 128 nodes, and no cycle is lost."""
-    bench = await Bench(dut, stalls=stalls.value, delay=31).start()
+    bench = await Bench(dut, stalls=stalls.value, delay=30).start()
     await bench.send(mixed(bench.params, 1500, nodes=9))
     if stalls.none:
         assert bench.stall_cycles == 0

@@ -1,0 +1,34 @@
+"""What components expect of their surroundings, asserted in simulations.
+
+Verilator (5.038 and later) heeds assertions unless told otherwise; one that fails prints its text
+and ends the simulation.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from amaranth.hdl import Assert, Module, ResetSignal, Signal, ValueLike
+
+from hdl.common.component import Component
+from hdl.common.expectations import HEED
+
+
+def asserted(m: Module, component: Component, name: str, holds: ValueLike) -> None:
+    """Assert that ``holds`` at every clock edge from the first reset on."""
+    kept = Signal(name=f"expects_{name}")
+    begun = Signal(name=f"began_{name}", reset_less=True)
+    m.d.comb += kept.eq(holds)
+    with m.If(ResetSignal()):
+        m.d.sync += begun.eq(1)
+    with m.Elif(begun):
+        m.d.sync += Assert(kept, f"{type(component).__name__} expects {name}\n")
+
+
+@contextmanager
+def asserting() -> Iterator[None]:
+    """Whatever is elaborated meanwhile asserts what it expects."""
+    token = HEED.set(asserted)
+    try:
+        yield
+    finally:
+        HEED.reset(token)

@@ -1,0 +1,62 @@
+"""What components expect of their surroundings: assumed by proofs, asserted in simulations."""
+
+import ast
+from pathlib import Path
+
+import cocotb
+import pytest
+from cocotb.triggers import ClockCycles
+
+from gen.emit import emit
+from hdl.p4sgd.transport.params import TransportParams
+from hdl.p4sgd.transport.slot_table import SlotTable
+from sim.streams import start
+from sim.verilator import SimulationError, simulate
+from tests.hdl.p4sgd.bench import put
+
+FORMAL = Path(__file__).parents[3] / "sim" / "formal"
+TABLE = SlotTable(TransportParams(slots=2))  # as in its own test
+
+#: Where a proof assumes what nothing asserts: a job table is proven to keep it.
+PROVEN = {"aggregator_proof.py": 1}
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(start_at=[1, 3])
+async def starts_what_may_not_start(dut, start_at):
+    """Nothing may start before the job is open, two cycles behind its clear."""
+    put(dut, slot_count=2, clear=0, start=0, delivered=0, valid=0)
+    await start(dut)
+    put(dut, clear=1)
+    await ClockCycles(dut.clk, 1)
+    put(dut, clear=0)
+    await ClockCycles(dut.clk, start_at)
+    put(dut, start=1)
+    await ClockCycles(dut.clk, 1)
+    put(dut, start=0)
+    await ClockCycles(dut.clk, 3)
+
+
+def test_a_violation_ends_the_simulation(capsys):
+    with pytest.raises(SimulationError):
+        simulate(TABLE, __name__, test_filter=r".*start_at=1")
+    assert "SlotTable expects starts_if_it_may" in capsys.readouterr().out
+    simulate(TABLE, __name__, test_filter=r".*start_at=3")
+
+
+def test_nothing_of_it_is_generated():
+    assert "expects" not in emit(TABLE).verilog
+
+
+def test_proofs_assume_nothing_else():
+    """An assumption is an expectation of the component that the proof is of."""
+    found = {}
+    for path in FORMAL.glob("*_proof.py"):
+        names = [n.func.id for n in ast.walk(ast.parse(path.read_text())) if is_call(n)]
+        if count := names.count("assume") + names.count("Assume"):
+            found[path.name] = count
+    assert found == PROVEN
+
+
+def is_call(node):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
