@@ -7,6 +7,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 from cocotb.triggers import Timer
+from scipy.sparse import csr_array, lil_array
 
 from gen.catalogue import SNIC_PRESETS, find_design
 from gen.settings import make_params
@@ -19,7 +20,6 @@ from sim.surroundings.card.cards import CardsParams, build_cards
 from sim.surroundings.card.host import CardSnic, switch_on
 from sim.surroundings.card.ip_models import HOST_BASE
 from sim.verilator import run
-from sim.workloads.matrices import load_matrix
 from tests.sim.netsparse.cases import make_gather
 
 SNIC = make_params(
@@ -28,13 +28,26 @@ SNIC = make_params(
 NODES = 2
 CARDS = CardsParams(cards=(("snic", SNIC),) * NODES, fibres=(((0, 0), (1, 0)),))
 FOLDER = "INGATHER_CARDS"
+LINE_BYTES = 64
+LINE_IDXS = 8 * LINE_BYTES  #: of which a line of the idx filter knows
 
 
 def small_gather():
-    """A gather of a few hundred idxs, a unit asking and a unit serving at each node."""
-    matrix = load_matrix("queen:nodes=2,rows=30")
+    """Some hundred idxs, a unit asking and a unit serving at each node.
+
+    They lie in more lines of the idx filter than its cache holds, two in each, and come twice: the
+    second time, what was written to the SNIC's memory says that they are there.
+    """
     rng = np.random.default_rng(1)
-    return make_gather(rng, matrix, NODES, 64, 1, 1, property_address=36)
+    lines = 3 * SNIC.filter_cache_bytes // LINE_BYTES
+    rows = lines * LINE_IDXS
+    matrix = lil_array((NODES * rows, NODES * rows))
+    starts = np.arange(lines) * LINE_IDXS
+    for node in range(NODES):
+        low, high = rng.integers(LINE_IDXS // 2, size=(2, lines)) + starts
+        for row, columns in enumerate((low, high + LINE_IDXS // 2, [*low, *high + LINE_IDXS // 2])):
+            matrix[node * rows + row, (1 - node) * rows + np.sort(columns)] = 1
+    return make_gather(rng, csr_array(matrix), NODES, 16, 1, 1, property_address=36)
 
 
 def test_gather(tmp_path):
