@@ -101,14 +101,16 @@ async def a_card_trains_alone(dut):
 
 async def train_together(workers, switch):
     """An epoch over the network; its weights are the golden model's."""
-    training = training_run(2, 300)
+    training = training_run(len(workers), 100 + 100 * len(workers))
     weights = np.zeros(training.features, dtype=np.int64)
     count = len(PORTS)
     for k, (worker, model) in enumerate(zip(workers, training.models(weights), strict=True)):
         images = training.images[k * count : (k + 1) * count]
         await load(worker, images, model, training.settings(1, k))
     cluster = CardCluster(
-        workers, switch, ClusterParams(worker=WORKER, network=NetworkParams(workers=2, slots=256))
+        workers,
+        switch,
+        ClusterParams(worker=WORKER, network=NetworkParams(workers=len(workers), slots=256)),
     )
     await cluster.start_job(NetworkSettings(latency=300), training.under_way)
     await cluster.run()
@@ -132,6 +134,8 @@ async def losses(drivers):
 async def two_cards_train_together(dut):
     workers, switch = await begin(dut)
     await train_together(workers, switch)
+    # What the switch answers to one worker leaves by that worker's cage.
+    await train_together(workers[:1], switch)
     found = await losses([(workers[0], 1), (workers[1], 1), (switch, 2)])
     assert not any(count for counts in found for count in counts.values())
 
