@@ -1,6 +1,7 @@
-"""Verilog for simulations that was emitted before, found again by what it is made from.
+"""Verilog that was emitted before, found again by what it is made from.
 
-Components assert in it what they expect of their surroundings, unless coverage is measured.
+In simulations components assert what they expect of their surroundings, unless coverage is
+measured.
 
 Elaborating a component takes as long as many a simulation of it. It depends on nothing but the
 sources, the parameters and two packages; those who change classes at run time, call ``emit``.
@@ -60,24 +61,26 @@ class KnownModule(EmittedModule):
 class Again:
     """An emission that is made if it is asked for."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: Component, asserts: bool) -> None:
         self.component = component
+        self.asserts = asserts
 
     @cached_property
     def emission(self) -> Emission:
         """The whole of it."""
-        with nullcontext() if covers() else asserting():
+        with asserting() if self.asserts else nullcontext():
             return emit(self.component)
 
 
-def emission_of(component: Component) -> Emission:
+def emission_of(component: Component, *, generated: bool = False) -> Emission:
     """The Verilog of ``component``: from the cache, or emitted and kept there.
 
-    What cannot be pickled, such as a class inside a function, is emitted every time.
+    ``generated``: as it is given to users, without the assertions of simulations. What cannot be
+    pickled, such as a class inside a function, is emitted every time.
     """
-    again = Again(component)
+    again = Again(component, asserts=not (generated or covers()))
     try:
-        key = key_of(type(component), component.params)
+        key = key_of(type(component), component.params, again.asserts)
         folder, fresh = cached_folder("emissions", key, lambda folder: keep(again.emission, folder))
     except (pickle.PicklingError, AttributeError, TypeError):
         return again.emission
@@ -100,10 +103,12 @@ def known(folder: Path, again: Again) -> Emission:
     return Emission({module.name: module for module in modules})
 
 
-def key_of(kind: type[Component], params: Any) -> str:
+def key_of(kind: type[Component], params: Any, asserts: bool) -> str:
     """Equal keys are equal emissions. Raises as pickle does."""
     subject = pickle.dumps((kind, params), protocol=5)
-    return digest(subject.hex(), str(covers()), sources(kind.__module__.partition(".")[0]), tools())
+    return digest(
+        subject.hex(), f"asserts {asserts}", sources(kind.__module__.partition(".")[0]), tools()
+    )
 
 
 @lru_cache

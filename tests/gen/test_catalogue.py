@@ -29,7 +29,7 @@ ACCEPTED = {
 def emission_of(name, preset):
     design = DESIGNS[name]
     params = make_params(design.params_class, design.settings_of(preset))
-    return emissions.emission_of(design.make(params))
+    return emissions.emission_of(design.make(params), generated=True)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0].name}-{case[1]}")

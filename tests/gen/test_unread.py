@@ -26,7 +26,7 @@ def unread(name):
     """Every bit that nothing reads: its component, and the rule that names it or None."""
     design = DESIGNS[name]
     params = make_params(design.params_class, design.settings_of(PRESETS[name]))
-    emission = emissions.emission_of(design.make(params))
+    emission = emissions.emission_of(design.make(params), generated=True)
     modules = modules_of(emission.verilog)
     nets = nets_of(modules.values())
     found = {}
