@@ -20,8 +20,9 @@ class SlotTableProof(Component):
 
     The specification (:meth:`follow_rule`) is ``worker_rule`` and ``worker_starts`` of
     ``sim/golden/allreduce.py`` line by line, with whole uses; beside it stands which slots'
-    sums were neither handed on nor seen. Outputs are claimed to be what these say in every cycle,
-    for any ``slot_count``. ``clear`` and resets may come at any time.
+    sums were neither handed on nor seen. Outputs are claimed to be what these say in every cycle
+    of a job whose ``slot_count`` is legal. A job of another may be open, but nothing starts in it:
+    Control refuses its runs. ``clear`` and resets may come at any time.
 
     Taken for granted is what the neighbours keep (:meth:`neighbours`): the transmitter starts only
     if it may, the delivery hands on only what has arrived, and of a packet that the slot is to
@@ -84,7 +85,10 @@ class SlotTableProof(Component):
         unseen = [Signal(name=f"unseen_{k}") for k in self.slots]
         self.follow_rule(m, dut, slots, late, unseen)
         self.clearing(m, dut)
-        with m.If(dut.open):
+        legal = (count != 0) & (count <= params.slots)
+        with m.If(dut.open & ~legal):
+            pass  # nothing starts
+        with m.Elif(dut.open):
             self.compare(m, dut, count, slots, late, unseen)
             self.tie(m, dut, count, slots, late, unseen)
         with m.Else():

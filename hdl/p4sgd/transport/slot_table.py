@@ -114,7 +114,7 @@ class SlotTable(Component):
             opened_with = Signal.like(count)
             with m.If(self.clear):
                 m.d.sync += opened_with.eq(count)
-            return ~(self.open | self.clearing) | (count == opened_with)
+            return ~self.start | (count == opened_with)
 
         expect(
             m,
@@ -122,9 +122,7 @@ class SlotTable(Component):
             starts_if_it_may=lambda: ~self.start | self.may_start,
             hands_on_what_arrived=lambda: ~self.delivered | self.arrived,
             dropped_or_of_a_slot=lambda: ~self.valid | dropped | judged,
-            slot_count_is_legal=lambda: (
-                ~(self.open | self.clearing) | ((count != 0) & (count <= self.params.slots))
-            ),
+            slot_count_is_legal=lambda: ~self.start | ((count != 0) & (count <= self.params.slots)),
             slot_count_stays=stays,
         )
 

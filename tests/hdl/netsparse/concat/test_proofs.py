@@ -89,9 +89,6 @@ MUTANTS = {
     "opens in vain": table(
         "was_open & fits & ~expires_here", "fits", ExpirationProof, "open_has_an_entry"
     ),
-    "believes it is open": table(
-        "left &= ~(self", "left &= 1 | (self", ExpirationProof, "open_has_an_entry"
-    ),
     "marks a second one": table(
         "full.eq(self.waits & self.expires)",
         "full.eq(0)",
