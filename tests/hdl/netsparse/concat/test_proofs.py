@@ -128,7 +128,10 @@ MUTANTS = {
     ),
     "early": queue("due.eq(~past[-1])", "due.eq(1)", ConcatenatorProof, "not_marked_early"),
     "a cycle early": queue(
-        "past.eq(now - ", "past.eq(now + 1 - ", ConcatenatorProof, "not_marked_early"
+        "past.eq(now - ",
+        "past.eq((now + 1)[: len(now)] - ",
+        ConcatenatorProof,
+        "not_marked_early",
     ),
     # all together
     "the same line again": pool(
