@@ -2,14 +2,14 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.axi import Axi4Signature
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH, any_of
 from hdl.common.component import Component
-from hdl.common.streams import Fork, ForkParams
+from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams
 from hdl.netsparse.idx_filter.crossbar import add_choice, chosen
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
 
@@ -101,21 +101,24 @@ class FilterMemoryPort(Component):
 
     def add_writes(self, m: Module, writer: AxiWritePort) -> None:
         """Banks and zeros in turn to AW and W, which take a line each at its own time."""
+        # The two copies leave at different times: what was chosen has to stay until both have.
+        m.submodules.write = write = StreamRegister(StreamRegisterParams(width=self.write.size))
         m.submodules.fork = fork = Fork(ForkParams(width=self.write.size, count=2))
-        line = self.write(fork.i.payload)
+        connect(m, write.o, fork.i)
+        line = self.write(write.i.payload)
         sources = [*self.write_backs, self.zeros]
         grant = Signal(len(sources))
         asking = Cat(one.valid for one in sources)
         addresses = [bank.payload.address for bank in self.write_backs]
         m.d.comb += [
-            grant.eq(add_choice(m, "write_turn", asking, fork.i.ready)),
-            fork.i.valid.eq(asking.any()),
+            grant.eq(add_choice(m, "write_turn", asking, write.i.ready)),
+            write.i.valid.eq(asking.any()),
             line.bank.eq(self.number(grant[:-1])),
             line.line.address.eq(chosen(grant, [*addresses, self.zeros.payload])),
             line.line.data.eq(chosen(grant, [bank.payload.data for bank in self.write_backs])),
         ]
         for k, one in enumerate(sources):
-            m.d.comb += one.ready.eq(grant[k] & fork.i.ready)
+            m.d.comb += one.ready.eq(grant[k] & write.i.ready)
         burst, beat = (self.write(o.payload) for o in fork.o)
         m.d.comb += [
             writer.bursts.valid.eq(fork.o[0].valid),

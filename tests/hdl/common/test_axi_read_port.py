@@ -232,8 +232,8 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     assert bench.bus == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     await bench.settle()
     assert bench.all_failed(bursts)
-    bursts += bench.ask(20, 20)
-    await bench.settle(60)
+    bursts += bench.ask(20, 20)  # of four beats at most
+    await bench.settle(100)
     assert bench.all_failed(bursts)
     await bench.watch(revive=1)
     assert bench.bus["broken"]
