@@ -15,9 +15,10 @@ from sim.cache import cache_root, cached_folder, digest
 from sim.coverage.data import CoverageError
 from sim.coverage.source import Source
 
-#: No pass may rename or remove what has a name. Of `opt`, dead branches of multiplexers are not
-#: looked for: that takes many minutes for a table of registers.
-PASSES = ("proc", "opt_expr", "opt_merge -nomux", *("opt_dff", "opt_clean", "opt_expr") * 2)
+#: No pass may rename or remove what has a name. A constant that a register takes under a condition
+#: must not become its reset, or what stands before it would look unread. Of `opt`, dead branches of
+#: multiplexers are not looked for: that takes many minutes for a table of registers.
+PASSES = ("proc", "opt_expr", "opt_merge -nomux", *("opt_dff -nosdff", "opt_clean", "opt_expr") * 2)
 KINDS = ("constant", "again", "unread")
 NET_FORMAT = "6"  #: of what the cache holds
 POWER_UP = re.compile(r"\(\* init = \S+ \*\)")

@@ -85,14 +85,11 @@ class SlotTableProof(Component):
         unseen = [Signal(name=f"unseen_{k}") for k in self.slots]
         self.follow_rule(m, dut, slots, late, unseen)
         self.clearing(m, dut)
-        legal = (count != 0) & (count <= params.slots)
-        with m.If(dut.open & ~legal):
-            pass  # nothing starts
-        with m.Elif(dut.open):
+        with m.If(~dut.open):
+            self.rest(m, dut, slots, late, unseen)
+        with m.Elif((count != 0) & (count <= params.slots)):
             self.compare(m, dut, count, slots, late, unseen)
             self.tie(m, dut, count, slots, late, unseen)
-        with m.Else():
-            self.rest(m, dut, slots, late, unseen)
         self.happenings(m, dut, count, slots)
         return m
 
