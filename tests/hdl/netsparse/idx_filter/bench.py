@@ -36,6 +36,7 @@ class Dram:
     read_answers: list[tuple[int, int]] = field(default_factory=list)
     writes: list[tuple[int, int]] = field(default_factory=list)  #: acknowledged
     frozen: bool = False  #: acknowledges and delivers nothing
+    closed: tuple[str, ...] = ()  #: of ar, aw and w, those that take nothing
 
     def __post_init__(self):
         self.ready = {"ar": False, "aw": False, "w": False}
@@ -79,7 +80,7 @@ class Dram:
                     self.answer[kind] = None
                 self.offer(kind, waiting, now)
             for name in self.ready:
-                self.ready[name] = not self.stall()
+                self.ready[name] = name not in self.closed and not self.stall()
                 self.drive(**{f"{name}ready": self.ready[name]})
 
     def take(self, now):

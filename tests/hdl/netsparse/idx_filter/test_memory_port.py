@@ -1,3 +1,4 @@
+import itertools
 import random
 
 import cocotb
@@ -112,6 +113,32 @@ async def each_bank_gets_its_own(dut, stalls):
     assert bench.errors == len(bad_writes)
     for address, data in kept.items():
         assert bench.dram.contents.get(address) == (None if address in bad_writes else data)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(closed=["aw", "w"])
+async def who_asks_while_half_a_write_has_left_waits(dut, closed):
+    """One of AW and W has taken what was chosen, and the other has not when another bank asks."""
+    bench = Bench(dut, (never, never))
+    banks = range(bench.params.banks)
+    await start(dut)
+    kept = {}
+
+    def write_back(k):
+        address = LINE_BYTES * len(kept)
+        kept[address] = random.getrandbits(LINE_IDXS)
+        bench.backs[k].append({"address": address, "data": kept[address]})
+
+    for before, then in itertools.permutations(banks, 2):
+        bench.dram.closed = (closed,)
+        for k in (*[before] * 6, then):
+            write_back(k)
+            for _ in range(4):
+                await RisingEdge(dut.clk)
+        bench.dram.closed = ()
+        await bench.settle(len(kept))
+    assert bench.dram.contents == kept
+    assert sum(bench.written) == len(kept)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
