@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.p4sgd.mini_batches import MiniBatches
 from hdl.p4sgd.params import EngineParams
-from hdl.p4sgd.schedule import Schedule
 
 COUNT_BITS = 17  #: of micro-batches that have been seen and not delivered
 
@@ -16,14 +16,14 @@ class BatchGate(Component):
     ``seen`` counts full activations as they come in, ``delivered`` as they go on, both in order.
     With ``vanilla``, ``allowed`` is high while a delivered one would be of a mini-batch that has
     been seen to its end, so the backward pass overlaps neither its forward pass nor its
-    communication; without, always.
+    communication; without, always. ``start`` clears what was counted.
     """
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "lengths": In(params.lengths),
                 "start": In(1),
                 "vanilla": In(1),
                 "seen": In(1),
@@ -34,11 +34,12 @@ class BatchGate(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.schedule = schedule = Schedule(self.params)
-        gathering = Signal(COUNT_BITS)
-        complete = Signal(COUNT_BITS)
-        ends = self.seen & schedule.current.last
-        with m.If(ends):
+        m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
+        gathering = Signal(COUNT_BITS)  # of a mini-batch that has not ended
+        complete = Signal(COUNT_BITS)  # of those that have
+        with m.If(self.start):
+            m.d.sync += [gathering.eq(0), complete.eq(0)]
+        with m.Elif(self.seen & mini_batches.last):
             m.d.sync += [
                 gathering.eq(0),
                 complete.eq(complete + gathering + 1 - self.delivered),
@@ -46,14 +47,12 @@ class BatchGate(Component):
         with m.Else():
             m.d.sync += [
                 gathering.eq(gathering + self.seen),
-                complete.eq(complete - (self.delivered & self.vanilla)),
+                complete.eq(complete - self.delivered),
             ]
-        with m.If(self.start | ~self.vanilla):
-            m.d.sync += [gathering.eq(0), complete.eq(0)]
         m.d.comb += [
-            schedule.settings.eq(self.settings),
-            schedule.start.eq(self.start),
-            schedule.step.eq(self.seen),
+            mini_batches.lengths.eq(self.lengths),
+            mini_batches.start.eq(self.start),
+            mini_batches.step.eq(self.seen),
             self.allowed.eq(~self.vanilla | (complete != 0)),
         ]
         return m

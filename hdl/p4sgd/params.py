@@ -201,6 +201,11 @@ class EngineParams:
         return data.ArrayLayout(signed(self.weight_bits), self.banks)
 
     @property
+    def lengths(self) -> data.StructLayout:
+        """How many micro-batches a mini-batch and an epoch have."""
+        return data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
+
+    @property
     def settings(self) -> data.StructLayout:
         """What the host sets for a run; it holds still while the engine works."""
         return data.StructLayout(
@@ -208,8 +213,7 @@ class EngineParams:
                 "bits": self.bits_bits,  # s, precision of a feature, 1..max_bits
                 "signed_features": 1,  # plane 0 weighs -1, plane k 2^-k; else plane k 2^-(k+1)
                 "chunks": bits_for(self.chunks),  # C
-                "batch_micro_batches": 16,  # B / K
-                "epoch_micro_batches": 32,  # micro-batches of an epoch
+                **self.lengths.members,  # a mini-batch has B / K
                 "tail_samples": 4,  # samples of an epoch's last micro-batch, 1..K
                 "epochs": 32,
                 "l2_shift": 5,  # r of the L2 term, 0 turns it off

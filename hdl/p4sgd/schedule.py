@@ -1,9 +1,11 @@
 """The order of micro-batches: mini-batches, epochs, and the end of the run."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from hdl.common.component import Component
+from hdl.p4sgd.mini_batches import MiniBatches
 from hdl.p4sgd.params import EngineParams
 
 
@@ -12,7 +14,8 @@ class Schedule(Component):
 
     ``current`` describes the next micro-batch and ``step`` moves on to the one after; ``active``
     is high from ``start`` until the final micro-batch has been stepped over. An epoch's last
-    mini-batch ends with the epoch, and of its last micro-batch only ``tail_samples`` exist.
+    mini-batch ends with the epoch, and of its last micro-batch only ``tail_samples`` exist, at
+    least one.
     """
 
     def __init__(self, params: EngineParams) -> None:
@@ -29,34 +32,25 @@ class Schedule(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        settings, current = self.settings, self.current
-        in_batch = Signal.like(settings.batch_micro_batches)
-        in_epoch = Signal.like(settings.epoch_micro_batches)
+        settings, current, banks = self.settings, self.current, self.params.banks
+        m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
         epoch = Signal.like(settings.epochs)
-        first = Signal()  # in_batch is zero
-
-        ends_epoch = in_epoch == settings.epoch_micro_batches - 1
-        all_present = (1 << self.params.banks) - 1
-        tail_present = (~(all_present << settings.tail_samples))[: self.params.banks]
+        samples = settings.tail_samples[: bits_for(banks)]
+        tail = Cat(Const(1, 1), (samples > k for k in range(1, banks)))
         m.d.comb += [
-            current.first.eq(first),
-            current.last.eq((in_batch == settings.batch_micro_batches - 1) | ends_epoch),
-            current.final.eq(ends_epoch & (epoch == settings.epochs - 1)),
-            current.present.eq(all_present),
+            mini_batches.start.eq(self.start),
+            mini_batches.step.eq(self.step),
+            *(mini_batches.lengths[name].eq(settings[name]) for name, _ in self.params.lengths),
+            current.first.eq(mini_batches.first),
+            current.last.eq(mini_batches.last),
+            current.final.eq(mini_batches.ends_epoch & (epoch == settings.epochs - 1)),
+            current.present.eq(Mux(mini_batches.ends_epoch, tail, (1 << banks) - 1)),
         ]
-        with m.If(ends_epoch):
-            m.d.comb += current.present.eq(tail_present)
-
         with m.If(self.start):
-            m.d.sync += [self.active.eq(1), first.eq(1)]
-            m.d.sync += [in_batch.eq(0), in_epoch.eq(0), epoch.eq(0)]
+            m.d.sync += [self.active.eq(1), epoch.eq(0)]
         with m.Elif(self.step):
-            m.d.sync += [in_batch.eq(in_batch + 1), in_epoch.eq(in_epoch + 1)]
-            m.d.sync += first.eq(current.last)
-            with m.If(current.last):
-                m.d.sync += in_batch.eq(0)
-            with m.If(ends_epoch):
-                m.d.sync += [in_epoch.eq(0), epoch.eq(epoch + 1)]
+            with m.If(mini_batches.ends_epoch):
+                m.d.sync += epoch.eq(epoch + 1)
             with m.If(current.final):
                 m.d.sync += self.active.eq(0)
         return m

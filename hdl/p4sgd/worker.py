@@ -194,7 +194,7 @@ class Worker(Component):
         m.d.comb += [
             transport.clear.eq(settings.start_job & control.idle),
             transport.allowed.eq(gate.allowed),
-            gate.settings.eq(core.settings),
+            *(gate.lengths[name].eq(core.settings[name]) for name, _ in gate.params.lengths),
             gate.start.eq(control.begin),
             gate.vanilla.eq(settings.vanilla),
             gate.seen.eq(transport.seen),

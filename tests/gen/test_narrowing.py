@@ -15,9 +15,9 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.component import Component
 from hdl.common.read_plan import ReadMasterParams
-from hdl.p4sgd import schedule
+from hdl.p4sgd import mini_batches
+from hdl.p4sgd.mini_batches import MiniBatches
 from hdl.p4sgd.params import EngineParams
-from hdl.p4sgd.schedule import Schedule
 from hdl.p4sgd.transport import timers
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.timers import Timers
@@ -160,19 +160,16 @@ def test_a_counter_that_is_cut_short_is_named(monkeypatch, module, name, bits, c
     assert all(signal in str(caught.value) for signal in signals)
 
 
-@pytest.mark.parametrize("counter", ["in_batch", "in_epoch", "epoch"])
-def test_a_counter_of_the_schedule_that_is_cut_short_is_named(monkeypatch, counter):
+@pytest.mark.parametrize("counter", ["in_batch", "in_epoch"])
+def test_a_counter_of_mini_batches_that_is_cut_short_is_named(monkeypatch, counter):
     class Shorter:
-        names = iter(("in_batch", "in_epoch", "epoch"))
-
-        def __new__(cls):
-            return Signal(name="first")
+        names = iter(("in_batch", "in_epoch"))
 
         @classmethod
         def like(cls, value):
             name = next(cls.names)
             return Signal(len(value) - (name == counter), name=name)
 
-    monkeypatch.setattr(schedule, "Signal", Shorter)
+    monkeypatch.setattr(mini_batches, "Signal", Shorter)
     with pytest.raises(NarrowingError, match=f"counter {counter} has"):
-        emit(Schedule(EngineParams(lanes=32, chunks=16, fifo_words=256)))
+        emit(MiniBatches(EngineParams(lanes=32, chunks=16, fifo_words=256)))

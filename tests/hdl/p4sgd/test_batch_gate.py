@@ -7,27 +7,27 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.batch_gate import COUNT_BITS, BatchGate
 from hdl.p4sgd.params import EngineParams
 from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.verilator import simulate
 from tests.hdl.p4sgd.bench import generator, micro_batches, pulse, put
 
-SIZES = [EngineParams(), EngineParams(banks=2, lanes=128)]
 QUIET = {"start": 0, "vanilla": 0, "seen": 0, "delivered": 0}
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize("params", [EngineParams()], ids=lambda params: params.suffix)
 def test_batch_gate(params):
-    simulate(BatchGate(params), __name__, registers=["gathering", "complete", "in_batch"])
+    simulate(
+        BatchGate(params), __name__, registers=["gathering", "complete", "in_batch", "in_epoch"]
+    )
 
 
-def some_run(rng, banks, **sizes):
-    """Settings, often with an incomplete last mini-batch, and whether each micro-batch is last."""
-    settings = {
+def some_run(rng, **sizes):
+    """Lengths, often with an incomplete last mini-batch; whether each micro-batch is a last one."""
+    lengths = {
         "batch_micro_batches": int(rng.integers(1, 6)),
         "epoch_micro_batches": int(rng.integers(1, 14)),
-        "tail_samples": int(rng.integers(1, banks, endpoint=True)),
-        "epochs": int(rng.integers(1, 4, endpoint=True)),
     } | sizes
-    return settings, [mark["last"] for mark in micro_batches(settings, banks)]
+    run = lengths | {"tail_samples": 1, "epochs": int(rng.integers(1, 4, endpoint=True))}
+    return lengths, [mark["last"] for mark in micro_batches(run, 1)]
 
 
 def allowed_after(lasts, seen):
@@ -35,10 +35,10 @@ def allowed_after(lasts, seen):
     return max((j + 1 for j in range(seen) if lasts[j]), default=0)
 
 
-async def go(dut, settings, lasts, vanilla, see, take):
+async def go(dut, lengths, lasts, vanilla, see, take):
     """A run with random arrivals, watched in every cycle."""
     edge = RisingEdge(dut.clk)
-    put(dut, settings=settings, vanilla=vanilla)
+    put(dut, lengths=lengths, vanilla=vanilla)
     await pulse(dut, "start")
     seen = delivered = 0
     while delivered < len(lasts):
@@ -66,8 +66,8 @@ async def holds_until_the_last_is_seen(dut, rates, vanilla):
     put(dut, **QUIET)
     await start(dut)
     for _ in range(25):
-        settings, lasts = some_run(rng, params_in_simulator(EngineParams).banks)
-        await go(dut, settings, lasts, vanilla, *rates)
+        lengths, lasts = some_run(rng)
+        await go(dut, lengths, lasts, vanilla, *rates)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -75,25 +75,23 @@ async def holds_until_the_last_is_seen(dut, rates, vanilla):
 async def the_end_of_an_epoch_ends_a_mini_batch(dut, epoch):
     """With four micro-batches a mini-batch; the next epoch begins with a whole one."""
     rng = generator()
-    sizes = {"batch_micro_batches": 4, "epoch_micro_batches": epoch, "epochs": 3}
-    settings, lasts = some_run(rng, params_in_simulator(EngineParams).banks, **sizes)
+    lengths, lasts = some_run(rng, batch_micro_batches=4, epoch_micro_batches=epoch)
     put(dut, **QUIET)
     await start(dut)
     for rates in RATES:
-        await go(dut, settings, lasts, True, *rates)
+        await go(dut, lengths, lasts, True, *rates)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def runs_with_and_without_take_turns(dut):
     """Nothing of a run is left for the next, even of one that was broken off."""
     rng = generator()
-    banks = params_in_simulator(EngineParams).banks
     put(dut, **QUIET)
     await start(dut)
     for turn in range(20):
-        settings, lasts = some_run(rng, banks)
-        await go(dut, settings, lasts, turn % 2, 0.6, 0.6)
-        put(dut, settings=settings, vanilla=1)
+        lengths, lasts = some_run(rng)
+        await go(dut, lengths, lasts, turn % 2, 0.6, 0.6)
+        put(dut, lengths=lengths, vanilla=1)
         await pulse(dut, "start")
         put(dut, seen=1)
         for _ in range(rng.integers(0, len(lasts))):
@@ -103,50 +101,39 @@ async def runs_with_and_without_take_turns(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def counts_over_every_bit(dut):
-    """From presets: of what is gathered when a mini-batch ends, of what may be delivered."""
-    edge = RisingEdge(dut.clk)
-    batch = (1 << 16) - 1
-    sizes = {"epoch_micro_batches": (1 << 32) - 1, "tail_samples": 1, "epochs": (1 << 32) - 1}
-    put(dut, **QUIET, settings={"batch_micro_batches": batch} | sizes)
+    """From presets, of what is gathered of a mini-batch and of what may be delivered."""
+    rng = generator()
+    put(dut, **QUIET, lengths={"batch_micro_batches": 1, "epoch_micro_batches": (1 << 32) - 1})
     await start(dut)
     put(dut, vanilla=1)
     await pulse(dut, "start")
-    for bit in range(2, COUNT_BITS):
-        for gathered in (1 << bit, (1 << bit) - 2):
-            dut.gathering.value, dut.complete.value = gathered, 0
-            dut.schedule.in_batch.value = batch - 3
-            put(dut, seen=1)
-            for _ in range(3):
-                await edge
-            put(dut, seen=0)
-            await edge
-            await edge
-            assert int(dut.complete.value) == gathered + 3
-            assert dut.allowed.value
-            assert int(dut.gathering.value) == 0
-            for seen in (0, 1):  # beside one that is seen, and alone
-                before = int(dut.complete.value)
-                put(dut, delivered=1, seen=seen)
-                await edge
-                put(dut, delivered=0, seen=0)
-                await edge
-                await edge
-                assert int(dut.complete.value) == before - 1
-            dut.complete.value = 1 << bit
-            put(dut, delivered=1)
-            await edge
-            put(dut, delivered=0)
-            await edge
-            await edge
-            assert int(dut.complete.value) == (1 << bit) - 1
+    for _ in range(400):
+        gathering, complete = (int(rng.integers(2 << rng.integers(1, COUNT_BITS))) for _ in "gc")
+        seen, delivered, ends = (int(rng.integers(2)) for _ in "sde")
+        put(
+            dut,
+            lengths={"batch_micro_batches": 1 if ends else 7, "epoch_micro_batches": 1 << 31},
+            seen=seen,
+            delivered=delivered,
+        )
+        # The next one is a mini-batch's first, which is its last where it has but one.
+        dut.gathering.value, dut.complete.value = gathering, complete
+        dut.mini_batches.in_batch.value = 0
+        await RisingEdge(dut.clk)
+        put(dut, seen=0, delivered=0)
+        await RisingEdge(dut.clk)
+        whole = seen and ends
+        assert int(dut.gathering.value) == (0 if whole else gathering + seen)
+        now = complete - delivered + (gathering + 1 if whole else 0)
+        assert int(dut.complete.value) == now % (1 << COUNT_BITS)
+        assert bool(dut.allowed.value) == (now != 0)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def counts_a_mini_batch_of_many(dut):
     """The whole of the largest that a job of 4096 slots can hold."""
-    sizes = {"batch_micro_batches": 4096, "epoch_micro_batches": 5000, "epochs": 2}
-    settings, lasts = some_run(generator(), params_in_simulator(EngineParams).banks, **sizes)
-    put(dut, **QUIET, settings=settings)
+    lengths, lasts = some_run(generator(), batch_micro_batches=4096, epoch_micro_batches=5000)
+    put(dut, **QUIET, lengths=lengths)
     await start(dut)
     put(dut, vanilla=1)
     await pulse(dut, "start")
@@ -166,20 +153,39 @@ async def counts_a_mini_batch_of_many(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(counter=["in_batch", "in_epoch"])
+async def a_mini_batch_of_any_size_is_complete(dut, counter):
+    """From a preset before its end, by either length."""
+    rng = generator()
+    put(dut, **QUIET)
+    await start(dut)
+    for _ in range(100):
+        batch, epoch = (int(rng.integers(8, 1 << bits)) for bits in (16, 32))
+        put(dut, lengths={"batch_micro_batches": batch, "epoch_micro_batches": epoch}, vanilla=1)
+        await pulse(dut, "start")
+        before = {"in_batch": batch, "in_epoch": epoch}[counter] - int(rng.integers(2, 5))
+        getattr(dut.mini_batches, counter).value = before
+        await RisingEdge(dut.clk)
+        put(dut, seen=1)
+        for _ in range(4):
+            await RisingEdge(dut.clk)
+        put(dut, seen=0)
+        await RisingEdge(dut.clk)
+        assert dut.allowed.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_for_a_mini_batch_of_any_size(dut):
     """One that ends far behind what is simulated, and whose limits have any bits set."""
-    params, rng = params_in_simulator(EngineParams), generator()
+    rng = generator()
     put(dut, **QUIET)
     await start(dut)
     for _ in range(30):
-        sizes = {
+        lengths = {
             "batch_micro_batches": int(rng.integers(1 << 16)) | 16,
             "epoch_micro_batches": int(rng.integers(1 << 32)) | 16,
-            "epochs": int(rng.integers(1 << 32)) | 1,
-            "chunks": int(rng.integers(1, params.chunks, endpoint=True)),
-            "bits": int(rng.integers(1, params.max_bits, endpoint=True)),
         }
-        put(dut, settings=sizes | {"tail_samples": 1}, vanilla=1)
+        put(dut, lengths=lengths, vanilla=1)
         await pulse(dut, "start")
         put(dut, seen=1)
         for _ in range(10):
