@@ -35,8 +35,8 @@ class BatchGate(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
-        gathering = Signal(COUNT_BITS)  # of a mini-batch that has not ended
-        complete = Signal(COUNT_BITS)  # of those that have
+        gathering = Signal(COUNT_BITS, reset_less=True)  # of a mini-batch that has not ended
+        complete = Signal(COUNT_BITS, reset_less=True)  # of those that have
         with m.If(self.start):
             m.d.sync += [gathering.eq(0), complete.eq(0)]
         with m.Elif(self.seen & mini_batches.last):
