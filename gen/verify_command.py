@@ -87,10 +87,10 @@ def verify(
         outcome, seconds = run(options, console)
         check_outcome(options, outcome)
         look_into(outcome, folder, investigate, console)
-        measured = measure(folder, options) if coverage else None
+        measured, trouble = measure(folder, options) if coverage else (None, "")
         content = verify_json(options, outcome, started, seconds)
         write(folder, content, outcome, measured)
-    finish(console, output, content, outcome, measured)
+    finish(console, output, content, outcome, measured, trouble)
 
 
 def check_installed() -> None:
@@ -180,8 +180,8 @@ def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> 
             outcome.items = explain(outcome.items, folder, 0, status.update)
 
 
-def measure(folder: Path, options: "Options") -> dict[str, Any]:
-    """Write what coverage came to; the content of coverage.json. The harvest goes."""
+def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, str]:
+    """Write what coverage came to; the content of coverage.json, or why there is none."""
     from sim.coverage.data import CoverageError
     from sim.coverage.files import write as write_coverage
     from sim.coverage.merge import is_within
@@ -202,9 +202,10 @@ def measure(folder: Path, options: "Options") -> dict[str, Any]:
             false=found.false,
         )
     except CoverageError as error:
-        raise UserError(str(error)) from error
-    shutil.rmtree(harvest)
-    return measured
+        return None, str(error)
+    finally:
+        shutil.rmtree(harvest)
+    return measured, ""
 
 
 def components_of(targets: Sequence[str]) -> list[str]:
@@ -246,8 +247,9 @@ def finish(
     content: Mapping[str, Any],
     outcome: "Outcome",
     measured: Mapping[str, Any] | None,
+    trouble: str,
 ) -> None:
-    """Say what came of it, and end with its exit status."""
+    """Say what came of it, and end with its exit status; ``trouble`` is what has no report."""
     from gen.verify.failures import show
     from sim.verify.items import counts
 
@@ -264,5 +266,7 @@ def finish(
     if outcome.interrupted:
         typer.echo("ingather: interrupted; what had ended is in the reports", err=True)
         raise typer.Exit(INTERRUPTED)
+    if trouble:
+        raise UserError(f"no coverage: {trouble}")
     if below or not all(item.good for item in outcome.items):
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from pathlib import Path
 from gen.emit import Emission
 from sim.build_tools import (
     JOBS,
+    BuildError,
     cocotb_folder,
     execute,
     output_of,
@@ -56,6 +57,26 @@ class Recipe:
     second_main: Path | None = None  #: C++ of another program of the same objects
 
     @property
+    def covers_blocks(self) -> bool:
+        """Coverage is measured of hierarchical blocks too."""
+        return {"--hierarchical", "--coverage-toggle"} <= {*self.flags}
+
+    @property
+    def main(self) -> str:
+        """The C++ of the program's ``main``, which is cocotb's.
+
+        A hierarchical block goes with ``final``, and what it has counted for coverage goes with it,
+        so coverage is written before.
+        """
+        text = (cocotb_folder() / "share" / "lib" / "verilator" / MAIN).read_text()
+        if not self.covers_blocks:
+            return text
+        end, turned = "top->final();\n\n    wrap_up();\n", "wrap_up();\n\n    top->final();\n"
+        if text.count(end) != 1:
+            raise BuildError(f"cocotb {version('cocotb')}: its {MAIN} ends in another way")
+        return text.replace(end, turned)
+
+    @property
     def effort(self) -> str:
         """The C++ compiler's options.
 
@@ -83,6 +104,7 @@ class Recipe:
             compiler,
             # What this machine's own instructions are.
             output_of("g++", NATIVE, "-Q", "--help=target") if self.optimise else "",
+            *([self.main] if self.covers_blocks else []),
             *([self.second_main.read_text()] if self.second_main else []),
         )
 
@@ -186,7 +208,7 @@ def make(recipe: Recipe, target: Path) -> None:
             (work / sources[-1]).write_text(text)
         (work / "control.vlt").write_text(recipe.control)
         shutil.copy(WAIVERS, work / WAIVERS.name)
-        shutil.copy(cocotb_folder() / "share" / "lib" / "verilator" / MAIN, work)
+        (work / MAIN).write_text(recipe.main)
         command = [*verilator_command(work), *recipe.flags, "--top-module", recipe.top]
         command += ["-o", PROGRAM, "-Mdir", ".", "-j", str(JOBS)]
         command += [MAIN] * (recipe.second_main is not None)

@@ -14,7 +14,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -208,7 +207,8 @@ def run(
     }
     results.unlink(missing_ok=True)
     start = time.monotonic()
-    with suppress(SystemExit, RuntimeError):  # the results say more than the exit status does
+    trouble = ""
+    try:
         Simulator(build, environment).test(
             test_module,
             build.top,
@@ -221,6 +221,10 @@ def run(
             log_file=log,
             test_filter=test_filter,
         )
+    except SystemExit:  # tests failed: the results say more than the exit status does
+        pass
+    except RuntimeError as error:  # of a simulator that died, perhaps behind its last test
+        trouble = str(error)
     done = Run(
         top=build.top,
         seed=seed,
@@ -230,11 +234,12 @@ def run(
         built=build.built,
         build_seconds=build.seconds,
     )
-    gather(scratch, about(build, component, params, test_module, seed))
+    if not trouble:
+        gather(scratch, about(build, component, params, test_module, seed))
     for observer in observers:
         observer(simulation, done)
-    if not done.passed:
-        raise SimulationError(explain(done, log, waves), done, simulation)
+    if trouble or not done.passed:
+        raise SimulationError(explain(done, trouble, log, waves), done, simulation)
     if folder is None and not waves:
         shutil.rmtree(scratch, ignore_errors=True)
     return done
@@ -271,12 +276,14 @@ def new_scratch(test_module: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
 
 
-def explain(run: Run, log: Path, waves: bool) -> str:
+def explain(run: Run, trouble: str, log: Path, waves: bool) -> str:
     """Print the log; what failed, and how to see it again."""
     print(log.read_text(errors="replace") if log.exists() else "the simulator did not start")
     if run.failures:
         lines = [f"{len(run.failures)} of {len(run.tests)} cocotb tests failed"]
         lines += [f"  {case.name}: {case.message}" for case in run.failures]
+    elif run.tests:
+        lines = [f"the simulator died behind its tests, which passed: {trouble}"]
     else:
         lines = ["the simulator ran no test, or died"]
     lines.append(f"  seed:   {run.seed}")

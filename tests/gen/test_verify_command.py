@@ -138,3 +138,31 @@ def test_what_is_missing_is_named(monkeypatch):
 )
 def test_coverage_is_of_what_the_tests_mirror(targets, components):
     assert components_of(targets) == components
+
+
+DAMAGES = """
+def test_damages():
+    simulate()
+    run = Path(os.environ["INGATHER_HARVEST"]) / "run-a"
+    run.mkdir(parents=True)
+    (run / "about.json").write_text('{"build": "build", "components": {}, "test": "", "top": ""}')
+    (run / "coverage.dat").write_text("")
+    Path("build").mkdir()
+    Path("build/design.v").write_text("")
+"""
+
+
+def test_the_report_is_there_without_coverage(tmp_path):
+    """Of runs whose coverage cannot be read; it took long to get there."""
+    root = sandbox.make(tmp_path, "from pathlib import Path\n", DAMAGES)
+    done = ingather(root, "--coverage", "-o", "out")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("ingather: no coverage: ")
+    assert "run-a/coverage.dat: no coverage data" in done.stderr
+    assert json.loads((root / "out" / "verify.json").read_text())["items"]
+    assert sorted(path.name for path in (root / "out").iterdir()) == [
+        "index.html",
+        "junit.xml",
+        "manifest.json",
+        "verify.json",
+    ]

@@ -1,7 +1,9 @@
 """The harness itself, on a stream register that is also the example to copy."""
 
+import atexit
 import os
 import random
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,9 +16,13 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
+from gen.emit import module_name
 from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
 from sim import streams
 from sim.cache import cache_root
+from sim.coverage.data import Toggle
+from sim.coverage.data import read as read_coverage
 from sim.harvest import HARVEST
 from sim.verilator import (
     BuildError,
@@ -85,6 +91,25 @@ class StreamChain(StreamRegister):
                 there.valid.eq(here.valid),
                 here.ready.eq(there.ready),
             ]
+        return m
+
+
+class Queue(StreamRegister):
+    """A FIFO of half a megabyte of beats."""
+
+    fifo = FifoParams(width=63, depth=1 << 16)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.fifo = fifo = Fifo(self.fifo)
+        m.d.comb += [
+            fifo.i.payload.eq(self.i.payload),
+            fifo.i.valid.eq(self.i.valid),
+            self.i.ready.eq(fifo.i.ready),
+            self.o.payload.eq(fifo.o.payload),
+            self.o.valid.eq(fifo.o.valid),
+            fifo.o.ready.eq(self.o.ready),
+        ]
         return m
 
 
@@ -257,6 +282,38 @@ def test_coverage_is_written(tmp_path, monkeypatch):
         folder=tmp_path,
     )
     assert (tmp_path / "coverage.dat").stat().st_size
+
+
+def test_coverage_of_a_block_is_that_of_a_module(tmp_path, monkeypatch):
+    monkeypatch.delenv(HARVEST, raising=False)
+    counts = []
+    for name, blocks in (("module", []), ("block", [module_name(Fifo(Queue.fifo))])):
+        simulate(
+            Queue(RegisterParams(number_bits=62)),
+            __name__,
+            test_filter="passes_beats_on",
+            coverage=True,
+            hier_blocks=blocks,
+            env={"LATENCY": str(Fifo(Queue.fifo).latency)},
+            folder=tmp_path / name,
+            seed=1,
+        )
+        points = read_coverage(tmp_path / name / "coverage.dat")
+        # How often a statement runs is Verilator's; how often a signal changes is not.
+        toggles = [point for point in points if isinstance(point.at, Toggle)]
+        counts.append({one.at: one.hits for one in toggles if one.module.startswith("fifo")})
+    assert counts[0] == counts[1]
+    assert sum(hits > 100 for hits in counts[0].values()) > 20
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def dies_behind_its_test(dut):
+    atexit.register(os.kill, os.getpid(), signal.SIGSEGV)
+
+
+def test_a_simulator_that_dies_behind_its_tests_fails(capsys):
+    with pytest.raises(SimulationError, match=r"died behind its tests.*-11"):
+        simulate(StreamRegister(RegisterParams()), __name__, test_filter="dies_behind_its_test")
 
 
 def test_a_warning_stops_the_build(fresh_cache, tmp_path):
