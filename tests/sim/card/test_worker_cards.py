@@ -74,6 +74,30 @@ def hbm(dut, card):
     return getattr(dut, f"card_{card}").memory.ip
 
 
+def transceiver(dut, card, cage):
+    return getattr(getattr(dut, f"card_{card}"), f"mac_{cage}").cmac.core
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_far_end_that_is_not_heard_is_told(dut):
+    """By the bit of its cage, of that card alone, and only while it is not heard."""
+    workers, switch = await begin(dut)
+    boards = [(workers[0].board, 1), (workers[1].board, 1), (switch.board, 2)]
+
+    async def links():
+        return [await board.read("links") for board, _ in boards]
+
+    whole = await links()
+    for card, (_, cages) in enumerate(boards):
+        for cage in range(cages):
+            missing = list(whole)
+            missing[card] ^= 1 << cage
+            for dark, expected in ((1, missing), (0, whole)):
+                transceiver(dut, card, cage).dark.value = dark
+                await Timer(1, "us")
+                assert await links() == expected
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_card_trains_alone(dut):
     workers, _ = await begin(dut)
@@ -144,7 +168,7 @@ async def two_cards_train_together(dut):
 async def a_damaged_packet_is_counted_and_sent_again(dut):
     """At the cage where it came in, and nowhere else."""
     workers, switch = await begin(dut)
-    dut.card_2.mac_1.cmac.core.corrupt.value = 1
+    transceiver(dut, 2, 1).corrupt.value = 1
     await train_together(workers, switch)
     (found,) = await losses([(switch, 2)])
     assert {name: count for name, count in found.items() if count} == {"broken_1": 1}
