@@ -125,6 +125,7 @@ class Reason(StrEnum):
     LENGTH = "length"  # the next PR has another length
     EXPIRED = "expired"
     EXHAUSTED = "exhausted"  # the virtual form's pool
+    FLUSHED = "flushed"  # no PR will come that could join
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +138,7 @@ class Rules:
     lateness: int = 0  #: a packet is marked at most delay + lateness after its first PR entered
     open_packets: int = 1 << 30  #: virtual form: with this many the oldest is marked
     open_lines: int = 1 << 30  #: likewise, lines of open packets
+    flushed: int | None = None  #: from this cycle on no packet waits for further PRs; None: never
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +214,8 @@ class Ledger:
             return Reason.LENGTH
         if marked >= prs[0].moved + rules.delay:
             return Reason.EXPIRED
+        if rules.flushed is not None and marked >= rules.flushed:
+            return Reason.FLUSHED
         assert self.exhausted(packet), f"marked for no reason at {marked}: {prs[0]}"
         return Reason.EXHAUSTED
 

@@ -60,10 +60,14 @@ def some_pr(**fields):
 
 
 def some_reads(count):
-    return [
-        {"dest": random.getrandbits(32), "length": random.randrange(4, 8191), "pr": some_pr()}
-        for _ in range(count)
-    ]
+    """Random reads; the first two have only zeros and only ones."""
+    bits = {0: lambda width: 0, 1: lambda width: (1 << width) - 1}
+    return [some_read(bits.get(k, random.getrandbits)) for k in range(count)]
+
+
+def some_read(bits):
+    pr = {"src": bits(32), "tid": bits(16), "idx": bits(64), "id": bits(32)}
+    return {"dest": bits(32), "length": bits(13), "pr": pr}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

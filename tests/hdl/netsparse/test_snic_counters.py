@@ -10,7 +10,7 @@ from hdl.netsparse.concat.deconcatenator_params import EVENTS as RECEIVED
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.snic_counters import BUCKETS, CLASSES, SNIC_COUNTERS, SnicCounters
+from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, SnicCounters
 from sim.payloads import pack
 from sim.streams import start
 from sim.verilator import params_in_simulator, simulate
@@ -74,7 +74,8 @@ async def counts_what_happens(dut):
     params = params_in_simulator(SnicParams)
     sent_layout, filter_layout = params.concatenator(True).events, params.filter.events
     ports = [getattr(dut, f"{way}_{k}") for way in ("sent", "received") for k in range(2)]
-    for port in (*ports, dut.busy, dut.lost, dut.filter, dut.read, dut.write, dut.clear):
+    inputs = (*ports, dut.busy, dut.lost, dut.filter, dut.read, dut.write, dut.dropped)
+    for port in (*inputs, dut.clear):
         port.value = 0
     dut.select.value = 0
     await start(dut)
@@ -96,8 +97,11 @@ async def counts_what_happens(dut):
         totals.update({f"filter_{FILTER[name]}": n for name, n in cache.items()})
         totals.update(host_counts("read", read))
         totals.update(host_counts("write", write))
+        dropped = random.getrandbits(len(BUSES))
+        dut.dropped.value = dropped
+        totals.update({f"{bus}_dropped": dropped >> k & 1 for k, bus in enumerate(BUSES)})
         await RisingEdge(dut.clk)
-    for port in (*ports, dut.busy, dut.lost, dut.filter, dut.read, dut.write):
+    for port in inputs:
         port.value = 0
     await ClockCycles(dut.clk, CounterBank.event_latency)
     found = {}

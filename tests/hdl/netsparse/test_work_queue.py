@@ -185,6 +185,29 @@ async def judges_requests(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def judges_requests_of_the_ring(dut):
+    """As it judges the registers'; every field is given whole, but for bits that no address has."""
+    host = Host(dut)
+    sink, ring = Sink(dut, "commands_0"), Source(dut, "fetched")
+    await start(dut)
+    least = {"tag": 0, "idx_address": 0, "count": 0, "wide": 0, "property_address": 0}
+    least |= {"property_bytes": 4, "watchdog": 0}
+    most = {"tag": 0xFFFF, "idx_address": 0xFFFFFFF8, "count": 0xFFFFFFFF, "wide": 1}
+    most |= {"property_address": 0xFFFFFFFC, "watchdog": 0xFFFFFFFF}
+    most["property_bytes"] = host.params.rig.most_property_bytes
+    judged = [(least, Cause.DONE), (most, Cause.DONE)]
+    judged += [(host.request(**fields), Cause.COMMAND) for fields in ILLEGAL]
+    for request, _ in judged:
+        ring.append({"verdict": Verdict.LEGAL, "unit": 0, "request": request})
+    await sink.wait_for(len(judged))
+    widths = {name: field.width for name, field in host.params.rig.command}
+    assert sink.beats == [
+        {name: value % (1 << widths[name]) for name, value in request.items()} | {"cause": cause}
+        for request, cause in judged
+    ]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_array_until_the_filter_is_cleared(dut):
     """Of whichever good request comes first with the filter; and at rest only."""
     host = Judged(dut)
@@ -217,6 +240,27 @@ async def one_array_until_the_filter_is_cleared(dut):
     asked = random.choices((mine, *others), k=20)
     expected = refused([(one["property_address"], one["property_bytes"]) for one in asked])
     assert [await host.cause(**one) is Cause.ARRAY for one in asked] == expected
+
+
+#: Arrays, and the bits by which a legal size differs from the array's in no other.
+ARRAYS = [(0, 128, (2, 3, 4, 5, 6)), (0xFFFFFFFC, 60, (2, 3, 4, 5, 6, 7)), (0, 64, (7,))]
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def arrays_differ_by_any_bit(dut):
+    """Of their addresses and of their sizes, with each bit set and not."""
+    host = Judged(dut)
+    await start(dut)
+    dut.filter.value = 1
+    for address, size, size_bits in ARRAYS:
+        await host.clear()
+        mine = {"property_address": address, "property_bytes": size}
+        others = [{"property_address": address ^ 1 << k} for k in range(2, 32)]
+        others += [{"property_bytes": size ^ 1 << k} for k in size_bits]
+        for other in others:
+            assert await host.cause(**mine) is Cause.DONE
+            assert await host.cause(**mine | other) is Cause.ARRAY, other
+            await host.end(2)
 
 
 class Queue:
@@ -303,10 +347,14 @@ async def what_no_unit_can_do_is_completed_by_none(dut):
     dut.to_ring.value = 1
     await start(dut)
     ring = Source(dut, "fetched", stall=lambda: random.random() < 0.7)
-    ends_of_2 = Source(dut, "completions_2", stall=lambda: random.random() < 0.9)
-    told = [{"tag": tag, "cause": random.choice(list(Cause))} for tag in range(60)]
-    for one in told:
-        ends_of_2.append(one)
+    told = {
+        k: [{"tag": k, "cause": Cause.DONE}, {"tag": 0xFFFF, "cause": Cause.DONE}] for k in (0, 2)
+    }
+    for k, of_unit in told.items():
+        end = Source(dut, f"completions_{k}", stall=lambda: random.random() < 0.9)
+        of_unit += [{"tag": tag, "cause": random.choice(list(Cause))} for tag in range(30)]
+        for one in of_unit:
+            end.append(one)
     expected = {0: [], 2: []}
     ends = []
     for tag in range(150):
@@ -319,10 +367,11 @@ async def what_no_unit_can_do_is_completed_by_none(dut):
         else:
             cause = Cause.DESCRIPTOR if verdict is Verdict.UNREAD else Cause.COMMAND
             ends.append({"unit": NO_UNIT, "completion": {"tag": tag, "cause": cause}})
-    await entries.wait_for(len(ends) + len(told))
+    await entries.wait_for(len(ends) + sum(map(len, told.values())))
     await ClockCycles(dut.clk, 40)
     assert [one for one in entries.beats if one["unit"] == NO_UNIT] == ends
-    assert [one["completion"] for one in entries.beats if one["unit"] == 2] == told
+    for k, of_unit in told.items():
+        assert [one["completion"] for one in entries.beats if one["unit"] == k] == of_unit
     assert {k: sinks[k].beats for k in expected} == expected
     assert not sinks[1].beats
     assert not dut.completion_valid.value

@@ -26,10 +26,9 @@ from sim.verilator import component_in_simulator, params_in_simulator
 FIRST_LINES = 10  #: cycles until there are free lines after reset
 
 
-def request(params, dest, length=4, *, error=False):
-    """A PR with random fields and, if it is a response, a random property."""
+def request(params, dest, length=4, *, error=False, bits=random.getrandbits):
+    """A PR with fields of ``bits`` and, if it is a response, a random property."""
     kind = Kind.READ if not params.payload else Kind.ERROR if error else Kind.RESPONSE
-    bits = random.getrandbits
     return Request(
         kind=kind,
         dest=dest,
@@ -40,6 +39,16 @@ def request(params, dest, length=4, *, error=False):
         id=bits(32),
         data=random.randbytes(length) if kind == Kind.RESPONSE else b"",
     )
+
+
+def zeros(width):
+    """For ``bits`` of a PR: every field is zero."""
+    return 0
+
+
+def ones(width):
+    """For ``bits`` of a PR: every bit of every field is set."""
+    return (1 << width) - 1
 
 
 def beats_of(params, pr):
@@ -132,7 +141,7 @@ class Bench:
     async def start(self, *, first=True):
         """Start the clock, unless it is not the ``first`` bench, and watch."""
         self.dut.settings.value = pack(self.params.settings, self.settings)
-        self.dut.axis_tready.value = 0
+        self.dut.axis_tready.value = self.dut.flush.value = 0
         if first:
             await start(self.dut)
         self.source = Source(self.dut, "prs", stall=self.stalls[0])
@@ -190,7 +199,7 @@ class Bench:
             await RisingEdge(self.dut.clk)
         await self.wait(2)
 
-    def rules(self):
+    def rules(self, flushed):
         limits = {}
         if self.params.virtual:
             limits = {
@@ -202,11 +211,12 @@ class Bench:
             delay=self.settings["delay"],
             concatenate=bool(self.settings["concatenate"]),
             lateness=self.component.lateness,
+            flushed=flushed,
             **limits,
         )
 
-    async def finish(self):
-        """Wait for the end and check everything; the ledger."""
+    async def finish(self, flushed=None):
+        """Wait for the end and check everything; the ledger. ``flushed``: see ``Rules``."""
         await self.empty()
         moved = self.source.cycles
         assert len(moved) == self.beats
@@ -224,7 +234,7 @@ class Bench:
             assert entered >= moved[last] + self.component.entry_latency
         settings = self.settings
         addresses = Addresses(mac_base=settings["mac_base"], ip_base=settings["ip_base"])
-        ledger = Ledger(arrivals, departures, self.rules(), settings["node"], addresses)
+        ledger = Ledger(arrivals, departures, self.rules(flushed), settings["node"], addresses)
         prs = [len(packet.prs) for packet in ledger.packets]
         assert self.counted == list(zip(map(len, self.packets.wires), prs, strict=True))
         carried = sum(len(pr.data) + 18 for pr in self.requests)

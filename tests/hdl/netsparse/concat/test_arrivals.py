@@ -9,13 +9,13 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.payloads import unpack
 from sim.streams import STALLS, Source, cycle, start
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.concat.concatenator_bench import beats_of, request
+from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, request, zeros
 
 
 @pytest.mark.parametrize("payload", [False, True])
 def test_arrivals(payload):
     params = ConcatenatorParams(
-        payload=payload, nodes=6, most_property_bytes=256, pool=32, destinations=8
+        payload=payload, nodes=6, mtu=9216, most_property_bytes=4096, pool=148, destinations=8
     )
     simulate(Arrivals(params), __name__)
 
@@ -76,6 +76,7 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
         )
         for _ in range(150)
     ]
+    prs += [request(params, 0, 4096, bits=zeros), request(params, 5, 4096, bits=ones)]
     await start(dut)
     beats = [beats_of(params, pr) for pr in prs]
     await source.send_all(beat for pr in beats for beat in pr)

@@ -8,9 +8,9 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.golden.concatenation import Reason
-from sim.streams import STALLS, never, often, rarely
+from sim.streams import STALLS, cycle, never, often, rarely
 from sim.verilator import simulate
-from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
+from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
 
 FULL = ConcatenatorParams(payload=True, nodes=12)
 # Times of few bits, which wrap around often; 30 reads are exactly an MTU.
@@ -21,7 +21,7 @@ JUMBO = ConcatenatorParams(
     payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=600
 )
 
-EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order")
+EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order", "flush")
 FORMS = {
     "full": (FULL, (*EVERY, "full", "responses")),
     "reads": (READS, (*EVERY, "wrap", "reads")),
@@ -71,6 +71,7 @@ async def every_pr_leaves_once(dut, stalls):
     lengths = some_lengths(params, 2)
     await bench.send(mixed(params, 250, lengths=lengths, nodes=9, errors=0.05))
     await bench.send(mixed(params, 150, lengths=lengths[:1]))
+    await bench.send([request(params, 0, 4, bits=bits) for bits in (zeros, ones)])
     ledger = await bench.finish()
     assert Reason.LENGTH in ledger.reasons
 
@@ -141,6 +142,27 @@ async def errors_beside_expirations(dut):
     ledger = await bench.finish()
     assert ledger.reasons.count(Reason.EXPIRED) == 18 * params.payload
     assert (bench.stall_cycles > 0) == params.payload
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def flush_lets_the_oldest_leave(dut):
+    """One open packet in every cycle, from the oldest on, long before its time."""
+    bench = await Bench(dut).start()
+    dests = [1, 0, 3, 2][: bench.params.nodes]
+    await bench.send([request(bench.params, dest) for _ in range(3) for dest in dests])
+    while len(bench.entered) < len(bench.requests):
+        await RisingEdge(dut.clk)
+    assert not bench.marked
+    flushed = cycle() + 1
+    dut.flush.value = 1
+    ledger = await bench.finish(flushed)
+    assert set(ledger.reasons) == {Reason.FLUSHED}
+    assert [packet.prs[0].request.dest for packet in ledger.packets] == dests
+    assert bench.marked == list(range(flushed, flushed + len(dests)))
+    dut.flush.value = 0
+    await bench.send([request(bench.params, dests[0])])
+    ledger = await bench.finish(flushed)
+    assert ledger.reasons[-1] == Reason.EXPIRED
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

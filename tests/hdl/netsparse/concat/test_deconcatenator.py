@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import cocotb
@@ -15,7 +16,9 @@ from sim.streams import STALLS, Sink, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 
 FULL = (1 << 64) - 1
-READS = DeconcatenatorParams(payload=False, nodes=128, buffer_packets=2)
+READS = DeconcatenatorParams(
+    payload=False, nodes=128, mtu=4180, most_property_bytes=4096, buffer_packets=2
+)
 RESPONSES = DeconcatenatorParams(payload=True, nodes=128, buffer_packets=2)
 ODD = DeconcatenatorParams(  # an MTU of whole beats; as few nodes, and as short properties
     payload=True, nodes=2, mtu=640, most_property_bytes=8, buffer_packets=2
@@ -98,7 +101,7 @@ def out_beats(packet):
 class Bench:
     """Packets go in; what comes out is compared with the verdict's."""
 
-    def __init__(self, dut, stalls=(never, never)):
+    def __init__(self, dut, stalls=(never, never), node=None):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(DeconcatenatorParams)
         self.source, stall = stalls
@@ -106,7 +109,7 @@ class Bench:
         self.moved = []  # cycle of each beat at axis
         self.seen = []
         self.packets = []
-        self.node = random.getrandbits(32)
+        self.node = random.getrandbits(32) if node is None else node
         dut.node.value = self.node
         dut.axis_tvalid.value = 0
         self.sink = Sink(dut, "prs", stall=stall)
@@ -221,8 +224,8 @@ class Bench:
         )
 
 
-async def started(dut, stalls=(never, never)):
-    bench = Bench(dut, stalls)
+async def started(dut, stalls=(never, never), node=None):
+    bench = Bench(dut, stalls, node)
     await start(dut)
     return bench
 
@@ -231,7 +234,7 @@ async def started(dut, stalls=(never, never)):
 @cocotb.parametrize(stalls=STALLS)
 async def unpacks_every_size(dut, stalls):
     bench = await started(dut, stalls)
-    lengths = list(range(4, bench.params.most_property_bytes + 1, 4))
+    lengths = list(range(bench.params.most_property_bytes, 0, -4 if bench.params.payload else -128))
     packets = [bench.packet(length=length) for length in lengths * (200 // len(lengths) or 1)]
     random.shuffle(packets)
     for packet in packets:
@@ -244,7 +247,7 @@ async def keeps_the_rate(dut):
     """Packets back to back: a beat in a cycle, or a beat out, whichever there are more of."""
     bench = await started(dut)
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
-    lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 256)
+    lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 4092)
     for length in lengths:
         for count in (1, most_prs(kind, length, bench.params.mtu)):
             packets = [bench.packet(length, count, kind) for _ in range(5)]
@@ -266,6 +269,21 @@ async def keeps_the_rate(dut):
             if beats >= out:  # the input never waited
                 assert bench.moved[-1] - bench.moved[sent] == 5 * beats - 1
     await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def zeros_and_ones(dut):
+    """Fields of PRs with the least and the largest value, for node 0."""
+    bench = await started(dut, node=0)
+    kind = Kind.RESPONSE if bench.params.payload else Kind.READ
+    packet = bench.packet(bench.params.most_property_bytes, 2, kind)
+    least = {"src": 0, "tid": 0, "idx": 0, "id": 0}
+    most = {"src": bench.params.nodes - 1, "tid": (1 << 16) - 1}
+    most |= {"idx": (1 << 64) - 1, "id": (1 << 32) - 1}
+    prs = [replace(pr, **fields) for pr, fields in zip(packet.prs, (least, most), strict=True)]
+    packet = replace(packet, prs=prs)
+    await bench.send(to_beats(packet.to_bytes()))
+    assert await bench.drain() == {None: 1}
 
 
 def set_number(octets, at, size, value):
@@ -307,7 +325,9 @@ def mutate(octets, params):
             lambda: more_prs(random.choice([1, -1, 128, 512, 1 << 16])),
             lambda: set_number(octets, 60, 4, 0),
             lambda: set_number(octets, 56, 4, number(octets, 56, 4) + near),
-            lambda: set_number(octets, 56, 4, random.choice([0, 516, 4096, 1 << 13, 1 << 31])),
+            lambda: set_number(
+                octets, 56, 4, random.choice([0, 516, 4096, 4100, 1 << 13, 1 << 31])
+            ),
             lambda: set_number(octets, 50, 2, random.choice([0, 1, 2, 3, 4, 256, 258])),
             lambda: set_number(octets, 52, 4, random.choice([0, node ^ 1 << 31, node + 1])),
             lambda: set_number(octets, 16, 2, number(octets, 16, 2) + near),
@@ -374,7 +394,7 @@ def any_packet(bench):
 @cocotb.parametrize(stalls=STALLS)
 async def drops_what_is_malformed(dut, stalls):
     bench = await started(dut, stalls)
-    for _ in range(1500 if bench.params == ODD else 2500):
+    for _ in range(2500 if bench.params == RESPONSES else 1500):
         await bench.send(any_packet(bench))
     counts = await bench.drain()
     assert all(counts[reason] > 10 for reason in [None, *Drop])

@@ -11,16 +11,20 @@ from sim.verilator import params_in_simulator, simulate
 
 
 def test_packet_header():
-    params = ConcatenatorParams(payload=True, nodes=1 << 16, pool=64, most_property_bytes=64)
+    params = ConcatenatorParams(
+        payload=True, nodes=1 << 16, mtu=9216, most_property_bytes=4096, pool=256
+    )
     simulate(PacketHeader(params), __name__)
 
 
-def some_mark(params):
-    """A mark and the packet that it stands for, extremes included."""
-    error = random.random() < 0.3
-    length = random.choice([4, 18, 64])
+def some_mark(params, length=None):
+    """A mark and the packet that it stands for, extremes included; the most PRs of a ``length``."""
+    error = length is None and random.random() < 0.3
+    full = length is not None
+    length = length or random.choice([4, 18, 64, 4096])
     most = params.room // (18 + length)
     count = 1 if error else random.choice([1, 2, most, random.randrange(1, most + 1)])
+    count = most if full else count
     size = 18 + (0 if error else length)
     mark = {
         "dest": random.choice([0, params.nodes - 1, random.randrange(params.nodes)]),
@@ -28,7 +32,7 @@ def some_mark(params):
         "length": length,
         "prs": count,
         "used": count * size,
-        "first": random.randrange(params.lines),
+        "first": params.lines - 1 if full else random.randrange(params.lines),
     }
     kind = Kind.ERROR if error else Kind.RESPONSE
     data = b"" if error else bytes(length)
@@ -53,7 +57,8 @@ def folding_base(node, mark):
 @cocotb.parametrize(bases=["random", "zero", "ones", "fold"])
 async def headers_are_right(dut, stalls, bases):
     params = params_in_simulator(ConcatenatorParams)
-    marks = [some_mark(params) for _ in range(200)]
+    marks = [some_mark(params, length) for length in (4, 4096)]
+    marks += [some_mark(params) for _ in range(200)]
     node = random.randrange(params.nodes)
     mac, ip = {
         "random": (random.getrandbits(48), random.getrandbits(32)),

@@ -12,29 +12,32 @@ from sim.streams import STALLS, Sink, Source, never, start
 from sim.verilator import params_in_simulator, simulate
 
 NODE = 0xC0FFEE01
+SMALL_MTU = 900
 
 
 @pytest.mark.parametrize(
-    ("payload", "most"), [(False, 512), (True, 512), (True, 4), (True, 36)], ids=str
+    ("payload", "most"), [(False, 512), (True, 4096), (True, 4), (True, 36)], ids=str
 )
 def test_unpacker(payload, most):
-    params = DeconcatenatorParams(payload=payload, nodes=8, mtu=900, most_property_bytes=most)
+    mtu = SMALL_MTU if most <= 512 else 4180  # one property of the largest size
+    params = DeconcatenatorParams(payload=payload, nodes=8, mtu=mtu, most_property_bytes=most)
     simulate(Unpacker(params), __name__)
 
 
-def packet(params, kind, length, count):
+def packet(kind, length, count, *, dest=NODE, bits=random.getrandbits):
+    """A packet with PRs of random properties and fields of ``bits``."""
     prs = [
         Pr(
-            src=random.getrandbits(32),
-            tid=random.getrandbits(16),
-            idx=random.getrandbits(64),
-            id=random.getrandbits(32),
+            src=bits(32),
+            tid=bits(16),
+            idx=bits(64),
+            id=bits(32),
             payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
         )
         for _ in range(count)
     ]
     addresses = Addresses(destination_mac=1, source_mac=2, source_ip=3, destination_ip=4)
-    return Packet(kind=kind, dest=NODE, length=length, addresses=addresses, prs=prs)
+    return Packet(kind=kind, dest=dest, length=length, addresses=addresses, prs=prs)
 
 
 def some(params):
@@ -45,7 +48,7 @@ def some(params):
     if random.random() < 0.3:
         length = random.choice([4, params.most_property_bytes])
     most = most_prs(kind, length, params.mtu)
-    return packet(params, kind, length, random.choice([1, most, random.randint(1, most)]))
+    return packet(kind, length, random.choice([1, most, random.randint(1, most)]))
 
 
 def words_of(one):
@@ -59,7 +62,7 @@ def beats_of(params, one):
     """What comes out: the fields of each beat, and its bytes of the property."""
     for pr in one.prs:
         header = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
-        shared = {"dest": NODE, "length": one.length, "pr": header}
+        shared = {"dest": one.dest, "length": one.length, "pr": header}
         if not params.payload:
             yield shared, b""
             continue
@@ -70,10 +73,10 @@ def beats_of(params, one):
 
 
 class Bench:
-    def __init__(self, dut, stalls):
+    def __init__(self, dut, stalls, node=NODE):
         self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
         source, sink = stalls
-        dut.node.value = NODE
+        dut.node.value = node
         self.source = Source(dut, "words", stall=source)
         self.sink = Sink(dut, "prs", stall=sink)
 
@@ -104,7 +107,7 @@ class Bench:
 async def any_packets(dut, stalls):
     bench = Bench(dut, stalls)
     await start(dut)
-    await bench.check([some(bench.params) for _ in range(150)])
+    await bench.check([some(bench.params) for _ in range(150 * SMALL_MTU // bench.params.mtu)])
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -113,10 +116,21 @@ async def every_length(dut):
     params = bench.params
     await start(dut)
     kind = Kind.RESPONSE if params.payload else Kind.READ
-    lengths = range(4, params.most_property_bytes + 1, 4 if params.payload else 64)
+    lengths = range(4, min(params.most_property_bytes, 512) + 1, 4 if params.payload else 64)
+    large = [size for size in (1020, 2044, 4092, 4096) if size <= params.most_property_bytes]
     await bench.check(
-        [packet(params, kind, size, most_prs(kind, size, params.mtu)) for size in lengths]
+        [packet(kind, size, max(most_prs(kind, size, SMALL_MTU), 1)) for size in (*lengths, *large)]
     )
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def zeros_and_ones(dut):
+    """Every field is zero, then every bit of it is set."""
+    kind = Kind.RESPONSE if params_in_simulator(DeconcatenatorParams).payload else Kind.READ
+    bench = Bench(dut, (never, never), node=0)
+    await start(dut)
+    bits = (lambda width: 0), (lambda width: (1 << width) - 1)
+    await bench.check([packet(kind, 4, 2, dest=0, bits=one) for one in bits])
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -124,7 +138,7 @@ async def latency(dut):
     bench = Bench(dut, (never, never))
     await start(dut)
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
-    (((first, *_), (beat, *_)),) = await bench.check([packet(bench.params, kind, 4, 3)])
+    (((first, *_), (beat, *_)),) = await bench.check([packet(kind, 4, 3)])
     assert beat - first == Unpacker.latency
 
 
@@ -136,7 +150,7 @@ async def nothing_is_lost_in_between(dut):
     await start(dut)
     kind = Kind.RESPONSE if params.payload else Kind.READ
     size = params.most_property_bytes
-    packets = [packet(params, kind, size, most_prs(kind, size, params.mtu)) for _ in range(20)]
+    packets = [packet(kind, size, most_prs(kind, size, params.mtu)) for _ in range(20)]
     moved = await bench.check(packets)
     words, beats = (sum(len(one[k]) for one in moved) for k in range(2))
     begin, end = moved[0], moved[-1]

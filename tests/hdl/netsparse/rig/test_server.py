@@ -35,10 +35,11 @@ def beats_of(size):
 class Bench:
     """Host memory and the property buffer, which must never hold more than it can."""
 
-    def __init__(self, dut, source=never, sink=never, size=4, *, first=FIRST, end=END):
+    def __init__(self, dut, source=never, sink=never, size=4, *, node=NODE, first=FIRST, end=END):
         self.dut, self.params, self.size = dut, params_in_simulator(RigParams), size
+        self.node = node
         self.idxs = range(first, end)
-        partition = {"node": NODE, "first": first, "end": end, "columns": max(1000, end)}
+        partition = {"node": node, "first": first, "end": end, "columns": max(1000, end)}
         dut.partition.value = pack(self.params.partition, partition)
         dut.bytes.value, dut.legal.value = size, 1
         dut.outcome.value = dut.outcome_failed.value = dut.beats_valid.value = 0
@@ -94,7 +95,7 @@ class Bench:
             pr = {"src": random.getrandbits(32), "tid": random.getrandbits(16), "idx": idx}
             pr["id"] = random.getrandbits(32)
             length = random.choice((self.size ^ 4, self.size + 64)) if wrong else self.size
-            reads.append({"dest": NODE, "length": length, "pr": pr})
+            reads.append({"dest": self.node, "length": length, "pr": pr})
         return reads
 
     async def rest(self):
@@ -121,7 +122,7 @@ class Bench:
             while not last:
                 beat = next(beats)
                 assert (beat["dest"], beat["length"]) == (read["pr"]["src"], read["length"])
-                assert beat["pr"] == read["pr"] | {"src": NODE}
+                assert beat["pr"] == read["pr"] | {"src": self.node}
                 assert beat["error"] == error
                 block += beat["data"].to_bytes(BEAT_BYTES, "little")
                 last = beat["last"]
@@ -208,6 +209,20 @@ async def every_idx_may_be_of_this_node(dut):
     end = 1 << TINY.idx_bits
     bench = await Bench(dut, first=0, end=end).begin()
     reads = bench.some_reads(30, (0, 1, end // 2, end - 1, end, 1 << 63))
+    await bench.reads.send_all(reads)
+    await bench.rest()
+    bench.check(reads)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def zeros_and_ones(dut):
+    """Reads of the largest property, of node 0: every field is zero, then each bit of it is set."""
+    most = params_in_simulator(RigParams).most_property_bytes
+    end = 1 << TINY.idx_bits
+    bench = await Bench(dut, size=most, node=0, first=0, end=end).begin()
+    least = {"src": 0, "tid": 0, "idx": 0, "id": 0}
+    largest = {"src": (1 << 32) - 1, "tid": (1 << 16) - 1, "idx": end - 1, "id": (1 << 32) - 1}
+    reads = [{"dest": 0, "length": most, "pr": pr} for pr in (least, largest)]
     await bench.reads.send_all(reads)
     await bench.rest()
     bench.check(reads)
