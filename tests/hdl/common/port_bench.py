@@ -6,6 +6,8 @@ from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
 from sim.payloads import pack
 
+BEAT = 16  #: bytes of a beat
+LAST_PAGE = (1 << 20) - 4096  #: where the longest bursts of so many bytes a beat may begin
 QUIET = dict.fromkeys(BUS.members, 0)  #: of a bus that is in order
 
 
@@ -18,7 +20,7 @@ class PortBench:
 
     def response(self, at):
         """All four kinds, by address."""
-        return Response(at // 4 % 4)
+        return Response(at // BEAT % 4)
 
     async def settle(self, cycles=20):
         for _ in range(cycles):

@@ -11,11 +11,13 @@ from hdl.common.bus_watch import BUS
 from sim.payloads import unpack
 from sim.streams import STALLS, Source, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.common.port_bench import QUIET, PortBench
+from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 
 
 def test_axi_read_port():
-    params = AxiPortParams(address_bits=20, data_bits=32, length_bits=2, tag_bits=6, outstanding=8)
+    params = AxiPortParams(
+        address_bits=20, data_bits=8 * BEAT, length_bits=8, tag_bits=6, outstanding=8
+    )
     simulate(AxiReadPort(params), __name__)
 
 
@@ -65,7 +67,7 @@ class Bench(PortBench):
             now = None
             if dut.axi_arvalid.value:
                 now = int(dut.axi_araddr.value), int(dut.axi_arlen.value)
-                assert int(dut.axi_arsize.value) == 2
+                assert 1 << int(dut.axi_arsize.value) == BEAT
                 assert int(dut.axi_arburst.value) == Burst.INCR.value
             assert waiting in (None, now), "a waiting burst changed or went away"
             waiting = now
@@ -83,24 +85,38 @@ class Bench(PortBench):
             dut.axi_rlast.value = last
 
     def answer(self, address, length):
-        """The beats of a burst, each with its address as data."""
-        for at in range(address, address + 4 * length + 4, 4):
-            self.replies.append((at, self.response(at), at == address + 4 * length))
+        """The beats of a burst, each with its address all over its data."""
+        ats = self.addresses(address, length)
+        self.replies.extend((self.content(at), self.response(at), at == ats[-1]) for at in ats)
 
     def expected(self, tag, address, length):
         """What the master gets of it."""
-        ats = range(address, address + 4 * length + 4, 4)
-        return [(tag, self.response(at) != Response.OKAY, at == ats[-1], at) for at in ats]
+        ats = self.addresses(address, length)
+        return [
+            (tag, self.response(at) != Response.OKAY, at == ats[-1], self.content(at)) for at in ats
+        ]
+
+    def addresses(self, address, length):
+        """Of the beats of a burst."""
+        return range(address, address + BEAT * (length + 1), BEAT)
+
+    def content(self, at):
+        """The address, of 20 bits, over and over."""
+        return sum(at << 20 * k for k in range(7)) % (1 << 8 * BEAT)
 
     def ask(self, count, first=0, okay=False):
         """Give bursts; what is to come of them."""
         wanted = []
         for number in range(first, first + count):
             length = 0 if okay else random.randrange(4)
-            tag, address = number % 64, (16 if okay else 4) * random.randrange(1 << 10)
-            self.bursts.append({"address": address, "length": length, "tag": tag})
-            wanted.append(self.expected(tag, address, length))
+            address = BEAT * (4 if okay else 1) * random.randrange(1 << 14)
+            wanted.append(self.ask_for(number % 64, address, length))
         return wanted
+
+    def ask_for(self, tag, address, length):
+        """Give a burst; what is to come of it."""
+        self.bursts.append({"address": address, "length": length, "tag": tag})
+        return self.expected(tag, address, length)
 
     def all_failed(self, bursts):
         """Whether ``bursts`` are answered, by beats that all failed, with their tags."""
@@ -121,10 +137,12 @@ class Bench(PortBench):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def every_beat_with_its_burst(dut, stalls):
-    """Lengths, tags, and all four responses, of which only OKAY is no failure."""
+    """Lengths up to the longest, tags, all four responses, of which only OKAY is no failure."""
     bench = Bench(dut, stalls.value)
     await start(dut)
-    wanted = [beat for burst in bench.ask(200) for beat in burst]
+    bursts = bench.ask(100)
+    bursts += [bench.ask_for(length % 64, LAST_PAGE, length) for length in (127, 128, 255)]
+    wanted = [beat for burst in bursts + bench.ask(100, 100) for beat in burst]
     while len(bench.beats) < len(wanted):
         await RisingEdge(dut.clk)
     await bench.settle()
@@ -175,12 +193,12 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
     bursts = []
     if kind != "unasked":
         for number in range(3):
-            bench.bursts.append({"address": 16 * number, "length": length, "tag": number})
-            bursts.append(bench.expected(number, 16 * number, length))
+            bursts.append(bench.ask_for(number, 4 * BEAT * number, length))
     await bench.settle()
     count = {"short": length, "long": length + 2, "no last": length + 1, "unasked": 1}[kind]
     for k in range(count):
-        bench.replies.append((4 * k, bench.response(4 * k), k == count - 1 and kind != "no last"))
+        last = k == count - 1 and kind != "no last"
+        bench.replies.append((BEAT * k, bench.response(BEAT * k), last))
     await bench.settle()
     assert bench.bus["broken"]
     assert not bench.bus["silent"]
@@ -205,7 +223,7 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
         assert bench.bus["owes"]
         assert bench.bus["broken"]
         for number in (1, 2):
-            bench.answer(16 * number, length)
+            bench.answer(4 * BEAT * number, length)
         await bench.settle()
         assert bench.dropped == count - right + 2 * (length + 1)
     await bench.works_again()

@@ -11,11 +11,15 @@ from hdl.common.bus_watch import BUS
 from sim.payloads import unpack
 from sim.streams import STALLS, Source, never, start
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.common.port_bench import QUIET, PortBench
+from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
+
+ALL = (1 << BEAT) - 1  # strobes
 
 
 def test_axi_write_port():
-    params = AxiPortParams(address_bits=20, data_bits=32, length_bits=2, tag_bits=6, outstanding=64)
+    params = AxiPortParams(
+        address_bits=20, data_bits=8 * BEAT, length_bits=8, tag_bits=6, outstanding=64
+    )
     simulate(AxiWritePort(params), __name__)
 
 
@@ -66,7 +70,7 @@ class Bench(PortBench):
             assert dut.axi_bready.value
             burst = self.taken("aw", held)
             if burst:
-                assert burst[2:] == (2, Burst.INCR.value)
+                assert burst[2:] == (4, Burst.INCR.value)
                 self.asked.append(burst[:2])
             beat = self.taken("w", held)
             if beat:
@@ -85,13 +89,19 @@ class Bench(PortBench):
         """Give bursts and their beats; as (tag, address, beats)."""
         given = []
         for number in range(first, first + count):
-            address = 4 * random.randrange(1 << 10)
-            data = [random.getrandbits(32) for _ in range(random.randint(1, 4))]
-            given.append((number % 64, address, data))
-            self.bursts.append({"address": address, "length": len(data) - 1, "tag": number % 64})
-            for k, word in enumerate(data):
-                self.beats.append({"data": word, "strobes": 15, "last": k == len(data) - 1})
+            address = BEAT * random.randrange(1 << 16)
+            given.append(self.ask_for(number % 64, address, random.randint(1, 4)))
         return given
+
+    def ask_for(self, tag, address, count):
+        """Give a burst of ``count`` beats, of which the first has no strobe and the last all."""
+        strobes = [random.getrandbits(BEAT) for _ in range(count)]
+        strobes[0], strobes[-1] = 0, ALL
+        beats = [(random.getrandbits(8 * BEAT), strobe) for strobe in strobes]
+        self.bursts.append({"address": address, "length": count - 1, "tag": tag})
+        for k, (word, strobe) in enumerate(beats):
+            self.beats.append({"data": word, "strobes": strobe, "last": k == count - 1})
+        return tag, address, beats
 
     def answers_to(self, given):
         return [(tag, int(self.response(at) != Response.OKAY)) for tag, at, _ in given]
@@ -99,11 +109,11 @@ class Bench(PortBench):
     def failures_of(self, given):
         return [(tag, 1) for tag, *_ in given]
 
-    def beats_of(self, given, strobes=15):
+    def beats_of(self, given):
         return [
             (word, strobes, int(k == len(data) - 1))
             for _, _, data in given
-            for k, word in enumerate(data)
+            for k, (word, strobes) in enumerate(data)
         ]
 
     async def works_again(self):
@@ -123,10 +133,12 @@ class Bench(PortBench):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def every_burst_has_its_answer(dut, stalls):
-    """All four responses, the first, the middle and the last of them; only OKAY is no failure."""
+    """Lengths up to the longest; all four responses, of which only OKAY is no failure."""
     bench = Bench(dut, stalls.value)
     await start(dut)
-    given = bench.ask(200)
+    given = bench.ask(100)
+    given += [bench.ask_for(count % 64, LAST_PAGE, count) for count in (128, 129, 256)]
+    given += bench.ask(100, 100)
     while len(bench.answers) < len(given):
         await RisingEdge(dut.clk)
     await bench.settle()
@@ -248,11 +260,11 @@ async def whoever_moves_is_not_given_up(dut):
     bench.answers.clear()
     bench.open = {"aw": True, "w": True}
     bench.bursts.append({"address": 0, "length": 1, "tag": 1})
-    bench.beats.append({"data": 1, "strobes": 15, "last": 0})
+    bench.beats.append({"data": 1, "strobes": ALL, "last": 0})
     await bench.settle()
     await bench.tick(5)
     assert bench.bus == QUIET | {"owes": 1}
-    bench.beats.append({"data": 2, "strobes": 15, "last": 1})
+    bench.beats.append({"data": 2, "strobes": ALL, "last": 1})
     await bench.settle()
     bench.replies.append(Response.OKAY)
     await bench.settle()

@@ -76,6 +76,7 @@ def expected_beats(params, burst):
 async def gives_every_beat(dut, stalls):
     params = params_in_simulator(BurstBeatsParams)
     bursts = [random_burst(params) for _ in range(40)]
+    bursts.append(random_burst(params) | {"addr": 0})
     expected = [beat for burst in bursts for beat in expected_beats(params, burst)]
     await start_upset(dut)
     source = Source(dut, "bursts", stall=stalls.value[0])

@@ -1,4 +1,5 @@
 import random
+from itertools import islice
 
 import cocotb
 import pytest
@@ -7,7 +8,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.read_master import ReadMaster
-from hdl.common.read_plan import ReadMasterParams
+from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 from sim.payloads import pack, unpack
 from sim.streams import STALLS, Sink, Source, Stalls, cycle, never, often, rarely, send, start
 from sim.verilator import params_in_simulator, simulate
@@ -21,7 +22,7 @@ MEMORY_BEATS = 4096
     [
         ReadMasterParams(address_bits=28),
         ReadMasterParams(address_bits=20, data_bits=512, prefetch_beats=32),
-        ReadMasterParams(address_bits=16, data_bits=16, burst_beats=4, prefetch_beats=8),
+        ReadMasterParams(address_bits=31, data_bits=16, burst_beats=256, prefetch_beats=512),
     ],
     ids=lambda params: params.suffix,
 )
@@ -30,11 +31,12 @@ def test_read_master(params):
 
 
 def random_plan():
-    """A plan within the memory, of sizes around those of a window."""
+    """A plan within the memory, of sizes around those of a window; of long windows a few."""
     params = params_in_simulator(ReadMasterParams)
     window = params.burst_beats
-    beats = random.choice([1, 2, window - 1, window, window + 1, random.randint(1, 6 * window)])
-    runs, epochs = random.randint(1, 6), random.randint(1, 3)
+    many = 6 if window <= 16 else 2
+    beats = random.choice([1, 2, window - 1, window, window + 1, random.randint(1, many * window)])
+    runs, epochs = random.randint(1, many), random.randint(1, many // 2)
     stride = random.choice([0, 1, beats, random.randint(1, 3 * window)])
     spare = MEMORY_BEATS - runs * stride - beats
     return make_plan(params.beat_bytes, random.randrange(spare), beats, stride, runs, epochs)
@@ -99,7 +101,7 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
     source_stall, sink_stall = stalls
     bench = Bench(dut, memory_stall=memory_stall, source_stall=source_stall, sink_stall=sink_stall)
     await bench.begin()
-    plans = [random_plan() for _ in range(20)]
+    plans = [random_plan() for _ in range(20 if bench.params.burst_beats <= 16 else 4)]
     await bench.source.send_all(plans)
     await bench.finish(*plans)
     assert bench.judge.asked == [
@@ -127,12 +129,13 @@ async def an_empty_plan_is_soon_over(dut, later):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def crosses_windows_and_pages(dut):
-    """Every start within a window, and runs over the border of 4 KB."""
+    """Every start within a window, of a long one a few, and runs over the border of 4 KB."""
     bench = Bench(dut)
     await bench.begin()
     window, beat_bytes = bench.params.burst_beats, bench.params.beat_bytes
     page = 4096 // beat_bytes
-    plans = [make_plan(beat_bytes, page - window + k, window + 1) for k in range(window)]
+    starts = range(window) if window <= 16 else (0, 1, window // 2, window - 1)
+    plans = [make_plan(beat_bytes, page - window + k, window + 1) for k in starts]
     await bench.source.send_all(plans)
     await bench.finish(*plans)
 
@@ -297,6 +300,43 @@ async def only_okay_is_no_failure(dut):
     await memory.wait()
     assert memory.got == list(range(params.burst_beats))
     assert memory.failed == params.burst_beats * 3 // 4
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def counts_and_addresses_have_all_their_bits(dut):
+    """Plans whose highest bit counts: without it they would be empty, or read elsewhere."""
+    memory = ByHand(dut)
+    params = params_in_simulator(ReadMasterParams)
+    judge = BurstJudge(dut, "axi", params)
+    await start(dut)
+    space, most = 1 << params.beat_address_bits, 1 << COUNT_BITS - 1
+    plans = [
+        make_plan(params.beat_bytes, space - 3, 3),
+        make_plan(params.beat_bytes, 0, 2, runs=most),
+        make_plan(params.beat_bytes, 0, 2, epochs=1 << EPOCH_BITS - 1),
+    ]
+    if space > 2 * most:
+        plans += [
+            make_plan(params.beat_bytes, space // 2 + 1, most),
+            make_plan(params.beat_bytes, 5, 1, stride=most, runs=3),
+        ]
+    for plan in plans:
+        memory.asked.clear()
+        judge.bursts.clear()
+        await send(dut, "plan", [plan])
+        await memory.wait(params.prefetch_beats + 50)
+        dut.halt.value = 1
+        await memory.wait()
+        expected = [*islice(beats_of(plan, params.beat_bytes), params.prefetch_beats)]
+        asked = judge.asked
+        assert asked == expected[: len(asked)]
+        assert len(asked) >= len(expected) - params.burst_beats
+        assert len(asked) >= 3
+        for burst in memory.asked:
+            await memory.answer(burst)
+        dut.halt.value = 0
+        await memory.wait()
+        assert not dut.busy.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
