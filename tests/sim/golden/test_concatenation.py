@@ -111,6 +111,13 @@ def test_reasons():
     assert ledger([[A], [B]], [4, 5], rules=alone).reasons == [Reason.ALONE] * 2
 
 
+def test_nothing_waits_once_no_pr_can_join():
+    flushed = replace(RULES, flushed=5)
+    assert ledger([[A], [response(9, dest=2)]], [5, 6], rules=flushed).reasons == ["flushed"] * 2
+    with pytest.raises(AssertionError, match="marked for no reason at 4"):
+        ledger([[A]], [4], rules=flushed)
+
+
 def test_an_exhausted_pool_marks_the_oldest():
     prs = [response(k, dest=k) for k in range(3)]
     few = replace(RULES, open_packets=3)
