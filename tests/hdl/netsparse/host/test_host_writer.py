@@ -6,6 +6,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Response
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import HostParams
 from sim.payloads import pack, unpack
@@ -29,7 +30,7 @@ def test_host_writer(tmp_path, rng):
 
 @pytest.mark.parametrize("units", [1, 2])
 def test_channels_of_host_writer(units):
-    params = HostParams(units=units, most_bytes=256, outstanding=24)
+    params = HostParams(units=units, outstanding=24)
     simulate(HostWriter(params), __name__, test_filter="alone_")
 
 
@@ -218,7 +219,9 @@ class Channels:
     def __init__(self, dut, stall=never):
         self.dut, self.params = dut, params_in_simulator(HostParams)
         self.bursts, self.beats, self.done, self.order = [], [], [], []
+        self.dropped = 0
         dut.aligned.value = 1
+        dut.watch.value = 0
         for name in ("awready", "wready", "bvalid", "bresp"):
             getattr(dut, f"axi_{name}").value = 0
         units = range(self.params.units)
@@ -234,6 +237,7 @@ class Channels:
                 self.bursts.append((int(dut.axi_awaddr.value), int(dut.axi_awlen.value)))
             if dut.axi_wvalid.value and dut.axi_wready.value:
                 self.beats.append((int(dut.axi_wstrb.value), bool(dut.axi_wlast.value)))
+            self.dropped += unpack(BUS, int(dut.bus.value))["dropped"]
             if int(dut.done.value) & 1:
                 self.done.append(int(dut.done.value))
             for unit in range(self.params.units):
@@ -250,6 +254,20 @@ class Channels:
                 self.sources[unit].append(
                     {"address": address, "bytes": size, "last": at + 64 >= size, "data": 0}
                 )
+
+    async def tell(self, said):
+        """A pulse of ``tick`` or ``revive``, and what follows it."""
+        self.dut.watch.value = pack(WATCH, {said: 1})
+        await RisingEdge(self.dut.clk)
+        self.dut.watch.value = 0
+        await self.wait(20)
+
+    async def answer(self, count):
+        """B, with OKAY."""
+        self.dut.axi_bvalid.value = 1
+        await self.wait(count)
+        self.dut.axi_bvalid.value = 0
+        await self.wait(20)
 
     async def wait(self, cycles=200):
         for _ in range(cycles):
@@ -304,6 +322,7 @@ async def alone_each_channel_at_its_own_pace(dut):
     channels = Channels(dut, stall=lambda: random.random() < 0.8)
     await start(dut)
     places = [(512 * k + 4 * random.randrange(32), 4 * random.randint(1, 64)) for k in range(80)]
+    places.append((1 << 20, channels.params.most_bytes))
     units = channels.params.units
     for unit in range(units):
         channels.write(places[unit::units], unit)
@@ -329,3 +348,29 @@ async def alone_each_channel_at_its_own_pace(dut):
         failed = any(one is not Response.OKAY for one in own)
         done.append(pack(channels.params.done, {"valid": 1, "unit": unit, "failed": failed}))
     assert channels.done == done
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def alone_a_silent_memory_is_given_up(dut):
+    """Its properties have failed; its late answers are nobody's, and the bus is used again."""
+    channels = Channels(dut)
+    await start(dut)
+    dut.axi_awready.value = dut.axi_wready.value = 1
+    channels.write([(512 * k, 64) for k in range(3)])
+    await channels.wait(50)
+    await channels.tell("tick")
+    assert not int(dut.bus.value) & 1
+    assert channels.done == []
+    await channels.tell("tick")
+    assert unpack(BUS, int(dut.bus.value)) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    assert channels.done == [pack(channels.params.done, {"valid": 1, "unit": 0, "failed": 1})] * 3
+    await channels.answer(3)
+    assert channels.dropped == 3
+    await channels.tell("revive")
+    assert not int(dut.bus.value)
+    channels.done.clear()
+    channels.write([(512, 64)])
+    await channels.wait(50)
+    await channels.answer(1)
+    assert channels.done == [1]
+    assert channels.dropped == 3

@@ -38,10 +38,10 @@ async def puts_words_where_they_belong(dut, aligned, stalls):
     lanes_source = Source(dut, "lanes", stall=source)
     out = Sink(dut, "beats", stall=sink)
     golden = []
-    for _ in range(300):
+    for number in range(300):
         place = address, size = 4 * random.randrange(1000), random_size()
         content = random.randbytes(size)
-        lanes = expected_lanes(place, aligned)
+        lanes = expected_lanes(place, aligned, number % 3)
         for beat in turned(content, lanes[0]["rotation"]):
             properties.append(beat)
         strobes = expected_strobes([place], aligned)

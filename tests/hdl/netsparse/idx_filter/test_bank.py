@@ -95,7 +95,9 @@ async def answers_may_be_held_up(dut, stalls):
     params = params_in_simulator(FilterCacheParams)
     memory, source, sink = await begin(dut, stalls)
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
-    requests = [
+    # The first line is replaced by others of its set, and the last one is used.
+    requests = [(True, line * 512) for line in (0, 4, 8, 12, 16, 31)]
+    requests += [
         (random.random() < 0.4, random.randrange(11) * 512 * (k % 12 == 0) + random.randrange(40))
         for k in range(800)
     ]

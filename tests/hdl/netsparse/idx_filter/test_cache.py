@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
-from sim.payloads import pack
+from sim.payloads import pack, unpack
 from sim.streams import STALLS, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram, Events, Judge, Unit
@@ -44,7 +45,7 @@ SIZES = {
         slots=64,
     ),
 }
-BASE = 0x4C0
+BASE = 0x804C0  #: with the highest bit of the smaller addresses
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -63,6 +64,7 @@ class Bench:
     async def begin(self, dut, *, stall=never, unit_stall=never, latency=None, columns=48 * 512):
         self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
         self.columns = columns
+        dut.watch.value = 0
         self.control(clear=0)
         self.dram = Dram(dut, stall=stall)
         self.units = [Unit(dut, k, self.params, stall=unit_stall) for k in range(self.params.units)]
@@ -81,6 +83,12 @@ class Bench:
     async def clock(self, cycles=1):
         for _ in range(cycles):
             await RisingEdge(self.dut.clk)
+
+    async def tell(self, said):
+        """A pulse of ``tick`` or ``revive``."""
+        self.dut.watch.value = pack(WATCH, {said: 1})
+        await self.clock()
+        self.dut.watch.value = 0
 
     async def clear(self, base=BASE):
         """The cycles that it takes."""
@@ -445,6 +453,32 @@ async def a_failed_write_back_fails_everything(dut):
     assert not dut.broken.value
     answers = await bench.ask([(False, idx) for idx in idxs])
     assert [(a.bit, a.failed) for a in answers] == [(0, 0)] * len(idxs)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_silent_memory_is_given_up(dut):
+    """What it was asked fails, its late answer is nobody's, and it is used again when revived."""
+    bench = await Bench().begin(dut)
+    bench.dram.frozen = True
+    bench.units[0].queue.append((True, 5))
+    for said in ("tick", "tick"):
+        await bench.clock(40)
+        await bench.tell(said)
+    await bench.clock(40)
+    assert [a.failed for a in bench.units[0].done] == [1]
+    assert unpack(BUS, int(dut.bus.value)) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    bench.dram.frozen = False
+    dropped = 0
+    for _ in range(40):
+        await bench.clock()
+        dropped += unpack(BUS, int(dut.bus.value))["dropped"]
+    assert dropped == 1
+    await bench.tell("revive")
+    await bench.clock(3)
+    assert not int(dut.bus.value)
+    answers = await bench.ask([(False, 5), (True, 5), (False, 5)])
+    assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
+    assert not dut.broken.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

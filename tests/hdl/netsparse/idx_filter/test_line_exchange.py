@@ -83,13 +83,13 @@ class Bench:
                 if getattr(dut, name).value:
                     self.ends.append((cycle(), name))
 
-    async def exchange(self, *, dirty, error=False, line=None):
+    async def exchange(self, *, dirty, error=False, line=None, victim=None):
         """One miss, checked; cycles from ``start`` to its end."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         for seen in (self.new, self.reads, self.ends, self.fills.beats, self.backs.beats):
             seen.clear()
         line = random.randrange(1 << 7) if line is None else line
-        victim = line ^ random.randrange(1, 1 << 7)
+        victim = line ^ random.randrange(1, 1 << 7) if victim is None else victim
         self.words = [random.getrandbits(64) for _ in range(LINE_WORDS)]
         self.fill = random.getrandbits(LINE_IDXS), error
         dut.start.value, dut.victim_dirty.value = 1, dirty
@@ -125,8 +125,9 @@ class Bench:
 async def lines_change_places(dut, stall, base):
     bench = Bench(dut, stall, lambda: random.randrange(1, 25), base)
     await start(dut)
-    for line in (0, (1 << 7) - 1):
-        await bench.exchange(dirty=True, line=line)
+    first, last = 0, (1 << 7) - 1
+    await bench.exchange(dirty=True, line=first, victim=last)
+    await bench.exchange(dirty=True, line=last, victim=first)
     for k in range(60):
         await bench.exchange(dirty=random.random() < 0.6, error=k % 7 == 3)
     assert params_in_simulator(FilterCacheParams).ways == 2

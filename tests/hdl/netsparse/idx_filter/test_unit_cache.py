@@ -118,11 +118,11 @@ class Bench:
 async def bits_are_those_of_the_bank(dut, stalls, spread):
     """At any pace a lookup finds what was set before it, and forgets when it is told to."""
     bench = await Bench().begin(dut, stalls)
-    for _ in range(3):
-        known, expected, requests, last = set(), [], [], 0
+    for begin in (0, 1 << 13, (1 << 14) - spread):
+        known, expected, requests, last = set(), [], [], begin
         for _ in range(400):
             is_set = random.random() < 0.3
-            idx = last if random.random() < 0.1 else random.randrange(spread)
+            idx = last if random.random() < 0.1 else begin + random.randrange(spread)
             requests.append((is_set, idx))
             expected.append(idx in known)
             if is_set:

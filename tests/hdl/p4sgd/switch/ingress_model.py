@@ -20,8 +20,8 @@ def some_frame(address, bit, params):
         acked=random.random() < 0.1,
         bm=bit,
         job=random.randrange(params.jobs + 1),
-        epoch=random.getrandbits(16),
-        seq=random.getrandbits(16),
+        epoch=random.choice((0, *[random.getrandbits(16)] * 9)),
+        seq=random.choice((0, *[random.getrandbits(16)] * 9)),
         use=random.getrandbits(8),
         payload=choose_payload(8, random.choice((params.value_bits, 32))),
     )
