@@ -28,6 +28,7 @@ from hdl.u280.board_status import BoardStatus
 from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER
 from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
 from hdl.u280.hbm import Hbm
+from hdl.u280.interrupt_request import InterruptRequest
 from hdl.u280.mac import EVENTS, Mac, MacParams
 from hdl.u280.packets import BEAT, to_axis, to_stream
 from hdl.u280.pcie import PINS, PcieBridge, PcieDma
@@ -48,6 +49,9 @@ class Clock:
     mhz: float
     port: str = ""  #: of the top, where it comes in
     pin: str = ""  #: instance path and output of the IP that makes it
+    made_by: str = (
+        ""  #: the IP whose own constraints make it at ``port``: a second would replace it
+    )
 
     def __post_init__(self) -> None:
         if bool(self.port) == bool(self.pin):
@@ -96,7 +100,7 @@ class Board(Component):
         parts = [link, *macs, *([memory] if memory else [])]
         self.vendor_ips = (BOARD_CLOCKS, *(ip for part in parts for ip in part.vendor_ips))
         self.clocks = (
-            Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p"),
+            Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p", made_by=BOARD_CLOCKS.name),
             Clock(name="pcie_refclk", mhz=100.0, port="pcie_refclk_1_p"),
             Clock(name="sync", mhz=CORE_MHZ, pin="pcie/ip/axi_aclk"),
             Clock(name="apb", mhz=APB_MHZ, pin="board_clocks/clk_out2"),
@@ -197,7 +201,12 @@ class Board(Component):
             BoardRegistersParams(cages=len(macs), hbm=self.memory is not None)
         )
         join(m, self.link.registers[1], status.axil)
-        m.d.comb += self.link.irq.eq(status.irq)
+        m.submodules.interrupt = interrupt = InterruptRequest()
+        m.d.comb += [
+            interrupt.level.eq(status.irq),
+            interrupt.ack.eq(self.link.irq_ack),
+            self.link.irq.eq(interrupt.request),
+        ]
         for k, mac in enumerate(macs):
             m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(COUNTS_WAY)
             arrived = Mux(way.o.valid, way.o.payload, 0)

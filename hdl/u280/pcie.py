@@ -51,7 +51,7 @@ class Link(Component):
 
     ``clk`` is the core's clock and ``reset`` its reset, until the link is up and when the host
     resets it. ``registers[0]`` are the design's, at 0; ``registers[1]`` the board's, at BASE.
-    ``irq`` is a level, high until the host has seen to it.
+    ``irq`` and ``irq_ack`` are the core's (:class:`hdl.u280.interrupt_request.InterruptRequest`).
     """
 
     domains = ()
@@ -66,6 +66,7 @@ class Link(Component):
                 "clk": Out(1),
                 "reset": Out(1),
                 "irq": In(1),
+                "irq_ack": Out(1),
                 "registers": Out(pcie_ip.REGISTER_BUS).array(2),
             }
             | ports,
@@ -92,6 +93,7 @@ class Link(Component):
             axi_aclk=self.clk,
             axi_aresetn=running,
             usr_irq_req=self.irq,
+            usr_irq_ack=self.irq_ack,
             **wires,
         )
         m.d.comb += self.reset.eq(~running)

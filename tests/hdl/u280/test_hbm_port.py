@@ -5,6 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 
+from hdl.common.axi import Burst
+from hdl.u280.hbm_ip import BYTES_SIZE
 from hdl.u280.hbm_port import HbmPort, HbmPortParams
 from sim.streams import STALLS, never, often
 from sim.verilator import params_in_simulator, simulate
@@ -133,24 +135,29 @@ async def every_kind_of_answer_comes_back(dut, stalls):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def bursts_wait_for_a_busy_memory(dut):
-    """More than the queues hold; afterwards as fast as they come."""
-    dut.base.value = CHANNEL
+    """More than the queues hold; afterwards as fast as they come. Any bit of an address counts."""
     core, hbm = await start(dut, sync=4000, hbm=2222)
     await core.edges(20)
 
-    async def ask(channel, bursts):
-        for _ in range(80):
-            burst = random.getrandbits(BASE_BITS), random.getrandbits(4)
-            await give(core, f"axi_{channel}", addr=burst[0], len=burst[1])
-            bursts.append((CHANNEL + burst[0], burst[1]))
+    async def ask(channel, base, bursts):
+        for address in (0, *(random.getrandbits(BASE_BITS) for _ in range(80))):
+            length = random.getrandbits(4)
+            kind = {"size": BYTES_SIZE, "burst": Burst.INCR.value}
+            await give(core, f"axi_{channel}", addr=address, len=length, **kind)
+            bursts.append((base + address, length))
 
-    for stall in (mostly, often, never):
+    highest = 1 << len(dut.base) - 1
+    for stall, base in ((mostly, CHANNEL), (often, 0), (never, highest)):
+        dut.base.value = base
+        await core.edges(4)
         found, given, tasks = {"ar": [], "aw": []}, {"ar": [], "aw": []}, []
         for channel, beats in found.items():
             tasks.append(
                 cocotb.start_soon(take(hbm, f"hbm_{channel}", ["addr", "len"], stall, beats))
             )
-        asking = [cocotb.start_soon(ask(channel, bursts)) for channel, bursts in given.items()]
+        asking = [
+            cocotb.start_soon(ask(channel, base, bursts)) for channel, bursts in given.items()
+        ]
         for task in asking:
             await task
         await core.edges(200)

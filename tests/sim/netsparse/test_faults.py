@@ -14,6 +14,7 @@ from hdl.common.axi import Response
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import BUSES
 from sim.golden.gather import host_memory_before
+from sim.harvest import covers
 from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
 from sim.netsparse.gather_in_simulator import set_up, together
@@ -190,7 +191,7 @@ def test_fault(tmp_path, rng, name):
     wrong = gather_of(rng, fault.beyond)
     rng.bit_generator.state = state
     gather = gather_of(rng)
-    params, simulator = build_gather(EIGHT, 2)
+    params, simulator = build_gather(EIGHT, 2, coverage=covers())
     plusargs = []
     for node in range(2):
         before = host_memory_before(gather.properties, gather.partition, node)

@@ -1,0 +1,75 @@
+import random
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.u280.interrupt_request import InterruptRequest
+from sim.streams import start
+from sim.verilator import simulate
+
+
+def test_interrupt_request():
+    simulate(InterruptRequest(), __name__)
+
+
+class Core:
+    """PCI Express as its guides have it: one message for each rise, acknowledged a while later.
+
+    A request that falls before is lost; ``messages`` counts those that went out.
+    """
+
+    def __init__(self, dut, wait):
+        self.dut, self.wait, self.messages = dut, wait, 0
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        while True:
+            while not dut.request.value:
+                await edge
+            for _ in range(self.wait()):
+                await edge
+                assert dut.request.value, "a request was taken back before it was sent"
+            self.messages += 1
+            dut.ack.value = 1
+            await edge
+            dut.ack.value = 0
+            while dut.request.value:
+                await edge
+
+
+async def begin(dut, wait):
+    dut.level.value, dut.ack.value = 0, 0
+    core = Core(dut, wait)
+    await start(dut)
+    return core
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(high=range(1, 12), wait=[1, 2, 5, 9])
+async def a_level_is_a_message(dut, high, wait):
+    core = await begin(dut, lambda: wait)
+    for count in range(1, 4):
+        dut.level.value = 1
+        await ClockCycles(dut.clk, high)
+        dut.level.value = 0
+        await ClockCycles(dut.clk, wait + 6)
+        assert not dut.request.value
+        assert core.messages == count
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def what_rises_again_is_told(dut):
+    """However short the level is low, and whenever: a message comes behind the rise."""
+    core = await begin(dut, lambda: random.randrange(1, 12))
+    edge = RisingEdge(dut.clk)
+    for _ in range(300):
+        dut.level.value = 0
+        await ClockCycles(dut.clk, random.choice([1, 1, 2, 30]))
+        dut.level.value = 1
+        heard = core.messages
+        for _ in range(40):
+            await edge
+        assert core.messages >= heard + 1
+        if random.random() < 0.5:
+            await ClockCycles(dut.clk, random.randrange(40))
