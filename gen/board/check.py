@@ -43,9 +43,13 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
     ports = [Port(**port) for port in manifest["ports"]]
     wrong += check_ports(ports, hierarchy)
     wrong += check_pins(constraints, ports, read_pins(table))
-    clocks = {clock.port: clock.mhz for clock in top.clocks if clock.port}
+    clocks = {clock.port: clock for clock in top.clocks if clock.port}
     wrong += (f"port {p.name} has no clock" for p in ports if is_clock(p) and p.name not in clocks)
-    wrong += check_clocks(constraints, clocks)
+    wrong += check_clocks(
+        constraints,
+        {port: clock.mhz for port, clock in clocks.items() if not clock.made_by},
+        {port: clock.made_by for port, clock in clocks.items() if clock.made_by},
+    )
     wrong += check_cells(constraints, hierarchy)
     wrong += check_blocks(constraints)
     wrong += check_crossings(constraints, [c.path for c in top.crossings], hierarchy)

@@ -24,6 +24,7 @@ STATEMENTS = (
     "set_input_delay",
     "set_max_delay",
     "set_multicycle_path",
+    "set_operating_conditions",
     "set_output_delay",
     "set_property",
 )
@@ -129,8 +130,9 @@ def check_pin(pin: Pin, properties: Mapping[str, str]) -> Iterator[str]:
         yield f"port {pin.port} is at {properties['PACKAGE_PIN']}, in the table at {pin.pin}"
     if (standard := properties.get("IOSTANDARD", "")) != pin.iostandard:
         yield f"port {pin.port} has standard {standard!r}, in the table {pin.iostandard!r}"
-    if pin.pull_up and properties.get("PULLUP") != "true":
-        yield f"port {pin.port} has no pull-up"
+    for name, value in [pin.properties] if pin.properties else []:
+        if properties.get(name) != value:
+            yield f"port {pin.port} has no {name} {value}"
 
 
 def properties_of(command: Command) -> dict[str, str]:
@@ -142,8 +144,13 @@ def properties_of(command: Command) -> dict[str, str]:
     return {words[0]: words[1]} if len(words) > 1 else {}
 
 
-def check_clocks(constraints: Sequence[Constraint], at_pins: Mapping[str, float]) -> Iterator[str]:
-    """Each clock of ``at_pins`` (port: MHz) is made once, at its period; clocks named are there."""
+def check_clocks(
+    constraints: Sequence[Constraint], at_pins: Mapping[str, float], by_ips: Mapping[str, str]
+) -> Iterator[str]:
+    """Each clock of ``at_pins`` (port: MHz) is made once, at its period; clocks named are there.
+
+    Those of ``by_ips`` (port: IP) are made by an IP, so they are not made again.
+    """
     made = [
         c for c in constraints if c.command.name.startswith("create_") and "clock" in c.command.name
     ]
@@ -153,7 +160,9 @@ def check_clocks(constraints: Sequence[Constraint], at_pins: Mapping[str, float]
     for port, times in Counter(port for port, _ in ports).items():
         if times > 1:
             yield f"port {port} has {times} clocks"
-        if port not in at_pins:
+        if port in by_ips:
+            yield f"port {port} has the clock of {by_ips[port]}, which another would replace"
+        elif port not in at_pins:
             yield f"port {port} is no clock of the top"
     for port, mhz in at_pins.items():
         periods = [c.command.option("-period") for p, c in ports if p == port]

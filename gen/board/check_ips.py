@@ -1,47 +1,22 @@
 """The IP that a package makes, held against what its Verilog places."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gen.board.hierarchy import Hierarchy
+from gen.board.ip_table import check_ip
 from gen.board.tcl import Command, TclError, commands, elements
 from hdl.u280.vendor import VendorIp
 
 #: cells of the FPGA that components place; a top says which others it places
 PRIMITIVES = ("DSP48E2",)
 
-#: kind of IP -> property that is a width, and the ports that must have it
-WIDTHS = {
-    "axi_clock_converter": {"DATA_WIDTH": "[ms]_axi_[rw]data", "ADDR_WIDTH": "[ms]_axi_a[rw]addr"},
-    "axi_crossbar": {
-        "ADDR_WIDTH": "s_axi_a[rw]addr",
-        "DATA_WIDTH": "s_axi_[rw]data",
-        "ID_WIDTH": "s_axi_(a[rw]|[rb])id",
-    },
-    "axi_dwidth_converter": {
-        "ADDR_WIDTH": "[ms]_axi_a[rw]addr",
-        "MI_DATA_WIDTH": "m_axi_[rw]data",
-        "SI_DATA_WIDTH": "s_axi_[rw]data",
-        "SI_ID_WIDTH": "s_axi_(a[rw]|[rb])id",
-    },
-    "axi_protocol_converter": {
-        "ADDR_WIDTH": "[ms]_axi_a[rw]addr",
-        "DATA_WIDTH": "[ms]_axi_[rw]data",
-    },
-    "xdma": {
-        "axi_addr_width": "[ms]_axib?_a[rw]addr",
-        "axi_data_width": "[ms]_axib?_[rw]data",
-        "xdma_num_usr_irq": "usr_irq_(req|ack)",
-    },
-}
-
 
 def check_ips(
     script: Path, hierarchy: Hierarchy, ips: Sequence[VendorIp], primitives: Sequence[VendorIp]
 ) -> Iterator[str]:
-    """Each IP is made once, placed, and as wide as its ports; each module that is placed is known.
+    """Each IP is made once, placed, and as its guide has it; each module that is placed is known.
 
     ``ips`` and ``primitives`` are what the top says it places.
     """
@@ -60,8 +35,10 @@ def check_ips(
     for name in sorted(set(hierarchy.modules) - hierarchy.placed()):
         yield f"module {name} is placed nowhere"
     config = config_of(said)
+    kinds = {c.option("-module_name"): c.option("-name") for c in said if c.name == "create_ip"}
     for ip in ips:
-        yield from check_widths(ip, config.get(ip.name, {}))
+        if ip.name in kinds:
+            yield from check_ip(ip, kinds[ip.name] or "", config.get(ip.name, {}))
 
 
 def config_of(script: Sequence[Command]) -> dict[str, dict[str, str]]:
@@ -79,16 +56,6 @@ def config_of(script: Sequence[Command]) -> dict[str, dict[str, str]]:
             for ip in names
         }
     return config
-
-
-def check_widths(ip: VendorIp, config: dict[str, str]) -> Iterator[str]:
-    """The ports of ``ip`` have the widths that its properties give them."""
-    for name, ports in WIDTHS.get(ip.vlnv.split(":")[2], {}).items():
-        if not (digits := re.match(r"\d+", config.get(name, ""))):
-            continue
-        for port in ip.ports:
-            if re.fullmatch(ports, port.name) and port.bits != int(digits[0]):
-                yield f"{ip.name}: {port.name} has {port.bits} bits, {name} is {config[name]}"
 
 
 def check_instances(hierarchy: Hierarchy) -> Iterator[str]:

@@ -7,8 +7,12 @@ from pathlib import Path
 
 from gen.emit import Port
 
-#: ports that must not float while nobody drives them
-PULL_UPS = ("pcie_reset_n",)
+#: properties of a port's pin beside place and standard
+PROPERTIES = {
+    "pcie_reset_n": ("PULLUP", "TRUE"),
+    "hbm_cattrip": ("PULLDOWN", "TRUE"),  # high takes the card's power away
+    "clk_100mhz_0_p": ("DQS_BIAS", "TRUE"),  # the oscillator comes through capacitors
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +25,9 @@ class Pin:
     site: str  #: the transceiver's, where it is one
 
     @property
-    def pull_up(self) -> bool:
-        """The pin has to be held high inside the FPGA."""
-        return self.port in PULL_UPS
+    def properties(self) -> tuple[str, ...]:
+        """Name and value of what else is set of it."""
+        return PROPERTIES.get(self.port, ())
 
 
 def read_pins(path: Path) -> dict[str, Pin]:

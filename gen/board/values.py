@@ -12,6 +12,8 @@ from hdl.common.registers import RegisterMap
 
 EARLY = ("pins.xdc", "clocks.xdc", "configuration.xdc")  #: hold for synthesis too
 LATE = ("crossings.xdc", "floorplan.xdc")  #: name cells and clocks that synthesis makes
+#: the oldest and the newest that have the part and these versions of the IP
+VIVADO = ("2020.2", "2023.2")
 
 
 def values_of(
@@ -31,11 +33,19 @@ def values_of(
         "about": design.about,
         "notes": notes_of(top),
         "part": board.device.part,
+        "device": board.device.part.partition("-")[0],
+        "oldest": VIVADO[0],
+        "newest": VIVADO[1],
         "pins": pins_of(emission.top.ports, read_pins(board.constraints / "pins.csv")),
-        "clocks": [clock for clock in clocks if clock["port"]],
+        "clocks": [clock for clock in clocks if clock["port"] and not clock["made_by"]],
         "all_clocks": clocks,
         "crossings": top.crossings,
+        "skews": sum(crossing.constraint == "gray_crossing" for crossing in top.crossings),
         "ips": [describe_ip(ip) for ip in top.vendor_ips],
+        "bridge": any(("functional_mode", "AXI_Bridge") in ip.config for ip in top.vendor_ips),
+        "device_id": next(
+            (dict(ip.config)["pf0_device_id"] for ip in top.vendor_ips if ":xdma:" in ip.vlnv), ""
+        ),
         "macs": any(":cmac_usplus:" in ip.vlnv for ip in top.vendor_ips),
         "maps": register_maps(emission, core),
         "early": EARLY,
@@ -52,7 +62,15 @@ def notes_of(top: Any) -> str:
 def describe_ip(ip: Any) -> dict[str, Any]:
     """An IP as its template takes it."""
     config = [(f"CONFIG.{name.removeprefix('CONFIG.')}", value) for name, value in ip.config]
-    return {"name": ip.name, "vlnv": ip.vlnv, "config": config}
+    vendor, library, kind, version = ip.vlnv.split(":")
+    return {
+        "name": ip.name,
+        "vendor": vendor,
+        "library": library,
+        "kind": kind,
+        "version": version,
+        "config": config,
+    }
 
 
 def describe_clock(clock: Any) -> dict[str, Any]:
@@ -63,6 +81,7 @@ def describe_clock(clock: Any) -> dict[str, Any]:
         "period": f"{1000 / clock.mhz:.3f}",
         "port": clock.port,
         "pin": clock.pin,
+        "made_by": clock.made_by,
     }
 
 

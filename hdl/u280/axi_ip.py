@@ -44,6 +44,7 @@ def crossbar(
         widths += [
             ("DATA_WIDTH", str(signature.data_bits)),
             ("ID_WIDTH", str(signature.id_bits)),
+            ("S00_THREAD_ID_WIDTH", str(signature.id_bits)),  # by default no bit comes back
         ]
     config = [
         ("NUM_SI", "1"),

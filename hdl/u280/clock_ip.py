@@ -12,6 +12,8 @@ BOARD_CLOCKS = VendorIp(
         ("PRIM_SOURCE", "Differential_clock_capable_pin"),
         ("PRIM_IN_FREQ", "100.000"),
         ("NUM_OUT_CLKS", "2"),
+        ("CLKOUT1_DRIVES", "Buffer"),
+        ("CLKOUT2_DRIVES", "Buffer"),
         ("CLKOUT1_REQUESTED_OUT_FREQ", "450.000"),
         ("CLKOUT2_USED", "true"),
         ("CLKOUT2_REQUESTED_OUT_FREQ", "100.000"),

@@ -12,6 +12,7 @@ ADDRESS_BITS = 64
 DATA_BITS = 512
 ID_BITS = 4
 INTERRUPTS = 1
+BRIDGE_ID = "1E60"  #: device: none of those that a driver of AMD's claims
 
 MEMORY_BUS = Axi4Signature(address_bits=ADDRESS_BITS, data_bits=DATA_BITS, id_bits=ID_BITS)
 REGISTER_BUS = AxiLiteSignature(address_bits=32)
@@ -34,7 +35,13 @@ LINK = (
     ("axi_data_width", "512_bit"),
     ("PCIE_BOARD_INTERFACE", "Custom"),
     ("SYS_RST_N_BOARD_INTERFACE", "Custom"),
-    ("pf0_device_id", "903F"),
+    # By default the card says that it is a serial port.
+    ("pf0_base_class_menu", "Memory_controller"),
+    ("pf0_sub_class_interface_menu", "Other_memory_controller"),
+    ("pf0_class_code_base", "05"),
+    ("pf0_class_code_sub", "80"),
+    ("pf0_class_code_interface", "00"),
+    ("pf0_interrupt_pin", "NONE"),
     ("xdma_num_usr_irq", str(INTERRUPTS)),
 )
 
@@ -57,7 +64,7 @@ def link_ports() -> tuple[VendorPort, ...]:
         port("axi_aclk", "output"),
         port("axi_aresetn", "output"),
         port("usr_irq_req", "input", INTERRUPTS),
-        port("usr_irq_ack", "output", INTERRUPTS, unused=True),
+        port("usr_irq_ack", "output", INTERRUPTS),
     )
 
 
@@ -68,6 +75,7 @@ DMA = VendorIp(
     config=(
         ("functional_mode", "DMA"),
         *LINK,
+        ("pf0_device_id", "903F"),  # AMD's driver, which knows the DMA engines, looks for it
         ("xdma_axi_intf_mm", "AXI_Memory_Mapped"),
         ("xdma_rnum_chnl", "2"),
         ("xdma_wnum_chnl", "2"),
@@ -92,6 +100,8 @@ BRIDGE = VendorIp(
     config=(
         ("functional_mode", "AXI_Bridge"),
         *LINK,
+        ("pf0_device_id", BRIDGE_ID),
+        ("c_m_axi_num_write", "32"),  # accesses of host memory under way, of 8 by default
         ("en_axi_slave_if", "true"),
         ("xdma_axilite_slave", "true"),
         ("c_s_axi_supports_narrow_burst", "false"),
@@ -103,8 +113,9 @@ BRIDGE = VendorIp(
         ("pf0_bar0_scale", "Megabytes"),
         ("pf0_bar0_size", "1"),
         ("pciebar2axibar_0", "0x0000000000000000"),
-        ("pf0_msi_enabled", "false"),
-        ("pf0_msix_enabled", "true"),
+        # MSI has no table. That of MSI-X would take the BAR's first 64 KB (PG194, "Bar Indicator").
+        ("pf0_msi_enabled", "true"),
+        ("pf0_msix_enabled", "false"),
     ),
     ports=(
         *link_ports(),

@@ -3,11 +3,12 @@
 // verilator lint_off BLKSEQ
 // AMD's AXI Crossbar with one slave side (PG059, "AXI Crossbar"): a burst goes to the master side in
 // whose range, 2**WIDTH bytes from BASE on, its address lies; one that lies in none is answered with
-// DECERR. Addresses pass whole. One burst of each direction is under way at a time.
+// DECERR. Addresses pass whole; of identifiers THREAD lower bits. One burst of each direction is under way at a time.
 module axi_decoder #(
     parameter int ADDRESS = 32,
     parameter int DATA = 32,
     parameter int ID = 1,
+    parameter int THREAD = 0,
     parameter int COUNT = 2,
     parameter bit [COUNT-1:0][63:0] BASE = '0,
     parameter bit [COUNT-1:0][31:0] WIDTH = '0
@@ -49,6 +50,7 @@ module axi_decoder #(
     input logic [COUNT-1:0] m_axi_rlast
 );
   localparam logic [1:0] DECERR = 2'b11;
+  wire [ID-1:0] awid = s_axi_awid & ((1 << THREAD) - 1), arid = s_axi_arid & ((1 << THREAD) - 1);
 
   // The master side of an address, COUNT if there is none.
   function automatic int side(logic [ADDRESS-1:0] address);
@@ -64,7 +66,7 @@ module axi_decoder #(
   logic [ID-1:0] w_id, r_id;
 
   always_comb begin
-    {m_axi_awid, m_axi_awaddr, m_axi_awlen} = {{COUNT{s_axi_awid}}, {COUNT{s_axi_awaddr}}, {COUNT{s_axi_awlen}}};
+    {m_axi_awid, m_axi_awaddr, m_axi_awlen} = {{COUNT{awid}}, {COUNT{s_axi_awaddr}}, {COUNT{s_axi_awlen}}};
     {m_axi_awsize, m_axi_awprot, m_axi_awburst} = {{COUNT{s_axi_awsize}}, {COUNT{s_axi_awprot}}, {COUNT{s_axi_awburst}}};
     {m_axi_wdata, m_axi_wstrb, m_axi_wlast} = {{COUNT{s_axi_wdata}}, {COUNT{s_axi_wstrb}}, {COUNT{s_axi_wlast}}};
     {m_axi_awvalid, m_axi_wvalid, m_axi_bready} = '0;
@@ -90,7 +92,7 @@ module axi_decoder #(
     else case (w)
       REST: if (s_axi_awvalid) begin
         w_side <= side(s_axi_awaddr);
-        w_id <= s_axi_awid;
+        w_id <= awid;
         w <= ASKED;
       end
       ASKED: if (s_axi_awvalid && s_axi_awready) w <= TOLD;
@@ -100,7 +102,7 @@ module axi_decoder #(
     endcase
 
   always_comb begin
-    {m_axi_arid, m_axi_araddr, m_axi_arlen} = {{COUNT{s_axi_arid}}, {COUNT{s_axi_araddr}}, {COUNT{s_axi_arlen}}};
+    {m_axi_arid, m_axi_araddr, m_axi_arlen} = {{COUNT{arid}}, {COUNT{s_axi_araddr}}, {COUNT{s_axi_arlen}}};
     {m_axi_arsize, m_axi_arprot, m_axi_arburst} = {{COUNT{s_axi_arsize}}, {COUNT{s_axi_arprot}}, {COUNT{s_axi_arburst}}};
     {m_axi_arvalid, m_axi_rready} = '0;
     {s_axi_arready, s_axi_rvalid, s_axi_rresp, s_axi_rid, s_axi_rdata, s_axi_rlast} = '0;
@@ -124,7 +126,7 @@ module axi_decoder #(
     else case (r)
       REST: if (s_axi_arvalid) begin
         r_side <= side(s_axi_araddr);
-        r_id <= s_axi_arid;
+        r_id <= arid;
         r_left <= s_axi_arlen;
         r <= ASKED;
       end

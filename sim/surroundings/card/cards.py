@@ -5,15 +5,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from gen.emit import Emission, EmittedModule, module_name
+from hdl.common.component import Component
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
+from sim.harvest import covers
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
 from sim.verilator import Build, build, emission_of
 
 TOPS = {"worker": WorkerBoard, "switch": SwitchBoard, "snic": SnicBoard}
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
 End = tuple[int, int]  #: of a fibre: number of the card, cage
+
+
+class Model(Component):
+    """A module that is written in Verilog: a model of the vendor's IP, or what joins the cards."""
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(params, {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +91,10 @@ def emission_of_cards(params: CardsParams) -> Emission:
         modules |= emission_of(component).modules
     for ip in (ip for board in boards for ip in board.vendor_ips):
         text = model_of(ip)
-        known = modules.setdefault(ip.name, EmittedModule(ip.name, boards[0], verilog=text))
+        known = modules.setdefault(ip.name, EmittedModule(ip.name, Model(), verilog=text))
         if known.verilog != text:
             raise ValueError(f"the cards have two different IPs {ip.name}: simulate them apart")
-    modules["cards"] = EmittedModule("cards", boards[0], verilog=cards_text(params))
+    modules["cards"] = EmittedModule("cards", Model(), verilog=cards_text(params))
     return Emission(modules)
 
 
@@ -96,5 +105,5 @@ def build_cards(params: CardsParams, blocks: Sequence[Any], **options: Any) -> B
         extra_sources=SOURCES,
         hier_blocks=[module_name(block) for block in blocks],
         timing=True,
-        **options,
+        **{"coverage": covers(), **options},
     )

@@ -327,13 +327,25 @@ def bridge(ip: VendorIp) -> str:
     if (axi_aresetn && (s_axib_arvalid && read_at[63:34] != 0
                         || s_axib_awvalid && write_at[63:34] != 0))
       $fatal(1, "%m: no host memory at %h or %h", s_axib_araddr, s_axib_awaddr);
+{msix_window(config)}
   card_write_check #(.DATA({data})) check (.clk(axi_aclk), .valid(s_axib_wvalid & s_axib_wready),
     .last(s_axib_wlast), .strobes(s_axib_wstrb));"""
     return module(ip, ports, link(config, ports) + memory)
 
 
+def msix_window(config: Mapping[str, str]) -> str:
+    """What a bridge keeps of BAR 0 for itself (PG194, "PCIe Miscellaneous Tab", Bar Indicator)."""
+    if config.get("pf0_msix_enabled", "false") != "true":
+        return ""
+    if config.get("pf0_msix_impl_locn", "Internal") != "Internal":
+        return ""
+    return """  always @(posedge axi_aclk)
+    if (m_axib_arvalid && m_axib_araddr < 65536 || m_axib_awvalid && m_axib_awaddr < 65536)
+      $fatal(1, "%m: the first 64 KB of BAR 0 are those of MSI-X");"""
+
+
 def crossbar(ip: VendorIp) -> str:
-    """PG059."""
+    """PG059. Of an identifier the slave gives back its THREAD_ID_WIDTH lower bits."""
     config = dict(ip.config)
     count, address = number(config["NUM_MI"]), number(config["ADDR_WIDTH"])
     kind, data = config["PROTOCOL"], number(config.get("DATA_WIDTH", "32"))
@@ -357,6 +369,7 @@ def crossbar(ip: VendorIp) -> str:
         "ADDRESS": address,
         "DATA": data,
         "ID": max(1, identifier),
+        "THREAD": number(config.get("S00_THREAD_ID_WIDTH", "0")),
         "COUNT": count,
         "BASE": f"{{{', '.join(bases)}}}",
         "WIDTH": f"{{{', '.join(widths)}}}",

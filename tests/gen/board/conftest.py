@@ -3,10 +3,12 @@
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from gen.board import ip_table
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import find_board
 from gen.board.package import write_package
@@ -26,8 +28,45 @@ PLACEMENT = Placement(
 )
 
 
+#: what the stub answers unless a test says otherwise
+STUB = {
+    "STUB_VERSION": "2022.1.1",
+    "STUB_PARTS": "xcu280-fsvh2892-2L-e",
+    "STUB_SLACK": "0.013",
+    "STUB_FAILING": "",
+    "STUB_REPORTS": "",
+    "STUB_SKEWS": "",
+    "STUB_DRC": "",
+    "STUB_DEVICES": "xcu280_0",
+}
+
+
+def catalogue(folder):
+    """What the stub has of IP: the newest version of each kind, its properties and their values."""
+    tables = [ip_table.read_table(path) for path in sorted(folder.glob("*.toml"))]
+    properties = [
+        f"{{{table.ip}}} {{{name}}} {{^(?:{one.pattern})$}}"
+        for table in tables
+        for name, one in table.properties.items()
+    ]
+    return {
+        "STUB_IPS": " ".join(f"{table.ip} {table.versions[-1]}" for table in tables),
+        "STUB_PROPERTIES": " ".join(properties),
+    }
+
+
+@contextmanager
+def sample_tables():
+    """The sample's IP is simpler than the vendor's."""
+    ip_table.ip_table.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ip_table, "FOLDER", HERE / "ip")
+        yield
+    ip_table.ip_table.cache_clear()
+
+
 def package_of(emission, design, board, folder, placement=None):
-    with written_whole(folder) as unfinished:
+    with sample_tables(), written_whole(folder) as unfinished:
         boxed = with_boxes(emission)
         write_design(unfinished, boxed, design=design.name, preset="", settings={})
         write_package(unfinished, emission, board, design, placement)
@@ -60,13 +99,14 @@ def vivado(tmp_path):
     command.chmod(0o755)
     log = tmp_path / "log"
 
-    def make(folder, *targets, modules, slack="0.013", failing="", path=f"{tmp_path}/bin"):
+    def make(folder, *targets, modules, path=f"{tmp_path}/bin", tables=HERE / "ip", **stub):
         environment = {
             "PATH": f"{path}:{os.environ['PATH']}",
             "STUB_LOG": str(log),
             "STUB_MODULES": " ".join(modules),
-            "STUB_SLACK": slack,
-            "STUB_FAILING_RUN": failing,
+            **STUB,
+            **catalogue(tables),
+            **{f"STUB_{name.upper()}": value for name, value in stub.items()},
         }
         result = subprocess.run(
             ["make", "-C", str(folder), *targets],

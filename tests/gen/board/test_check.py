@@ -6,13 +6,15 @@ import pytest
 
 from gen.board.boards import find_board
 from gen.board.check import problems
+from tests.gen.board.conftest import sample_tables
 from tests.gen.board.sample import CoreParams, SampleBoard
 
 TABLE = find_board("u280").constraints / "pins.csv"
 
 
 def found(folder):
-    return problems(folder, TABLE, SampleBoard(CoreParams()))
+    with sample_tables():
+        return problems(folder, TABLE, SampleBoard(CoreParams()))
 
 
 def test_the_package_is_right(package):
@@ -48,7 +50,7 @@ SPOILED = {
         "-dict {PACKAGE_PIN R40 IOSTANDARD LVDS}",
         "qsfp0_mgt_refclk_1_p has standard 'LVDS'",
     ),
-    "a pull-up is dropped": ("xdc/pins.xdc", " PULLUP true", "", "pcie_reset_n has no pull-up"),
+    "a pull-up is dropped": ("xdc/pins.xdc", " PULLUP TRUE", "", "pcie_reset_n has no PULLUP TRUE"),
     "a clock is doubled": (
         "xdc/clocks.xdc",
         r"\Z",
@@ -158,7 +160,7 @@ SPOILED = {
     "an IP is made twice": (
         "tcl/ip.tcl",
         r"\Z",
-        "create_ip -vlnv a:b:c:1 -module_name mac\n",
+        "create_ip -name cmac_usplus -module_name mac\n",
         "IP mac is made 2 times",
     ),
     "IP that is no Tcl": ("tcl/ip.tcl", r"\Z", "[", "ip.tcl is not Tcl"),

@@ -79,7 +79,16 @@ def test_clocks_that_ip_makes_are_found_by_their_pins():
 set_clock_groups -asynchronous -group [get_clocks a] -group [get_clocks -of_objects [get_pins x]]
 create_generated_clock -name b -source [get_pins x] [get_pins y]
 set_false_path -from [get_clocks b] -to [get_clocks c]"""
-    assert list(check_clocks(constraints(text), {"p": 250.0})) == ["x.xdc:4: no clock c is defined"]
+    known = {"p": 250.0}
+    assert list(check_clocks(constraints(text), known, {})) == ["x.xdc:4: no clock c is defined"]
+
+
+def test_a_clock_that_an_ip_makes_is_not_made_again():
+    text = "create_clock -name a -period 10.000 [get_ports p]"
+    assert list(check_clocks(constraints(text), {}, {"p": "clocking"})) == [
+        "port p has the clock of clocking, which another would replace"
+    ]
+    assert list(check_clocks([], {}, {"p": "clocking"})) == []
 
 
 def test_blocks_and_crossings():

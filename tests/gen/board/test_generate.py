@@ -12,6 +12,7 @@ import pytest
 
 from gen.board import placement
 from gen.board.boards import BOARDS
+from gen.board.ip_table import FOLDER
 from tests.gen.test_cli import ingather, tree
 
 BOARD = ("--board", "u280", "--no-estimate")
@@ -20,7 +21,7 @@ BOARD = ("--board", "u280", "--no-estimate")
 def build(folder, vivado):
     script = (folder / "tcl" / "ip.tcl").read_text()
     modules = re.findall(r"-module_name (\w+)", script)
-    result, told = vivado(folder, "bitstream", modules=modules)
+    result, told = vivado(folder, "bitstream", modules=modules, tables=FOLDER)
     assert result.returncode == 0, result.stderr
     return told
 
@@ -55,9 +56,12 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert (folder / "build" / f"{manifest['top']}.bit").exists()
     bits = sum(port["bits"] for port in manifest["ports"])
     assert len(properties(told, r".*PACKAGE_PIN")) == bits
-    assert properties(told, r".*PULLUP true") == [
-        "set_property -dict {PACKAGE_PIN BH26 IOSTANDARD LVCMOS18 PULLUP true} pcie_reset_n"
+    assert properties(told, r".*PULLUP TRUE") == [
+        "set_property -dict {PACKAGE_PIN BH26 IOSTANDARD LVCMOS18 PULLUP TRUE} pcie_reset_n"
     ]
+    made = {line.split()[-1] for line in told if line.startswith("create_clock")}
+    assert "pcie_refclk_1_p" in made
+    assert "clk_100mhz_0_p" not in made  # clk_wiz makes it, with its jitter
     again = ingather("generate", design, "--preset", "tiny", *BOARD, "-o", folder)
     assert again.returncode == 2
     assert "holds what ingather did not write, such as build/" in again.stderr

@@ -12,6 +12,20 @@ from gen.folder import check_target
 from tests.gen.board.conftest import PLACEMENT, package_of
 from tests.gen.board.sample import CLOCKING, DESIGN, MAC, CoreParams, SampleBoard
 
+REPORTS = (
+    "utilization",
+    "utilization_hierarchical",
+    "timing",
+    "bus_skew",
+    "pulse_width",
+    "clock_crossings",
+    "methodology",
+    "drc",
+    "route_status",
+    "qor_assessment",
+    "qor_suggestions",
+)
+EMPTY = ("utilization", "drc", "methodology", "qor_assessment")
 MODULES = ("sample_board", "core", "cage", "synchroniser_1", "clocking", "mac")
 
 
@@ -45,15 +59,19 @@ def test_configuration_is_the_cards(package):
     said = dict(re.findall(r"set_property (\S+) (\S+) \[current_design\]", text))
     assert said == {
         "CONFIG_VOLTAGE": "1.8",
+        "CFGBVS": "GND",
         "CONFIG_MODE": "SPIx4",
         "BITSTREAM.GENERAL.COMPRESS": "TRUE",
+        "BITSTREAM.CONFIG.CONFIGFALLBACK": "ENABLE",
         "BITSTREAM.CONFIG.SPI_BUSWIDTH": "4",
         "BITSTREAM.CONFIG.SPI_32BIT_ADDR": "YES",
         "BITSTREAM.CONFIG.CONFIGRATE": "85.0",
+        "BITSTREAM.CONFIG.SPI_FALL_EDGE": "YES",
         "BITSTREAM.CONFIG.EXTMASTERCCLK_EN": "DISABLE",
         "BITSTREAM.CONFIG.UNUSEDPIN": "PULLUP",
         "BITSTREAM.CONFIG.OVERTEMPSHUTDOWN": "ENABLE",
     }
+    assert "set_operating_conditions -design_power_budget 160" in text
 
 
 def test_readme_says_what_a_user_needs(package):
@@ -63,7 +81,7 @@ def test_readme_says_what_a_user_needs(package):
         "no Vivado has seen",
         "The address map: nothing at 0.",
         "| `core` | 250.0 | `clocking/clk_out1` |",
-        "xilinx.com:ip:cmac_usplus:3.1",
+        "cmac_usplus 3.1",
         "licence",
         "floorplan.svg",
     ):
@@ -84,7 +102,9 @@ def test_make_bitstream_tells_vivado_everything(package, copy, vivado):
     assert result.returncode == 0, result.stderr
     assert (copy / "build" / "sample_board.bit").exists()
     for ip in (CLOCKING, MAC):
-        assert f"create_ip -vlnv {ip.vlnv} -module_name {ip.name}" in told
+        vendor, library, kind, _ = ip.vlnv.split(":")
+        made = f"create_ip -vendor {vendor} -library {library} -name {kind}"
+        assert f"{made} -module_name {ip.name}" in told
         assert f"generate_target all {ip.name}" in told
     values = "CONFIG.PRIM_IN_FREQ 100.000 CONFIG.CLKOUT1_REQUESTED_OUT_FREQ {250 {really}}"
     assert f"set_property -dict {{{values}}} clocking" in told
@@ -96,7 +116,7 @@ def test_make_bitstream_tells_vivado_everything(package, copy, vivado):
         assert f"set_property PROCESSING_ORDER LATE {{{copy}/xdc/{late}}}" in told
     assert "create_clock -name board -period 10.000 clk_100mhz_0_p" in told
     reports = {path.name for path in (copy / "reports").iterdir()}
-    assert {"utilization.rpt", "utilization_hierarchical.rpt", "timing.rpt"} <= reports
+    assert reports == {f"{name}.rpt" for name in REPORTS}
 
     result, told = vivado(copy, "bitstream", modules=MODULES)
     assert (result.returncode, told) == (0, [])  # nothing has changed
@@ -129,9 +149,13 @@ def test_make_without_vivado_says_so(copy, vivado):
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"slack": "-0.2"}, "timing is not met, by 0.2 ns"),
-        ({"failing": "synth_1"}, "synth_1 ended with: stub"),
+        ({"failing": "synth_1 synth_1"}, "synth_1 ended with: stub"),
         ({"modules": ("clocking",)}, "nothing instantiates mac"),
+        ({"version": "2019.2"}, "Vivado 2019.2: this package is for 2020.2 to 2023.2"),
+        ({"version": "2024.1"}, "Vivado 2024.1: this package is for 2020.2 to 2023.2"),
+        ({"parts": "xcu250-figd2104-2L-e"}, "Vivado has no part xcu280-fsvh2892-2L-e: add"),
+        ({"ips": "clk_wiz 6.1 cmac_usplus 3.1"}, "IP clocking is version 6.1 here, and not 6.0"),
+        ({"ips": "clk_wiz 6.0"}, "there is no IP cmac_usplus in the catalogue"),
     ],
 )
 def test_a_failing_build_ends_with_an_error(how, says, copy, vivado):
@@ -142,13 +166,91 @@ def test_a_failing_build_ends_with_an_error(how, says, copy, vivado):
 
 
 @pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"slack": "-0.2"}, "setup is not met, by 0.2 ns: see reports/timing.rpt; hold is not met"),
+        ({"slack": "none"}, "no path has a constraint of setup: see reports/timing.rpt"),
+        ({"reports": "bus_skew {Slack (VIOLATED)}"}, "bus skew is not met 1 times"),
+        ({"reports": "pulse_width {too short}"}, "a pulse is too short"),
+        ({"reports": "route_status {}"}, "reports/route_status.rpt is empty"),
+        (
+            {"reports": "route_status {# of nets with routing errors... :  3 :}"},
+            "3 nets are not routed",
+        ),
+        ({"reports": "route_status {well}"}, "does not say how many nets have errors"),
+        ({"drc": "Error"}, "design rules: 1 of severity Error: see reports/drc.rpt"),
+        ({"drc": "{Critical Warning}"}, "design rules: 1 of severity Critical Warning"),
+        *(({"reports": f"{report} {{}}"}, f"reports/{report}.rpt is empty") for report in EMPTY),
+    ],
+)
+def test_no_strategy_passes(how, says, copy, vivado):
+    """Each of the four is tried, and improved once."""
+    result, told = vivado(copy, "bitstream", modules=MODULES, **how)
+    assert result.returncode == 2
+    (line,) = (line for line in result.stderr.splitlines() if line.startswith("ERROR: "))
+    assert line.startswith("ERROR: no strategy passes; the last: ")
+    assert says in line
+    assert sum(line.startswith("phys_opt_design") for line in told) == 4
+    assert [line for line in told if line.startswith("launch_runs impl")] == [
+        f"launch_runs impl_{k} -jobs 4" for k in range(1, 5)
+    ]
+    assert not (copy / "build" / "sample_board.bit").exists()
+
+
+def test_every_bus_skew_is_looked_at(emission, copy, vivado):
+    """Of a top that sets two, a report with one does not pass."""
+    path = copy / "tcl" / "reports.tcl"
+    path.write_text(path.read_text().replace("$met < 0", "$met < 2"))
+    result, _ = vivado(copy, "bitstream", modules=MODULES, skews="1")
+    assert "reports/bus_skew.rpt has 1 of" in result.stderr
+    result, _ = vivado(copy, "bitstream", modules=MODULES, skews="2")
+    assert result.returncode == 0
+
+
+def test_a_run_that_dies_is_tried_again(copy, vivado):
+    result, told = vivado(copy, "bitstream", modules=MODULES, failing="synth_1 impl_1")
+    assert result.returncode == 0, result.stderr
+    for run in ("synth_1", "impl_1"):
+        assert told.count(f"launch_runs {run} -jobs 4") == 2
+
+
+def test_the_card_gets_the_bitstream(copy, vivado):
+    result, told = vivado(copy, "program", modules=MODULES)
+    assert result.returncode == 0, result.stderr
+    assert f"set_property PROGRAM.FILE {{{copy}/build/sample_board.bit}} xcu280_0" in told
+    assert told[-2:] == ["program_hw_devices xcu280_0", "close_hw_manager"]
+    result, told = vivado(copy, "program", modules=MODULES, devices="xcu250_0")
+    assert "0 devices xcu280 on localhost:3121, not one" in result.stderr
+    result, _ = vivado(copy, "program", "SERVER=elsewhere:1", modules=MODULES)
+    assert "ERROR: no hw_server there" in result.stderr
+
+
+def test_the_flash_gets_a_file(copy, vivado):
+    result, told = vivado(copy, "mcs", modules=MODULES)
+    assert result.returncode == 0, result.stderr
+    (line,) = (line for line in told if line.startswith("write_cfgmem"))
+    assert "-interface SPIx4 -size 128 -loadbit {up 0x01002000" in line
+    assert (copy / "build" / "sample_board.mcs").exists()
+
+
+@pytest.mark.parametrize(
     ("name", "added", "says"),
     [
         ("tcl/project.tcl", "set_propperty a b c", "invalid command name"),
         ("tcl/project.tcl", "set_property no_such 1 [current_project]", "no property no_such"),
         ("tcl/project.tcl", "add_files -fileset sources_1 nothing.v", "no file nothing.v"),
         ("tcl/project.tcl", "get_ips ghost", "there is no ip ghost"),
-        ("tcl/ip.tcl", "create_ip -vlnv a:b:c:1 -module_name mac", "mac is there already"),
+        ("tcl/ip.tcl", "create_ip -name clk_wiz -module_name mac", "mac is there already"),
+        (
+            "tcl/ip.tcl",
+            "set_property -dict {CONFIG.PRIM_FREQ 1} [get_ips clocking]",
+            "clk_wiz has no property PRIM_FREQ",
+        ),
+        (
+            "tcl/ip.tcl",
+            "set_property -dict {CONFIG.PRIM_SOURCE Pin} [get_ips clocking]",
+            "clk_wiz: PRIM_SOURCE cannot be Pin",
+        ),
         ("xdc/floorplan.xdc", "resize_pblock ghost -add SLR0", "there is no pblock ghost"),
         ("xdc/clocks.xdc", "create_clock -period 0 [get_ports a]", "create_clock"),
         ("xdc/clocks.xdc", "set_false_path -form [get_ports a]", "has no option -form"),

@@ -1,7 +1,7 @@
 import pytest
 
 from gen.board.boards import find_board
-from gen.board.pins import bits_of, pins_of, read_pins
+from gen.board.pins import PROPERTIES, bits_of, pins_of, read_pins
 from gen.emit import Port
 
 TABLE = find_board("u280").constraints / "pins.csv"
@@ -12,8 +12,8 @@ def test_table_of_the_card():
     assert len(pins) == 135
     assert pins["hbm_cattrip"].pin == "D32"
     assert pins["hbm_cattrip"].iostandard == "LVCMOS18"
-    assert pins["pcie_reset_n"].pull_up
-    assert [p.port for p in pins.values() if p.pull_up] == ["pcie_reset_n"]
+    assert pins["pcie_reset_n"].properties == ("PULLUP", "TRUE")
+    assert {p.port: p.properties for p in pins.values() if p.properties} == PROPERTIES
     transceivers = [p for p in pins.values() if p.site.startswith("MGT")]
     assert len(transceivers) == 2 * 2 * 8 + 64 + 8 + 8
     assert not any(p.iostandard for p in transceivers)

@@ -2,14 +2,18 @@
 # and what Vivado would refuse is an error. Nothing is synthesised.
 # tclsh vivado_stub.tcl [-mode batch] [-notrace] [-nojournal] [-log FILE] -source FILE [-tclargs ...]
 
+set ::stub_failing $::env(STUB_FAILING)  ;# runs that end too early, as often as they stand here
+set ::stub_skews 0         ;# constraints of bus skew
+set ::stub_kinds {}        ;# IP -> kind
 set ::stub_objects {}      ;# name -> kind, of everything that was made
 set ::stub_properties {
-    CONFIG.* STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY STRATEGY target_language top
+    STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY STRATEGY target_language top
     STEPS.POST_ROUTE_PHYS_OPT_DESIGN.IS_ENABLED USED_IN_SYNTHESIS PROCESSING_ORDER
-    PACKAGE_PIN IOSTANDARD PULLUP CONFIG_VOLTAGE CONFIG_MODE BITSTREAM.GENERAL.COMPRESS
+    PACKAGE_PIN IOSTANDARD PULLUP CONFIG_VOLTAGE CFGBVS CONFIG_MODE BITSTREAM.GENERAL.COMPRESS
     BITSTREAM.CONFIG.SPI_BUSWIDTH BITSTREAM.CONFIG.SPI_32BIT_ADDR BITSTREAM.CONFIG.CONFIGRATE
     BITSTREAM.CONFIG.EXTMASTERCCLK_EN BITSTREAM.CONFIG.UNUSEDPIN
-    BITSTREAM.CONFIG.OVERTEMPSHUTDOWN IS_SOFT
+    BITSTREAM.CONFIG.OVERTEMPSHUTDOWN IS_SOFT BITSTREAM.CONFIG.CONFIGFALLBACK
+    BITSTREAM.CONFIG.SPI_FALL_EDGE PULLDOWN DQS_BIAS PROGRAM.FILE
 }
 
 proc record {name arguments} {
@@ -77,7 +81,20 @@ proc save_project {} {
 proc close_project {} { record close_project {}; save_project }
 proc current_project {} { need project {} }
 proc get_filesets {name} { need fileset $name }
-proc get_runs {name} { need run $name }
+proc get_runs {args} {
+    lassign [parse get_runs $args {-quiet} {}] options name
+    if {[dict exists $options -quiet] && ![dict exists $::stub_objects "run $name"]} { return {} }
+    need run $name
+}
+proc version {option} { return $::env(STUB_VERSION) }
+proc get_parts {args} {
+    lassign [parse get_parts $args {-quiet} {}] options name
+    return [expr {$name in $::env(STUB_PARTS) ? $name : {}}]
+}
+proc set_msg_config {args} {
+    lassign [parse set_msg_config $args {} {-id -new_severity}] options rest
+    if {![regexp {^\w+ \d+-\d+$} [dict get $options -id]]} { error "set_msg_config $args" }
+}
 proc get_ips {name} { need ip $name }
 proc get_files {paths} {
     if {[llength $paths] != 1} { error "not one file: $paths" }
@@ -90,9 +107,11 @@ proc add_files {args} {
     foreach path [lindex $rest 0] { made file [need_file $path] }
 }
 proc create_ip {args} {
-    lassign [parse create_ip $args {} {-vlnv -module_name}] options rest
+    lassign [parse create_ip $args {} {-vendor -library -name -module_name}] options rest
     set name [dict get $options -module_name]
-    if {[llength [split [dict get $options -vlnv] :]] != 4} { error "vlnv of $name" }
+    set kind [dict get $options -name]
+    if {![dict exists $::env(STUB_IPS) $kind]} { error "there is no IP $kind in the catalogue" }
+    dict set ::stub_kinds $name $kind
     if {[dict exists $::stub_objects "ip $name"]} { error "IP $name is there already" }
     if {$name ni $::env(STUB_MODULES)} { error "nothing instantiates $name" }
     made ip $name
@@ -112,17 +131,37 @@ proc set_property {args} {
     if {![llength $pairs] || [llength $pairs] % 2} { error "set_property: $args" }
     if {[llength $objects] != 1} { error "set_property on no object: $args" }
     foreach {name value} $pairs {
+        if {[string match CONFIG.* $name]} {
+            configure [lindex $objects 0] [string range $name 7 end] $value
+            continue
+        }
         set known 0
         foreach pattern $::stub_properties { if {[string match $pattern $name]} { set known 1 } }
         if {!$known} { error "there is no property $name" }
     }
+}
+# A property of an IP, which its kind has to have, with a value that it takes.
+proc configure {ip name value} {
+    set kind [dict get $::stub_kinds $ip]
+    foreach {of known pattern} $::env(STUB_PROPERTIES) {
+        if {$of eq $kind && $known eq $name} {
+            if {![regexp $pattern $value]} { error "$kind: $name cannot be $value" }
+            return
+        }
+    }
+    error "$kind has no property $name"
 }
 proc get_property {name object} {
     record get_property [list $name $object]
     switch -- $name {
         PROGRESS { return [expr {[dict exists $::stub_objects "done $object"] ? "100%" : "0%"}] }
         STATUS { return "stub" }
-        SLACK { return $::env(STUB_SLACK) }
+        FLOW { return "Vivado Implementation" }
+        IPDEF {
+            set kind [dict get $::stub_kinds $object]
+            return xilinx.com:ip:$kind:[dict get $::env(STUB_IPS) $kind]
+        }
+        SLACK { return [expr {$object eq "" ? "" : $::env(STUB_SLACK)}] }
         PERIOD { return 4.0 }
         default { error "there is no property $name to read" }
     }
@@ -137,7 +176,9 @@ proc launch_runs {args} {
 proc wait_on_run {name} {
     record wait_on_run [list $name]
     need launched $name
-    if {$name ne $::env(STUB_FAILING_RUN)} { made done $name }
+    set failing [lsearch -exact $::stub_failing $name]
+    set ::stub_failing [lreplace $::stub_failing $failing $failing]
+    if {$failing < 0} { made done $name }
     if {$name eq "impl_1"} { need done synth_1 }
 }
 proc open_run {name} {
@@ -150,21 +191,82 @@ proc open_run {name} {
 }
 proc get_timing_paths {args} {
     parse get_timing_paths $args {} {-delay_type -max_paths}
-    return [list path]
+    return [expr {$::env(STUB_SLACK) eq "none" ? {} : "path"}]
 }
-foreach report {utilization timing_summary cdc methodology} {
-    proc report_$report {args} [string map [list REPORT report_$report] {
-        set flags {-hierarchical -details}
-        lassign [parse REPORT $args $flags {-file -max_paths}] options rest
+proc create_run {args} {
+    lassign [parse create_run $args {} {-parent_run -flow -strategy}] options name
+    need run [dict get $options -parent_run]
+    made run $name
+}
+proc phys_opt_design {args} { parse phys_opt_design $args {} {-directive}; need design open }
+proc route_design {args} { parse route_design $args {-tns_cleanup} {}; need design open }
+proc close_design {} { record close_design {}; dict unset ::stub_objects "design open" }
+# What a report says is the environment's where that names it.
+foreach report {
+    utilization timing_summary cdc methodology bus_skew pulse_width drc route_status qor_assessment
+    qor_suggestions
+} {
+    proc report_$report {args} [string map [list @ $report] {
+        set flags {-hierarchical -details -all_violators -no_header -return_string}
+        lassign [parse report_@ $args $flags {-file -max_paths -name}] options rest
         need design open
-        write_text [dict get $options -file] "REPORT\n"
+        set said [dict exists $::env(STUB_REPORTS) @]
+        set text [expr {$said ? [dict get $::env(STUB_REPORTS) @] : [default_text @]}]
+        if {[dict exists $options -return_string]} { return [expr {$said ? $text : ""}] }
+        write_text [dict get $options -file] $text
     }]
+}
+proc default_text {report} {
+    switch -- $report {
+        bus_skew {
+            set count [expr {$::env(STUB_SKEWS) eq "" ? $::stub_skews : $::env(STUB_SKEWS)}]
+            return "report_bus_skew\n[string repeat "Slack (MET) : 1.000ns\n" $count]"
+        }
+        route_status { return "# of nets with routing errors....... :           0 :\n" }
+        default { return "report_$report\n" }
+    }
+}
+proc get_drc_violations {args} {
+    lassign [parse get_drc_violations $args {-quiet} {-name -filter}] options rest
+    set found {}
+    foreach severity $::env(STUB_DRC) {
+        if {[string match "*\"$severity\"" [dict get $options -filter]]} { lappend found $severity }
+    }
+    return $found
 }
 proc write_bitstream {args} {
     lassign [parse write_bitstream $args {-force} {}] options rest
     need design open
     write_text [lindex $rest 0] "bitstream\n"
 }
+proc write_cfgmem {args} {
+    set valued {-format -interface -size -loadbit -file}
+    lassign [parse write_cfgmem $args {-force} $valued] options rest
+    lassign [dict get $options -loadbit] direction address bitstream
+    need_file $bitstream
+    if {$direction ne "up" || ![string is integer -strict $address]} { error "write_cfgmem $args" }
+    if {[dict get $options -size] * 1048576 <= $address} { error "$address is not in the memory" }
+    write_text [dict get $options -file] "mcs\n"
+}
+
+# A card at the end of a cable.
+proc open_hw_manager {} { record open_hw_manager {}; made hw manager }
+proc close_hw_manager {} { record close_hw_manager {} }
+proc connect_hw_server {args} {
+    lassign [parse connect_hw_server $args {} {-url}] options rest
+    need hw manager
+    if {[dict get $options -url] ne "localhost:3121"} { error "no hw_server there" }
+    made hw server
+}
+proc open_hw_target {} { record open_hw_target {}; need hw server; made hw target }
+proc get_hw_devices {args} {
+    lassign [parse get_hw_devices $args {-quiet} {}] options pattern
+    need hw target
+    return [lsearch -all -inline -glob $::env(STUB_DEVICES) $pattern]
+}
+proc current_hw_device {device} { record current_hw_device [list $device]; made hw current }
+proc program_hw_devices {device} { record program_hw_devices [list $device]; need hw current }
+
 proc write_text {path text} {
     set handle [open $path w]
     puts -nonewline $handle $text
@@ -181,6 +283,9 @@ foreach query {get_ports get_cells get_pins get_clocks get_nets} {
     }]
 }
 proc current_design {} { return design }
+proc set_operating_conditions {args} {
+    parse set_operating_conditions $args {} {-design_power_budget}
+}
 proc get_pblocks {name} { need pblock $name }
 proc create_pblock {name} { record create_pblock [list $name]; made pblock $name; return $name }
 proc resize_pblock {args} { parse resize_pblock $args {} {-add}; need pblock [lindex $args 0] }
@@ -204,6 +309,7 @@ proc parse_exception {name valued} {
     upvar args args
     set flags {-datapath_only -asynchronous -setup -hold}
     lassign [parse $name $args $flags $valued] options rest
+    incr ::stub_skews [expr {$name eq "set_bus_skew"}]
     foreach {option value} $options {
         if {$option in $valued && $value eq ""} { error "$name: $option finds nothing" }
     }
