@@ -4,6 +4,7 @@ from dataclasses import replace
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
 from hdl.netsparse.rig.params import Cause, RigParams
 from sim.payloads import pack, unpack
@@ -12,17 +13,20 @@ from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, FilterModel, Totals, conserved
 
 NODES, NODE = 128, 77
-COLUMNS = 1 << 40
+COLUMNS = (1 << 64) - 100
 BOUNDARIES = [k * COLUMNS // NODES for k in range(NODES + 1)]
 LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
 # Of every node; half of them differ from another one in a high bit alone.
-IDXS = [idx ^ flip for idx in range(0, COLUMNS, COLUMNS // 600) for flip in (0, 1 << 32)]
+IDXS = [idx ^ flip for idx in range(0, COLUMNS, COLUMNS // 600) for flip in (0, 1 << 48)]
+#: node and unit as PRs name them, the generation of the first slot, bytes of a property
+LOWEST = (0, 0, 0, 4)
+HIGHEST = ((1 << 32) - 1, (1 << 16) - 1, -1, MOST_PROPERTY_BYTES)
 
 
 def test_client():
-    """The sizes of units that are built: more entries than the LSQ has slots for lookups."""
+    """More entries than the LSQ has slots for lookups, as in units that are built; any idx."""
     sizes = {"pending_entries": 256, "lsq_entries": 64, "lsq_reserved": 8}
-    params = replace(TINY, nodes=NODES, idx_bits=40, **sizes)
+    params = replace(TINY, nodes=NODES, idx_bits=64, **sizes)
     simulate(Client(params), __name__)
 
 
@@ -37,10 +41,14 @@ QUIET = (
 
 
 class IdxSource(Source):
-    """Idxs of two commands, by turns of theirs."""
+    """Idxs of two commands, by turns of theirs; what is sent at once ends with their last."""
 
     async def send_all(self, beats):
-        await super().send_all({"idx": idx, "slot": idx % 2, "last": 0} for idx in beats)
+        idxs = [*beats]
+        last = {idx % 2: k for k, idx in enumerate(idxs)}
+        await super().send_all(
+            {"idx": idx, "slot": idx % 2, "last": k == last[idx % 2]} for k, idx in enumerate(idxs)
+        )
 
 
 class Bench:
@@ -51,13 +59,9 @@ class Bench:
         for name in QUIET:
             getattr(dut, name).value = 0
         dut.coalesce.value = dut.filter.value = 1
-        self.generations = random.sample(range(1 << self.params.generation_bits), 2)
-        for k, generation in enumerate(self.generations):
-            getattr(dut, f"generations_{k}").value = generation
-        dut.unit.value = random.getrandbits(16)
-        dut.bytes.value = 4 * random.randint(1, self.params.most_property_bytes // 4)
-        bounds = {"node": NODE, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
-        dut.partition.value = pack(self.params.partition, bounds)
+        generations = 1 << self.params.generation_bits
+        size = 4 * random.randint(1, self.params.most_property_bytes // 4)
+        self.name(NODE, random.getrandbits(16), random.randrange(generations), size)
         self.idxs = IdxSource(dut, "idxs", stall=source)
         self.prs = Sink(dut, "prs", stall=lambda: self.pr_stall(), callback=self.answer)
         self.pr_stall = sink
@@ -67,7 +71,19 @@ class Bench:
         self.totals = Totals(dut, CLIENT_EVENTS)
         self.answers = True
 
+    def name(self, node, unit, generation, size):
+        """What PRs have in common; the second slot has another generation than the first."""
+        dut, generations = self.dut, 1 << self.params.generation_bits
+        self.generations = [generation % generations, ~generation % generations]
+        for k, one in enumerate(self.generations):
+            getattr(dut, f"generations_{k}").value = one
+        self.common = {"src": node, "tid": unit}, size
+        dut.unit.value, dut.bytes.value = unit, size
+        bounds = {"node": node, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
+        dut.partition.value = pack(self.params.partition, bounds)
+
     async def begin(self):
+        cocotb.start_soon(self.note_given())
         await start(self.dut)
         layout = Client(self.params).solver_params.write
         for node, boundary in enumerate(BOUNDARIES[:-1]):
@@ -77,8 +93,22 @@ class Bench:
         self.dut.boundary.value = 0
         return self
 
+    async def note_given(self):
+        """``given`` comes with the last idx of a command, and with no other."""
+        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        layout = self.params.fetched
+        while True:
+            await edge
+            last = 0
+            if dut.idxs_valid.value and dut.idxs_ready.value:
+                last = unpack(layout, int(dut.idxs_payload.value))["last"]
+            assert int(dut.given.value) == last
+
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
+        common, size = self.common
+        assert pr["length"] == size
+        assert common == {name: pr["pr"][name] for name in common}
         assert pr["dest"] == sum(idx >= bound for bound in BOUNDARIES) - 1
         assert identity >> self.params.entry_bits == self.generations[idx % 2]
         if self.answers:
@@ -154,9 +184,11 @@ async def one_idx_a_cycle(dut, mix):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def shows_what_waits(dut):
+@cocotb.parametrize(ends=[LOWEST, HIGHEST])
+async def shows_what_waits(dut, ends):
     """``known`` is what a response is compared with; a full table's command is open."""
     bench = await Bench(dut).begin()
+    bench.name(*ends)
     bench.answers = False
     of_one_command = [idx for idx in remote(IDXS) if idx % 2 == 0]
     idxs = random.sample(of_one_command, bench.params.pending_entries)
@@ -274,7 +306,7 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
         assert not failed()
         assert not dut.open.value
 
-    await bench.idxs.send_all([COLUMNS + 1, 2, COLUMNS + 3, 1 << 63 | 1, (1 << 64) - 1, 4])
+    await bench.idxs.send_all([COLUMNS + 1, 2, COLUMNS + 3, COLUMNS + 65, (1 << 64) - 1, 4])
     await bench.rest()
     assert failed() == {1: Cause.RANGE}
     assert bench.totals["rejected"] == 4
@@ -292,6 +324,24 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
     assert failed() == {1: Cause.FILTER}
     assert int(dut.open.value) == 0b10
     assert conserved(bench.totals)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_response_moves_the_oldest_command(dut):
+    """If it is for an entry of that one."""
+    bench = await Bench(dut).begin()
+    bench.answers = False
+    await bench.idxs.send_all([5, 8, 7])
+    await bench.prs.wait_for(3)
+    await ClockCycles(dut.clk, 5)
+    for pr in bench.prs.beats:
+        dut.response_entry.value = pr["pr"]["id"] % bench.params.pending_entries
+        for oldest in range(2):
+            for response in range(2):
+                dut.oldest.value, dut.response.value = oldest, response
+                await RisingEdge(dut.clk)
+                await RisingEdge(dut.clk)
+                assert int(dut.moves.value) == (response and pr["pr"]["idx"] % 2 == oldest)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -3,6 +3,8 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
 from sim.payloads import unpack
@@ -15,8 +17,7 @@ def test_control():
     simulate(RigControl(TINY), __name__, registers=["idle", "generation"])
 
 
-FAILURES = [cause for cause in Cause if cause not in (Cause.DONE, Cause.COMMAND, Cause.ARRAY)]
-FAILURES.remove(Cause.WATCHDOG)
+FAILURES = sorted({*SOURCES}, key=lambda cause: cause.value)  #: that a client tells of
 QUIET = ("given", "open", "failed", "cause_0", "cause_1", "moves", "drained")
 
 
@@ -100,7 +101,11 @@ async def carries_out_commands(dut):
     generations = []
     for k in range(30):
         array = {"address": 4 * random.getrandbits(30), "bytes": 4 * random.randint(1, 48)}
+        if k < 2:  # the extremes
+            array = {"address": k * 0xFFFFF000, "bytes": (4, MOST_PROPERTY_BYTES)[k]}
         fields = {f"property_{name}": value for name, value in array.items()}
+        if k < 2:
+            fields |= {"tag": k * 0xFFFF, "idx_address": k * 0xFFFFFFF8}
         command = await bench.run(**fields)
         assert len(bench.started) == k + 1
         begun, idxs = bench.started[-1]
@@ -129,7 +134,8 @@ async def carries_out_commands(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def ends_at_once_what_cannot_be_done(dut):
     bench = await Bench(dut).begin()
-    for fields in ({"cause": Cause.COMMAND}, {"cause": Cause.ARRAY}, {"count": 0}):
+    illegal = {"cause": Cause.COMMAND, "property_bytes": 0}
+    for fields in (illegal, {"cause": Cause.ARRAY}, {"count": 0}):
         await bench.run(**fields)
         bench.ended(fields.get("cause", Cause.DONE))
     assert not bench.started

@@ -15,11 +15,26 @@ def test_idx_check():
     simulate(IdxCheck(TINY), __name__)
 
 
-async def count_events(dut, totals):
+def tag_of(idx, bits):
+    """The tag that goes with ``idx``."""
+    return (idx ^ idx >> 5) & ((1 << bits) - 1)
+
+
+async def count_events(dut, totals, tags):
+    """Events, and the tags of those of judged idxs."""
     while True:
         await RisingEdge(dut.clk)
         for name, value in unpack(CHECK_EVENTS, int(dut.events.value)).items():
             totals[name] = totals.get(name, 0) + value
+            if value and name != "consumed":
+                tags.setdefault(name, []).append(int(dut.judged_tag.value))
+
+
+async def give_tags(dut):
+    """Beside each idx that is offered, its tag."""
+    while True:
+        await dut.i_payload.value_change
+        dut.tag.value = tag_of(int(dut.i_payload.value), len(dut.tag))
 
 
 def wild_idxs(first, end, columns):
@@ -38,12 +53,19 @@ async def sorts_idxs(dut, stalls, bounds):
     first, end, columns = bounds
     params = params_in_simulator(RigParams)
     dut.reject.value = dut.tag.value = 0
+    bits = params.slot_bits
     dut.partition.value = pack(params.partition, {"first": first, "end": end, "columns": columns})
     source_stall, sink_stall = stalls
     await start(dut)
-    totals = {}
-    cocotb.start_soon(count_events(dut, totals))
-    source, sink = Source(dut, "i", stall=source_stall), Sink(dut, "o", stall=sink_stall)
+    totals, tags, passed = {}, {}, []
+    cocotb.start_soon(count_events(dut, totals, tags))
+    cocotb.start_soon(give_tags(dut))
+    source = Source(dut, "i", stall=source_stall)
+
+    def note_tag(_):
+        passed.append(int(dut.judged_tag.value))
+
+    sink = Sink(dut, "o", stall=sink_stall, callback=note_tag)
     idxs = wild_idxs(first, end, columns)
     await source.send_all(idxs)
     await ClockCycles(dut.clk, 60)
@@ -56,6 +78,9 @@ async def sorts_idxs(dut, stalls, bounds):
         "beyond": len(beyond),
         "rejected": len(beyond),
     }
+    assert passed == [tag_of(idx, bits) for idx in sink.beats]
+    assert tags.get("local", []) == [tag_of(idx, bits) for idx in local]
+    assert tags.get("beyond", []) == [tag_of(idx, bits) for idx in beyond]
     if stalls.none:
         assert source.cycles[-1] - source.cycles[0] == len(idxs) - 1
         if sink.beats and sink.beats[0] == idxs[0]:
@@ -64,4 +89,5 @@ async def sorts_idxs(dut, stalls, bounds):
     await source.send_all(idxs[:20])
     await ClockCycles(dut.clk, 10)
     assert totals["rejected"] == len(beyond) + 20
+    assert tags["rejected"] == [tag_of(idx, bits) for idx in beyond + idxs[:20]]
     assert totals["local"] == len(local)

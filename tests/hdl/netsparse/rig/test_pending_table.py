@@ -32,6 +32,11 @@ def test_rejects(sizes, message):
         PendingTableParams(**sizes)
 
 
+def tag_of(idx, bits):
+    """The tag that goes with ``idx``."""
+    return (idx ^ idx >> 3) & ((1 << bits) - 1)
+
+
 class Table:
     """The table as a dictionary, which follows the order of lookups and of releases."""
 
@@ -46,10 +51,20 @@ class Table:
         self.release()
         self.source = Source(dut, "lookups", stall=stalls.value[0])
         self.sink = Sink(dut, "results", stall=stalls.value[1], callback=self.judge)
+        dut.tag.value = 0
+        cocotb.start_soon(self.give_tags())
+
+    async def give_tags(self):
+        """Beside each lookup, its tag."""
+        while True:
+            await self.dut.lookups_payload.value_change
+            idx = int(self.dut.lookups_payload.value)
+            self.dut.tag.value = tag_of(idx, self.params.tag_bits)
 
     def judge(self, result):
         """Hold a result to what may become of its lookup."""
         idx, entry = result["idx"], result["entry"]
+        assert int(self.dut.result_tag.value) == tag_of(idx, self.params.tag_bits)
         taken = self.source.cycles[len(self.sink.beats) - 1]
         where, released = self.last.get(idx, (None, 0))
         if result["coalesced"]:

@@ -1,8 +1,10 @@
 import random
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
 from sim.streams import STALLS, Sink, Source, never, start
@@ -11,7 +13,8 @@ from tests.hdl.netsparse.rig.bench import TINY
 
 
 def test_pr_generator():
-    simulate(PrGenerator(TINY), __name__)
+    """Of idxs that fill a PR's field."""
+    simulate(PrGenerator(replace(TINY, idx_bits=64)), __name__)
 
 
 def some_pending(params, count):
@@ -29,17 +32,21 @@ def some_pending(params, count):
 class Bench:
     def __init__(self, dut, stall=never):
         self.dut, self.params = dut, params_in_simulator(RigParams)
-        self.settings = {
-            "node": random.getrandbits(32),
-            "unit": random.getrandbits(16),
-            "generation": random.getrandbits(self.params.generation_bits),
-            "bytes": random.randint(0, self.params.most_property_bytes),
-        }
-        for name, value in self.settings.items():
-            getattr(dut, name).value = value
+        self.set(
+            node=random.getrandbits(32),
+            unit=random.getrandbits(16),
+            generation=random.getrandbits(self.params.generation_bits),
+            bytes=random.randint(1, MOST_PROPERTY_BYTES),
+        )
         dut.reject.value = 0
         self.sink = Sink(dut, "prs", stall=stall)
         self.issued, self.rejected, self.stalls = [], 0, 0
+
+    def set(self, **settings):
+        """What the coming PRs have in common."""
+        self.settings = settings
+        for name, value in settings.items():
+            getattr(self.dut, name).value = value
 
     async def watch(self):
         dut = self.dut
@@ -86,6 +93,35 @@ async def makes_a_read_of_each(dut, stalls):
         assert bench.sink.cycles == [at + latency for at in source.cycles]
         assert source.cycles[-1] - source.cycles[0] == len(pending) - 1
         assert bench.stalls == 0
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def no_field_is_cut_short(dut):
+    """A PR has every bit of what it is made of."""
+    bench = Bench(dut)
+    await start(dut)
+    source = Source(dut, "i")
+    generations = 1 << bench.params.generation_bits
+    lowest = {"node": 0, "unit": 0, "generation": 0, "bytes": 4}
+    highest = {
+        "node": (1 << 32) - 1,
+        "unit": (1 << 16) - 1,
+        "generation": generations - 1,
+        "bytes": MOST_PROPERTY_BYTES,
+    }
+    expected = []
+    for settings in (lowest, highest):
+        bench.set(**settings)
+        pending = [
+            {"idx": idx, "node": node, "tag": tag}
+            for idx in (0, (1 << bench.params.idx_bits) - 1)
+            for node in (0, bench.params.nodes - 1)
+            for tag in range(bench.params.pending_entries)
+        ]
+        await source.send_all(pending)
+        expected += bench.expected(pending)
+        await ClockCycles(dut.clk, 5)
+    assert bench.sink.beats == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -16,8 +16,9 @@ def test_property_address():
 @cocotb.test()
 @cocotb.parametrize(stalls=STALLS, size=[4, 480, 4096])
 async def finds_addresses(dut, stalls, size):
+    """From anywhere; from the lowest address with small properties."""
     params = params_in_simulator(PropertyAddressParams)
-    base = random.getrandbits(params.address_bits)
+    base = 0 if size == 4 else random.getrandbits(params.address_bits)
     dut.base.value, dut.bytes.value = base, size
     await start(dut)
     source_stall, sink_stall = stalls

@@ -3,6 +3,7 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.response_match import MATCH_EVENTS, ResponseMatch
 from sim.streams import STALLS, Sink, Source, never, start
@@ -54,14 +55,25 @@ class Bench:
         self.dut.issued.value = 0
         self.dut.issued_entry.value = random.randrange(self.params.pending_entries)
 
-    def response(self, entry, size, *, idx=None, generation=GENERATION, error=0, block=None):
+    def response(
+        self,
+        entry,
+        size,
+        *,
+        idx=None,
+        generation=GENERATION,
+        error=0,
+        block=None,
+        names=(1, 2, 3),
+    ):
         """The beats of a response; and what the two outputs should give for it, if it is good."""
+        dest, src, tid = names
         idx = self.known.get(entry, 5) if idx is None else idx
         block = random.randbytes(size) if block is None else block
         fields = {
-            "dest": 1,
+            "dest": dest,
             "length": size,
-            "pr": {"src": 2, "tid": 3, "idx": idx, "id": generation << 2 | entry},
+            "pr": {"src": src, "tid": tid, "idx": idx, "id": generation << 2 | entry},
             "error": error,
         }
         beats = dense_beats(block) if not error else [random.getrandbits(512)]
@@ -131,6 +143,40 @@ async def passes_on_what_is_waited_for(dut, stalls, size, late):
     assert bench.beats.beats == beats
     assert {name: bench.totals[name] for name in counts} == counts
     assert not dut.busy.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def no_bit_of_a_response_is_overlooked(dut):
+    """Ids, idxs and lengths differ from the right one in one bit; names of nodes do not count."""
+    bench = await Bench(dut).begin()
+    bits, heads, beats = bench.params.generation_bits, [], []
+    counts = {"response": 0, "stale": 0, "remote": 0}
+    lowest = (0, 0, 0, 4, (0, 0, 0))
+    names = ((1 << 32) - 1, (1 << 32) - 1, (1 << 16) - 1)
+    highest = (3, (1 << 12) - 1, (1 << bits) - 1, MOST_PROPERTY_BYTES, names)
+    for entry, idx, generation, size, names in (lowest, highest):
+        dut.generation.value, dut.bytes.value = generation, size
+        right = {"generation": generation, "names": names}
+        others = [{"generation": generation ^ 1 << k} for k in range(bits)]
+        others += [{"idx": idx ^ 1 << k} for k in range(64)]
+        await bench.issue(entry, idx)
+        sent = [bench.response(entry, 4, **right | other)[0] for other in others]
+        response, head, ends = bench.response(entry, size, **right)
+        await bench.responses.send_all(beat for one in (*sent, response) for beat in one)
+        heads.append(head)
+        beats += ends
+        await ClockCycles(dut.clk, 4)
+        lengths = [size ^ 1 << k for k in range(LENGTH_BITS) if size != 1 << k]
+        for length in lengths:
+            await bench.issue(entry, idx)
+            await bench.responses.send_all(bench.response(entry, length, block=b"one", **right)[0])
+            await ClockCycles(dut.clk, 4)
+        for name, more in (("response", 1 + len(lengths)), ("stale", len(others))):
+            counts[name] += more
+        counts["remote"] += len(lengths)
+    assert bench.heads.beats == heads
+    assert bench.beats.beats == beats
+    assert {name: bench.totals[name] for name in counts} == counts
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -15,7 +15,6 @@ from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.netsparse.rig.unit_bench import (
     COLUMNS,
     LOCAL,
-    NODE,
     PARTS,
     UnitBench,
     quickly,
@@ -25,6 +24,9 @@ from tests.hdl.netsparse.rig.unit_bench import (
 
 LARGE = replace(
     TINY,
+    idx_bits=64,
+    address_bits=64,
+    most_property_bytes=4096,
     pending_entries=256,
     lsq_entries=64,
     lsq_reserved=8,
@@ -43,7 +45,8 @@ BORDER = 4  #: cycles between two commands' idxs
 
 @pytest.mark.parametrize("params", [TINY, LARGE], ids=["4", "256"])
 def test_unit(params):
-    simulate(RigUnit(params), __name__)
+    """As small as can be, and with every width at its largest."""
+    simulate(RigUnit(params), __name__, registers=["generation"])
 
 
 def some_idxs(count, spread=COLUMNS):
@@ -283,10 +286,15 @@ async def commands_come_at_any_pace(dut, stalls):
     bench = await UnitBench(dut, source=source, sink=sink).begin()
     bench.commands.stall = source
     expected = []
-    for _ in range(40):
-        illegal = random.random() < 0.7
-        bench.submit([], changes={"cause": Cause.COMMAND} if illegal else {})
-        expected.append({"tag": bench.tag, "cause": Cause.COMMAND if illegal else Cause.DONE})
+    for k in range(42):
+        cause = (Cause.COMMAND, Cause.ARRAY, Cause.DONE)[k % 3]
+        changes = {"cause": cause}
+        if cause is Cause.COMMAND:  # what the host has written into an illegal one is anything
+            command = bench.params.command
+            names = ("idx_address", "count", "property_address", "property_bytes", "watchdog")
+            changes |= {name: k % 2 * ((1 << command[name].width) - 1) for name in names}
+        bench.submit([], changes=changes)
+        expected.append({"tag": bench.tag, "cause": cause})
     await bench.completions.wait_for(len(expected))
     assert bench.completions.beats == expected
     await bench.end()
@@ -562,6 +570,39 @@ async def turns_server_and_back(dut):
     await bench.end()
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def no_bit_is_cut_off(dut):
+    """Idxs, addresses, sizes and names, at both ends of what their fields hold."""
+    bench = await UnitBench(dut, whole=True).begin()
+    params = bench.params
+    addresses, most = 1 << params.address_bits, params.most_property_bytes
+    last_generation = (1 << params.generation_bits) - 1
+    lowest = {"tag": 0, "address": addresses >> 1, "watchdog": 0}
+    highest = {"tag": (1 << 16) - 1, "address": 0, "watchdog": (1 << 32) - 1}
+    for name, size, properties, fields, generation in (
+        ((0, 0), 4, 0, lowest, 0),
+        ((1, 1 << 15), 20, 1 << 20, {}, random.getrandbits(params.generation_bits)),
+        (((1 << 32) - 1, (1 << 16) - 1), most, addresses - 4096 * most, highest, last_generation),
+        ((0, 0), 4, 0, lowest, 0),
+    ):
+        bench.forget()
+        bench.name(*name)
+        bench.properties, bench.property_bytes = properties, size
+        dut.control.generation.value = generation
+        ends = [0, bench.columns - 1, bench.columns >> 1 | 1]
+        idxs = ends + [random.randrange(bench.columns) for _ in range(30)]
+        prs = await bench.gather(idxs, size, wide=1, **fields)
+        assert sorted(prs) == sorted({*remote(idxs)})
+        assert bench.prs.beats[-1]["pr"]["id"] >> params.entry_bits == generation
+        await bench.rest()
+        served = {"address": properties, "bytes": size, "legal": 1}
+        dut.serve.value, dut.served.value = 1, pack(params.served, served)
+        await serves(bench, size)
+        await bench.rest()
+        dut.serve.value = 0
+    await bench.end()
+
+
 async def serves(bench, size):
     """Others read; memory refuses one place; a response that comes meanwhile is nobody's."""
     refused = bench.slot(LOCAL[1]).start
@@ -573,9 +614,11 @@ async def serves(bench, size):
         idx = random.choice((random.choice(LOCAL), LOCAL.start - 1, LOCAL.stop, *LOCAL[:2]))
         fields = {"src": random.getrandbits(32), "tid": random.getrandbits(16), "idx": idx}
         asked.append(fields | {"id": random.getrandbits(32)})
-    stray = {"dest": NODE, "length": size, "pr": asked[0], "last": 1}
+    widths = {"src": 32, "tid": 16, "idx": 64, "id": 32}
+    asked += [{name: every * ((1 << n) - 1) for name, n in widths.items()} for every in (0, 1)]
+    stray = {"dest": bench.node, "length": size, "pr": asked[0], "last": 1}
     bench.responses.append(stray)
-    await reads.send_all({"dest": NODE, "length": size, "pr": pr} for pr in asked)
+    await reads.send_all({"dest": bench.node, "length": size, "pr": pr} for pr in asked)
     await bench.rest()
     await ClockCycles(bench.dut.clk, 20)
     beats = iter(bench.answers.beats[seen:])
@@ -583,7 +626,7 @@ async def serves(bench, size):
         good, block = pr["idx"] in LOCAL and pr["idx"] != LOCAL[1], b""
         for beat in beats:
             assert (beat["dest"], beat["length"]) == (pr["src"], size)
-            assert beat["pr"] == pr | {"src": NODE}
+            assert beat["pr"] == pr | {"src": bench.node}
             assert beat["error"] == (not good)
             block += beat["data"].to_bytes(64, "little")
             if beat["last"]:

@@ -1,10 +1,11 @@
 import random
 from collections import deque
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.netsparse.protocol import BEAT_BYTES, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
 from sim.payloads import pack
@@ -14,7 +15,9 @@ from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
 
 def test_write_back():
-    simulate(WriteBack(TINY), __name__)
+    """Of properties as large as can be."""
+    most = {"most_property_bytes": MOST_PROPERTY_BYTES, "property_buffer_bytes": 4096}
+    simulate(WriteBack(replace(TINY, **most)), __name__)
 
 
 class Bench:
@@ -62,6 +65,8 @@ class Bench:
                 await RisingEdge(self.dut.clk)
             pending = {"idx": random.getrandbits(12), "entry": k % params.pending_entries}
             address = 4 * random.getrandbits(params.address_bits - 2)
+            if k == 0:
+                pending, address = {"idx": 0, "entry": 0}, 0
             self.found.append({"address": address, "tag": pack(params.pending, pending)})
             given.append(pending)
             beats = dense_beats(random.randbytes(size))
@@ -102,13 +107,14 @@ async def writes_and_then_sets(dut, stalls, size):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(size=[4, 192])
+@cocotb.parametrize(size=[4, 192, MOST_PROPERTY_BYTES])
 async def a_beat_a_cycle(dut, size):
     bench = Bench(dut)
     await start(dut)
     cocotb.start_soon(bench.run())
     bench.latency = lambda: 0
-    await bench.write(50, size)
+    given, expected = await bench.write(50 if size < MOST_PROPERTY_BYTES else 3, size)
+    assert (bench.sets.beats, bench.writes.beats) == (given, expected)
     beats = len(bench.writes.cycles)
     assert bench.writes.cycles[-1] - bench.writes.cycles[0] == beats - 1
 

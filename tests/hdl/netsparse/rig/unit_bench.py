@@ -48,12 +48,37 @@ def remote(idxs):
     return [idx for idx in idxs if idx not in LOCAL]
 
 
-class UnitBench:
-    """A unit in client mode among its models, whose habits can be changed while it runs."""
+class WholeMemory:
+    """All addresses of host memory, of which few are written; equal if the same ones were."""
 
-    def __init__(self, dut, *, source=never, sink=never, filter_latency=quickly, trip=quickly):
+    def __init__(self, address_bits):
+        self.size, self.written = 1 << address_bits, {}
+
+    def __getitem__(self, part):
+        places = (at % self.size for at in range(part.start, part.stop))
+        return bytes(self.written.get(at, at * 0x9E3779B1 >> 16 & 0xFF) for at in places)
+
+    def __setitem__(self, part, block):
+        assert part.stop - part.start == len(block)
+        for k, byte in enumerate(block):
+            self.written[(part.start + k) % self.size] = byte
+
+    def __eq__(self, other):
+        return self.written == other.written
+
+
+class UnitBench:
+    """A unit in client mode among its models, whose habits can be changed while it runs.
+
+    With ``whole`` the matrix has as many columns as idxs can name, and its memory every address.
+    """
+
+    def __init__(
+        self, dut, *, source=never, sink=never, filter_latency=quickly, trip=quickly, whole=False
+    ):
         self.dut, self.trip = dut, trip
         self.params = params_in_simulator(RigParams)
+        self.columns = 1 << self.params.idx_bits if whole else COLUMNS
         self.read_fails = self.write_fails = lambda address: False
         self.respond = lambda pr: [
             {}
@@ -61,15 +86,17 @@ class UnitBench:
         self.read_stall, self.write_latency = source, quickly
         for name in PORTS:
             getattr(dut, name).value = 0
-        dut.unit.value, dut.coalesce.value, dut.filter.value = UNIT, 1, 1
+        dut.coalesce.value = dut.filter.value = 1
+        self.name(NODE, UNIT)
         dut.served.value = random.getrandbits(len(dut.served))  # of no meaning for a client
-        columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
-        dut.partition.value = pack(self.params.partition, {"node": NODE} | columns)
         self.property_bytes, self.tag, self.part = 4, 0, 0
         self.owned = {}  #: idx -> its property, at its owner
         self.properties = PROPERTIES + 4 * random.randrange(1024)  #: where idx 0 has its slot
-        self.memory = bytearray(random.randbytes(self.properties + COLUMNS * 192))
-        self.expected = bytearray(self.memory)
+        if whole:
+            self.memory, self.expected = (WholeMemory(self.params.address_bits) for _ in range(2))
+        else:
+            self.memory = bytearray(random.randbytes(self.properties + COLUMNS * 192))
+            self.expected = bytearray(self.memory)
         self.write_beats, self.outcomes = [], deque()
         self.completions = Sink(dut, "completions", stall=sink)
         self.commands = Source(dut, "commands")
@@ -82,6 +109,13 @@ class UnitBench:
         self.filter = FilterModel(dut, self.params, filter_latency)
         self.filter.stall, self.filter.on_set = sink, self.check_set
         self.totals = Totals(dut, UNIT_EVENTS)
+
+    def name(self, node, unit):
+        """What PRs call the unit."""
+        self.node, self.unit = node, unit
+        columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": self.columns}
+        self.dut.partition.value = pack(self.params.partition, {"node": node} | columns)
+        self.dut.unit.value = unit
 
     async def begin(self):
         """Out of reset, with the boundaries in their table."""
@@ -106,7 +140,7 @@ class UnitBench:
         )
 
     def slot(self, idx):
-        at = self.properties + idx * self.property_bytes
+        at = (self.properties + idx * self.property_bytes) % (1 << self.params.address_bits)
         return slice(at, at + self.property_bytes)
 
     def write(self, beat):
@@ -140,10 +174,10 @@ class UnitBench:
     def pass_on(self, pr):
         """To its owner and back."""
         idx = pr["pr"]["idx"]
-        assert idx < COLUMNS
+        assert idx < self.columns
         assert idx not in LOCAL
         assert (pr["dest"], pr["length"]) == (owner(idx), self.property_bytes)
-        assert (pr["pr"]["src"], pr["pr"]["tid"]) == (NODE, UNIT)
+        assert (pr["pr"]["src"], pr["pr"]["tid"]) == (self.node, self.unit)
         block = self.owned.get(idx, b"late")
         for change in self.respond(pr):
             cocotb.start_soon(self.deliver(pr, block, change))
@@ -152,22 +186,26 @@ class UnitBench:
         # The source takes another cycle to offer a beat.
         await ClockCycles(self.dut.clk, max(1, self.trip() - 1))
         size = change.get("length", self.property_bytes)
-        response = {"dest": NODE, "length": size, "error": change.get("error", 0)}
+        response = {"dest": self.node, "length": size, "error": change.get("error", 0)}
         response["pr"] = pr["pr"] | {"src": pr["dest"]} | change.get("pr", {})
         beats = [0] if response["error"] else dense_beats(block.ljust(size, b"?")[:size])
         for k, data in enumerate(beats):
             self.responses.append(response | {"last": k + 1 == len(beats), "data": data})
 
-    def submit(self, idxs, property_bytes=4, *, wide=0, watchdog=0, changes=()):
+    def submit(
+        self, idxs, property_bytes=4, *, wide=0, watchdog=0, changes=(), tag=None, address=None
+    ):
         """Give the unit a command; one size of properties at a time."""
-        self.property_bytes, self.tag = property_bytes, random.getrandbits(16)
+        self.property_bytes = property_bytes
+        self.tag = random.getrandbits(16) if tag is None else tag
         for idx in {*idxs} - {*self.owned}:
             self.owned[idx] = random.randbytes(property_bytes)
         size = 8 if wide else 4
         # In another part of memory than those of the commands before, which may be under way.
         self.part = (self.part + 1) % PARTS
         part = PROPERTIES // PARTS
-        address = self.part * part + size * random.randrange((part - len(idxs) * size) // size)
+        if address is None:
+            address = self.part * part + size * random.randrange((part - len(idxs) * size) // size)
         self.idxs_end = address + len(idxs) * size
         for memory in (self.memory, self.expected):
             for k, idx in enumerate(idxs):
