@@ -554,26 +554,8 @@ async def is_patient_while_anything_moves(dut, moving):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def turns_server_and_back(dut):
-    bench = await UnitBench(dut, source=often, sink=often).begin()
-    for size in (68, 4):
-        bench.forget()
-        idxs = some_idxs(60)
-        assert sorted(await bench.gather(idxs, size)) == sorted({*remote(idxs)})
-        await bench.rest()
-        served = {"address": bench.properties, "bytes": size, "legal": 1}
-        dut.serve.value, dut.served.value = 1, pack(bench.params.served, served)
-        await serves(bench, size)
-        await bench.rest()
-        dut.serve.value = 0
-    idxs = some_idxs(60)
-    await bench.gather(idxs)
-    await bench.end()
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def no_bit_is_cut_off(dut):
-    """Idxs, addresses, sizes and names, at both ends of what their fields hold."""
-    bench = await UnitBench(dut, whole=True).begin()
+    """With idxs, addresses, sizes and names at both ends of what their fields hold."""
+    bench = await UnitBench(dut, source=often, sink=often, whole=True).begin()
     params = bench.params
     addresses, most = 1 << params.address_bits, params.most_property_bytes
     last_generation = (1 << params.generation_bits) - 1
