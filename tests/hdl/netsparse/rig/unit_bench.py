@@ -123,10 +123,12 @@ class UnitBench:
         cocotb.start_soon(self.read())
         cocotb.start_soon(self.finish_writes())
         layout = RigUnit(self.params).boundary.shape()
-        for node, boundary in enumerate(BOUNDARIES):
-            entry = {"valid": 1, "node": node, "boundary": boundary}
-            self.dut.boundary.value = pack(layout, entry)
-            await RisingEdge(self.dut.clk)
+        others = [random.getrandbits(self.params.idx_bits) for _ in BOUNDARIES]
+        for boundaries in (others, BOUNDARIES):  # the last ones count
+            for node, boundary in enumerate(boundaries):
+                entry = {"valid": 1, "node": node, "boundary": boundary}
+                self.dut.boundary.value = pack(layout, entry)
+                await RisingEdge(self.dut.clk)
         self.dut.boundary.value = 0
         return self
 
