@@ -47,6 +47,13 @@ class Bench:
         self.dut.known.value = entry in self.known
         self.dut.known_idx.value = self.known.get(entry, random.getrandbits(12))
 
+    async def settle(self, counts):
+        """Until all of ``counts`` have been judged, and what is passed on has left."""
+        due = counts["response"] + counts["stale"]
+        while self.totals["response"] + self.totals["stale"] < due or self.dut.busy.value:
+            await RisingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 4)
+
     async def issue(self, entry, idx):
         self.known[entry] = idx
         self.look()
@@ -128,17 +135,14 @@ async def passes_on_what_is_waited_for(dut, stalls, size, late):
             counts["stale"] += 1
         await bench.responses.send_all(sent)
         if random.random() < 0.3:  # nor when it is free
-            await ClockCycles(dut.clk, 30)
+            await bench.settle(counts)
             del bench.known[entry]
             bench.look()
             await bench.responses.send_all(bench.response(entry, size)[0])
             counts["stale"] += 1
         # No entry is used again before its response has left.
-        await ClockCycles(dut.clk, random.choice((4, 30)))
-        while dut.responses_valid.value or dut.beats_valid.value:
-            await RisingEdge(dut.clk)
-        await ClockCycles(dut.clk, 4)
-    await ClockCycles(dut.clk, 30)
+        await ClockCycles(dut.clk, random.choice((0, 26)))
+        await bench.settle(counts)
     assert bench.heads.beats == heads
     assert bench.beats.beats == beats
     assert {name: bench.totals[name] for name in counts} == counts
