@@ -49,9 +49,7 @@ class Clock:
     mhz: float
     port: str = ""  #: of the top, where it comes in
     pin: str = ""  #: instance path and output of the IP that makes it
-    made_by: str = (
-        ""  #: the IP whose own constraints make it at ``port``: a second would replace it
-    )
+    made_by: str = ""  #: IP whose own constraints make it at ``port``, so that nobody else may
 
     def __post_init__(self) -> None:
         if bool(self.port) == bool(self.pin):
