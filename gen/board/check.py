@@ -16,6 +16,7 @@ from gen.board.check_constraints import (
 )
 from gen.board.check_ips import check_instances, check_ips
 from gen.board.check_ipxact import check_component
+from gen.board.check_slls import check_slls
 from gen.board.hierarchy import Hierarchy, read_verilog
 from gen.board.pins import read_pins
 from gen.emit import Port
@@ -52,6 +53,7 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
     )
     wrong += check_cells(constraints, hierarchy)
     wrong += check_blocks(constraints)
+    wrong += check_slls(constraints, hierarchy, folder / "rtl")
     wrong += check_crossings(constraints, [c.path for c in top.crossings], hierarchy)
     wrong += check_ips(folder / "tcl" / "ip.tcl", hierarchy, top.vendor_ips, top.primitives)
     wrong += check_instances(hierarchy)

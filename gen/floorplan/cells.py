@@ -1,13 +1,13 @@
 """The instances that a part's constraints name: as few as say it, and none that must stay free."""
 
-from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, has_delays
+from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_long
 from gen.floorplan.plan import Path
 
 
 def cells_of(hierarchy: Hierarchy) -> dict[str, list[Path]]:
     """Of each part, instances whose whole content is to lie in the part's SLR.
 
-    Ways between SLRs are left free, and in the part of everything else what is the vendor's, which
+    Ways between SLRs are left out, and in the part of everything else what is the vendor's, which
     lies where pins and hardened blocks are. Where such a thing is inside an instance, those beside
     it are named instead.
     """
@@ -36,7 +36,7 @@ def is_outermost(path: Path, mixed: set[Path]) -> bool:
 
 
 def is_free(item: Place | Leaf, hierarchy: Hierarchy) -> bool:
-    """Whether the instance itself, or logic right inside it, must not be held in an SLR."""
+    """Whether the instance must not be held in an SLR as a whole."""
     if item.module is None:
         return isinstance(item, Leaf) and hierarchy.is_left(item)
-    return has_delays(item.module)
+    return is_long(item.module)

@@ -1,6 +1,5 @@
 """The hierarchy of an emitted design, opened where parts, or ways between them, are inside."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -8,27 +7,29 @@ from gen.emit import Emission, EmittedModule
 from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Cell, Netlist, netlists
 from gen.floorplan.plan import Path, Plan, matches
-from hdl.common.placed_delay import KEPT_APART
+from hdl.common.crossing.synchroniser import Synchroniser
+from hdl.common.stream_pipeline import StreamPipeline
+from hdl.common.wire_pipeline import WirePipeline
 
-#: components that are nothing but a way which may be long, from ports i_X to o_X and back
-WAYS = ("StreamPipeline", "Synchroniser")
-#: those of them that lie on one side
-SHORT = ("Synchroniser",)
-
-#: a register of such a way in the text of a module
-DELAY = re.compile("|".join(rf"attribute \\{name} " for name in KEPT_APART))
-
-
-def is_way(module: EmittedModule) -> bool:
-    """Whether the module may lie between SLRs; a class may say so itself by ``slr_register``."""
-    component = type(module.component)
-    return component.__name__ in WAYS or getattr(component, "slr_register", False)
+#: components that are nothing but registers between two places, from ports i_X to o_X and back
+LONG = (StreamPipeline, WirePipeline)
+#: of what a synchroniser takes it does not matter how late it is, so how far it comes
+ANY_DISTANCE = 99
 
 
-def has_delays(module: EmittedModule) -> bool:
-    """Whether registers of a way are in the module itself, or are all of it."""
-    name = type(module.component).__name__
-    return bool(DELAY.search(module.rtlil)) or (is_way(module) and name not in SHORT)
+def is_long(module: EmittedModule | None) -> bool:
+    """Whether the module's registers may be dealt to several SLRs."""
+    return module is not None and isinstance(module.component, LONG)
+
+
+def is_way(module: EmittedModule | None) -> bool:
+    """Whether what is at the module's ``i`` may lie in another SLR than what is at its ``o``."""
+    return module is not None and isinstance(module.component, (*LONG, Synchroniser))
+
+
+def reach(module: EmittedModule) -> int:
+    """Boundaries between SLRs that a way may pass: each takes a register on both sides."""
+    return module.component.params.stages // 2 if is_long(module) else ANY_DISTANCE
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,7 @@ class Hierarchy:
         for name, module in self.emission.modules.items():  # children before parents
             below = [self.emission.modules[child] for child in module.instances]
             if not is_way(module) and (
-                has_delays(module)
-                or getattr(module.component, "vendor_ips", ())
+                getattr(module.component, "vendor_ips", ())
                 or any(is_way(child) or child.name in found for child in below)
             ):
                 found.add(name)

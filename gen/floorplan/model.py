@@ -30,9 +30,23 @@ class Link:
     a: str
     b: str
     wires: int
-    registered: bool  #: has register stages; only such wires may leave an SLR
+    reach: int  #: boundaries that its registers can cross; 0 without registers
     shared: str | None = None  #: links of the same name carry the same wires
     example: str = ""  #: a port that drives one of the wires, or where logic does
+
+    @property
+    def registered(self) -> bool:
+        """Whether the wires may leave an SLR at all."""
+        return self.reach > 0
+
+
+@dataclass(frozen=True)
+class Held:
+    """Registers of a way, or what is at its end, that lie in an SLR."""
+
+    cells: str  #: path of the instance, or as many registers as have this name: ``a/b/c_reg*``
+    slr: int
+    at_edge: bool = False  #: a Laguna register: on the other side of the edge is the next one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +57,7 @@ class Floorplan:
     parts: tuple[Part, ...]
     links: tuple[Link, ...]
     assignment: Mapping[str, int]  #: of a part to the index of its SLR
+    held: tuple[Held, ...] = ()  #: of the ways between SLRs
 
     @cached_property
     def use(self) -> tuple[Resources, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from gen.emit import silent_stdout
-from hdl.common.placed_delay import KEPT_APART
 
 PASSES = ("proc", "opt_expr", "opt_clean", "opt_dff", "opt_clean")
 
@@ -47,25 +46,20 @@ class Netlist:
         return {name: port["bits"] for name, port in self.described["ports"].items()}
 
     @cached_property
-    def delayed(self) -> set[Bit]:
-        """What comes out of the registers of a way (see hdl/common/placed_delay.py)."""
-        return {
-            bit
-            for net in self.described["netnames"].values()
-            if all(net["attributes"].get(name) == value for name, value in KEPT_APART.items())
-            for bit in net["bits"]
-        }
+    def nets(self) -> dict[str, Sequence[Bit]]:
+        """Its wires, by name."""
+        return {name: net["bits"] for name, net in self.described["netnames"].items()}
 
 
-def netlists(rtlil: str) -> dict[str, Netlist]:
-    """The modules of a text as Amaranth writes it."""
+def netlists(text: str, language: str = "rtlil") -> dict[str, Netlist]:
+    """The modules of a text in Yosys' own language, as Amaranth writes it, or in ``verilog``."""
     from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
 
     with tempfile.TemporaryDirectory() as folder, silent_stdout():
-        source, target = Path(folder, "module.il"), Path(folder, "module.json")
-        source.write_text(rtlil)
+        source, target = Path(folder, "module"), Path(folder, "module.json")
+        source.write_text(text)
         design = ys.Design()
-        for command in (f"read_rtlil {source}", *PASSES, f"write_json {target}"):
+        for command in (f"read_{language} {source}", *PASSES, f"write_json {target}"):
             ys.run_pass(f"tee -q -o {folder}/log {command}", design)
         described = json.loads(target.read_text())["modules"]
     return {name: Netlist(module) for name, module in described.items()}

@@ -1,10 +1,12 @@
 """Parts and links of an emitted design, as a plan cuts it."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from gen.emit import Emission
 from gen.floorplan.cells import cells_of
+from gen.floorplan.held import held_of
 from gen.floorplan.hierarchy import Hierarchy
 from gen.floorplan.model import Floorplan, Link, Part
 from gen.floorplan.plan import Plan
@@ -24,28 +26,36 @@ class Synthesis(Protocol):
 
 def floorplan(emission: Emission, synthesis: Synthesis, device: Device, plan: Plan) -> Floorplan:
     """The best placement of ``emission`` on ``device``; FloorplanError says why there is none."""
-    parts, links = parts_and_links(emission, synthesis, plan)
-    return solve(parts, links, device)
+    hierarchy = Hierarchy(emission, plan)
+    wires = Wires(hierarchy, vendor_outputs(emission))
+    found = solve(parts_of(hierarchy, synthesis), links_of(wires), device)
+    return replace(found, held=tuple(held_of(hierarchy, wires, found.assignment)))
 
 
 def parts_and_links(
     emission: Emission, synthesis: Synthesis, plan: Plan
 ) -> tuple[list[Part], list[Link]]:
-    """What ``plan`` makes of ``emission``.
+    """What ``plan`` makes of ``emission``."""
+    hierarchy = Hierarchy(emission, plan)
+    wires = Wires(hierarchy, vendor_outputs(emission))
+    return parts_of(hierarchy, synthesis), links_of(wires)
+
+
+def parts_of(hierarchy: Hierarchy, synthesis: Synthesis) -> list[Part]:
+    """Parts with what they take.
 
     IP of the vendor takes nothing here: a device's shell counts it. Logic between instances is
-    counted for the part around them. A wire to several parts makes links that share their wires.
+    counted for the part around them.
     """
-    hierarchy = Hierarchy(emission, plan)
     amounts: dict[str, Resources] = dict.fromkeys(hierarchy.slrs, Resources())
     for leaf in hierarchy.leaves:
         if leaf.module is not None:
             amounts[leaf.owner] += synthesis.inclusive(leaf.module.name)
     for place in hierarchy.places:
         if place.module is not None:
-            amounts[place.owner] += between(emission, synthesis, place.module.name)
+            amounts[place.owner] += between(hierarchy.emission, synthesis, place.module.name)
     cells = cells_of(hierarchy)
-    parts = [
+    return [
         Part(
             name=name,
             cells=tuple("/".join(path) for path in cells.get(name, ())),
@@ -54,7 +64,6 @@ def parts_and_links(
         )
         for name, slr in hierarchy.slrs.items()
     ]
-    return parts, links_of(Wires(hierarchy, vendor_outputs(emission)))
 
 
 def between(emission: Emission, synthesis: Synthesis, name: str) -> Resources:
@@ -76,21 +85,24 @@ def vendor_outputs(emission: Emission) -> dict[str, dict[str, bool]]:
 
 
 def links_of(wires: Iterable[Wire]) -> list[Link]:
-    """Wires that join the same parts in the same way, as one bundle."""
+    """Wires that join the same parts over as many registers, as one bundle.
+
+    A wire to several parts makes links that share their wires.
+    """
     links: list[Link] = []
     bundles: dict[tuple, list[str]] = {}
     for wire in wires:
         bundles.setdefault((wire.source, wire.sinks), []).append(wire.port)
     for (source, sinks), ports in sorted(bundles.items()):
-        names = ", ".join(part + (" by registers" if ways else "") for part, ways in sinks)
+        names = ", ".join(part + (" by registers" if reach else "") for part, reach in sinks)
         shared = f"{source} to {names}" if len(sinks) > 1 else None
-        for part, registered in sinks:
+        for part, reach in sinks:
             links.append(
                 Link(
                     a=source,
                     b=part,
                     wires=len(ports),
-                    registered=registered,
+                    reach=reach,
                     shared=shared,
                     example=min(filter(None, ports), default=""),
                 )

@@ -5,8 +5,8 @@ from gen.synth.device import LIMITED
 
 HEADER = """\
 # Floorplan for {device} ({part}): a pblock for each SLR, its parts in it.
-# A pblock is soft: the placer may leave it where timing asks for that. Logic between the cells
-# named here, and the registers of the ways between SLRs, are the placer's to place.
+# A pblock is hard: wires between SLRs have registers where this floorplan has their ends, and
+# nowhere else. Logic between the cells named here is the placer's to place.
 #
 """
 
@@ -20,10 +20,18 @@ def to_xdc(floorplan: Floorplan) -> str:
         block = f"[get_pblocks pblock_{slr.name.lower()}]"
         text.append(f"\ncreate_pblock pblock_{slr.name.lower()}\n")
         text.append(f"resize_pblock {block} -add {{{slr.name}}}\n")
-        text.append(f"set_property IS_SOFT TRUE {block}\n")
+        text.append(f"set_property IS_SOFT FALSE {block}\n")
         for part in floorplan.parts_of(index):
             text.append(f"# {part.name}\n")
             text += [f"add_cells_to_pblock {block} [get_cells {{{cell}}}]\n" for cell in part.cells]
+        held = [held.cells for held in floorplan.held if held.slr == index]
+        text += ["# of ways between SLRs\n"] if held else []
+        text += [f"add_cells_to_pblock {block} [get_cells {{{cells}}}]\n" for cells in held]
+    at_edge = [held.cells for held in floorplan.held if held.at_edge]
+    text += (
+        ["\n# On both sides of an SLR's edge a wire is in a Laguna register.\n"] if at_edge else []
+    )
+    text += [f"set_property USER_SLL_REG TRUE [get_cells {{{cells}}}]\n" for cells in at_edge]
     return "".join(text)
 
 

@@ -11,16 +11,16 @@ from gen.synth.device import LIMITED, Device
 #: as HiGHS keeps what it is told, in the sums that one solution hands to the next
 TOLERANCE = 1e-6
 
-CAPS, WIRES = "caps", "wires"  #: the two sorts of limits
+CAPS, WIRES, REACH = "caps", "wires", "reach"  #: the sorts of limits
 
 
 def solve(parts: Sequence[Part], links: Sequence[Link], device: Device) -> Floorplan:
     """The floorplan with the fewest wires between SLRs, and of those the most even one.
 
     A link uses its wires at every boundary between its ends. No SLR gets more than its budget, no
-    boundary more than ``device.crossing_wires``; wires without registers stay in one SLR. Equal
-    arguments give equal floorplans; of alike parts the first ones go to the first SLRs.
-    FloorplanError says what cannot be kept.
+    boundary more than ``device.crossing_wires``; no wire passes more boundaries than its registers
+    allow, so one without registers stays in its SLR. Equal arguments give equal floorplans; of
+    alike parts the first ones go to the first SLRs. FloorplanError says what cannot be kept.
     """
     check(parts, links, device)
     if not parts:
@@ -67,6 +67,8 @@ class Program:
             if cluster.slr is not None:
                 self.highs.addConstr(lies[cluster.slr] == 1)
         self.fill = self.add_caps()
+        self.index = {p.name: c for c, cluster in enumerate(clusters) for p in cluster.parts}
+        self.add_reach(links)
         self.wires = [self.add_boundary(links, boundary) for boundary in slrs[:-1]]
 
     def total(self, terms: Sequence[Any]) -> Any:
@@ -97,13 +99,21 @@ class Program:
                     self.highs.addConstr(used * (1 / slr.budget[kind]) - fill <= 0)
         return fill
 
+    def add_reach(self, links: Sequence[Link]) -> None:
+        """Ends of a link lie at most so many boundaries apart as its registers can cross."""
+        at = [self.total([s * here for s, here in enumerate(lies)]) for lies in self.lies]
+        for link in links:
+            a, b = self.index[link.a], self.index[link.b]
+            if a != b and link.wires and link.reach < len(self.device.slrs) - 1:
+                self.limit(REACH, at[a] - at[b], link.reach)
+                self.limit(REACH, at[b] - at[a], link.reach)
+
     def add_boundary(self, links: Sequence[Link], boundary: int) -> Any:
         """The wires between SLR ``boundary`` and the next."""
-        index = {part.name: c for c, cluster in enumerate(self.clusters) for part in cluster.parts}
         below = [self.total(lies[: boundary + 1]) for lies in self.lies]
         crossing: dict[Any, Any] = {}
         for number, link in enumerate(links):
-            a, b = index[link.a], index[link.b]
+            a, b = self.index[link.a], self.index[link.b]
             if a == b or not link.wires:
                 continue
             key = number if link.shared is None else link.shared
@@ -161,6 +171,7 @@ def shortfall(parts: Sequence[Part], links: Sequence[Link], device: Device) -> s
         assignment = (
             Program(clusters, links, device, slack=[WIRES]).best()
             or Program(clusters, links, device, slack=[WIRES, CAPS]).best()
+            or Program(clusters, links, device, slack=[WIRES, CAPS, REACH]).best()
         )
         assert assignment is not None, "with slack everything fits"
         least_bad = Floorplan(
@@ -185,6 +196,14 @@ def passed_limits(floorplan: Floorplan) -> list[str]:
             found.append(
                 f"{near.name}-{far.name} would need {wires:,} wires, {limit:,} are there"
                 f" ({wires - limit:,} too many)"
+            )
+    for link in floorplan.links:
+        apart = abs(floorplan.assignment[link.a] - floorplan.assignment[link.b])
+        if link.wires and apart > link.reach:
+            example = f" such as {link.example}" if link.example else ""
+            found.append(
+                f"{link.a} and {link.b} would lie {apart} boundaries apart, and the registers"
+                f" between them{example} are enough for {link.reach}"
             )
     return found
 

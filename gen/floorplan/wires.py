@@ -1,10 +1,12 @@
-"""Which parts each wire of a design joins, and whether it takes a registered way there."""
+"""Which parts each wire of a design joins, and over how many registers."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
-from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_way
+from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_way, reach
+from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Bit, Cell
 from gen.floorplan.plan import Path
 
@@ -23,7 +25,9 @@ class Net:
     drivers: list[str] = field(default_factory=list)  #: parts
     sinks: set[str] = field(default_factory=set)  #: parts
     unknown: list[str] = field(default_factory=list)  #: parts whose side has no known direction
-    onward: list[int] = field(default_factory=list)  #: wires at the other end of registered ways
+    #: wires at the other end of ways, and boundaries that each way may pass
+    onward: list[tuple[int, int]] = field(default_factory=list)
+    ends_way: bool = False  #: is at the ``o`` of a way
     port: str = ""  #: of the instance that drives it, or where logic does
     is_global: bool = False  #: a clock or a reset
 
@@ -33,7 +37,7 @@ class Wire:
     """A wire that joins parts: from one to others, with registers between or without."""
 
     source: str
-    sinks: tuple[tuple[str, bool], ...]  #: part, and whether only a registered way leads there
+    sinks: tuple[tuple[str, int], ...]  #: part, and boundaries that registers allow between
     port: str = field(default="", compare=False)  #: that drives it, or where logic does
 
 
@@ -83,19 +87,14 @@ class Wires:
                     self._parent[max(one, other)] = min(one, other)
 
     def _add_logic(self, place: Place, cell: Cell) -> None:
-        """Logic of a part, or a register of a way."""
-        delayed = place.netlist.delayed
-        is_delay = cell.type in ("$dff", "$sdff") and delayed.issuperset(cell.wires["Q"])
+        """Logic of a part."""
         for port, bits in cell.wires.items():
-            for index, bit in enumerate(bits):
+            for bit in bits:
                 if not isinstance(bit, int):
                     continue
                 net = self._net(place.path, bit)
                 if port in REGISTER_GLOBAL:
                     net.is_global |= port == "CLK"
-                elif is_delay:
-                    if port == "D":
-                        net.onward.append(self._number(place.path, cell.wires["Q"][index]))
                 elif cell.directions[port] == "output":
                     net.drivers.append(place.owner)
                     net.port = f"that of logic in {'/'.join(place.path) or 'the top'}"
@@ -106,7 +105,7 @@ class Wires:
         """An instance; a way leads on to the port of the other side."""
         outputs = self._outputs(leaf)
         is_global = VENDOR_GLOBAL if leaf.module is None else GLOBAL
-        way = leaf.module is not None and is_way(leaf.module)
+        way = leaf.module if is_way(leaf.module) else None
         for port, bits in leaf.cell.wires.items():
             for index, bit in enumerate(bits):
                 if not isinstance(bit, int):
@@ -114,10 +113,12 @@ class Wires:
                 net = self._net(leaf.path[:-1], bit)
                 if is_global.fullmatch(port):
                     net.is_global = True
-                elif way:
+                elif way is not None:
                     far = leaf.cell.wires.get(mirrored(port), ())
+                    net.ends_way |= outputs[port]
                     if not outputs[port] and index < len(far) and isinstance(far[index], int):
-                        net.onward.append(self._number(leaf.path[:-1], far[index]))
+                        there = self._number(leaf.path[:-1], far[index])
+                        net.onward.append((there, reach(way)))
                 elif port not in outputs:
                     net.unknown.append(leaf.owner)
                 elif outputs[port]:
@@ -139,24 +140,43 @@ class Wires:
             if not drivers or net.is_global:
                 continue
             source = drivers[0]
-            sinks = {part: ways for part, ways in self._reached(net).items() if part != source}
+            sinks = {part: far for part, far in self._reached(net).items() if part != source}
             if sinks:
                 yield Wire(source, tuple(sorted(sinks.items())), net.port)
 
-    def _reached(self, net: Net) -> dict[str, bool]:
-        """The parts that a wire ends in, directly or by ways."""
-        found: dict[str, bool] = dict.fromkeys([*net.sinks, *net.drivers, *net.unknown], False)
+    def _reached(self, start: Net) -> dict[str, int]:
+        """The parts that a wire ends in, with the boundaries that ways on it may pass."""
+        found: dict[str, int] = dict.fromkeys([*start.sinks, *start.drivers, *start.unknown], 0)
         seen: set[int] = set()
-        waiting = list(net.onward)
+        waiting = sorted((far, number) for number, far in start.onward)
         while waiting:
-            number = self._root(waiting.pop())
+            passed, number = heappop(waiting)
+            number = self._root(number)
             if number not in seen and number in self._nets:
                 seen.add(number)
-                far = self._nets[number]
-                for part in (*far.sinks, *far.unknown):
-                    found.setdefault(part, True)
-                waiting += far.onward
+                net = self._nets[number]
+                for part in (*net.sinks, *net.unknown):
+                    found.setdefault(part, passed)
+                for there, far in net.onward:
+                    heappush(waiting, (passed + far, there))
         return found
+
+    def beside(self, way: Leaf, side: str) -> set[str]:
+        """The parts at a side, ``i`` or ``o``, of a way; FloorplanError if it is another way's end.
+
+        Parts on one wire lie in one SLR, so any of them tells where that side is.
+        """
+        nets = [
+            self._net(way.path[:-1], bit)
+            for port, bits in way.cell.wires.items()
+            if port.partition("_")[0] == side
+            for bit in bits
+            if isinstance(bit, int)
+        ]
+        parts = {part for net in nets for part in (*net.drivers, *net.sinks, *net.unknown)}
+        if not parts and any(net.ends_way and net.onward for net in nets):
+            raise FloorplanError(f"{'/'.join(way.path)}: no part is between it and another way")
+        return parts
 
 
 def mirrored(port: str) -> str:

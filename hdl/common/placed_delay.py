@@ -2,14 +2,32 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Signal, Value
 
-#: Synthesis must not fold the chain into a shift register, which stands in one place.
-KEPT_APART = {"shreg_extract": "no"}
+#: Synthesis must not fold the chain into a shift register, which stands in one place, nor use one
+#: of its registers for an equal one elsewhere: then it would have loads in two dies.
+KEPT_APART = {"shreg_extract": "no", "dont_touch": "true"}
 
 
-def placed_delay(m: Module, value: Any, cycles: int, name: str, *, reset_less: bool = False) -> Any:
-    """``value``, ``cycles`` later; a view stays a view. Registers are called name_1, name_2, ..."""
+def placed_delay(
+    m: Module, value: Any, cycles: int, name: str, *, reset_less: bool = False
+) -> Value:
+    """The bits of ``value``, ``cycles`` later. Registers are called name_1, name_2, ...
+
+    Registers of a die's edge (Laguna) are plain ones, so these have no reset. Unless the delay is
+    ``reset_less``, the result is low from a reset until all that was under way then has passed, as
+    if each register had been reset.
+    """
+    value = chain(m, value, cycles, name, reset_less=True)
+    if reset_less:
+        return value
+    passed = chain(m, Const(1, 1), cycles, f"{name}_passed", reset_less=False)
+    return value & passed.replicate(len(value))
+
+
+def chain(m: Module, value: Any, cycles: int, name: str, *, reset_less: bool) -> Value:
+    """Registers one after the other."""
+    value = Value.cast(value)
     for step in range(1, cycles + 1):
         register = Signal(
             value.shape(), name=f"{name}_{step}", reset_less=reset_less, attrs=KEPT_APART

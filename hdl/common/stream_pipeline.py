@@ -52,12 +52,17 @@ class StreamPipeline(Component):
     The queue has room for every beat under way, so the registers never stop; ``i`` counts the
     room, and a beat that leaves the queue gives its own back. Registers of the way are called
     ``payload_1`` (beside ``i``) up to ``payload_N`` (beside ``o``), ``sent_1`` .. ``sent_N``, and
-    ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``).
+    ``left_1`` (beside ``o``) .. ``left_N`` (beside ``i``). They have no reset; what a reset finds
+    on the way is not taken where it arrives.
 
     ``empty`` is high while ``i`` knows that every beat it took has left ``o``: at the latest
     ``stages + 1`` cycles after the last one did. Throughput: one beat a cycle. Latency:
     ``params.latency``. Full: ``i.ready``, a register, goes low after ``params.capacity`` beats.
     """
+
+    out = ("payload", "sent")  #: registers from ``i`` to ``o``
+    back = ("left",)  #: registers from ``o`` to ``i``
+    there = ("queue",)  #: instances beside ``o``
 
     def __init__(self, params: StreamPipelineParams) -> None:
         self.latency = params.latency

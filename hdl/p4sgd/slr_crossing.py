@@ -7,9 +7,9 @@ from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.placed_delay import placed_delay
 from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.p4sgd.group_params import GroupParams, GroupSignature
 
 WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
@@ -18,7 +18,7 @@ WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
 class SlrCrossing(Component):
     """``far`` is what ``near`` is, over ``slr_stages`` registers in each direction.
 
-    Streams cross by :class:`StreamPipeline`, everything else by plain registers. Eight weights, to
+    Streams cross by :class:`StreamPipeline`, all else by :class:`WirePipeline`. Eight weights, to
     an engine and back, cross in :data:`WEIGHT_PARTS`: wires between dies are few. What is said of
     engines holds at ``near`` although it is older there: ``finished`` is low from the cycle after
     ``begin`` until it has been heard of again, and an engine is ``waiting`` if it was after it had
@@ -51,19 +51,17 @@ class SlrCrossing(Component):
         self.cross_in_parts(m, "load", near.load, far.load)
         self.cross_in_parts(m, "peeked", far.peeked, near.peeked)
 
-        m.d.comb += [
-            far.settings.eq(self.registers(m, near.settings, "settings", reset_less=True)),
-            far.begin.eq(self.registers(m, near.begin, "begin")),
-            near.events.eq(self.registers(m, far.events, "events")),
-            near.loaded.eq(self.registers(m, far.loaded, "loaded")),
-            near.waiting.eq(self.registers(m, far.waiting, "waiting") & empty),
-        ]
+        self.wire(m, "settings", near.settings, far.settings)
+        self.wire(m, "begin", near.begin, far.begin)
+        self.wire(m, "events", far.events, near.events)
+        self.wire(m, "loaded", far.loaded, near.loaded)
+        waiting = Signal.like(far.waiting)
+        self.wire(m, "waiting", far.waiting, waiting)
+        m.d.comb += near.waiting.eq(waiting & empty)
         if self.params.worker.engine.data_parallel:
-            m.d.comb += [
-                far.exchanging.eq(self.registers(m, near.exchanging, "exchanging")),
-                far.refill.eq(self.registers(m, near.refill, "refill")),
-                near.updated.eq(self.registers(m, far.updated, "updated")),
-            ]
+            self.wire(m, "exchanging", near.exchanging, far.exchanging)
+            self.wire(m, "refill", near.refill, far.refill)
+            self.wire(m, "updated", far.updated, near.updated)
         self.report_end(m)
         return m
 
@@ -102,9 +100,13 @@ class SlrCrossing(Component):
             joiner.o.ready.eq(target.ready),
         ]
 
-    def registers(self, m: Module, value: Any, name: str, *, reset_less: bool = False) -> Any:
+    def wire(self, m: Module, name: str, source: Any, target: Any) -> None:
         """A plain wire from die to die."""
-        return placed_delay(m, value, self.stages, name, reset_less=reset_less)
+        source, target = Value.cast(source), Value.cast(target)
+        m.submodules[f"{name}_wires"] = pipeline = WirePipeline(
+            WirePipelineParams(width=len(source), stages=self.stages)
+        )
+        m.d.comb += [pipeline.i.eq(source), target.eq(pipeline.o)]
 
     def report_end(self, m: Module) -> None:
         """``finished``, but not that of the run before."""
@@ -115,7 +117,8 @@ class SlrCrossing(Component):
             m.d.sync += begun.eq(1)
         with m.Elif(heard_of):
             m.d.sync += begun.eq(0)
-        finished = self.registers(m, self.far.finished, "finished")
+        finished = Signal()
+        self.wire(m, "finished", self.far.finished, finished)
         m.d.comb += self.near.finished.eq(finished & ~begun)
 
 

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 PLACEMENT = Placement(
     xdc="create_pblock pblock_slr0\n"
     "resize_pblock [get_pblocks pblock_slr0] -add {SLR0}\n"
-    "set_property IS_SOFT TRUE [get_pblocks pblock_slr0]\n"
+    "set_property IS_SOFT FALSE [get_pblocks pblock_slr0]\n"
     "add_cells_to_pblock [get_pblocks pblock_slr0] [get_cells {core}]\n",
     svg='<svg xmlns="http://www.w3.org/2000/svg"/>\n',
 )

@@ -7,8 +7,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
-from hdl.common.placed_delay import placed_delay
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.u280.vendor import VendorIp, VendorPort
 
 MAC = VendorIp(
@@ -20,6 +20,14 @@ MAC = VendorIp(
         VendorPort(name="status", direction="output", bits=2),
     ),
 )
+
+
+def delayed(m, name, wires, stages):
+    """``wires``, over an instance that has ``name`` in its own."""
+    way = WirePipeline(WirePipelineParams(width=len(wires), stages=stages))
+    m.submodules[f"{name}_way"] = way
+    m.d.comb += way.i.eq(wires)
+    return way.o
 
 
 class Producer(Component):
@@ -63,8 +71,8 @@ class Group(Component):
             way.i.payload.eq(self.i.payload),
             way.i.valid.eq(self.i.valid),
             self.i.ready.eq(way.i.ready),
-            consumer.mode.eq(placed_delay(m, self.mode, 2, "mode")),
-            self.heard.eq(placed_delay(m, consumer.heard, 2, "heard", reset_less=True)),
+            consumer.mode.eq(delayed(m, "mode", self.mode, 2)),
+            self.heard.eq(delayed(m, "heard", consumer.heard, 2)),
         ]
         connect(m, way.o, consumer.i)
         return m
@@ -96,8 +104,8 @@ class Board(Component):
             near.mode.eq(producer.mode),
             group.mode.eq(producer.mode),
             producer.heard.eq(near.heard ^ group.heard),
-            frame.eq(placed_delay(m, producer.o.payload[:7], 1, "frame")),
-            producer.status.eq(placed_delay(m, status, 1, "status")),
+            frame.eq(delayed(m, "frame", producer.o.payload[:7], 4)),
+            producer.status.eq(delayed(m, "status", status, 5)),
         ]
         return m
 
@@ -107,8 +115,12 @@ SYNTHESIS = {
     "producer": 10,
     "consumer": 20,
     "stream_pipeline_16_2": 5,
-    "group": 28,
-    "board": 70,
+    "wire_pipeline_3_2": 1,
+    "wire_pipeline_5_2": 1,
+    "wire_pipeline_7_4": 1,
+    "wire_pipeline_2_5": 1,
+    "group": 30,
+    "board": 74,
 }
 
 

@@ -25,8 +25,8 @@ def part(name, lut=0, slr=None, **kinds):
     return Part(name=name, cells=(name,), resources=Resources(lut=lut, **kinds), slr=slr)
 
 
-def link(a, b, wires, registered=True, shared=None):
-    return Link(a=a, b=b, wires=wires, registered=registered, shared=shared)
+def link(a, b, wires, registered=True, shared=None, reach=9):
+    return Link(a=a, b=b, wires=wires, reach=reach if registered else 0, shared=shared)
 
 
 #: an engine of 8 banks and 64 lanes

@@ -39,7 +39,7 @@ def groups():
 def test_says_what_lies_where(groups):
     found = texts(drawn(groups, "Eight engines"))
     assert found[0] == "Eight engines on U280"
-    for text in ("SLR0", "SLR2", "group_1", "hub", "32,000 LUT", "shell", "4,950 of 5,000 wires"):
+    for text in ("SLR0", "SLR2", "group_1", "hub", "32,000 LUT", "shell", "4,950 of 11,520 wires"):
         assert text in found
     assert found.count("198 of 256") == 2, "URAM of SLR0 and of SLR1"
     assert found.index("SLR2") < found.index("SLR1") < found.index("SLR0"), "SLR0 is below"

@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import Out
 
 from gen.emit import emit
-from gen.floorplan.hierarchy import Hierarchy, is_way
+from gen.floorplan.hierarchy import Hierarchy, is_way, reach
 from gen.floorplan.plan import Plan, PlanPart
 from hdl.common.component import Component
 from tests.gen.floorplan.design import Board, Group
@@ -46,12 +46,16 @@ def test_opened_where_ways_are(board):
     hierarchy = Hierarchy(board, Plan())
     assert named(hierarchy.places) == {"": "hub", "group": "hub"}
     assert set(named(hierarchy.leaves)) == {
+        "frame_way",
         "group/consumer",
+        "group/heard_way",
+        "group/mode_way",
         "group/way",
         "mac",
         "near",
         "pad",
         "producer",
+        "status_way",
     }
 
 
@@ -75,10 +79,10 @@ def test_owners(board):
 
 def test_ways(board):
     ways = {name for name, module in board.modules.items() if is_way(module)}
-    assert ways == {"stream_pipeline_16_2"}
-
-
-def test_a_component_may_be_a_way(board, monkeypatch):
-    consumer = board.modules["consumer"]
-    monkeypatch.setattr(type(consumer.component), "slr_register", True, raising=False)
-    assert is_way(consumer)
+    assert {name: reach(board.modules[name]) for name in ways} == {
+        "stream_pipeline_16_2": 1,
+        "wire_pipeline_3_2": 1,
+        "wire_pipeline_5_2": 1,
+        "wire_pipeline_7_4": 2,
+        "wire_pipeline_2_5": 2,
+    }

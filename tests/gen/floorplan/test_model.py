@@ -58,5 +58,5 @@ def test_parts_of_an_slr_in_their_order():
 
 def test_budgets_take_the_shell_off():
     slr = U280.slrs[0]
-    assert slr.budget["luts"] == 400_800 * 70 // 100 - 73_700
+    assert slr.budget["luts"] == 439_680 * 70 // 100 - 70_000
     assert slr.budget["uram"] == 256

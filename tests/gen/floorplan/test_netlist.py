@@ -1,10 +1,11 @@
-"""Cells, ports and delays of one module."""
+"""Cells, ports and wires of one module."""
 
 import pytest
 
 from gen.emit import emit
 from gen.floorplan.netlist import netlists
-from tests.gen.floorplan.design import Board
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
+from tests.gen.floorplan.design import Board, Consumer
 
 
 @pytest.fixture(scope="module")
@@ -15,23 +16,26 @@ def board():
 def test_instances(board):
     instances = {c.name: c.type for c in board.cells if not c.type.startswith("$")}
     assert instances == {
+        "frame_way": "wire_pipeline_7_4",
         "group": "group",
         "mac": "mac",
         "near": "consumer",
         "pad": "OBUF",
         "producer": "producer",
+        "status_way": "wire_pipeline_2_5",
     }
+    assert sorted(c.type for c in board.cells if c.type.startswith("$")) == ["$and", "$xor"]
 
 
-def test_registers_with_their_reset_are_one_cell(board):
-    kinds = sorted(c.type for c in board.cells if c.type.startswith("$"))
-    assert kinds == ["$and", "$sdff", "$sdff", "$xor"]
-
-
-def test_delays_are_known(board):
-    frame = next(c for c in board.cells if c.name == "mac").wires["frame"]
-    assert board.delayed.issuperset(frame)
-    assert len(board.delayed) == 7 + 2
+@pytest.mark.parametrize("language", ["rtlil", "verilog"])
+def test_registers_are_one_cell_with_or_without_reset(language):
+    consumer = emit(Consumer()).top
+    way = emit(WirePipeline(WirePipelineParams(width=2, stages=2))).top
+    (found,) = netlists(getattr(consumer, language), language).values()
+    assert {c.type for c in found.cells} == {"$sdffe", "$xor"}
+    (found,) = netlists(getattr(way, language), language).values()
+    plain = {tuple(c.wires["Q"]) for c in found.cells if c.type == "$dff" and len(c.wires["Q"]) > 1}
+    assert plain == {tuple(found.nets[name]) for name in ("wires_1", "wires_2")}
 
 
 def test_ports(board):

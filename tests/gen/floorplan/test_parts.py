@@ -35,8 +35,8 @@ def test_parts(board):
 
 def test_amounts(board):
     amounts = {part.name: part.resources.lut for part in of(board)[0]}
-    # All of the board is 70: its own logic is what the three components leave of that.
-    assert amounts == {"hub": 10 + 20 + (70 - 10 - 20 - 28), "far": 28, "mac": 0}
+    # All of the board is 74: its own logic is what the components leave of that.
+    assert amounts == {"hub": 10 + 20 + (74 - 10 - 20 - 30), "far": 30, "mac": 0}
 
 
 def test_links(board):
@@ -48,8 +48,11 @@ def test_links(board):
     }
     shared = [link for link in links if link.shared]
     name = "hub to far by registers, mac by registers"
-    bundle = {"wires": 7, "registered": True, "shared": name, "example": "producer/o_payload"}
-    assert shared == [Link(a="hub", b="far", **bundle), Link(a="hub", b="mac", **bundle)]
+    bundle = {"wires": 7, "shared": name, "example": "producer/o_payload"}
+    assert shared == [
+        Link(a="hub", b="far", reach=1, **bundle),
+        Link(a="hub", b="mac", reach=2, **bundle),
+    ]
 
 
 def test_a_wire_without_registers_says_so(board):

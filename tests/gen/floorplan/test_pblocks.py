@@ -46,12 +46,12 @@ def test_commands():
     assert run(to_xdc(small())) == [
         "create pblock_slr0",
         "resize pblock_slr0 -add SLR0",
-        "set pblock_slr0 IS_SOFT TRUE",
+        "set pblock_slr0 IS_SOFT FALSE",
         "add pblock_slr0 registers",
         "add pblock_slr0 control$12",
         "create pblock_slr1",
         "resize pblock_slr1 -add SLR1",
-        "set pblock_slr1 IS_SOFT TRUE",
+        "set pblock_slr1 IS_SOFT FALSE",
         "add pblock_slr1 core/chain/group_1",
     ]
 

@@ -6,6 +6,8 @@ import pytest
 
 from gen.catalogue import find_design
 from gen.emit import emit
+from gen.floorplan.hierarchy import Hierarchy, is_long
+from gen.floorplan.model import Held
 from gen.floorplan.parts import floorplan, parts_and_links
 from gen.floorplan.plan import Plan
 from gen.floorplan.plans import plan_of
@@ -74,6 +76,16 @@ def test_ways_are_registered(cut):
     }
 
 
+def test_every_way_between_dies_has_registers_at_their_edges(worker):
+    plan = plan_of(worker.top.component)
+    found = floorplan(worker, synthesis(worker), U280, plan)
+    at_edge = {held.cells.rpartition("/")[0] for held in found.held if held.at_edge}
+    ways = {"/".join(leaf.path) for leaf in Hierarchy(worker, plan).leaves if is_long(leaf.module)}
+    assert at_edge == {way for way in ways if "crossing_" in way or "mac_" in way} == ways
+    # The level of a cage's link is read beside the host.
+    assert Held("mac_0/link_level", 0) in found.held
+
+
 def test_words_of_all_engines_beyond_cross(worker, cut):
     def between(a, b):
         return sum(link.wires for link in cut[1] if {link.a, link.b} == {a, b})
@@ -96,6 +108,9 @@ def test_boards(board, design, settings, cages):
     parts = {part.name: part for part in found.parts}
     assert parts["cages"].cells == tuple(f"mac_{k}" for k in range(cages))
     assert "core" in parts["hub"].cells
+    for way in emission.top.component.slr_crossings:
+        lies = [held.slr for held in found.held if held.cells.startswith(f"{way.path}/payload_")]
+        assert lies == ([0, 1, 1, 1, 2] if way.source == "core" else [2, 1, 1, 1, 0])
     ways = sum(way.wires for way in emission.top.component.slr_crossings)
     # A way of counts is always valid and nobody asks whether it is ready.
     assert ways - 2 * cages <= found.wires[0] <= ways + 50 * cages

@@ -2,6 +2,7 @@
 
 import builtins
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -21,7 +22,7 @@ from tests.gen.floorplan.plans import (
 
 def keeps_registers(floorplan):
     return all(
-        item.registered or floorplan.assignment[item.a] == floorplan.assignment[item.b]
+        abs(floorplan.assignment[item.a] - floorplan.assignment[item.b]) <= item.reach
         for item in floorplan.links
     ) and all(p.slr in (None, floorplan.assignment[p.name]) for p in floorplan.parts)
 
@@ -58,7 +59,7 @@ def random_case(seed):
         a, b = draw.sample(names, 2)
         shared = draw.choice([None, None, "s", "t"])
         links.append(
-            link(a, b, draw.randint(1, 30), registered=draw.random() < 0.85, shared=shared)
+            link(a, b, draw.randint(1, 30), reach=draw.choice([0, 1, 1, 2, 2, 2, 2]), shared=shared)
         )
     return parts, links, small_device(wires=draw.choice([20, 40, 80]))
 
@@ -130,7 +131,7 @@ def test_eight_engines_lie_three_three_two(case):
         for use, slr in zip(found.use, U280.slrs, strict=True)
         for kind in LIMITED
     )
-    assert max(found.wires) <= 5_000
+    assert max(found.wires) <= U280.crossing_wires
     assert found.assignment["hub"] == 0
     assert found.assignment["mac"] == 2
 
@@ -170,9 +171,21 @@ def test_wires_are_blamed_first():
         solve(parts, [link("a", "b", 100)], small_device(wires=50))
 
 
+def test_no_further_than_the_registers_reach():
+    parts = [part("a", slr=0), part("b", 600), part("c", 600)]
+    links = [link("a", "b", 9, reach=1), link("b", "c", 1, reach=1), link("a", "c", 1)]
+    assert solve(parts, links, small_device()).assignment == {"a": 0, "b": 0, "c": 1}
+    links[0] = link("a", "b", 9, reach=0)
+    assert solve(parts, links, small_device()).assignment == {"a": 0, "b": 0, "c": 1}
+    parts = [part("a", slr=0), part("b", slr=2)]
+    text = "a and b would lie 2 boundaries apart, and the registers between them are enough for 1"
+    with pytest.raises(FloorplanError, match=text):
+        solve(parts, [link("a", "b", 3, reach=1)], small_device())
+
+
 def test_engines_with_too_many_wires():
     with pytest.raises(FloorplanError, match="SLR0-SLR1 would need"):
-        solve(*engines_alone(others=724), U280)
+        solve(*engines_alone(others=724), replace(U280, crossing_wires=5_000))
 
 
 def test_parts_that_cannot_lie_apart_are_named():

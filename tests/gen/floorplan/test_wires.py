@@ -58,8 +58,8 @@ MAC = PlanPart(name="mac", cells=("mac",))
 
 
 def test_clocks_and_resets_join_nothing():
-    assert wires(MAC).count(Wire("mac", (("hub", True),))) == 2
-    assert wires(MAC).count(Wire("hub", (("mac", True),))) == 7
+    assert wires(MAC).count(Wire("mac", (("hub", 2),))) == 2
+    assert wires(MAC).count(Wire("hub", (("mac", 2),))) == 7
     assert len(wires(MAC)) == 9
 
 

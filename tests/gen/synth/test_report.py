@@ -41,7 +41,7 @@ def test_modules_are_multiplied_and_summed():
 
 def test_the_device_and_its_slrs_in_per_cent():
     rows = {line.split()[1]: line for line in text_of(SMALL).splitlines() if line[:1] == "│"}
-    assert rows["SLR1"].split()[1:6] == ["SLR1", "│", "382,080", "│", "1.0"]
+    assert rows["SLR1"].split()[1:6] == ["SLR1", "│", "432,000", "│", "0.9"]
     assert "2.2" in rows["SLR1"]  # 7 of 320 URAM
     assert "SLR2" in rows
 

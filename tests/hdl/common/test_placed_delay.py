@@ -1,22 +1,49 @@
+"""Registers that a die's edge can take: plain ones, each feeding the next and nothing else."""
+
+from itertools import pairwise
+
 import pytest
 
 from gen.emit import emit
+from gen.floorplan.netlist import netlists
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
+
+WAYS = {
+    "payload": StreamPipeline(StreamPipelineParams(width=5, stages=3)),
+    "sent": StreamPipeline(StreamPipelineParams(width=5, stages=3)),
+    "left": StreamPipeline(StreamPipelineParams(width=5, stages=3)),
+    "wires": WirePipeline(WirePipelineParams(width=5, stages=3)),
+}
 
 
-@pytest.mark.parametrize("name", ["payload", "sent", "left"])
-def test_chains_are_no_shift_registers(name):
+@pytest.mark.parametrize("name", WAYS)
+def test_chains_are_neither_shift_registers_nor_shared(name):
     """Every register by its name, marked, in the text that goes to synthesis."""
-    verilog = emit(StreamPipeline(StreamPipelineParams(width=5, stages=3))).verilog
-    bits = "[4:0] " if name == "payload" else ""
+    verilog = emit(WAYS[name]).verilog
+    bits = "[4:0] " if name in ("payload", "wires") else ""
     for step in (1, 2, 3):
-        marked = f'(* shreg_extract = "no" *)\n  reg {bits}{name}_{step}'
+        marked = (
+            f'(* dont_touch = "true" *)\n  (* shreg_extract = "no" *)\n  reg {bits}{name}_{step}'
+        )
         assert marked in verilog
 
 
-def test_only_data_is_not_reset():
-    verilog = emit(StreamPipeline(StreamPipelineParams(width=5, stages=3))).verilog
-    assert "payload_2 <= payload_1;" in verilog
-    for name in ("sent", "left"):  # their next values come from a block that looks at rst
-        assert f"{name}_2 <=" in verilog
-        assert f"{name}_2 <= {name}_1;" not in verilog
+@pytest.mark.parametrize("name", WAYS)
+def test_chains_are_plain_registers(name):
+    """Neither reset nor enable, no logic between them, nobody else who looks."""
+    emission = emit(WAYS[name])
+    (netlist,) = netlists(emission.top.rtlil).values()
+    nets = {key: value["bits"] for key, value in netlist.described["netnames"].items()}
+    for bit in range(len(nets[f"{name}_1"])):
+        chain = [nets[f"{name}_{step}"][bit] for step in (1, 2, 3)]
+        for here, there in pairwise(chain):
+            (register,) = (c for c in netlist.cells if there in c.wires.get("Q", ()))
+            assert register.type == "$dff"
+            assert register.wires["D"][register.wires["Q"].index(there)] == here
+            assert [
+                (cell.name, port)
+                for cell in netlist.cells
+                for port, bits in cell.wires.items()
+                if here in bits and port != "Q"
+            ] == [(register.name, "D")]

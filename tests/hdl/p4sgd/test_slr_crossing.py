@@ -5,6 +5,7 @@ import pytest
 from amaranth.lib.wiring import In
 from cocotb.triggers import RisingEdge
 
+from gen.synth.device import U280
 from hdl.p4sgd.group_params import GroupParams
 from hdl.p4sgd.params import EngineParams
 from hdl.p4sgd.slr_crossing import WEIGHT_PARTS, SlrCrossing
@@ -14,7 +15,6 @@ from sim.payloads import unpack
 from sim.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, lingers, wild_bits
 
-MOST_WIRES = 5000  #: that a U280 has between two dies
 ENGINE = EngineParams(lanes=32, chunks=4, data_parallel=True)
 WORKER = WorkerParams(engines=4, slrs=2, slr_stages=3, engine=ENGINE)
 
@@ -26,7 +26,7 @@ def test_slr_crossing():
 @pytest.mark.parametrize(("index", "wires"), [(0, 3626), (1, 2047)])
 def test_full_size_fits_the_wires(index, wires):
     crossing = SlrCrossing(GroupParams(worker=WorkerParams(slrs=3), index=index))
-    assert crossing.wires == wires < MOST_WIRES
+    assert crossing.wires == wires < U280.crossing_wires
 
 
 async def quiet(dut):

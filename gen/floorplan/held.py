@@ -1,0 +1,57 @@
+"""The registers of the ways between SLRs: which SLR each lies in, which lie at its edge."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gen.floorplan.hierarchy import Hierarchy, Leaf, is_long, is_way
+from gen.floorplan.model import Held
+from gen.floorplan.wires import Wires
+
+
+def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -> Iterator[Held]:
+    """What is held of every way between SLRs; ``assignment`` is that of parts.
+
+    Of registers between SLRs each is in one, and a boundary is crossed from one to the next. A
+    synchroniser lies with those who read it: its source is not timed.
+    """
+    for leaf in hierarchy.leaves:
+        if not is_way(leaf.module):
+            continue
+        near, far = ({assignment[part] for part in wires.beside(leaf, side)} for side in ("i", "o"))
+        if not (near and far):
+            continue  # it carries nothing
+        (source,), (target,) = near, far
+        if is_long(leaf.module):
+            if source != target:
+                yield from registers_of(leaf, source, target)
+        elif target != assignment[leaf.owner]:
+            yield Held("/".join(leaf.path), target)
+
+
+def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
+    """The registers of a way from SLR ``source`` to ``target``, and its far end."""
+    assert way.module is not None
+    component: Any = way.module.component
+    path = "/".join(way.path)
+    for names, ends in ((component.out, (source, target)), (component.back, (target, source))):
+        lies = positions(component.params.stages, *ends)
+        for name in names:
+            for k, slr in enumerate(lies):
+                neighbours = lies[max(k - 1, 0) : k + 2]
+                yield Held(f"{path}/{name}_{k + 1}_reg*", slr, any(n != slr for n in neighbours))
+    yield from (Held(f"{path}/{name}", target) for name in component.there)
+
+
+def positions(stages: int, source: int, target: int) -> list[int]:
+    """The SLR of each of ``stages`` registers between two SLRs.
+
+    A boundary has one on each side, and a register is at one boundary only. What is left over
+    lies in the SLRs between first, as these have to be passed from edge to edge.
+    """
+    step = 1 if target > source else -1
+    slrs = list(range(source, target + step, step))
+    between = slrs[1:-1]
+    found = [slrs[0], *between, *between, slrs[-1]]
+    turns = [*between, slrs[0], slrs[-1]]
+    found += [turns[k % len(turns)] for k in range(stages - len(found))]
+    return sorted(found, reverse=step < 0)

@@ -1,0 +1,49 @@
+"""Plain wires over a long way: registers between two places, for wires that cross dies."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.placed_delay import placed_delay
+
+
+@dataclass(frozen=True, kw_only=True)
+class WirePipelineParams:
+    """Number of wires and length of the way."""
+
+    width: int  #: wires, at least 1
+    stages: int = 2  #: registers, 1..15; the first here, the last there
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"width must be at least 1: {self.width}")
+        if not 1 <= self.stages <= 15:
+            raise ValueError(f"stages must be from 1 to 15: {self.stages}")
+
+    @property
+    def suffix(self) -> str:
+        """Width and stages."""
+        return f"{self.width}_{self.stages}"
+
+
+class WirePipeline(Component):
+    """``o`` is what ``i`` was ``stages`` cycles ago, over as many plain registers.
+
+    They are called ``wires_1`` (beside ``i``) up to ``wires_N`` (beside ``o``) and have no reset;
+    ``o`` is low during a reset and for ``stages`` cycles more.
+    """
+
+    out = ("wires",)  #: registers from ``i`` to ``o``
+    back = ()  #: registers from ``o`` to ``i``
+    there = ()  #: instances beside ``o``
+
+    def __init__(self, params: WirePipelineParams) -> None:
+        self.latency = params.stages
+        super().__init__(params, {"i": In(params.width), "o": Out(params.width)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(placed_delay(m, self.i, self.params.stages, "wires"))
+        return m

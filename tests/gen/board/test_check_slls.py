@@ -1,0 +1,141 @@
+"""A floorplan or its Verilog is spoiled in one place, and the checker says where."""
+
+import re
+
+import pytest
+
+from gen.board.check_constraints import read_constraints
+from gen.board.check_slls import check_slls
+from gen.board.hierarchy import Hierarchy, read_verilog
+from gen.emit import emit
+from gen.floorplan.parts import floorplan
+from gen.floorplan.pblocks import to_xdc
+from gen.floorplan.plan import Plan, PlanPart
+from gen.synth.device import U280
+from tests.gen.floorplan.design import Board, synthesis
+
+#: the group is one SLR away, the MAC two
+PLAN = Plan(
+    parts=(
+        PlanPart(name="far", cells=("group",), slr=1),
+        PlanPart(name="mac", cells=("mac",), slr=2),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def design():
+    emission = emit(Board())
+    xdc = to_xdc(floorplan(emission, synthesis(emission), U280, PLAN))
+    return {f"{name}.v": module.verilog for name, module in emission.modules.items()}, xdc
+
+
+def found(folder, verilog, xdc):
+    (folder / "rtl").mkdir()
+    for name, text in verilog.items():
+        (folder / "rtl" / name).write_text(text)
+    (folder / "floorplan.xdc").write_text(xdc)
+    hierarchy = Hierarchy("board", read_verilog(sorted((folder / "rtl").glob("*.v"))))
+    wrong = []
+    constraints = read_constraints([folder / "floorplan.xdc"], wrong)
+    assert wrong == []
+    return list(check_slls(constraints, hierarchy, folder / "rtl"))
+
+
+def test_the_floorplan_fits_the_verilog(design, tmp_path):
+    assert found(tmp_path, *design) == []
+
+
+def test_every_way_has_a_pair_at_each_edge(design):
+    marked = re.findall(r"USER_SLL_REG TRUE \[get_cells \{(.*)\}\]", design[1])
+    assert sorted(marked) == sorted(
+        [f"group/way/{name}_{k}_reg*" for name in ("payload", "sent", "left") for k in (1, 2)]
+        + [f"group/{name}_way/wires_{k}_reg*" for name in ("mode", "heard") for k in (1, 2)]
+        + [f"frame_way/wires_{k}_reg*" for k in (1, 2, 3, 4)]
+        + [f"status_way/wires_{k}_reg*" for k in (1, 2, 4, 5)]
+    )
+
+
+SLL = r"set_property USER_SLL_REG TRUE \[get_cells \{"
+IN_BLOCK = r"add_cells_to_pblock \[get_pblocks pblock_slr\d\] \[get_cells \{"
+FRAME = "wire_pipeline_7_4.v"
+
+#: file, what is replaced in it, by what, what is said
+SPOILED = {
+    "a pblock is soft": ("", "IS_SOFT FALSE", "IS_SOFT TRUE", "pblock pblock_slr1 is soft"),
+    "a register is not marked": (
+        "",
+        rf"{SLL}group/way/sent_2_reg.*\n",
+        "",
+        "register group/way/sent_2 passes an edge and is not marked",
+    ),
+    "a register inside an SLR is marked": (
+        "",
+        r"\Z",
+        "set_property USER_SLL_REG TRUE [get_cells {status_way/wires_3_reg*}]\n",
+        "status_way/wires_3 is marked USER_SLL_REG, but 0 of its wires pass an edge",
+    ),
+    "a register is in no pblock": (
+        "",
+        rf"{IN_BLOCK}frame_way/wires_2_reg.*\n",
+        "",
+        "frame_way/wires_2 is marked USER_SLL_REG, but in no pblock",
+    ),
+    "a register lies on the wrong side": (
+        "",
+        r"pblock_slr1(\] \[get_cells \{frame_way/wires_2_reg)",
+        r"pblock_slr0\1",
+        "frame_way/wires_3 is marked USER_SLL_REG, but 2 of its wires pass an edge",
+    ),
+    "a register is two SLRs from the next": (
+        "",
+        r"pblock_slr1(\] \[get_cells \{frame_way/wires_[23]_reg)",
+        r"pblock_slr2\1",
+        "frame_way/wires_1 passes two edges at once",
+    ),
+    "a register has a reset": (
+        FRAME,
+        r"wires_2 <= wires_1;",
+        "if (rst) wires_2 <= 7'd0; else wires_2 <= wires_1;",
+        r"frame_way/wires_2 is marked USER_SLL_REG, but is no plain register \(\$sdff\)",
+    ),
+    "a register has an enable": (
+        FRAME,
+        r"wires_2 <= wires_1;",
+        "if (i[0]) wires_2 <= wires_1;",
+        r"frame_way/wires_2 is marked USER_SLL_REG, but is no plain register \(\$dffe\)",
+    ),
+    "logic is between": (
+        FRAME,
+        r"wires_2 <= wires_1;",
+        "wires_2 <= ~wires_1;",
+        "frame_way/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
+    ),
+    "somebody else looks at it": (
+        FRAME,
+        r"assign o = ",
+        "assign o = wires_1 ^ ",
+        "frame_way/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
+    ),
+    "a register may be shared": (
+        FRAME,
+        r'\(\* dont_touch = "true" \*\)\n(?=.*\n.*wires_3)',
+        "",
+        "frame_way/wires_3 is marked USER_SLL_REG, but has no dont_touch true",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_what_does_not_fit_is_said(how, design, tmp_path):
+    file, pattern, text, says = SPOILED[how]
+    verilog, xdc = dict(design[0]), design[1]
+    old = verilog[file] if file else xdc
+    new = re.sub(pattern, text, old)
+    assert new != old
+    if file:
+        verilog[file] = new
+    else:
+        xdc = new
+    wrong = found(tmp_path, verilog, xdc)
+    assert any(re.search(says, line) for line in wrong), wrong

@@ -1,0 +1,48 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
+from sim.streams import start
+from sim.verilator import component_in_simulator, params_in_simulator, simulate
+
+
+def test_wire_pipeline():
+    simulate(WirePipeline(WirePipelineParams(width=9, stages=3)), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"width": 0}, "width must be at least 1: 0"),
+        ({"width": 1, "stages": 0}, "stages must be from 1 to 15: 0"),
+        ({"width": 1, "stages": 16}, "stages must be from 1 to 15: 16"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        WirePipelineParams(**sizes)
+
+
+def test_sizes_have_names_of_their_own():
+    names = {WirePipelineParams(width=w, stages=s).suffix for w in (1, 2) for s in (1, 2)}
+    assert len(names) == 4
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def shows_what_was_and_nothing_from_before_a_reset(dut):
+    """As registers that are reset would, whenever the reset comes and however long it is."""
+    params = params_in_simulator(WirePipelineParams)
+    latency = component_in_simulator().latency
+    assert latency == params.stages
+    dut.i.value = 0
+    await start(dut)
+    way = [0] * latency  # values under way, the oldest first
+    for _ in range(2000):
+        dut.rst.value = reset = random.random() < 0.1
+        dut.i.value = value = random.getrandbits(params.width)
+        await RisingEdge(dut.clk)
+        assert int(dut.o.value) == way[0]
+        way = [0] * latency if reset else [*way[1:], value]
