@@ -16,23 +16,29 @@ def to_xdc(floorplan: Floorplan) -> str:
     device = floorplan.device
     text = [HEADER.format(device=device.name, part=device.part)]
     text += [f"# {line}\n" for line in figures(floorplan)]
-    for index, slr in enumerate(device.slrs):
-        block = f"[get_pblocks pblock_{slr.name.lower()}]"
+    blocks = [f"[get_pblocks pblock_{slr.name.lower()}]" for slr in device.slrs]
+    for index, (slr, block) in enumerate(zip(device.slrs, blocks, strict=True)):
         text.append(f"\ncreate_pblock pblock_{slr.name.lower()}\n")
         text.append(f"resize_pblock {block} -add {{{slr.name}}}\n")
         text.append(f"set_property IS_SOFT FALSE {block}\n")
         for part in floorplan.parts_of(index):
             text.append(f"# {part.name}\n")
-            text += [f"add_cells_to_pblock {block} [get_cells {{{cell}}}]\n" for cell in part.cells]
-        held = [held.cells for held in floorplan.held if held.slr == index]
-        text += ["# of ways between SLRs\n"] if held else []
-        text += [f"add_cells_to_pblock {block} [get_cells {{{cells}}}]\n" for cells in held]
-    at_edge = [held.cells for held in floorplan.held if held.at_edge]
-    text += (
-        ["\n# On both sides of an SLR's edge a wire is in a Laguna register.\n"] if at_edge else []
-    )
-    text += [f"set_property USER_SLL_REG TRUE [get_cells {{{cells}}}]\n" for cells in at_edge]
+            text += [added(block, cell) for cell in part.cells]
+    if floorplan.held:
+        text.append("\n# Ways between SLRs; a synchroniser lies with those who read it.\n")
+        text += [added(blocks[held.slr], held.cells) for held in floorplan.held]
+        text.append("\n# On both sides of an SLR's edge a wire is in a Laguna register.\n")
+        text += [
+            f"set_property USER_SLL_REG TRUE [get_cells {{{held.cells}}}]\n"
+            for held in floorplan.held
+            if held.at_edge
+        ]
     return "".join(text)
+
+
+def added(block: str, cells: str) -> str:
+    """``cells`` in a pblock."""
+    return f"add_cells_to_pblock {block} [get_cells {{{cells}}}]\n"
 
 
 def figures(floorplan: Floorplan) -> list[str]:
