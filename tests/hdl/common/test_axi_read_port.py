@@ -141,7 +141,8 @@ async def every_beat_with_its_burst(dut, stalls):
     bench = Bench(dut, stalls.value)
     await start(dut)
     bursts = bench.ask(100)
-    bursts += [bench.ask_for(length % 64, LAST_PAGE, length) for length in (127, 128, 255)]
+    lengths = (8, 16, 32, 64, 127, 128, 255)
+    bursts += [bench.ask_for(length % 64, LAST_PAGE, length) for length in lengths]
     wanted = [beat for burst in bursts + bench.ask(100, 100) for beat in burst]
     while len(bench.beats) < len(wanted):
         await RisingEdge(dut.clk)
@@ -271,6 +272,29 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     await bench.settle()
     assert bench.dropped == len(late)
     assert bench.all_failed(bursts)
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_bus_owes_up_to_the_last_beat(dut):
+    """Of as many bursts as can be under way, the longest, whose RLASTs never come."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    bursts = [bench.ask_for(k, LAST_PAGE, 255) for k in range(bench.params.outstanding + 3)]
+    await bench.settle()
+    await bench.tick(2)
+    assert bench.bus["silent"]
+    owed = 256 * len(bench.asked)
+    assert len(bench.asked) == bench.params.outstanding + 1
+    bench.replies.extend([(0, Response.OKAY, 0)] * (owed - 1))
+    await bench.settle(256 * len(bursts) + 20)
+    assert bench.all_failed(bursts)
+    assert bench.dropped == owed - 1
+    assert bench.bus["owes"]
+    bench.replies.append((0, Response.OKAY, 0))
+    await bench.settle(3)
+    assert not bench.bus["owes"]
     await bench.works_again()
 
 

@@ -235,6 +235,30 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_bus_owes_up_to_the_last_answer(dut):
+    """Of as many bursts as can be under way."""
+    bench = Bench(dut)
+    bench.answers_itself = False
+    await start(dut)
+    given = [bench.ask_for(k % 64, LAST_PAGE, 1) for k in range(bench.params.outstanding + 3)]
+    await bench.settle(len(given) + 20)
+    await bench.tick(2)
+    assert bench.bus["silent"]
+    await bench.settle(len(given) + 20)
+    assert bench.answers == bench.failures_of(given)
+    owed = len(bench.asked)
+    assert owed == bench.params.outstanding
+    bench.replies.extend([Response.OKAY] * (owed - 1))
+    await bench.settle(owed + 20)
+    assert bench.dropped == owed - 1
+    assert bench.bus["owes"]
+    bench.replies.append(Response.OKAY)
+    await bench.settle(3)
+    assert not bench.bus["owes"]
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def whoever_moves_is_not_given_up(dut):
     """A tick after each movement, of AW, W or B, and never two; a slow master is not the bus's."""
     bench = Bench(dut)

@@ -31,10 +31,15 @@ async def ticks(dut, cycles):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def ticks_every_limit_and_two_cycles(dut):
-    dut.limit.value = 0
+    dut.limit.value = 255
     await start(dut)
+    begun = cycle()
+    (first,) = await ticks(dut, 300)
+    assert 255 <= first - begun <= 257
+    dut.limit.value = 0
+    await ticks(dut, 2)
     assert await ticks(dut, 600) == []
-    for limit in (1, 2, 17, 254, 255):
+    for limit in (1, 2, 4, 8, 16, 17, 32, 64, 128, 254, 255):
         dut.limit.value = limit
         await ticks(dut, 2 * limit + 300)  # the count may have been anywhere
         found = await ticks(dut, 6 * (limit + 2))
