@@ -93,6 +93,7 @@ class AxiWritePort(Component):
             answers.valid.eq(answered),
             answers.failed.eq(self.bus.broken | (axi.bresp != Response.OKAY)),
             answers.tag.eq(owed.o.payload),
+            # A burst whose W alone has been taken waits for AW.
             self.bus.owes.eq(axi.awvalid | axi.wvalid | promised | debt),
         ]
         m.d.sync += [
@@ -190,14 +191,15 @@ class AxiWritePort(Component):
         return promised
 
     def count(self, m: Module) -> tuple[Value, Value]:
-        """Whether a burst waits for B that has been taken whole, and one of which AW or W has."""
+        """Whether a burst waits for B that has been taken whole, and one of which AW has."""
         axi = self.axi
         asked = Signal(self.params.debt_bits)  # AW taken, no B
         written = Signal(self.params.debt_bits)  # last W taken, no B
-        whole = asked.any() & written.any()
+        whole = Signal()
         ended = axi.bvalid & whole
+        m.d.comb += whole.eq(asked.any() & written.any())
         m.d.sync += [
             asked.eq(asked + (axi.awvalid & axi.awready) - ended),
             written.eq(written + (axi.wvalid & axi.wready & axi.wlast) - ended),
         ]
-        return whole, asked.any() | written.any()
+        return whole, asked.any()

@@ -36,8 +36,10 @@ def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
     """
     quiet = Signal()  # nothing has moved since the last tick
     late = Signal()
-    m.d.sync += late.eq(tick & quiet & waiting & ~moved)
-    with m.If(~waiting | moved):
+    stands = Signal()
+    m.d.comb += stands.eq(waiting & ~moved)
+    m.d.sync += late.eq(tick & quiet & stands)
+    with m.If(~stands):
         m.d.sync += quiet.eq(0)
     with m.Elif(tick):
         m.d.sync += quiet.eq(1)

@@ -36,7 +36,7 @@ def advance(side: Side, heard: Told, reset: Bit) -> Side:
     wants = side.wants | reset
     begins = wants & ~asks & ~cleared & ~heard.cleared
     return Side(
-        wants=wants & ~asks & ~begins,
+        wants=wants & ~asks,
         told=Told(
             asks=begins | (asks & (reset | ~(cleared & heard.cleared))),
             stopped=asks | heard.asks,

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
@@ -59,7 +60,8 @@ class FlushEngine(Component):
         reading = Signal()  # a packet's beats behind the header
         line = Signal(params.line_bits, reset_less=True)
         high = Signal(reset_less=True)
-        left = Signal(params.used_bits, reset_less=True)  # beats
+        most_beats = -(-params.room // BEAT_BYTES)
+        left = Signal(range(most_beats + 1), reset_less=True)  # beats
         about = Signal(self.about, reset_less=True)
         header = Signal(8 * BEAT_BYTES, reset_less=True)
         last = Signal()
@@ -84,7 +86,7 @@ class FlushEngine(Component):
                 reading.eq(self.packets.valid),
                 line.eq(packet.first),
                 high.eq(0),
-                left.eq((packet.used + BEAT_BYTES - 1) >> OFFSET_BITS),
+                left.eq(low_bits((packet.used + BEAT_BYTES - 1) >> OFFSET_BITS, len(left))),
                 about.prs.eq(packet.prs),
                 about.used.eq(packet.used),
                 # It leaves two steps later, and the next header comes two steps later or more.

@@ -1,6 +1,6 @@
 """What the tests of both AXI ports share."""
 
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
@@ -36,3 +36,9 @@ class PortBench:
     async def tick(self, count=1):
         for _ in range(count):
             await self.watch(tick=1)
+
+    async def moves(self, channel):
+        """Until the middle of a cycle in which ``channel`` moves."""
+        valid, ready = (getattr(self.dut, f"axi_{channel}{name}") for name in ("valid", "ready"))
+        while not (valid.value and ready.value):
+            await FallingEdge(self.dut.clk)

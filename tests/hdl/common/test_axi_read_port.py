@@ -9,7 +9,7 @@ from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
 from hdl.common.bus_watch import BUS
 from sim.payloads import unpack
-from sim.streams import STALLS, Source, cycle, never, start
+from sim.streams import STALLS, Source, cycle, never, often, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 
@@ -79,7 +79,11 @@ class Bench(PortBench):
             dut.axi_arready.value = self.open and not self.stall()
             reply = self.replies.popleft() if self.replies and not self.stall() else None
             dut.axi_rvalid.value = reply is not None
-            data, response, last = reply or (0, Response.OKAY, 0)
+            data, response, last = reply or (
+                0,
+                random.choice(list(Response)),
+                random.getrandbits(1),
+            )
             dut.axi_rdata.value = data
             dut.axi_rresp.value = response.value
             dut.axi_rlast.value = last
@@ -109,7 +113,7 @@ class Bench(PortBench):
         wanted = []
         for number in range(first, first + count):
             length = 0 if okay else random.randrange(4)
-            address = BEAT * (4 if okay else 1) * random.randrange(1 << 14)
+            address = BEAT * (4 if okay else 1) * random.randrange(1 << 14) + random.randrange(BEAT)
             wanted.append(self.ask_for(number % 64, address, length))
         return wanted
 
@@ -275,53 +279,61 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     await bench.works_again()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def the_bus_owes_up_to_the_last_beat(dut):
-    """Of as many bursts as can be under way, the longest, whose RLASTs never come."""
-    bench = Bench(dut)
-    bench.answers = False
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(counted=["beats", "RLASTs"])
+async def the_bus_owes_up_to_the_last(dut, counted):
+    """Of as many bursts as can be under way, the longest: without RLASTs, or with nothing else."""
+    bench = Bench(dut, (never, often))
     await start(dut)
-    bursts = [bench.ask_for(k, LAST_PAGE, 255) for k in range(bench.params.outstanding + 3)]
-    await bench.settle()
-    await bench.tick(2)
-    assert bench.bus["silent"]
-    owed = 256 * len(bench.asked)
-    assert len(bench.asked) == bench.params.outstanding + 1
-    bench.replies.extend([(0, Response.OKAY, 0)] * (owed - 1))
-    await bench.settle(256 * len(bursts) + 20)
-    assert bench.all_failed(bursts)
-    assert bench.dropped == owed - 1
-    assert bench.bus["owes"]
-    bench.replies.append((0, Response.OKAY, 0))
-    await bench.settle(3)
-    assert not bench.bus["owes"]
-    await bench.works_again()
+    most = bench.params.outstanding
+    for count in (1, 2, 4, most + 3):
+        bench.answers = False
+        before = bench.dropped
+        bursts = [bench.ask_for(k, LAST_PAGE, 255) for k in range(count)]
+        await bench.settle(4 * count + 20)
+        await bench.tick(2)
+        assert bench.bus["silent"]
+        asked = len(bench.asked)
+        assert asked == min(count, most + 1)
+        owed, reply = {
+            "beats": (256 * asked, (0, Response.OKAY, 0)),
+            "RLASTs": (asked, (0, Response.OKAY, 1)),
+        }[counted]
+        bench.replies.extend([reply] * owed)
+        while bench.dropped < before + owed:
+            assert bench.bus["owes"]
+            await RisingEdge(dut.clk)
+        assert not bench.bus["owes"]
+        await bench.settle(256 * count)
+        assert bench.all_failed(bursts)
+        await bench.works_again()
+        bench.beats.clear()
+        bench.asked.clear()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def whoever_moves_is_not_given_up(dut):
-    """A tick after each movement, of AR or of R, and never two."""
+    """A tick before, with and after each movement, of AR or of R."""
     bench = Bench(dut)
     bench.open = bench.answers = False
     await start(dut)
+    await bench.tick()  # nobody waits
     wanted = [beat for burst in bench.ask(4) for beat in burst]
     await bench.settle()
-    for number in range(4):
+    for _ in range(4):
         await bench.tick()
         bench.open = True
-        while len(bench.asked) == number:
-            await RisingEdge(dut.clk)
-            bench.open = False
-        await bench.settle(3)
-    while len(bench.asked) < 4:
-        await RisingEdge(dut.clk)
+        await bench.moves("ar")
+        bench.open = False
+        await bench.tick()
     for address, length in bench.asked:
         bench.answer(address, length)
     replies, bench.replies = bench.replies, deque()
     for reply in replies:
         await bench.tick()
         bench.replies.append(reply)
-        await bench.settle(3)
+        await bench.moves("r")
+        await bench.tick()
     await bench.tick(3)
     assert bench.beats == wanted
     assert bench.bus == QUIET

@@ -6,12 +6,14 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
-from sim.streams import STALLS, Sink, Source, often, send, start
+from sim.streams import STALLS, Sink, Source, often, rarely, send, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.common.upset import start_upset
 
 COUNTERS = {"runs_left": COUNT_BITS, "epochs_left": EPOCH_BITS}
+ALL = {field: (1 << COUNT_BITS) - 1 for field in ("beats", "stride", "runs")}
+ALL |= {"epochs": (1 << EPOCH_BITS) - 1}  #: ones
 
 
 @pytest.mark.parametrize(
@@ -24,16 +26,18 @@ COUNTERS = {"runs_left": COUNT_BITS, "epochs_left": EPOCH_BITS}
     ids=lambda params: params.suffix,
 )
 def test_burst_generator(params):
-    simulate(BurstGenerator(params), __name__, registers=tuple(COUNTERS))
+    simulate(BurstGenerator(params), __name__, registers=(*COUNTERS, "window"))
 
 
 def random_plan():
     params = params_in_simulator(ReadMasterParams)
     window = params.burst_beats
     beats = random.choice([1, 2, window - 1, window, window + 1, random.randint(1, 5 * window)])
-    stride = random.choice([0, 1, beats, random.randint(1, 3 * window)])
     runs = random.randint(1, 5)
-    room = (1 << params.beat_address_bits) - (runs - 1) * stride - beats
+    memory = 1 << params.beat_address_bits
+    far = min(memory // 6, 1 << 28)
+    stride = random.choice([0, 1, beats, random.randint(1, 3 * window), random.randrange(far)])
+    room = memory - (runs - 1) * stride - beats
     plan = make_plan(
         params.beat_bytes,
         random.randrange(room),
@@ -144,20 +148,27 @@ async def counts_down_over_every_bit(dut, counter):
     await start(dut)
     dut.clear.value = 0
     sink = Sink(dut, "bursts")
-    many = {"runs_left": {"runs": 1 << 28}, "epochs_left": {"runs": 1, "epochs": (1 << 32) - 1}}
+    many = (1 << 28) - 1 if counter == "runs_left" else (1 << 32) - 1
+    plan = {"runs_left": {"runs": many, "epochs": 2}, "epochs_left": {"runs": 1, "epochs": many}}
     params = params_in_simulator(ReadMasterParams)
-    await send(dut, "plan", [make_plan(params.beat_bytes, 0, 1) | many[counter]])
+    await send(dut, "plan", [make_plan(params.beat_bytes, 0, 1) | plan[counter]])
     await sink.wait_for(5)
     register = getattr(dut, counter)
+    assert many - 9 <= int(register.value) <= many
     for bit in range(4, COUNTERS[counter]):
-        register.value = 1 << bit
-        await RisingEdge(dut.clk)
-        have = int(register.value)
-        assert have in (1 << bit, (1 << bit) - 1)
+        register.value = have = 1 << bit
         before = len(sink.beats)
-        await sink.wait_for(before + 8)
-        assert 7 <= have - int(register.value) <= 9
+        while len(sink.beats) < before + 8:
+            await RisingEdge(dut.clk)
+            now = int(register.value)
+            assert now in (have, have - 1)
+            have = now
+        assert have < 1 << bit
         assert dut.active.value
+    if counter == "runs_left":  # and of the second epoch
+        register.value = 6
+        await sink.wait_for(len(sink.beats) + 9)
+        assert many - 9 <= int(register.value) <= many
     register.value = 6
     before = len(sink.beats)
     for _ in range(20):
@@ -168,13 +179,38 @@ async def counts_down_over_every_bit(dut, counter):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_run_ends_at_every_bit(dut):
+    """Again in the next epoch; from a preset two windows before its end, wherever that is."""
+    params = params_in_simulator(ReadMasterParams)
+    await start(dut)
+    dut.clear.value = 0
+    sink = Sink(dut, "bursts", stall=rarely)
+    for bit in range(params.window_bits + 3, min(28, params.beat_address_bits - 1)):
+        sink.beats.clear()
+        plan = make_plan(params.beat_bytes, 0, 1 << bit, epochs=2)
+        await send(dut, "plan", [plan])
+        last = (1 << bit) - params.burst_beats
+        for _ in range(2):
+            while not any(burst["beat"] == 0 for burst in sink.beats):
+                await RisingEdge(dut.clk)
+            dut.window.value = (last >> params.window_bits) - 2
+            sink.beats.clear()
+            while not any(burst["beat"] == last for burst in sink.beats):
+                await RisingEdge(dut.clk)
+        for _ in range(10):
+            await RisingEdge(dut.clk)
+        assert not dut.active.value
+        assert sink.beats[-1] == {"beat": last, "length": params.burst_beats - 1}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(zero=["beats", "runs", "epochs"])
 async def reads_nothing_of_an_empty_plan(dut, zero):
     await start(dut)
     dut.clear.value = 0
     sink = Sink(dut, "bursts")
     plan = random_plan()
-    await send(dut, "plan", [plan | {zero: 0}, plan])
+    await send(dut, "plan", [plan | {zero: 0}, plan | ALL | {zero: 0}, plan])
     await sink.wait_for(len(expected_bursts(plan)))
     assert sink.beats == expected_bursts(plan)
 

@@ -44,17 +44,21 @@ async def loses_none(dut, ratio, chance):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def holds_what_a_byte_can_while_the_reader_stands(dut):
+@cocotb.parametrize(kind=range(3))
+async def holds_what_a_byte_can_while_the_reader_stands(dut, kind):
+    """Of each kind alone, every power of two, and more than a byte holds."""
     write, read = await start(dut, write=4000, read=4002)
-    read.rst.value = 1
-    await write.edges(20)  # what was under way is lost
-    dut.events.value = 0b111
-    await write.edges(300)
-    dut.events.value = 0
-    await write.edges(2)
-    read.rst.value = 0
-    counted = []
-    for _ in range(60):
-        await RisingEdge(read.clk)
-        counted.append([int(getattr(dut, f"o_{k}").value) for k in range(3)])
-    assert [beat for beat in counted if any(beat)] == [[255] * 3]
+    for count in (*(1 << bit for bit in range(8)), 300):
+        read.rst.value = 1
+        await write.edges(20)  # what was under way is lost
+        dut.events.value = 1 << kind
+        await write.edges(count)
+        dut.events.value = 0
+        await write.edges(2)
+        read.rst.value = 0
+        counted = []
+        for _ in range(30):
+            await RisingEdge(read.clk)
+            counted.append([int(getattr(dut, f"o_{k}").value) for k in range(3)])
+        expected = [min(count, 255) * (k == kind) for k in range(3)]
+        assert [beat for beat in counted if any(beat)] == [expected]

@@ -6,7 +6,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from sim.payloads import unpack
+from hdl.netsparse.protocol import PR_LAYER
+from sim.payloads import pack, unpack
 from sim.streams import STALLS, Source, cycle, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, request, zeros
@@ -40,11 +41,15 @@ class Surroundings:
             dut.chosen.value = random.randrange(self.params.queues)
 
     async def take(self):
-        dut, waiting = self.dut, None
+        dut, waiting, first = self.dut, None, True
         while True:
             await RisingEdge(dut.clk)
             if dut.rst.value:
                 continue
+            assert dut.prs_ready.value == (dut.advance.value and (dut.found.value or not first))
+            if dut.prs_valid.value and dut.prs_ready.value:
+                beat = unpack(self.params.pr, int(dut.prs_payload.value))
+                first = not self.params.payload or beat["last"]
             if dut.takes.value:
                 assert dut.found.value
                 self.queues.append(
@@ -71,7 +76,7 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
         request(
             params,
             random.randrange(params.nodes),
-            random.choice(lengths),
+            random.choice([*lengths, 2 * random.randint(1, 128)]),
             error=params.payload and random.random() < 0.1,
         )
         for _ in range(150)
@@ -94,7 +99,9 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
             fields = {"first": k == 0, "last": k == len(given) - 1, "error": wrong}
             fields |= {"alone": wrong or not concatenate, "queue": queue, "dest": dest}
             fields |= {"length": pr.length, "bytes": layer + len(pr.data[64 * k :][:64])}
-            fields |= {"data": beat["data"]} if params.payload else {}
+            fields |= {"pr": pack(PR_LAYER, beat["pr"])} | (
+                {"data": beat["data"]} if params.payload else {}
+            )
             expected.append(fields)
     for arrival, fields in zip(around.arrivals, expected, strict=True):
         assert {name: arrival[name] for name in fields} == fields

@@ -82,3 +82,32 @@ async def lines_count_when_they_are_marked(dut, used):
         assert quiet == 3 * SETTLING
     else:
         assert SETTLING <= quiet <= SETTLING + 2
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def a_packet_has_as_many_lines_as_its_bytes_fill(dut):
+    """Once it is marked, as many may be taken again."""
+    params = await begin(dut)
+
+    async def take():
+        dut.takes.value = 1
+        await FallingEdge(dut.clk)
+        dut.takes.value = 0
+        await FallingEdge(dut.clk)
+
+    for _ in range(params.lines - params.reserve):
+        await take()
+    bits = [LINE_BYTES + (1 << k) for k in range(7)]
+    for used in (1, *bits, 2 * LINE_BYTES - 1, 2 * LINE_BYTES, 4 * LINE_BYTES, params.room):
+        assert not dut.force.value
+        await take()
+        assert dut.force.value
+        dut.forced.value = dut.enters.value = 1
+        dut.entering.value = pack(params.mark, {"used": used})
+        await FallingEdge(dut.clk)
+        dut.forced.value = dut.enters.value = 0
+        for _ in range(2 * SETTLING):
+            await FallingEdge(dut.clk)
+        for _ in range(-(-used // LINE_BYTES) - 1):
+            assert not dut.force.value
+            await take()

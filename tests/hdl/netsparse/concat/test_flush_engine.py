@@ -50,6 +50,18 @@ class Lines:
                 dut.follower.value = self.follower.get(leader, 0)
 
 
+async def watch_busy(dut):
+    """It is busy from a packet's offer until the last beat has left."""
+    inside = 0
+    while True:
+        await RisingEdge(dut.clk)
+        if dut.rst.value:
+            continue
+        assert dut.busy.value == bool(inside or dut.packets_valid.value)
+        inside += int(dut.packets_valid.value and dut.packets_ready.value)
+        inside -= int(dut.axis_tvalid.value and dut.axis_tready.value and dut.axis_tlast.value)
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def whole_packets_leave(dut, stalls):
@@ -59,6 +71,7 @@ async def whole_packets_leave(dut, stalls):
     source = Source(dut, "packets", stall=source_stall)
     await start(dut)
     cocotb.start_soon(packets.watch())
+    cocotb.start_soon(watch_busy(dut))
     wires, returned, events, free = [], [], [], list(range(params.lines))
     for k in range(80):
         used = [1, 64, 65, 128, 129, params.room][k] if k < 6 else random.randint(1, params.room)
