@@ -12,6 +12,7 @@ ADDRESS_BITS = 64
 DATA_BITS = 512
 ID_BITS = 4
 INTERRUPTS = 1
+UNDER_WAY = 32  #: most reads, and writes, that a bridge's slave takes (PG194, Slave Bridge)
 BRIDGE_ID = "1E60"  #: device: none of those that a driver of AMD's claims
 
 MEMORY_BUS = Axi4Signature(address_bits=ADDRESS_BITS, data_bits=DATA_BITS, id_bits=ID_BITS)
@@ -101,7 +102,9 @@ BRIDGE = VendorIp(
         ("functional_mode", "AXI_Bridge"),
         *LINK,
         ("pf0_device_id", BRIDGE_ID),
-        ("c_m_axi_num_write", "32"),  # accesses of host memory under way, of 8 by default
+        # Accesses of host memory under way: all that the bridge takes, of 8 by default.
+        ("c_s_axi_num_read", str(UNDER_WAY)),
+        ("c_s_axi_num_write", str(UNDER_WAY)),
         ("en_axi_slave_if", "true"),
         ("xdma_axilite_slave", "true"),
         ("c_s_axi_supports_narrow_burst", "false"),

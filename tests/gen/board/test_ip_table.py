@@ -4,6 +4,7 @@ import pytest
 
 from gen.board.ip_table import FOLDER, FUNCTIONS, names_of, read_table
 from gen.errors import UserError
+from hdl.u280.pcie_ip import BRIDGE
 from hdl.u280.vendor import VendorIp, VendorPort
 
 TABLE = """
@@ -99,3 +100,16 @@ def test_every_table_can_be_evaluated(path):
     texts = [text for one in known.ports.values() for text in (one.when, one.bits)]
     for text in (*texts, *(rule.holds for rule in known.rule)):
         assert set(names_of(text)) <= {*known.properties, *FUNCTIONS}, text
+
+
+@pytest.mark.parametrize("name", ["c_s_axi_num_read", "c_s_axi_num_write"])
+@pytest.mark.parametrize("value", [None, "8"])
+def test_a_bridge_that_takes_few_accesses_of_host_memory_is_found(name, value):
+    known = read_table(FOLDER / "xdma.toml")
+    config = dict(BRIDGE.config)
+    assert list(known.check(BRIDGE, config)) == []
+    del config[name]
+    if value:
+        config[name] = value
+    (line,) = known.check(BRIDGE, config)
+    assert line.startswith("pcie_bridge: a SNIC keeps up to 128 reads and 128 writes")
