@@ -29,7 +29,9 @@ from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER
 from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
 from hdl.u280.hbm import Hbm
 from hdl.u280.interrupt_request import InterruptRequest
-from hdl.u280.mac import EVENTS, Mac, MacParams
+from hdl.u280.mac import Mac, MacParams
+from hdl.u280.mac_resets import MacResetsParams
+from hdl.u280.mac_signals import CUTS, EVENTS, LEVELS
 from hdl.u280.packets import BEAT, to_axis, to_stream
 from hdl.u280.pcie import PINS, PcieBridge, PcieDma
 from hdl.u280.pcie_ip import CORE_MHZ
@@ -38,7 +40,8 @@ from hdl.u280.vendor import VendorIp
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
 PACKETS_WAY = StreamPipelineParams(width=BEAT.size, stages=SLR_STAGES)
-COUNTS_WAY = StreamPipelineParams(width=WAITING_BITS * len(EVENTS), stages=SLR_STAGES)
+COUNTS_WAY = StreamPipelineParams(width=WAITING_BITS * len(EVENTS) + CUTS.size, stages=SLR_STAGES)
+MAC_LEVELS = SynchroniserParams(width=LEVELS.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,17 +85,21 @@ class Board(Component):
 
     domains = ()
     primitives: tuple[VendorIp, ...] = (REFCLK_BUFFER,)
+    mac_resets = MacResetsParams()  #: shorter times are for simulations alone
 
     def __init__(
         self,
         params: Any,
         link: PcieDma | PcieBridge,
-        cages: Iterable[MacParams],
+        cages: Iterable[int],
         *,
+        split: bool = False,
         memory: Hbm | None = None,
     ) -> None:
         self.link = link
-        self.cages = tuple(cages)
+        self.cages = tuple(
+            MacParams(cage=cage, split=split, resets=self.mac_resets) for cage in cages
+        )
         self.memory = memory
         macs = [Mac(cage) for cage in self.cages]
         parts = [link, *macs, *([memory] if memory else [])]
@@ -107,6 +114,7 @@ class Board(Component):
         )
         reset = ResetSynchroniser(RESET).crossings
         level = Synchroniser(SynchroniserParams()).crossings
+        levels = Synchroniser(MAC_LEVELS).crossings
         resets = ["sync", "apb", *(["hbm", "hbm_ports"] if memory else [])]
         self.crossings: tuple[Crossing, ...] = (
             *(
@@ -117,6 +125,11 @@ class Board(Component):
             *(crossing for mac in macs for crossing in inside(mac.clock, mac.crossings, {})),
             *(inside("memory", memory.crossings, {}) if memory else ()),
             *(inside("memory_level", level, {}) if memory else ()),
+            *(
+                crossing
+                for mac in macs
+                for crossing in inside(f"levels_of_{mac.clock}", levels, {})
+            ),
         )
         self.slr_crossings = tuple(
             SlrWay(path=name, stages=way.stages, wires=way.wires, source=source, target=target)
@@ -206,15 +219,7 @@ class Board(Component):
             self.link.irq.eq(interrupt.request),
         ]
         for k, mac in enumerate(macs):
-            m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(COUNTS_WAY)
-            arrived = Mux(way.o.valid, way.o.payload, 0)
-            m.d.comb += [
-                status.links[k].eq(mac.link),
-                way.i.payload.eq(Cat(mac.counts)),
-                way.i.valid.eq(1),  # it always has room, and needs no logic beside the MAC
-                way.o.ready.eq(1),
-                Cat(status.counts[k]).eq(arrived),
-            ]
+            self.add_mac_status(m, status, k, mac)
         if self.memory:
             level = Synchroniser(SynchroniserParams())
             m.submodules.memory_level = level
@@ -227,6 +232,22 @@ class Board(Component):
                 ),
             ]
         return status
+
+    def add_mac_status(self, m: Module, status: BoardStatus, k: int, mac: Mac) -> None:
+        """What the registers say to a MAC and hear of it, over the dies between them."""
+        m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(COUNTS_WAY)
+        m.submodules[f"levels_of_{mac.clock}"] = levels = Synchroniser(MAC_LEVELS)
+        arrived = Mux(way.o.valid, way.o.payload, 0)
+        m.d.comb += [
+            way.i.payload.eq(Cat(mac.counts, mac.cuts)),
+            way.i.valid.eq(1),  # it always has room, and needs no logic beside the MAC
+            way.o.ready.eq(1),
+            Cat(status.counts[k], status.cuts[k]).eq(arrived),
+            levels.i.eq(mac.levels),
+            status.levels[k].eq(levels.o),
+            mac.settings.eq(status.settings[k]),
+            mac.asks.eq(status.asks[k]),
+        ]
 
     def send(self, m: Module, mac: Mac, axis) -> None:
         """Packets of ``axis``, a source, to a MAC, by way of registers."""

@@ -1,17 +1,17 @@
 """The board's registers and counters."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.register_block import RegisterBlock
+from hdl.u280.cage_status import SUMS, CageStatus
 from hdl.u280.hbm import STACKS, TEMPERATURE_BITS
-from hdl.u280.mac import EVENTS
+from hdl.u280.mac_signals import ASKS, CUTS, EVENTS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import (
     ADDRESS_BITS,
-    COUNT_BITS,
     IDENTITY,
     VERSION,
     BoardRegistersParams,
@@ -22,8 +22,7 @@ from hdl.u280.registers import (
 class BoardStatus(Component):
     """Shows the host what the board does (:func:`board_registers`), through ``axil``.
 
-    ``counts`` of each cage, in the order of EVENTS, are added up in every cycle. ``irq`` is
-    ``request`` where the host has enabled it.
+    Of each cage: :class:`CageStatus`. ``irq`` is ``request`` where the host has enabled it.
     """
 
     register_map = staticmethod(board_registers)
@@ -34,10 +33,13 @@ class BoardStatus(Component):
             params,
             {
                 "axil": In(AxiLiteSignature(address_bits=ADDRESS_BITS)),
-                "links": In(1).array(params.cages),
                 "memory_ready": In(1),
                 "temperature": In(TEMPERATURE_BITS).array(STACKS),
+                "levels": In(LEVELS).array(params.cages),
                 "counts": In(WAITING_BITS).array(params.cages, len(EVENTS)),
+                "cuts": In(CUTS).array(params.cages),
+                "settings": Out(SETTINGS).array(params.cages),
+                "asks": Out(ASKS).array(params.cages),
                 "request": In(1),
                 "irq": Out(1),
             },
@@ -53,18 +55,27 @@ class BoardStatus(Component):
             status.board_version.eq(VERSION),
             status.memory_ready.eq(self.memory_ready),
             status.interrupt_request.eq(self.request),
-            *(status.links[k].eq(link) for k, link in enumerate(self.links)),
         ]
         m.d.sync += self.irq.eq(self.request & control.interrupt_enable)
         if self.params.hbm:
             m.d.comb += [
                 status[f"degrees_{k}"].eq(degrees) for k, degrees in enumerate(self.temperature)
             ]
-        for k, counts in enumerate(self.counts):
-            for name, more in zip(EVENTS, counts, strict=True):
-                count = Signal(COUNT_BITS, name=f"{name}_{k}")
-                m.d.sync += count.eq(count + more)
-                with m.If(control.clear_losses):
-                    m.d.sync += count.eq(0)
-                m.d.comb += status[f"{name}_{k}"].eq(count)
+        for k in range(self.params.cages):
+            m.submodules[f"cage_{k}"] = cage = CageStatus()
+            shown = self.levels[k].status
+            m.d.comb += [
+                cage.happenings.eq(self.levels[k].happenings),
+                *(to.eq(of) for to, of in zip(cage.counts, self.counts[k], strict=True)),
+                cage.cuts.eq(self.cuts[k]),
+                cage.clear.eq(control.clear_losses),
+                cage.commands.whole.eq(control[f"reset_{k}"]),
+                cage.commands.transmit.eq(control[f"reset_transmit_{k}"]),
+                cage.commands.receive.eq(control[f"reset_receive_{k}"]),
+                self.asks[k].eq(cage.asks),
+                *(self.settings[k][name].eq(control[f"{name}_{k}"]) for name in SETTINGS.members),
+                status.links[k].eq(shown.linked),
+                *(status[f"{name}_{k}"].eq(shown[name]) for name in STATUS.members),
+                *(status[f"{name}_{k}"].eq(cage.sums[name]) for name in SUMS.members),
+            ]
         return m

@@ -2,6 +2,8 @@
 
 from amaranth.hdl import Const
 
+from hdl.netsparse.concat.concatenator_params import MOST_MTU
+from hdl.u280.mac_signals import FEC_LANES, PCS_LANES
 from hdl.u280.vendor import VendorIp, VendorPort
 
 CAGES = 2
@@ -11,24 +13,18 @@ REFCLK_MHZ = 161.1328125
 FIRST_LANE = (40, 44)  #: GTY channel X0Y.. of each cage's quad, 134 and 135
 CORES = ("CMACE4_X0Y6", "CMACE4_X0Y7")  #: the MAC beside each
 
-#: inputs that never change, and what they are: no loopback, no test, error correction on
+LOOPBACK_BITS = 3  #: of ``gt_loopback_in`` for each lane
+FCS_BYTES = 4
+
+#: inputs that never change, and what they are: no test, no register of the transceivers' own
 TIED = {
-    "gt_loopback_in": Const(0, 12),
-    "gtwiz_reset_tx_datapath": Const(0, 1),
-    "gtwiz_reset_rx_datapath": Const(0, 1),
     "ctl_rx_enable": Const(1, 1),
     "ctl_rx_force_resync": Const(0, 1),
     "ctl_rx_test_pattern": Const(0, 1),
     "core_rx_reset": Const(0, 1),
     "ctl_rsfec_ieee_error_indication_mode": Const(0, 1),
-    "ctl_tx_rsfec_enable": Const(1, 1),
-    "ctl_rx_rsfec_enable": Const(1, 1),
-    "ctl_rx_rsfec_enable_correction": Const(1, 1),
-    "ctl_rx_rsfec_enable_indication": Const(1, 1),
     "ctl_tx_test_pattern": Const(0, 1),
-    "ctl_tx_send_idle": Const(0, 1),
     "ctl_tx_send_lfi": Const(0, 1),
-    "core_tx_reset": Const(0, 1),
     "tx_preamblein": Const(0, 56),
     "core_drp_reset": Const(0, 1),
     "drp_clk": Const(0, 1),
@@ -37,6 +33,14 @@ TIED = {
     "drp_en": Const(0, 1),
     "drp_we": Const(0, 1),
 }
+
+#: what RS-FEC is switched by
+RSFEC_CONTROLS = (
+    "ctl_tx_rsfec_enable",
+    "ctl_rx_rsfec_enable",
+    "ctl_rx_rsfec_enable_correction",
+    "ctl_rx_rsfec_enable_indication",
+)
 
 
 def cmac_ip(cage: int) -> VendorIp:
@@ -50,6 +54,8 @@ def cmac_ip(cage: int) -> VendorIp:
         ("GT_DRP_CLK", "100.00"),
         ("TX_FLOW_CONTROL", "0"),
         ("RX_FLOW_CONTROL", "0"),
+        ("RX_MAX_PACKET_LEN", str(MOST_MTU + FCS_BYTES)),
+        ("RX_MIN_PACKET_LEN", "64"),
         ("INCLUDE_RS_FEC", "1"),
         ("CMAC_CORE_SELECT", CORES[cage]),
         ("GT_GROUP_SELECT", f"{lanes[0]}~{lanes[-1]}"),
@@ -73,9 +79,27 @@ def cmac_ip(cage: int) -> VendorIp:
         port("rx_clk", "input"),
         port("usr_tx_reset", "output"),
         port("usr_rx_reset", "output"),
-        port("stat_rx_aligned", "output"),
+        port("gtwiz_reset_tx_datapath", "input"),
+        port("gtwiz_reset_rx_datapath", "input"),
+        port("gt_loopback_in", "input", LOOPBACK_BITS * LANES),
+        *(port(name, "input") for name in RSFEC_CONTROLS),
         port("ctl_tx_enable", "input"),
         port("ctl_tx_send_rfi", "input"),
+        port("ctl_tx_send_idle", "input"),
+        port("core_tx_reset", "input"),
+        port("tx_unfout", "output"),
+        port("tx_ovfout", "output"),
+        port("stat_rx_aligned", "output"),
+        port("stat_rx_status", "output"),
+        port("stat_rx_local_fault", "output"),
+        port("stat_rx_remote_fault", "output"),
+        port("stat_rx_block_lock", "output", PCS_LANES),
+        port("stat_rx_synced", "output", PCS_LANES),
+        *(port(f"stat_rx_rsfec_am_lock{k}", "output") for k in range(FEC_LANES)),
+        port("stat_rx_rsfec_lane_alignment_status", "output"),
+        port("stat_rx_rsfec_hi_ser", "output"),
+        port("stat_rx_rsfec_corrected_cw_inc", "output"),
+        port("stat_rx_rsfec_uncorrected_cw_inc", "output"),
         *(port(name, "input", len(value)) for name, value in TIED.items()),
     ]
     for name, bits in (("tdata", 512), ("tkeep", 64), ("tlast", 1), ("tuser", 1), ("tvalid", 1)):

@@ -1,21 +1,42 @@
 """A QSFP28 cage: the MAC, and the ways between it and the core."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    DomainRenamer,
+    Module,
+    ResetSignal,
+    Signal,
+)
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, CountCrossingParams
 from hdl.common.crossing.crossing import inside
-from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
-from hdl.u280.cmac_ip import LANES, TIED, cmac_ip
+from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
+from hdl.u280.cut_watch import CutWatch
 from hdl.u280.kind_split import KINDS, KindSplit
+from hdl.u280.mac_link import MacLink
 from hdl.u280.mac_receive import MacReceive
+from hdl.u280.mac_resets import MacResets, MacResetsParams
+from hdl.u280.mac_signals import (
+    ASKS,
+    CUTS,
+    EVENTS,
+    FEC_LANES,
+    LEVELS,
+    SETTINGS,
+    STATUS,
+    Loopback,
+)
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
 from hdl.u280.packets import AXIS
-
-EVENTS = ("dropped", "broken", "foreign")
+from hdl.u280.transmit_repair import TransmitRepair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +46,7 @@ class MacParams:
     cage: int  #: 0 or 1
     split: bool = False  #: NetSparse's packets are received by kind
     packets: MacTransmitParams = field(default_factory=MacTransmitParams)  #: that wait, each way
+    resets: MacResetsParams = field(default_factory=MacResetsParams)  #: when the MAC is reset
 
     def __post_init__(self) -> None:
         if self.cage not in (0, 1):
@@ -47,8 +69,13 @@ class Mac(Component):
     ``receive`` has one stream, or with ``params.split`` one of each kind (:class:`KindSplit`), each
     with a buffer of its own, so that neither kind waits for the other. Packets with a wrong
     checksum, those that find no room and those of no kind are lost; ``counts`` says how many,
-    in the order of EVENTS, to be added up in every cycle. ``link`` is high while the far end is
-    heard; until then it is told so and nothing else is sent.
+    and how many RS-FEC codewords were corrected or not, in the order of EVENTS, to be added up in
+    every cycle. Nothing is sent while the far end cannot hear it (:class:`MacLink`).
+
+    ``settings`` and ``asks`` of the host come from registers of any clock (:class:`MacResets`);
+    ``levels`` are registers of the MAC's clock and of ``apb``, to be synchronised. A reset of the
+    MAC, whoever asked for it, loses what is inside; whole packets go on after it. ``cuts`` are to
+    be added up in every cycle, beside those that ``levels`` tell.
 
     Its MAC's clock is clock ``mac_<cage>``. Throughput: line rate out of ``transmit``; received,
     all that the core takes at 250 MHz, 64 bytes each: packets of 65 bytes back to back exceed it.
@@ -62,13 +89,12 @@ class Mac(Component):
         self.clock = f"mac_{params.cage}"
         events = CountCrossing(CountCrossingParams(kinds=len(EVENTS)))
         receive = MacReceive(params.packets).crossings
-        link = Synchroniser(SynchroniserParams()).crossings
         mac = {"mac": self.clock}
         self.crossings = (
             *inside("transmitter", MacTransmit(params.packets).crossings, mac),
             *(c for k in range(params.classes) for c in inside(f"receiver_{k}", receive, mac)),
             *inside("counter", events.crossings, {"write": self.clock, "read": "sync"}),
-            *inside("link_level", link, {}),
+            *inside("resets", MacResets(params.resets).crossings, {"sync": "apb"}),
         )
         super().__init__(
             params,
@@ -82,7 +108,10 @@ class Mac(Component):
                 "transmit": In(AXIS),
                 "receive": Out(AXIS).array(params.classes),
                 "counts": Out(WAITING_BITS).array(len(EVENTS)),
-                "link": Out(1),
+                "cuts": Out(CUTS),
+                "levels": Out(LEVELS),
+                "settings": In(SETTINGS),
+                "asks": In(ASKS),
             },
         )
 
@@ -93,8 +122,8 @@ class Mac(Component):
         outgoing = AXIS.create(path=("outgoing",))
         incoming = AXIS.create(path=("incoming",))
         clock = Signal()
-        aligned = Signal()
-        heard = Signal()
+        m.d.comb += [transmitting.clk.eq(clock), receiving.clk.eq(clock)]
+        events = Signal(3)  # of RS-FEC, the last of EVENTS
         m.submodules.cmac = self.cmac.place(
             gt_ref_clk_p=self.refclk_p,
             gt_ref_clk_n=self.refclk_n,
@@ -103,14 +132,14 @@ class Mac(Component):
             gt_txp_out=self.tx_p,
             gt_txn_out=self.tx_n,
             init_clk=ClockSignal("apb"),
-            sys_reset=ResetSignal("apb"),
             gt_txusrclk2=clock,
             rx_clk=clock,
             usr_tx_reset=transmitting.rst,
             usr_rx_reset=receiving.rst,
-            stat_rx_aligned=aligned,
-            ctl_tx_enable=heard,
-            ctl_tx_send_rfi=~heard,
+            stat_rx_rsfec_corrected_cw_inc=events[0],
+            stat_rx_rsfec_uncorrected_cw_inc=events[1],
+            stat_rx_rsfec_hi_ser=events[2],
+            **self.control(m, incoming, outgoing),
             **TIED,
             **{f"tx_axis_{name}": getattr(outgoing, name) for name in AXIS.members},
             **{
@@ -119,20 +148,74 @@ class Mac(Component):
                 if name != "tready"
             },
         )
-        m.d.comb += [transmitting.clk.eq(clock), receiving.clk.eq(clock)]
-        m.d.transmitting += heard.eq(aligned)
         m.submodules.transmitter = transmitter = DomainRenamer({"mac": "transmitting"})(
             MacTransmit(self.params.packets)
         )
         connect(m, flipped(self.transmit), transmitter.axis)
         connect(m, transmitter.mac, flipped(outgoing))
-        m.submodules.link_level = link = Synchroniser(SynchroniserParams())
-        m.d.comb += [link.i.eq(heard), self.link.eq(link.o)]
-        self.add_receivers(m, incoming)
+        m.d.comb += self.cuts.transmit.eq(transmitter.cut)
+        self.add_receivers(m, incoming, events)
         return m
 
-    def add_receivers(self, m: Module, incoming) -> None:
-        """What comes in: by kind, if so, and whole; and what is lost, counted."""
+    def control(self, m: Module, incoming, outgoing) -> dict[str, Any]:
+        """What keeps the MAC running: its ports that are not those of packets, and their wires."""
+        m.submodules.resets = resets = DomainRenamer("apb")(MacResets(self.params.resets))
+        m.submodules.link = link = DomainRenamer("transmitting")(MacLink())
+        m.submodules.repair = repair = DomainRenamer("transmitting")(TransmitRepair())
+        m.submodules.cut_transmit = sent = DomainRenamer("transmitting")(CutWatch())
+        m.submodules.cut_receive = received = DomainRenamer("receiving")(CutWatch())
+        told = Signal(STATUS)
+        status = Signal(STATUS, reset_less=True)
+        m.d.transmitting += status.eq(told)
+        happenings = self.levels.happenings
+        m.d.comb += [
+            link.aligned.eq(told.aligned),
+            link.received.eq(told.received),
+            link.local_fault.eq(told.local_fault),
+            link.remote_fault.eq(told.remote_fault),
+            told.linked.eq(link.linked),
+            told.transmit_ready.eq(~ResetSignal("transmitting")),
+            told.receive_ready.eq(~ResetSignal("receiving")),
+            sent.moves.eq(outgoing.tvalid & outgoing.tready),
+            sent.last.eq(outgoing.tlast),
+            received.moves.eq(incoming.tvalid),
+            received.last.eq(incoming.tlast),
+            self.levels.status.eq(status),
+            happenings.watchdog.eq(resets.watchdog),
+            happenings.underflow.eq(repair.underflow),
+            happenings.overflow.eq(repair.overflow),
+            happenings.cut_transmit.eq(sent.cut),
+            happenings.cut_receive.eq(received.cut),
+            resets.aligned.eq(status.aligned),
+            resets.asks.eq(self.asks),
+            resets.settings.eq(self.settings),
+        ]
+        loopback = resets.applied.loopback
+        code = Cat(loopback == mode for mode in (Loopback.NEAR_END_PCS, Loopback.NEAR_END_PMA))
+        locks = {f"stat_rx_rsfec_am_lock{k}": told.fec_locked[k] for k in range(FEC_LANES)}
+        return locks | {
+            "sys_reset": resets.whole,
+            "gtwiz_reset_tx_datapath": resets.transmit,
+            "gtwiz_reset_rx_datapath": resets.receive,
+            "gt_loopback_in": Cat(code, Const(0, 1)).replicate(LANES),
+            **dict.fromkeys(RSFEC_CONTROLS, resets.applied.rsfec),
+            "ctl_tx_enable": link.enable,
+            "ctl_tx_send_rfi": link.send_rfi,
+            "ctl_tx_send_idle": link.send_idle,
+            "core_tx_reset": repair.reset,
+            "tx_unfout": repair.unfout,
+            "tx_ovfout": repair.ovfout,
+            "stat_rx_aligned": told.aligned,
+            "stat_rx_status": told.received,
+            "stat_rx_local_fault": told.local_fault,
+            "stat_rx_remote_fault": told.remote_fault,
+            "stat_rx_block_lock": told.block_locked,
+            "stat_rx_synced": told.synced,
+            "stat_rx_rsfec_lane_alignment_status": told.fec_aligned,
+        }
+
+    def add_receivers(self, m: Module, incoming, events) -> None:
+        """What comes in: by kind, if so, and whole; what is lost, and ``events``, counted."""
         params = self.params
         rename = DomainRenamer({"mac": "receiving"})
         receivers = [rename(MacReceive(params.packets)) for _ in range(params.classes)]
@@ -152,5 +235,8 @@ class Mac(Component):
             connect(m, incoming, receivers[0].mac)
         dropped = Cat(receiver.dropped for receiver in receivers)
         broken = Cat(receiver.broken for receiver in receivers)
-        m.d.comb += counts.events.eq(Cat(dropped.any(), broken.any(), foreign))
-        m.d.comb += [mine.eq(count) for mine, count in zip(self.counts, counts.o, strict=True)]
+        m.d.comb += [
+            counts.events.eq(Cat(dropped.any(), broken.any(), foreign, events)),
+            self.cuts.receive.eq(sum((receiver.cut for receiver in receivers), Const(0))),
+            *(mine.eq(count) for mine, count in zip(self.counts, counts.o, strict=True)),
+        ]

@@ -5,9 +5,9 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
-from hdl.common.crossing.stream_crossing import StreamCrossing
 from hdl.netsparse.concat.packet_buffer import PacketBuffer
-from hdl.u280.mac_transmit import CROSSING, MacTransmitParams
+from hdl.u280.mac_transmit import MacTransmitParams
+from hdl.u280.packet_crossing import PacketCrossing
 from hdl.u280.packets import AXIS, BEAT, to_axis
 
 
@@ -18,6 +18,11 @@ class MacReceive(Component):
     last beat, and one that does not fit, is lost as a whole: ``broken`` or ``dropped`` is high for
     a cycle of the MAC's. One that is both counts as broken.
 
+    A reset of either clock loses what is inside; afterwards whole packets leave. One of which a
+    part has left when the MAC's clock is reset ends with a beat without its first byte, which
+    nobody takes for a packet's end (:class:`PacketCrossing`): ``cut``, in the core's clock, is
+    high for a cycle.
+
     Throughput: a beat a cycle of the slower clock. Latency: a packet's length, five cycles of the
     MAC's and the crossing. Stalls: packets wait up to the buffer's size; longer ones are dropped.
     """
@@ -25,21 +30,24 @@ class MacReceive(Component):
     domains = ("mac", "sync")
 
     def __init__(self, params: MacTransmitParams) -> None:
-        self.crossings = inside(
-            "way", StreamCrossing(CROSSING).crossings, {"write": "mac", "read": "sync"}
-        )
+        self.crossings = inside("way", PacketCrossing().crossings, {"write": "mac", "read": "sync"})
         super().__init__(
             params,
-            {"mac": In(AXIS), "axis": Out(AXIS), "dropped": Out(1), "broken": Out(1)},
+            {
+                "mac": In(AXIS),
+                "axis": Out(AXIS),
+                "dropped": Out(1),
+                "broken": Out(1),
+                "cut": Out(1),
+            },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
-        m.submodules.way = way = DomainRenamer({"write": "mac", "read": "sync"})(
-            StreamCrossing(CROSSING)
-        )
+        m.submodules.way = way = DomainRenamer({"write": "mac", "read": "sync"})(PacketCrossing())
         to_axis(m, way.o, self.axis)
+        m.d.comb += self.cut.eq(way.ended)
         come = Signal()
         room = Signal()
         word = Signal(BEAT, reset_less=True)

@@ -7,13 +7,11 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
-from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
 from hdl.netsparse.concat.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.u280.packet_crossing import PacketCrossing
 from hdl.u280.packets import AXIS, BEAT, to_axis, to_stream
 
 LEAST_BYTES = 60  #: of a frame without its checksum
-
-CROSSING = StreamCrossingParams(width=BEAT.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +40,10 @@ class MacTransmit(Component):
     A packet leaves when all of it has come. Bytes behind its end become zero, and those of a frame
     that is shorter than Ethernet allows are sent as well. ``tuser`` is not looked at.
 
+    A reset of either clock loses what is inside; afterwards whole packets leave. The rest of a
+    packet that a reset of the MAC's clock has cut is taken and dropped: ``cut``, in the core's
+    clock, is high for a cycle. Of one that a reset of the core's clock has cut nothing leaves.
+
     Throughput: a beat a cycle of the slower clock. Latency: a packet's length, the crossing, and
     five cycles of the MAC's. Full: ``axis.tready`` goes low. Longer packets than
     ``params.buffer.most_packet_words`` never leave.
@@ -50,16 +52,12 @@ class MacTransmit(Component):
     domains = ("sync", "mac")
 
     def __init__(self, params: MacTransmitParams) -> None:
-        self.crossings = inside(
-            "way", StreamCrossing(CROSSING).crossings, {"write": "sync", "read": "mac"}
-        )
-        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS)})
+        self.crossings = inside("way", PacketCrossing().crossings, {"write": "sync", "read": "mac"})
+        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS), "cut": Out(1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.way = way = DomainRenamer({"write": "sync", "read": "mac"})(
-            StreamCrossing(CROSSING)
-        )
+        m.submodules.way = way = DomainRenamer({"write": "sync", "read": "mac"})(PacketCrossing())
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
         to_stream(m, self.axis, way.i)
         to_axis(m, packets.o, self.mac)
@@ -67,16 +65,19 @@ class MacTransmit(Component):
         begins = Signal(init=1)  # the beat that comes is a packet's first
         write = Signal()
         word = Signal(BEAT)
+        whole = Signal()  # what ends is not cut off
         m.d.comb += [
+            self.cut.eq(way.dropped),
             way.o.ready.eq(packets.room),
             packets.write.eq(write),
             packets.word.eq(word),
             packets.ends.eq(write & word.last),
-            packets.keep.eq(1),
+            packets.keep.eq(whole),
         ]
         short = begins & beat.last
         m.d.mac += [
             write.eq(way.o.valid & packets.room),
+            whole.eq(beat.keep[0]),
             word.last.eq(beat.last),
             word.keep.eq(beat.keep | Mux(short, (1 << LEAST_BYTES) - 1, 0)),
             word.data.eq(beat.data & Cat(bit.replicate(8) for bit in beat.keep)),

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw
+from hdl.u280.mac_signals import FEC_LANES, PCS_LANES, Loopback
 
 IDENTITY = 0x55323830  #: "U280"
-VERSION = 1
+VERSION = 2
 COUNT_BITS = 48
+RARE_BITS = 12  #: of a count of what is rare; it begins again at 0
 BASE = 0x10000  #: of these registers; those of the design are at 0
 ADDRESS_BITS = 12
 
@@ -33,7 +35,7 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
             "state",
             "What works.",
             (
-                ro("links", 2, "a bit for each cage in use: the far end is heard"),
+                ro("links", 2, "a bit for each cage in use: packets pass"),
                 ro("memory_ready", 1, "HBM has been set up; reads wait until then"),
             ),
         ),
@@ -56,12 +58,82 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
             )
         )
     for k in range(params.cages):
-        registers += [
-            Register(f"{name}_{k}", doc, (ro(f"{name}_{k}", COUNT_BITS, "packets"),))
-            for name, doc in (
-                ("dropped", f"Packets received at cage {k} that found no room."),
-                ("broken", f"Packets received at cage {k} whose checksum was wrong."),
-                ("foreign", f"Packets received at cage {k} that were of no kind it takes."),
-            )
-        ]
+        registers += mac_registers(k)
     return RegisterMap(f"board_{params.suffix}", tuple(registers), ADDRESS_BITS)
+
+
+def mac_registers(k: int) -> list[Register]:
+    """Settings, resets, status and counters of the MAC at cage ``k``."""
+    return [
+        Register(
+            f"mac_settings_{k}",
+            f"Of the MAC at cage {k}. A change resets both of its datapaths; the link is back"
+            " after some milliseconds if both ends agree.",
+            (
+                rw(f"rsfec_{k}", 1, "RS-FEC (clause 91), both ways; as at the far end", init=1),
+                rw(f"loopback_{k}", 2, "what is sent comes back; 3 as 0", enum=Loopback),
+            ),
+        ),
+        Register(
+            f"mac_resets_{k}",
+            f"Commands to the MAC at cage {k}. Packets inside are lost.",
+            (
+                pulse(f"reset_{k}", "reset all of it, its transceivers and their PLLs"),
+                pulse(f"reset_transmit_{k}", "reset its transmit datapath"),
+                pulse(f"reset_receive_{k}", "reset its receive datapath"),
+            ),
+        ),
+        Register(
+            f"mac_status_{k}",
+            f"Of the MAC at cage {k}, as its ports say; 0 while its reference clock is missing.",
+            (
+                ro(f"linked_{k}", 1, "packets pass: aligned and received, no fault"),
+                ro(f"aligned_{k}", 1, "the receiver has aligned its lanes"),
+                ro(f"received_{k}", 1, "stat_rx_status: aligned, and few errors"),
+                ro(f"local_fault_{k}", 1, "the receiver cannot receive; the far end is told"),
+                ro(f"remote_fault_{k}", 1, "the far end says that it cannot receive"),
+                ro(f"transmit_ready_{k}", 1, "the transmitter is not in reset"),
+                ro(f"receive_ready_{k}", 1, "the receiver is not in reset"),
+                ro(f"fec_aligned_{k}", 1, "RS-FEC has aligned all lanes"),
+                ro(f"fec_locked_{k}", FEC_LANES, "RS-FEC has found each lane's markers"),
+            ),
+        ),
+        Register(
+            f"mac_lanes_{k}",
+            f"Of the receiver at cage {k}, a bit for each lane of the PCS.",
+            (
+                ro(f"block_locked_{k}", PCS_LANES, "blocks are found (stat_rx_block_lock)"),
+                ro(f"synced_{k}", PCS_LANES, "lane markers are found (stat_rx_synced)"),
+            ),
+        ),
+        *(
+            Register(f"{name}_{k}", doc, (ro(f"{name}_{k}", COUNT_BITS, unit),))
+            for name, unit, doc in (
+                ("dropped", "packets", f"Packets received at cage {k} that found no room."),
+                ("broken", "packets", f"Packets received at cage {k} whose checksum was wrong."),
+                (
+                    "foreign",
+                    "packets",
+                    f"Packets received at cage {k} that were of no kind it takes.",
+                ),
+                ("corrected", "codewords", f"Codewords that RS-FEC has corrected at cage {k}."),
+                ("uncorrected", "codewords", f"Codewords that RS-FEC could not, at cage {k}."),
+                (
+                    "symbol_errors",
+                    "windows",
+                    f"Windows of 8192 codewords at cage {k} with more than 417 wrong symbols.",
+                ),
+            )
+        ),
+        Register(
+            f"mac_repairs_{k}",
+            f"What was lost or repaired at cage {k}; counts begin again after the highest number.",
+            (
+                ro(f"watchdog_{k}", RARE_BITS, "resets of a receiver without alignment for 1 s"),
+                ro(f"underflow_{k}", RARE_BITS, "resets of a transmitter that ran empty"),
+                ro(f"overflow_{k}", RARE_BITS, "resets of a transmitter that ran over"),
+                ro(f"cut_transmit_{k}", RARE_BITS, "packets to be sent that a reset has cut"),
+                ro(f"cut_receive_{k}", RARE_BITS, "received packets that a reset has cut"),
+            ),
+        ),
+    ]

@@ -14,7 +14,6 @@ from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.kind_split import KINDS, READS, RESPONSES
 from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
-from hdl.u280.mac import MacParams
 from hdl.u280.packets import BEAT, to_axis, to_stream
 from hdl.u280.pcie import PcieBridge, PcieParams
 
@@ -42,7 +41,7 @@ class SnicBoard(Board):
         link = PcieBridge(PcieParams(register_bits=snic_registers(params).address_bits))
         port = HbmPortParams(address_bits=params.dram_address_bits, writes=True)
         memory = Hbm(HbmParams(ports=((DRAM, port),)))
-        super().__init__(params, link, [MacParams(cage=0, split=True)], memory=memory)
+        super().__init__(params, link, [0], split=True, memory=memory)
 
     def elaborate(self, platform) -> Module:
         params, link = self.params, self.link

@@ -8,7 +8,6 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.u280.axi_wires import join
 from hdl.u280.board import Board
 from hdl.u280.cmac_ip import CAGES
-from hdl.u280.mac import MacParams
 from hdl.u280.pcie import PcieBridge, PcieParams
 
 
@@ -25,7 +24,7 @@ class SwitchBoard(Board):
                 f"ports must be {CAGES} on this board, which has as many cages: {params.ports}"
             )
         link = PcieBridge(PcieParams(register_bits=switch_registers(params).address_bits))
-        super().__init__(params, link, [MacParams(cage=k) for k in range(CAGES)])
+        super().__init__(params, link, range(CAGES))
 
     def elaborate(self, platform) -> Module:
         m = self.begin()

@@ -12,7 +12,6 @@ from hdl.u280.board import Board
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
 from hdl.u280.hbm_port import HbmPortParams
-from hdl.u280.mac import MacParams
 from hdl.u280.pcie import PcieDma, PcieParams
 
 PORTS_PER_ENGINE = 4
@@ -48,7 +47,7 @@ class WorkerBoard(Board):
         ports = dict.fromkeys((*words, LABELS), reads)
         ports[HOST] = HbmPortParams(address_bits=ADDRESS_BITS, writes=True)
         memory = Hbm(HbmParams(ports=tuple(sorted(ports.items()))))
-        super().__init__(params, link, [MacParams(cage=0)], memory=memory)
+        super().__init__(params, link, [0], memory=memory)
 
     def elaborate(self, platform) -> Module:
         params, link, memory = self.params, self.link, self.memory

@@ -44,7 +44,8 @@ class StreamCrossing(Component):
     one that was reset stands still from the next cycle on, ``i.ready`` or ``o.valid`` low. The
     other goes on until it hears of it: a reader with beats from before, a writer with beats that
     are lost. Both start again, from empty, when each knows that the other has cleared its pointer
-    (:mod:`hdl.common.crossing.reset_handshake`).
+    (:mod:`hdl.common.crossing.reset_handshake`). ``write_runs`` and ``read_runs`` are low from a
+    side's stop to its start: what moved before it is lost, or from before.
     """
 
     domains = ("write", "read")
@@ -66,6 +67,8 @@ class StreamCrossing(Component):
             {
                 "i": In(stream.Signature(params.width)),
                 "o": Out(stream.Signature(params.width)),
+                "write_runs": Out(1),
+                "read_runs": Out(1),
             },
         )
 
@@ -83,6 +86,7 @@ class StreamCrossing(Component):
             {"write": "read", "read": "write"}
         )(GrayCrossing(self.pointer))
         write_runs, write_clear, read_runs, read_clear = self.add_resets(m)
+        m.d.comb += [self.write_runs.eq(write_runs), self.read_runs.eq(read_runs)]
 
         write = words.write_port(domain="write")
         written = Signal(bits, reset_less=True)

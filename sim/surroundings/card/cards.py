@@ -6,6 +6,7 @@ from typing import Any
 
 from gen.emit import Emission, EmittedModule, module_name
 from hdl.common.component import Component
+from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
@@ -13,7 +14,29 @@ from sim.harvest import covers
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
 from sim.verilator import Build, build, emission_of
 
-TOPS = {"worker": WorkerBoard, "switch": SwitchBoard, "snic": SnicBoard}
+#: Times of a simulation, a ten thousandth of the cards': all else of the tops is theirs.
+QUICK = MacResetsParams(settle=150, patience=400, pulse=50)
+
+
+class QuickWorker(WorkerBoard):
+    """A worker's card."""
+
+    mac_resets = QUICK
+
+
+class QuickSwitch(SwitchBoard):
+    """A switch's card."""
+
+    mac_resets = QUICK
+
+
+class QuickSnic(SnicBoard):
+    """A SNIC's card."""
+
+    mac_resets = QUICK
+
+
+TOPS = {"worker": QuickWorker, "switch": QuickSwitch, "snic": QuickSnic}
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
 End = tuple[int, int]  #: of a fibre: number of the card, cage
 
@@ -47,7 +70,8 @@ def cards_text(params: CardsParams) -> str:
     """Verilog of ``cards``: tops ``card_<k>`` with what a server and its cables give them.
 
     ``reset_n`` is PCI Express's, of all; ``cattrip`` has the cards' temperature pins. A cage's
-    reference clock is there while its oscillator is enabled and set to 161.13 MHz.
+    reference clock is there while its oscillator is enabled and set to 161.13 MHz, and right a
+    while later.
     """
     boards = params.boards
     lines = ["module cards ("]
@@ -58,7 +82,11 @@ def cards_text(params: CardsParams) -> str:
         for cage in board.cages:
             of = f"{k}_{cage.cage}"
             lines.append(f"  wire [3:0] tx_p_{of}, tx_n_{of}; wire off_{of}, fast_{of};")
-            lines.append(f"  wire reference_{of} = qsfp_refclk & ~off_{of} & fast_{of};")
+            lines.append(f"  wire reference_{of};")
+            lines.append(
+                f"  card_oscillator oscillator_{of} (.right(qsfp_refclk), .wrong(oscillator),"
+                f" .on(~off_{of} & fast_{of}), .clk(reference_{of}));"
+            )
     lines += [card_text(k, board, params.far_ends) for k, board in enumerate(boards)]
     return "\n".join([*lines, "endmodule\n"])
 

@@ -5,6 +5,11 @@ module cmac_0 (
   input gt_ref_clk_p, gt_ref_clk_n, input [3:0] gt_rxp_in, gt_rxn_in,
   output [3:0] gt_txp_out, gt_txn_out, input init_clk, sys_reset, output gt_txusrclk2,
   input rx_clk, output usr_tx_reset, usr_rx_reset, output reg stat_rx_aligned,
+  output stat_rx_status, stat_rx_local_fault, stat_rx_remote_fault,
+  output [19:0] stat_rx_block_lock, stat_rx_synced,
+  output stat_rx_rsfec_am_lock0, stat_rx_rsfec_am_lock1, stat_rx_rsfec_am_lock2,
+  output stat_rx_rsfec_am_lock3, stat_rx_rsfec_lane_alignment_status, stat_rx_rsfec_hi_ser,
+  output stat_rx_rsfec_corrected_cw_inc, stat_rx_rsfec_uncorrected_cw_inc, tx_unfout, tx_ovfout,
   input ctl_tx_enable, ctl_tx_send_rfi,
   input [11:0] gt_loopback_in, input gtwiz_reset_tx_datapath, gtwiz_reset_rx_datapath,
   input ctl_rx_enable, ctl_rx_force_resync, ctl_rx_test_pattern, core_rx_reset,
@@ -19,13 +24,18 @@ module cmac_0 (
   output reg rx_axis_tlast, rx_axis_tuser, rx_axis_tvalid
 );
   assign gt_txusrclk2 = init_clk;
-  assign usr_tx_reset = sys_reset;
-  assign usr_rx_reset = sys_reset;
+  assign usr_tx_reset = sys_reset | gtwiz_reset_tx_datapath;
+  assign usr_rx_reset = sys_reset | gtwiz_reset_rx_datapath;
+  assign stat_rx_status = stat_rx_aligned;
+  assign stat_rx_local_fault = !stat_rx_aligned;
+  assign stat_rx_remote_fault = 0;
+  assign stat_rx_block_lock = {20{stat_rx_aligned}};
+  assign stat_rx_synced = stat_rx_block_lock;
   assign gt_txp_out = gt_rxp_in;
   assign gt_txn_out = gt_rxn_in;
   reg [3:0] up = 0;
   always @(posedge rx_clk) begin
-    up <= sys_reset ? 0 : up + (up != 15);
+    up <= usr_rx_reset ? 0 : up + (up != 15);
     stat_rx_aligned <= up == 15;
     tx_axis_tready <= ctl_tx_enable & ~ctl_tx_send_rfi;
     rx_axis_tvalid <= tx_axis_tvalid & tx_axis_tready;

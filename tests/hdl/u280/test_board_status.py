@@ -1,12 +1,15 @@
 import random
+from collections import Counter
 
 import cocotb
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from hdl.u280.board_status import BoardStatus
-from hdl.u280.mac import EVENTS
+from hdl.u280.cage_status import SUMS
+from hdl.u280.mac_signals import ASKS, CUTS, EVENTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import IDENTITY, VERSION, BoardRegistersParams, board_registers
+from sim.register_driver import RegisterDriver
 from sim.streams import start
 from sim.verilator import simulate
 from tests.hdl.common.register_pace import registers_at_any_pace
@@ -19,38 +22,87 @@ def test_board_status():
     simulate(BoardStatus(PARAMS), __name__)
 
 
+def bits(layout, value):
+    return layout.const(value).as_value().value
+
+
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def shows_what_the_board_does(dut):
     await start(dut)
-    axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst)
-
-    async def read(name, words=1):
-        data = await axil.read(MAP.address(name), 4 * words)
-        return int.from_bytes(data.data, "little")
-
-    dut.links_0.value, dut.links_1.value, dut.memory_ready.value = 0, 1, 1
+    board = RegisterDriver(dut, "axil", MAP)
+    shown = [
+        {name: random.getrandbits(STATUS[name].width) for name in STATUS.members} | {"linked": k}
+        for k in range(2)
+    ]
+    for k in range(2):
+        getattr(dut, f"levels_{k}").value = bits(LEVELS, {"status": shown[k]})
+    dut.memory_ready.value = 1
     dut.temperature_0.value, dut.temperature_1.value = 45, 101
-    assert await read("board") == IDENTITY
-    assert await read("board_version") == VERSION
-    assert await read("state") == 0b110
-    assert await read("temperature") == 45 | 101 << 7
-    totals = {f"{name}_{k}": 0 for k in range(2) for name in EVENTS}
-    for _ in range(50):
+    assert await board.read("board") == IDENTITY
+    assert await board.read("board_version") == VERSION
+    assert (await board.read("links"), await board.read("memory_ready")) == (0b10, 1)
+    assert [await board.read(f"degrees_{k}") for k in range(2)] == [45, 101]
+    for k in range(2):
+        for name, value in shown[k].items():
+            assert await board.read(f"{name}_{k}") == value
+    totals = Counter({f"{name}_{k}": 0 for k in range(2) for name in SUMS.members})
+    before = [0, 0]
+    for step in range(60):
         for k in range(2):
             for index, name in enumerate(EVENTS):
-                more = random.choice([0, 0, 1, 255])
+                more = random.choice([0, 0, 1, 255]) if step < 50 else 0
                 getattr(dut, f"counts_{k}_{index}").value = more
                 totals[f"{name}_{k}"] += more
+            cuts = {"transmit": random.getrandbits(1), "receive": random.choice([0, 1, 2])}
+            getattr(dut, f"cuts_{k}").value = bits(CUTS, cuts) if step < 50 else 0
+            happens = random.getrandbits(HAPPENINGS.size) if step < 50 else 0
+            levels = {"happenings": HAPPENINGS.from_bits(happens)}
+            getattr(dut, f"levels_{k}").value = bits(LEVELS, levels)
+            for index, name in enumerate(HAPPENINGS.members):
+                totals[f"{name}_{k}"] += (happens & ~before[k]) >> index & 1
+            before[k] = happens
+            if step < 50:
+                totals[f"cut_transmit_{k}"] += cuts["transmit"]
+                totals[f"cut_receive_{k}"] += cuts["receive"]
         await RisingEdge(dut.clk)
+    assert {name: await board.read(name) for name in totals} == totals
+    await board.write(clear_losses=1)
+    for name in totals:
+        assert await board.read(name) == 0
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def tells_a_mac_what_the_host_wants(dut):
+    await start(dut)
+    board = RegisterDriver(dut, "axil", MAP)
+    settings = [bits(SETTINGS, {"rsfec": 1})] * 2
+    asks = [int(getattr(dut, f"asks_{k}").value) for k in range(2)]
+
+    def told(name):
+        return [int(getattr(dut, f"{name}_{k}").value) for k in range(2)]
+
+    assert told("settings") == settings
     for k in range(2):
-        for index in range(len(EVENTS)):
-            getattr(dut, f"counts_{k}_{index}").value = 0
-    for name, total in totals.items():
-        assert await read(name, 2) == total
-    await axil.write(MAP.address("board_clear"), b"\1\0\0\0")
-    for _ in range(4):
-        await RisingEdge(dut.clk)
-    assert [await read(name, 2) for name in totals] == [0] * len(totals)
+        for rsfec, loopback in ((0, 2), (1, 1), (0, 0), (1, 0)):
+            await board.write(**{f"rsfec_{k}": rsfec, f"loopback_{k}": loopback})
+            settings[k] = bits(SETTINGS, {"rsfec": rsfec, "loopback": loopback})
+            assert told("settings") == settings
+        for name, register in (
+            ("whole", "reset"),
+            ("transmit", "reset_transmit"),
+            ("receive", "reset_receive"),
+        ):
+            await board.write(**{f"{register}_{k}": 1})
+            await RisingEdge(dut.clk)
+            asks[k] ^= bits(ASKS, {name: 1})
+            assert told("asks") == asks
+    # A reset of the host's bus takes its settings back, and asks for nothing.
+    await board.write(rsfec_0=0, reset_1=1)
+    await RisingEdge(dut.clk)
+    asks = told("asks")
+    await start(dut)
+    assert told("asks") == asks
+    assert told("settings") == [bits(SETTINGS, {"rsfec": 1})] * 2
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -78,7 +130,7 @@ async def refuses_what_is_not_there(dut):
     await start(dut)
     axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst)
     addresses = range(0, 1 << len(dut.axil_araddr), 4)
-    writable = {MAP.address(name) for name in ("board_clear", "interrupt")}
+    writable = {place for place, register in MAP.placed if not register.read_only}
     for address in (MAP.address("board"), 4 * MAP.words, *random.sample(addresses, 60)):
         if address >= 4 * MAP.words:
             assert (await axil.read(address, 4)).resp == AxiResp.SLVERR

@@ -11,7 +11,7 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
-from hdl.u280.mac import EVENTS
+from hdl.u280.mac_signals import EVENTS
 from sim.surroundings.card.cards import CardsParams, build_cards
 from sim.surroundings.card.host import CardCluster, CardSwitch, CardWorker, switch_on
 from sim.surroundings.cluster import ClusterParams
@@ -28,6 +28,7 @@ CARDS = CardsParams(
     cards=(("worker", WORKER), ("worker", WORKER), ("switch", SWITCH)),
     fibres=(((0, 0), (2, 0)), ((1, 0), (2, 1))),
 )
+FAR_ENDS = CARDS.far_ends
 PORTS = (0, 1, 4, 5, 2)  #: of HBM: the words of engine 0 and of engine 1, the labels
 HOST_PORT = 3
 WORDS, LABELS = 0x5A5_A5A0, 0xA5A_5A40  #: where they lie in a port's 256 MB
@@ -80,7 +81,7 @@ def transceiver(dut, card, cage):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_far_end_that_is_not_heard_is_told(dut):
-    """By the bit of its cage, of that card alone, and only while it is not heard."""
+    """By the bit of its cage at both ends, for what is sent there is lost, and no longer."""
     workers, switch = await begin(dut)
     boards = [(workers[0].board, 1), (workers[1].board, 1), (switch.board, 2)]
 
@@ -91,7 +92,8 @@ async def a_far_end_that_is_not_heard_is_told(dut):
     for card, (_, cages) in enumerate(boards):
         for cage in range(cages):
             missing = list(whole)
-            missing[card] ^= 1 << cage
+            for end, at in ((card, cage), FAR_ENDS[card, cage]):
+                missing[end] ^= 1 << at
             for dark, expected in ((1, missing), (0, whole)):
                 transceiver(dut, card, cage).dark.value = dark
                 await Timer(1, "us")

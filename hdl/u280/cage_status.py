@@ -1,0 +1,64 @@
+"""What the host reads of a cage's MAC, and its commands."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.count_crossing import WAITING_BITS
+from hdl.u280.mac_signals import ASKS, CUTS, EVENTS, HAPPENINGS
+from hdl.u280.registers import COUNT_BITS, RARE_BITS
+
+#: the sums, by the names of their registers
+SUMS = data.StructLayout(
+    {name: COUNT_BITS for name in EVENTS} | {name: RARE_BITS for name in HAPPENINGS.members}
+)
+
+
+class CageStatus(Component):
+    """Sums of a MAC's events since ``clear``, and of its commands the levels that cross clocks.
+
+    ``counts``, in the order of EVENTS, and ``cuts`` are added up in every cycle, as is the
+    beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high for a
+    cycle, changes that of ``asks``; a reset does not, lest the MAC takes it for a command.
+    """
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(
+            params,
+            {
+                "happenings": In(HAPPENINGS),
+                "counts": In(WAITING_BITS).array(len(EVENTS)),
+                "cuts": In(CUTS),
+                "clear": In(1),
+                "sums": Out(SUMS),
+                "commands": In(ASKS),
+                "asks": Out(ASKS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        asks = Signal(ASKS, reset_less=True)
+        before = Signal(HAPPENINGS)
+        m.d.comb += self.asks.eq(asks)
+        m.d.sync += [
+            asks.eq(asks.as_value() ^ self.commands.as_value()),
+            before.eq(self.happenings),
+        ]
+        more: dict[str, Any] = dict(zip(EVENTS, self.counts, strict=True))
+        for name in HAPPENINGS.members:
+            begins = Signal(name=f"{name}_begins")
+            m.d.sync += begins.eq(self.happenings[name] & ~before[name])
+            more[name] = begins
+        more["cut_transmit"] = more["cut_transmit"] + self.cuts.transmit
+        more["cut_receive"] = more["cut_receive"] + self.cuts.receive
+        for name, count in more.items():
+            total = Signal(SUMS[name].width, name=name)
+            m.d.sync += total.eq((total + count)[: len(total)])
+            with m.If(self.clear):
+                m.d.sync += total.eq(0)
+            m.d.comb += self.sums[name].eq(total)
+        return m

@@ -1,0 +1,29 @@
+"""Packets at a MAC that its reset cuts."""
+
+from amaranth.hdl import Module, ResetSignal, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+
+class CutWatch(Component):
+    """``cut`` is high during a reset that has come inside a packet.
+
+    A beat of the packets moves in a cycle with ``moves``; ``last`` is that of its end.
+    """
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(params, {"moves": In(1), "last": In(1), "cut": Out(1)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        begun = Signal(reset_less=True)
+        cut = Signal(reset_less=True)
+        m.d.comb += self.cut.eq(cut)
+        with m.If(ResetSignal()):
+            m.d.sync += [cut.eq(cut | begun), begun.eq(0)]
+        with m.Else():
+            m.d.sync += cut.eq(0)
+            with m.If(self.moves):
+                m.d.sync += begun.eq(~self.last)
+        return m

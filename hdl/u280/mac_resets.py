@@ -1,0 +1,116 @@
+"""What brings a MAC up, and its receiver back when it hears nothing."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.u280.clock_ip import APB_MHZ
+from hdl.u280.mac_signals import ASKS, SETTINGS
+
+CYCLES_PER_MS = round(APB_MHZ * 1000)
+LEVELS = SynchroniserParams(width=1 + ASKS.size + SETTINGS.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacResetsParams:
+    """Times in cycles of ``apb``.
+
+    The reference clock's chip starts and changes its frequency within 10 ms each (Si564 and Si569,
+    its sisters). Public designs reset a receiver that hears nothing every 0.1 to 2 s.
+    """
+
+    settle: int = 20 * CYCLES_PER_MS  #: until the reference clock can be relied on
+    patience: int = 1000 * CYCLES_PER_MS  #: without alignment, until the receiver is reset
+    pulse: int = 64  #: of a reset, at least 50
+
+    def __post_init__(self) -> None:
+        if self.pulse < 50:
+            raise ValueError(f"pulse must be at least 50 cycles: {self.pulse}")
+        for name in ("settle", "patience"):
+            if getattr(self, name) < self.pulse:
+                raise ValueError(
+                    f"{name} must be at least pulse, {self.pulse} cycles: {getattr(self, name)}"
+                )
+
+
+class MacResets(Component):
+    """Resets of a MAC and its transceivers, from a clock that none of them stops.
+
+    After a reset of this clock ``whole`` (``sys_reset``) is high for ``params.settle`` cycles, so
+    that the transceivers' PLLs start on a reference that has settled. Then, each for
+    ``params.pulse`` cycles:
+
+    - ``receive`` (``gtwiz_reset_rx_datapath``), when ``aligned`` has been low for
+      ``params.patience`` cycles, and again after as many more: a receiver that has locked onto
+      nothing does not recover by itself (PG203, Clocking and Resets). ``watchdog`` is high with it.
+    - what a bit of ``asks`` that has changed asks for.
+    - ``transmit`` and ``receive``, when ``settings`` have changed: ``applied`` follows as they
+      begin. RS-FEC is sampled at a reset's end (PG211, RS FEC Configuration), and UG578 wants a
+      receiver's reset after a change of loopback.
+
+    What comes during a pulse is done after it. ``aligned``, ``asks`` and ``settings`` come straight
+    from registers of any clock.
+    """
+
+    def __init__(self, params: MacResetsParams) -> None:
+        self.crossings = inside("levels", Synchroniser(LEVELS).crossings, {})
+        super().__init__(
+            params,
+            {
+                "aligned": In(1),
+                "asks": In(ASKS),
+                "settings": In(SETTINGS),
+                "applied": Out(SETTINGS),
+                "whole": Out(1),
+                "transmit": Out(1),
+                "receive": Out(1),
+                "watchdog": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.levels = levels = Synchroniser(LEVELS)
+        aligned = Signal()
+        asks = Signal(ASKS)
+        settings = Signal(SETTINGS)
+        m.d.comb += [
+            levels.i.eq(Cat(self.aligned, self.asks, self.settings)),
+            Cat(aligned, asks, settings).eq(levels.o),
+        ]
+        # Both count down to -1, which their highest bit shows.
+        left = Signal(range(-1, params.settle), init=params.settle - 2)
+        patience = Signal(range(-1, params.patience), init=params.patience - 1)
+        whole = Signal(init=1)
+        applied = Signal(SETTINGS, init={"rsfec": 1})
+        served = Signal(ASKS)
+        asked = Signal(ASKS)
+        changed = Signal()
+        m.d.comb += [
+            asked.eq(asks.as_value() ^ served.as_value()),
+            changed.eq(settings != applied),
+            self.whole.eq(whole),
+            self.applied.eq(applied),
+        ]
+        m.d.sync += patience.eq(params.patience - 1)
+        with m.If(left[-1]):
+            m.d.sync += [
+                whole.eq(asked.whole),
+                self.transmit.eq(asked.transmit | changed),
+                self.receive.eq(asked.receive | changed | patience[-1]),
+                self.watchdog.eq(patience[-1]),
+                served.eq(asks),
+                applied.eq(settings),
+            ]
+            with m.If(~aligned & ~patience[-1]):
+                m.d.sync += patience.eq((patience - 1)[: len(patience)])
+            with m.If(asked.as_value().any() | changed | patience[-1]):
+                m.d.sync += left.eq(params.pulse - 2)
+        with m.Else():
+            m.d.sync += left.eq((left - 1)[: len(left)])
+        return m

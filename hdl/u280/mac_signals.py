@@ -1,0 +1,51 @@
+"""What the host tells a MAC, and what it hears of it."""
+
+from enum import IntEnum
+
+from amaranth.lib import data
+
+EVENTS = ("dropped", "broken", "foreign", "corrected", "uncorrected", "symbol_errors")
+
+PCS_LANES = 20  #: of 100GBASE-R, four or five on each of the four lanes
+FEC_LANES = 4
+
+
+class Loopback(IntEnum):
+    """What a transceiver sends comes back in it (UG578, table "Loopback": ``LOOPBACK[2:0]``)."""
+
+    NONE = 0
+    NEAR_END_PCS = 1
+    NEAR_END_PMA = 2
+
+
+SETTINGS = data.StructLayout({"rsfec": 1, "loopback": 2})
+
+#: a bit that changes asks for a reset: of all, of the transmit datapath, of the receive datapath
+ASKS = data.StructLayout({"whole": 1, "transmit": 1, "receive": 1})
+
+#: levels, each for itself; PG203, "Status/Control" and RS-FEC "Common Ports", says what they mean
+STATUS = data.StructLayout(
+    {
+        "linked": 1,
+        "aligned": 1,
+        "received": 1,
+        "local_fault": 1,
+        "remote_fault": 1,
+        "transmit_ready": 1,
+        "receive_ready": 1,
+        "fec_aligned": 1,
+        "fec_locked": FEC_LANES,
+        "block_locked": PCS_LANES,
+        "synced": PCS_LANES,
+    }
+)
+
+#: levels that are high for a while when something has happened
+HAPPENINGS = data.StructLayout(
+    {"watchdog": 1, "underflow": 1, "overflow": 1, "cut_transmit": 1, "cut_receive": 1}
+)
+
+LEVELS = data.StructLayout({"status": STATUS, "happenings": HAPPENINGS})
+
+#: packets of each direction that are found to be cut in the core's clock, in a cycle
+CUTS = data.StructLayout({"transmit": 1, "receive": 2})

@@ -1,0 +1,139 @@
+"""Packets from one clock to another, which a reset of either may cut but not mix."""
+
+from amaranth.hdl import DomainRenamer, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.crossing.crossing import inside
+from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
+from hdl.u280.packets import BEAT
+
+CROSSING = StreamCrossingParams(width=BEAT.size)
+
+
+class PacketCrossing(Component):
+    """A :class:`StreamCrossing` of BEATs after whose reset both sides go on at a packet's start.
+
+    When the reader was reset, the rest of a packet that had begun to come in is taken and dropped
+    at ``i``: ``dropped`` is high for a cycle. When the writer was reset, a packet that had begun to
+    go out is ended at ``o`` by a last beat of which the first byte is not kept, as no packet of
+    ours ends: ``ended`` is high for a cycle. Throughput, latency, stalls: the crossing's.
+    """
+
+    domains = ("write", "read")
+
+    def __init__(self, params: None = None) -> None:
+        self.crossings = inside("beats", StreamCrossing(CROSSING).crossings, {})
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(BEAT.size)),
+                "o": Out(stream.Signature(BEAT.size)),
+                "dropped": Out(1),
+                "ended": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.beats = beats = StreamCrossing(CROSSING)
+        m.submodules.rest = rest = DomainRenamer("write")(RestOfPacket())
+        m.submodules.end = end = DomainRenamer("read")(EndOfPacket())
+        for sink, source in (
+            (rest.i, self.i),
+            (beats.i, rest.o),
+            (end.i, beats.o),
+            (self.o, end.o),
+        ):
+            m.d.comb += [
+                sink.payload.eq(source.payload),
+                sink.valid.eq(source.valid),
+                source.ready.eq(sink.ready),
+            ]
+        m.d.comb += [
+            rest.runs.eq(beats.write_runs),
+            end.runs.eq(beats.read_runs),
+            self.dropped.eq(rest.dropped),
+            self.ended.eq(end.ended),
+        ]
+        return m
+
+
+class RestOfPacket(Component):
+    """Packets of ``i`` go to ``o``; when ``runs`` falls inside one, its rest is dropped.
+
+    ``o.ready`` is low while ``runs`` is. ``dropped`` is high in the cycle behind its last beat's.
+    Throughput: a beat a cycle. Latency: none, ``o`` is ``i``. Stalls: those of ``o``.
+    """
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(BEAT.size)),
+                "o": Out(stream.Signature(BEAT.size)),
+                "runs": In(1),
+                "dropped": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        begun = Signal()  # a packet has begun and not ended
+        drops = Signal()
+        last = BEAT(self.i.payload).last
+        m.d.comb += [
+            self.o.payload.eq(self.i.payload),
+            self.o.valid.eq(self.i.valid & ~drops),
+            self.i.ready.eq(self.o.ready | drops),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += begun.eq(~last)
+        with m.If(drops):
+            m.d.sync += drops.eq(~(self.i.valid & last))
+        with m.Else():
+            m.d.sync += drops.eq(begun & ~self.runs)
+        m.d.sync += self.dropped.eq(drops & self.i.valid & last)
+        return m
+
+
+class EndOfPacket(Component):
+    """Packets of ``i`` go to ``o``; when ``runs`` falls inside one, a beat of our own ends it.
+
+    ``i.valid`` is low from the cycle after ``runs`` falls to the one after it rises. The beat is a
+    last one without its first byte; its data and the rest of ``keep`` are anything. ``ended`` is
+    high in the cycle after it has left. Throughput: a beat a cycle. Latency: none, ``o`` is ``i``.
+    """
+
+    def __init__(self, params: None = None) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(BEAT.size)),
+                "o": Out(stream.Signature(BEAT.size)),
+                "runs": In(1),
+                "ended": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        begun = Signal()
+        owed = Signal()  # the beat that ends a packet
+        beat = BEAT(self.o.payload)
+        m.d.comb += [
+            self.o.payload.eq(self.i.payload),
+            beat.keep[0].eq(BEAT(self.i.payload).keep[0] & ~owed),
+            beat.last.eq(BEAT(self.i.payload).last | owed),
+            self.o.valid.eq(self.i.valid | owed),
+            self.i.ready.eq(self.o.ready & ~owed),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += begun.eq(~beat.last)
+        with m.If(owed):
+            m.d.sync += owed.eq(~self.o.ready)
+        with m.Else():
+            m.d.sync += owed.eq(begun & ~self.runs & ~self.i.valid)
+        m.d.sync += self.ended.eq(owed & self.o.ready)
+        return m

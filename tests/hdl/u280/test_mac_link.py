@@ -1,0 +1,32 @@
+from itertools import product
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.u280.mac_link import MacLink
+from sim.streams import start
+from sim.verilator import simulate
+
+
+def test_mac_link():
+    simulate(MacLink(), __name__)
+
+
+@cocotb.test(timeout_time=5, timeout_unit="us")
+async def obeys_faults(dut):
+    """The reconciliation sublayer's rule (IEEE 802.3, 46.3.4), and no data before both hear."""
+    names = ("aligned", "received", "local_fault", "remote_fault")
+    for name in names:
+        getattr(dut, name).value = 0
+    await start(dut)
+    for values in product((0, 1), repeat=4):
+        for name, value in zip(names, values, strict=True):
+            getattr(dut, name).value = value
+        for _ in range(MacLink.latency + 1):
+            await RisingEdge(dut.clk)
+        aligned, received, local, remote = values
+        hears = bool(aligned and not local)
+        assert dut.send_rfi.value == (not hears)
+        assert dut.send_idle.value == (hears and bool(remote))
+        assert dut.enable.value == (hears and not remote)
+        assert dut.linked.value == (hears and not remote and bool(received))

@@ -1,0 +1,125 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge, Timer
+
+from hdl.u280.packet_crossing import PacketCrossing
+from hdl.u280.packets import BEAT
+from sim.streams import never, often
+from sim.verilator import simulate
+from tests.hdl.common.crossing.clocks import start
+from tests.hdl.u280.packet_bench import until
+
+PERIODS = [(3104, 4000), (4000, 3104), (900, 9002)]
+
+
+def test_packet_crossing():
+    simulate(PacketCrossing(), __name__)
+
+
+class Writer:
+    """Sends packets 1, 2, 3, ... of several beats, each with the packet's number and its own.
+
+    As what is before it in a design, it begins a new packet when its clock's domain was reset.
+    """
+
+    def __init__(self, side, dut):
+        self.side, self.dut = side, dut
+        self.lengths = {}
+        self.stops = False
+        self.task = cocotb.start_soon(self.run())
+
+    async def run(self):
+        number = 0
+        while not self.stops:
+            number += 1
+            self.lengths[number] = random.choice([1, 1, 2, 5, 20])
+            await self.send(number, self.lengths[number], often if number % 7 == 0 else never)
+            self.dut.i_valid.value = 0
+
+    async def send(self, number, length, stall):
+        """As far as no reset comes."""
+        for beat in range(length):
+            last = beat == length - 1
+            keep = (1 << random.randrange(1, 65)) - 1 if last else (1 << 64) - 1
+            word = BEAT.const({"data": number << 8 | beat, "keep": keep, "last": last})
+            self.dut.i_payload.value = word.as_value().value
+            moves = False
+            while not moves:
+                offers = not stall()
+                self.dut.i_valid.value = offers
+                await RisingEdge(self.side.clk)
+                if self.side.rst.value:
+                    return
+                moves = offers and self.dut.i_ready.value
+
+
+class Reader:
+    """Whole packets that it took, by number; how many were cut."""
+
+    def __init__(self, side, dut):
+        self.side, self.dut = side, dut
+        self.whole, self.cut, self.beats = [], 0, []
+        self.task = cocotb.start_soon(self.run())
+
+    async def run(self):
+        while True:
+            self.dut.o_ready.value = random.random() < 0.8
+            await RisingEdge(self.side.clk)
+            if self.side.rst.value:
+                self.beats = []
+            elif self.dut.o_valid.value and self.dut.o_ready.value:
+                self.take(BEAT.from_bits(int(self.dut.o_payload.value)))
+
+    def take(self, beat):
+        if beat.last and not beat.keep & 1:
+            assert self.beats, "a packet ends that has not begun"
+            self.cut, self.beats = self.cut + 1, []
+            return
+        number, place = beat.data >> 8, beat.data & 0xFF
+        self.beats.append((number, place))
+        assert self.beats == [(number, k) for k in range(place + 1)], "packets are mixed"
+        if beat.last:
+            self.whole.append((number, place + 1))
+            self.beats = []
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(periods=PERIODS, which=["write", "read", "both"])
+async def a_reset_cuts_packets_and_never_mixes_them(dut, periods, which):
+    dut.i_valid.value = dut.o_ready.value = 0
+    write, read = await start(dut, write=periods[0], read=periods[1])
+    writer, reader = Writer(write, dut), Reader(read, dut)
+    events = {"dropped": 0, "ended": 0}
+
+    async def count(side, name):
+        while True:
+            await RisingEdge(side.clk)
+            events[name] += int(getattr(dut, name).value)
+
+    counting = [cocotb.start_soon(count(s, n)) for s, n in ((write, "dropped"), (read, "ended"))]
+    for _ in range(25):
+        await Timer(random.randrange(1, 60 * max(periods)), unit="ps")
+        sides = {"write": [write], "read": [read], "both": [write, read]}[which]
+        for side in sides:
+            cocotb.start_soon(side.reset(random.choice([1, 2, 3, 8])))
+        await Timer(20 * max(periods), unit="ps")
+    await Timer(60 * max(periods), unit="ps")
+    settled = len(reader.whole)
+    await Timer(300 * max(periods), unit="ps")
+    writer.stops = True
+    await writer.task
+    last = max(writer.lengths)
+    await until(read, lambda: reader.whole and reader.whole[-1][0] == last)
+    # Each as it was sent, in order; and all of them when resets are over.
+    assert all(writer.lengths[number] == length for number, length in reader.whole)
+    after = [number for number, _ in reader.whole[settled:]]
+    assert after == list(range(after[0], last + 1))
+    assert len(after) > 10
+    assert reader.cut == events["ended"]
+    if which == "write":
+        assert reader.cut > 3
+    if which == "read":
+        assert events["dropped"] > 3
+    for task in (*counting, reader.task):
+        task.cancel()
