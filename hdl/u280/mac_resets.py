@@ -12,7 +12,8 @@ from hdl.u280.clock_ip import APB_MHZ
 from hdl.u280.mac_signals import ASKS, SETTINGS
 
 CYCLES_PER_MS = round(APB_MHZ * 1000)
-LEVELS = SynchroniserParams(width=1 + ASKS.size + SETTINGS.size)
+HEARD = SynchroniserParams()
+TOLD = SynchroniserParams(width=ASKS.size + SETTINGS.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +54,14 @@ class MacResets(Component):
       receiver's reset after a change of loopback.
 
     What comes during a pulse is done after it. ``aligned``, ``asks`` and ``settings`` come straight
-    from registers of any clock.
+    from registers of any clock, anywhere on the card.
     """
 
     def __init__(self, params: MacResetsParams) -> None:
-        self.crossings = inside("levels", Synchroniser(LEVELS).crossings, {})
+        self.crossings = (
+            *inside("heard", Synchroniser(HEARD).crossings, {}),
+            *inside("told", Synchroniser(TOLD).crossings, {}),
+        )
         super().__init__(
             params,
             {
@@ -75,13 +79,16 @@ class MacResets(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.levels = levels = Synchroniser(LEVELS)
+        m.submodules.heard = heard = Synchroniser(HEARD)
+        m.submodules.told = told = Synchroniser(TOLD)
         aligned = Signal()
         asks = Signal(ASKS)
         settings = Signal(SETTINGS)
         m.d.comb += [
-            levels.i.eq(Cat(self.aligned, self.asks, self.settings)),
-            Cat(aligned, asks, settings).eq(levels.o),
+            heard.i.eq(self.aligned),
+            aligned.eq(heard.o),
+            told.i.eq(Cat(self.asks, self.settings)),
+            Cat(asks, settings).eq(told.o),
         ]
         # Both count down to -1, which their highest bit shows.
         left = Signal(range(-1, params.settle), init=params.settle - 2)

@@ -20,7 +20,7 @@ async def send(side, prefix, packets, stall=never, *, broken=(), waits=True, gap
     """Send ``packets``; those numbered in ``broken`` end with tuser.
 
     A receiver of a MAC's does not wait for tready. ``stall`` pauses anywhere, ``gap`` between
-    packets.
+    packets. A reset of ``side`` ends a packet, as who sends it is reset with it.
     """
 
     def drive(name, value):
@@ -43,13 +43,22 @@ async def send(side, prefix, packets, stall=never, *, broken=(), waits=True, gap
             drive("tuser", last and number in broken)
             drive("tvalid", 1)
             await RisingEdge(side.clk)
-            while waits and not ready.value:
+            while waits and not ready.value and not side.rst.value:
                 await RisingEdge(side.clk)
+            if side.rst.value:
+                break
+        while side.rst.value:
+            drive("tvalid", 0)
+            await RisingEdge(side.clk)
     drive("tvalid", 0)
 
 
-async def take(side, prefix, packets, stall=never, *, whole=False):
-    """Append what comes to ``packets``; with ``whole``, a pause within one is an error."""
+async def take(side, prefix, packets, stall=never, *, whole=False, cut=None):
+    """Append what comes to ``packets``; with ``whole``, a pause within one is an error.
+
+    The parts of packets that a reset of the other side has cut go to ``cut``, if it is a list;
+    those that one of ``side`` has cut, nowhere.
+    """
 
     def read(name):
         return getattr(side, f"{prefix}_{name}").value
@@ -58,9 +67,16 @@ async def take(side, prefix, packets, stall=never, *, whole=False):
     while True:
         getattr(side, f"{prefix}_tready").value = not stall()
         await RisingEdge(side.clk)
+        if side.rst.value:
+            parts = []
+            continue
         assert read("tvalid") or not (whole and parts), "a packet has a gap"
         if read("tvalid") and read("tready"):
             keep, data = int(read("tkeep")), int(read("tdata"))
+            if cut is not None and read("tlast") and not keep & 1:
+                cut.append(b"".join(parts))
+                parts = []
+                continue
             assert keep in (2**n - 1 for n in range(1, 65)), "bytes are missing inside a packet"
             parts.append(data.to_bytes(BEAT, "little")[: keep.bit_length()])
             if whole:
@@ -79,3 +95,29 @@ async def until(side, condition, cycles=4000):
             return
         await RisingEdge(side.clk)
     raise AssertionError("it did not happen in time")
+
+
+async def reset_now_and_then(sides, count, pause):
+    """Reset any of ``sides`` again and again, up to ``pause`` cycles apart."""
+    for _ in range(count):
+        side = random.choice(sides)
+        await side.edges(random.randrange(1, pause))
+        await side.reset(random.choice([1, 2, 5, 20]))
+
+
+def numbered(count, sizes):
+    """Packets that are told apart by their first bytes."""
+    return [
+        number.to_bytes(4, "big") + random.randbytes(random.choice(sizes) - 4)
+        for number in range(count)
+    ]
+
+
+def check_after_resets(sent, taken, padded):
+    """What came is whole packets in order, and all of them that were sent after the last reset."""
+    numbers = [int.from_bytes(packet[:4], "big") for packet in taken]
+    assert numbers == sorted(set(numbers))
+    assert all(
+        packet == padded(sent[number]) for number, packet in zip(numbers, taken, strict=True)
+    )
+    assert numbers[-20:] == list(range(len(sent) - 20, len(sent)))

@@ -1,4 +1,5 @@
-from hdl.u280.cmac_ip import MAC_MHZ, REFCLK_MHZ, TIED, cmac_ip
+from hdl.netsparse.params import SnicParams
+from hdl.u280.cmac_ip import FCS_BYTES, MAC_MHZ, REFCLK_MHZ, TIED, cmac_ip
 
 
 def test_ports_have_the_widths_of_their_ties():
@@ -15,3 +16,10 @@ def test_clocks_go_together():
     config = dict(cmac_ip(1).config)
     assert float(config["GT_REF_CLK_FREQ"]) == REFCLK_MHZ
     assert [config[f"LANE{k}_GT_LOC"] for k in (1, 2, 3, 4)] == ["X0Y44", "X0Y45", "X0Y46", "X0Y47"]
+
+
+def test_the_longest_packet_of_a_snic_is_not_too_long():
+    config = dict(cmac_ip(0).config)
+    longest = SnicParams(mtu=9216).mtu + FCS_BYTES
+    assert longest <= int(config["RX_MAX_PACKET_LEN"]) <= 16383
+    assert config["RX_MIN_PACKET_LEN"] == "64"

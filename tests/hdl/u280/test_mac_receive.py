@@ -8,7 +8,14 @@ from hdl.u280.mac_transmit import MacTransmitParams
 from sim.streams import STALLS, never, often
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.packet_bench import send, take, until
+from tests.hdl.u280.packet_bench import (
+    check_after_resets,
+    numbered,
+    reset_now_and_then,
+    send,
+    take,
+    until,
+)
 
 PERIODS = [(3104, 4000), (4000, 3104)]  #: the MAC's and the core's, and the other way round
 
@@ -93,3 +100,26 @@ async def a_packet_that_is_too_long_is_dropped(dut):
     await until(core, lambda: taken)
     assert taken == [short]
     assert events == {"dropped": 1, "broken": 0}
+
+
+@cocotb.test(timeout_time=300, timeout_unit="us")
+@cocotb.parametrize(periods=PERIODS, which=["mac", "core"])
+async def whole_packets_come_after_a_reset_of_either_clock(dut, periods, which):
+    mac, core = await begin(dut, periods)
+    packets = numbered(400, [60, 64, 200, 700, 1200])
+    taken, cut, events = [], [], {"cut": 0}
+    counting = cocotb.start_soon(count(core, events))
+    taking = cocotb.start_soon(take(core, "axis", taken, cut=cut))
+    side = {"core": core, "mac": mac}[which]
+    resets = cocotb.start_soon(reset_now_and_then([side], 20, 150))
+    gap = lambda: random.random() < 0.9  # noqa: E731
+    await send(mac, "mac", packets[:-50], waits=False, gap=gap)
+    assert resets.done()
+    await core.edges(60)
+    await send(mac, "mac", packets[-50:], waits=False, gap=gap)
+    await until(core, lambda: taken and taken[-1] == packets[-1])
+    check_after_resets(packets, taken, bytes)
+    assert len(cut) == events["cut"]
+    assert bool(cut) == (which == "mac")
+    for task in (counting, taking):
+        task.cancel()

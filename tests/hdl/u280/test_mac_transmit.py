@@ -2,12 +2,20 @@ import random
 
 import cocotb
 import pytest
+from cocotb.triggers import RisingEdge
 
 from hdl.u280.mac_transmit import LEAST_BYTES, MacTransmit, MacTransmitParams
 from sim.streams import STALLS
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.packet_bench import send, take, until
+from tests.hdl.u280.packet_bench import (
+    check_after_resets,
+    numbered,
+    reset_now_and_then,
+    send,
+    take,
+    until,
+)
 
 PERIODS = [(4000, 3104), (3104, 4000)]  #: the core's and the MAC's, and the other way round
 
@@ -66,3 +74,31 @@ async def nothing_leaves_before_all_has_come(dut):
     await core.edges()
     dut.axis_tvalid.value = 0
     await until(mac, lambda: taken)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(periods=PERIODS, which=["core", "mac"])
+async def whole_packets_leave_after_a_reset_of_either_clock(dut, periods, which):
+    core, mac = await begin(dut, periods)
+    packets = numbered(400, [60, 64, 200, 700, 2000])
+    taken, cuts = [], []
+
+    async def count():
+        while True:
+            await RisingEdge(core.clk)
+            if dut.cut.value:
+                cuts.append(1)
+
+    counting = cocotb.start_soon(count())
+    taking = cocotb.start_soon(take(mac, "mac", taken, whole=True))
+    side = {"core": core, "mac": mac}[which]
+    resets = cocotb.start_soon(reset_now_and_then([side], 20, 150))
+    await send(core, "axis", packets[:-50])
+    assert resets.done()
+    await core.edges(60)
+    await send(core, "axis", packets[-50:])
+    await until(mac, lambda: taken and taken[-1] == on_the_wire(packets[-1]))
+    check_after_resets(packets, taken, on_the_wire)
+    assert bool(cuts) == (which == "mac")
+    for task in (counting, taking):
+        task.cancel()
