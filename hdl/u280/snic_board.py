@@ -28,6 +28,11 @@ class SnicBoard(Board):
     of its own. ``m_axi_dram`` is HBM from address 0, through port 0. ``m_axi_host`` is host memory
     at the host's own physical (or IOMMU's) addresses.
 
+    A network that loses a packet stops the request that waits for it, which ends as WATCHDOG when
+    nothing has moved for its ``watchdog``. The host then submits it again, a few times at most:
+    when all other requests have ended and ``busy_units`` shows no client, it writes
+    ``clear_filter`` and waits while ``filter_busy``. No other cause goes away by itself.
+
     BAR 0, 1 MB: the SNIC's registers at 0, the board's (:func:`board_registers`) at 0x10000. The
     interrupt is requested while there is a completion; the board's registers let it pass.
     """

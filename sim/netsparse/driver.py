@@ -11,14 +11,20 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from sim.netsparse.retry import ATTEMPTS, carry_out
 from sim.register_driver import RegisterDriver
 
 POLL_CYCLES = 32  #: between two looks at what takes longer
 COUNTER_CYCLES = 4  #: until a counter is shown that was chosen
+REST_POLLS = 65_536  #: until units that do not come to rest are given up
 
 
 class RequestRefused(RuntimeError):
     """A unit did not take a work request: its queue is full, or it is no client."""
+
+
+class NotAtRest(RuntimeError):
+    """Units have gone on working for too long: what they wait for never comes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +118,15 @@ class SnicDriver(RegisterDriver):
         while await self.read("busy_units") or await self.read("concatenating"):
             await ClockCycles(self.dut.clk, POLL_CYCLES)
 
+    async def clients_at_rest(self) -> None:
+        """Wait until no client works, whatever servers do; :class:`NotAtRest` names who goes on."""
+        clients = ~await self.read("server_units")
+        for _ in range(REST_POLLS):
+            if not await self.read("busy_units") & clients:
+                return
+            await ClockCycles(self.dut.clk, POLL_CYCLES)
+        raise NotAtRest("clients go on working, and nothing of theirs is under way")
+
     async def unit_counters(self, unit: int) -> dict[str, int]:
         """The counters of a unit by name."""
         counts = {}
@@ -154,3 +169,15 @@ class SnicDriver(RegisterDriver):
                 await self.submit(done.unit, queues[done.unit].popleft())
                 under_way += 1
         return completions
+
+    async def gather(
+        self,
+        requests: Sequence[Sequence[WorkRequest]],
+        interrupts: Any,
+        index: int = 0,
+        attempts: int = ATTEMPTS,
+    ) -> list[Completion]:
+        """As :meth:`run`, and again what a lost packet has stopped (:func:`carry_out`)."""
+        return await carry_out(
+            self, lambda left: self.run(left, interrupts, index), requests, attempts
+        )

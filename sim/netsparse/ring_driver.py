@@ -11,6 +11,7 @@ from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, INDEX_BITS
 from hdl.netsparse.rig.params import Cause
 from sim.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.driver import POLL_CYCLES, Completion, SnicDriver, WorkRequest
+from sim.netsparse.retry import ATTEMPTS, carry_out
 
 LOOK_CYCLES = 8  #: between two looks at the completion ring
 SILENT_LOOKS = 65_536  #: without a completion: then it is asked what the rings do
@@ -183,3 +184,9 @@ class SnicRings:
             ready = [unit_of[done.tag] for done in found]
             due += [(unit, queues[unit].popleft()) for unit in ready if queues[unit]]
         return ended
+
+    async def gather(
+        self, requests: Sequence[Sequence[WorkRequest]], attempts: int = ATTEMPTS
+    ) -> list[Completion]:
+        """As :meth:`run`, and again what a lost packet has stopped (:func:`carry_out`)."""
+        return await carry_out(self.snic, self.run, requests, attempts)

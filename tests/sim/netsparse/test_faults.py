@@ -136,9 +136,6 @@ def faults(gather):
     }
     found |= broken_buses(idx_address, remote)
     found |= {
-        "dropped response": Fault(
-            cause=Cause.WATCHDOG, hub={"responses": {"drop": 1, "drop_at": 3}}
-        ),
         "dropped read": Fault(cause=Cause.WATCHDOG, hub={"reads": {"drop": 1, "drop_at": 2}}),
         "malformed response": Fault(
             cause=Cause.WATCHDOG, hub={"responses": {"corrupt": 1, "corrupt_at": 1}}

@@ -36,6 +36,11 @@ JOB_PICKLE = "rings.pickle"
 
 def test_rings(tmp_path, rng):
     """All of the module's tests, in one simulation."""
+    simulate_bench(tmp_path, rng, __name__)
+
+
+def simulate_bench(folder, rng, module):
+    """The cocotb tests of ``module``, which find a :class:`Bench`'s gather in ``folder``."""
     idxs = [rng.integers(0, ROWS, (CLIENTS, REQUESTS, IDXS)), np.empty((CLIENTS, 0, 0))]
     gather = Gather(
         partition=Partition.blocks(ROWS, 2),
@@ -50,17 +55,17 @@ def test_rings(tmp_path, rng):
         before = host_memory_before(gather.properties, gather.partition, node)
         images = {HOST: gather.host_image(node, before), DRAM: gather.filter_image()}
         for kind, image in images.items():
-            path = tmp_path / f"ram_{2 * node + kind}.bin"
+            path = folder / f"ram_{2 * node + kind}.bin"
             path.write_bytes(image)
             plusargs.append(ram_file(2 * node + kind, path))
-    (tmp_path / JOB_PICKLE).write_bytes(pickle.dumps(gather))
+    (folder / JOB_PICKLE).write_bytes(pickle.dumps(gather))
     run(
         simulator,
-        __name__,
+        module,
         params=params,
         component=GatherSystem,
         plusargs=plusargs,
-        env={JOB: str(tmp_path)},
+        env={JOB: str(folder)},
     )
 
 
@@ -82,7 +87,7 @@ class Bench:
         snics = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
         job = self.gather.job(params.snic)
         await together(set_up(snic, k, job, job.nodes[k]) for k, snic in enumerate(snics))
-        self.snic = snics[0]
+        self.snic, self.other = snics
         self.queues = job.nodes[0].requests
         self.requests = [(unit, one) for unit, queue in enumerate(self.queues) for one in queue]
         random.shuffle(self.requests)
