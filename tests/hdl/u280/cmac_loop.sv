@@ -23,25 +23,42 @@ module cmac_0 (
   output reg [511:0] rx_axis_tdata, output reg [63:0] rx_axis_tkeep,
   output reg rx_axis_tlast, rx_axis_tuser, rx_axis_tvalid
 );
+  logic remote /* verilator public_flat_rw */ = 0;
+  logic lost /* verilator public_flat_rw */ = 0;
+  logic [1:0] mishap /* verilator public_flat_rw */ = 0;
+  logic [2:0] words /* verilator public_flat_rw */ = 0;  // codewords, for as long as they are set
+  reg begun = 0;  // a packet has been sent in part
+  reg [3:0] up = 0;
   assign gt_txusrclk2 = init_clk;
-  assign usr_tx_reset = sys_reset | gtwiz_reset_tx_datapath;
+  assign usr_tx_reset = sys_reset | gtwiz_reset_tx_datapath | core_tx_reset;
   assign usr_rx_reset = sys_reset | gtwiz_reset_rx_datapath;
   assign stat_rx_status = stat_rx_aligned;
   assign stat_rx_local_fault = !stat_rx_aligned;
-  assign stat_rx_remote_fault = 0;
+  assign stat_rx_remote_fault = remote;
   assign stat_rx_block_lock = {20{stat_rx_aligned}};
   assign stat_rx_synced = stat_rx_block_lock;
+  assign stat_rx_rsfec_lane_alignment_status = stat_rx_aligned & ctl_rx_rsfec_enable;
+  assign {stat_rx_rsfec_am_lock3, stat_rx_rsfec_am_lock2, stat_rx_rsfec_am_lock1,
+          stat_rx_rsfec_am_lock0} = {4{stat_rx_rsfec_lane_alignment_status}};
+  assign {stat_rx_rsfec_hi_ser, stat_rx_rsfec_uncorrected_cw_inc, stat_rx_rsfec_corrected_cw_inc}
+      = words;
+  assign {tx_ovfout, tx_unfout} = mishap;
   assign gt_txp_out = gt_rxp_in;
   assign gt_txn_out = gt_rxn_in;
-  reg [3:0] up = 0;
   always @(posedge rx_clk) begin
-    up <= usr_rx_reset ? 0 : up + (up != 15);
+    up <= usr_rx_reset | lost ? 0 : up + (up != 15);
     stat_rx_aligned <= up == 15;
-    tx_axis_tready <= ctl_tx_enable & ~ctl_tx_send_rfi;
-    rx_axis_tvalid <= tx_axis_tvalid & tx_axis_tready;
+    tx_axis_tready <= ctl_tx_enable & ~ctl_tx_send_rfi & ~usr_tx_reset;
+    rx_axis_tvalid <= tx_axis_tvalid & tx_axis_tready & ~usr_rx_reset;
     rx_axis_tdata <= tx_axis_tdata;
     rx_axis_tkeep <= tx_axis_tkeep;
     rx_axis_tlast <= tx_axis_tlast;
     rx_axis_tuser <= tx_axis_tlast & tx_axis_tdata[511];  // broken if the last bit is set
+    if (tx_axis_tvalid & tx_axis_tready) begun <= ~tx_axis_tlast;
+    if (usr_tx_reset) begin  // the far end hears an error
+      begun <= 0;
+      rx_axis_tvalid <= begun & ~usr_rx_reset;
+      {rx_axis_tlast, rx_axis_tuser} <= 3;
+    end
   end
 endmodule

@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
-from hdl.u280.mac_signals import EVENTS, LEVELS, SETTINGS
+from hdl.u280.mac_signals import CUTS, EVENTS, HAPPENINGS, LEVELS, SETTINGS
 from hdl.u280.mac_transmit import MacTransmitParams
 from sim.streams import never, often, rarely
 from sim.verilator import simulate
@@ -36,16 +36,29 @@ def test_cages_have_macs_and_transceivers_of_their_own():
     assert Mac(MacParams(cage=1)).clock == "mac_1"
 
 
+def levels(dut):
+    return LEVELS.from_bits(int(dut.levels.value))
+
+
 def linked(dut):
-    return LEVELS.from_bits(int(dut.levels.value)).status.linked
+    return levels(dut).status.linked
+
+
+def happening(dut):
+    return {name for name in HAPPENINGS.members if levels(dut).happenings[name]}
+
+
+async def begin(dut):
+    dut.transmit_tvalid.value = 0
+    dut.asks.value = 0
+    dut.settings.value = SETTINGS.const({"rsfec": 1}).as_value().value
+    return await start(dut, sync=4000, apb=3104)
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=[(never, never), (often, rarely), (never, often)])
 async def what_is_sent_comes_back_by_its_kind(dut, stalls):
-    dut.transmit_tvalid.value = 0
-    dut.settings.value = SETTINGS.const({"rsfec": 1}).as_value().value
-    core, _ = await start(dut, sync=4000, apb=3104)
+    core, _ = await begin(dut)
     assert not linked(dut)
     counts = [0] * len(EVENTS)
     taken = [[], []]
@@ -78,3 +91,93 @@ async def what_is_sent_comes_back_by_its_kind(dut, stalls):
     foreign = sum(kind is None for _, kind in chosen)
     lost = sum(chosen[n][1] is not None for n in broken)
     assert counts == [0, lost, foreign, 0, 0, 0]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def levels_and_counts_are_those_of_the_mac(dut):
+    core, apb = await begin(dut)
+    await until(core, lambda: linked(dut))
+    await core.edges(5)
+    status = levels(dut).status
+    ones = ("aligned", "received", "transmit_ready", "receive_ready", "fec_aligned")
+    assert all(status[name] for name in ones)
+    assert (status.local_fault, status.remote_fault) == (0, 0)
+    assert (status.fec_locked, status.block_locked, status.synced) == (0xF, 0xFFFFF, 0xFFFFF)
+    dut.cmac.remote.value = 1
+    await core.edges(10)
+    assert levels(dut).status.remote_fault
+    assert not linked(dut)
+    dut.cmac.remote.value = 0
+    for mishap, name in ((1, "underflow"), (2, "overflow")):
+        dut.cmac.mishap.value = mishap
+        await apb.edges()
+        dut.cmac.mishap.value = 0
+        await core.edges(10)
+        assert happening(dut) == {name}
+        assert not levels(dut).status.transmit_ready
+        await until(core, lambda: not happening(dut))
+    dut.cmac.lost.value = 1
+    await until(core, lambda: happening(dut) == {"watchdog"})
+    assert levels(dut).status.local_fault
+    dut.cmac.lost.value = 0
+    await until(core, lambda: linked(dut))
+    counts = [0] * len(EVENTS)
+    for cycle in range(400):
+        dut.cmac.words.value = 0b111 if cycle < 100 else 0
+        await RisingEdge(core.clk)
+        for k in range(len(EVENTS)):
+            counts[k] += int(getattr(dut, f"counts_{k}").value)
+    assert counts[:3] == [0, 0, 0]
+    assert all(120 < count < 132 for count in counts[3:])  # 100 cycles of 4 ns are so many
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def packets_are_whole_after_resets_of_the_mac(dut):
+    core, _ = await begin(dut)
+    taken, cut, seen = [[], []], [[], []], set()
+    cuts = {"transmit": 0, "receive": 0}
+
+    async def watch():
+        while True:
+            await RisingEdge(core.clk)
+            seen.update(happening(dut))
+            for name in cuts:
+                cuts[name] += CUTS.from_bits(int(dut.cuts.value))[name]
+
+    async def ask():
+        asks = 0
+        for _ in range(24):
+            await core.edges(random.randrange(120, 300))
+            asks ^= 1 << random.randrange(3)
+            dut.asks.value = asks
+
+    tasks = [cocotb.start_soon(watch())]
+    tasks += [cocotb.start_soon(take(core, f"receive_{k}", taken[k], cut=cut[k])) for k in range(2)]
+    asking = cocotb.start_soon(ask())
+    sent = [[], []]
+
+    async def send_some(count):
+        some = [(p, kind) for p, kind in (random_packet() for _ in range(count)) if len(p) >= 60]
+        some = [(p[:-1] + bytes([p[-1] & 0x7F]), kind) for p, kind in some if kind is not None]
+        for packet, kind in some:
+            sent[kind].append(packet)
+        await send(
+            core, "transmit", [packet for packet, _ in some], gap=lambda: random.random() < 0.8
+        )
+
+    while not asking.done():
+        await send_some(20)
+    await until(core, lambda: linked(dut))
+    before = [len(packets) for packets in sent]
+    await send_some(60)
+    await until(core, lambda: all(t and t[-1] == s[-1] for t, s in zip(taken, sent, strict=True)))
+    for k in range(2):
+        rest = iter(sent[k])
+        assert all(packet in rest for packet in taken[k]), "packets are mixed"
+        after = sent[k][before[k] :]
+        assert taken[k][-len(after) :] == after
+    assert cuts["receive"] == sum(map(len, cut))
+    assert all(cuts.values())
+    assert {"cut_transmit", "cut_receive"} <= seen
+    for task in tasks:
+        task.cancel()
