@@ -72,19 +72,21 @@ class BeatRing(Component):
         """``window`` begins in lane ``start`` of the beat at ``head``, or of the one behind it."""
         at = Signal(range(LANES), name=f"{name}_at", reset_less=True)
         beyond = Signal(name=f"{name}_beyond", reset_less=True)
-        below = Signal(LANES, name=f"{name}_below", reset_less=True)  # lanes of one beat later
+        count = len(window) // LANE_BITS
+        # Lanes that are of one beat later: not the last, as a window begins in one.
+        below = Signal(min(count, LANES) - 1, name=f"{name}_below", reset_less=True)
         with m.If(self.turns):
             m.d.sync += [
                 at.eq(start[: len(at)]),
                 beyond.eq(start >= LANES),
-                below.eq((~(Const(-1, LANES) << start[: len(at)]))[:LANES]),
+                below.eq((~(Const(-1, LANES) << start[: len(at)]))[: len(below)]),
             ]
         taken = []
         for k, lane in enumerate(lanes):
             read = lane.read_port(domain="comb")
-            m.d.comb += read.addr.eq((head + beyond + below[k])[: len(head)])
+            later = below[k] if k < len(below) else 0
+            m.d.comb += read.addr.eq((head + beyond + later)[: len(head)])
             taken.append(read.data)
-        count = len(window) // LANE_BITS
         m.d.comb += window.eq(Cat(turned(taken, at)[:count]))
 
 

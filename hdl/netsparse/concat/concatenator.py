@@ -181,7 +181,7 @@ class Concatenator(Component):
             pool.returns.eq(flush.returns),
             pool.returned.eq(flush.line),
             pool.step.eq(flush.step),
-            pool.leader.eq(flush.leader),
+            pool.leader.eq(flush.line),
             flush.follower.eq(pool.follower),
             writer.valid.eq(queues.moves),
             writer.arrival.eq(queues.beat),

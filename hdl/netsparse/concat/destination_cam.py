@@ -43,11 +43,14 @@ class DestinationCam(Component):
         spare = Signal(params.queues)  # a free queue, one bit or none
         spare_queue = Signal(params.queue_bits, reset_less=True)  # its index
         given = Signal(params.queues)
+        free = Signal(params.queues)  # the spare one too, unless it is given
         next_spare = Signal(params.queues)
         m.d.comb += [
             held.eq(self.open | self.read | self.decided),
             self.found.eq((hits | spare).any()),
             given.eq(Mux(self.takes & ~hits.any(), spare, 0)),
+            free.eq(~held & ~given),
+            next_spare.eq(lowest(free)),
             self.chosen.eq(Mux(hits.any(), encoded(hits), spare_queue)),
         ]
         for k in range(params.queues):
@@ -55,8 +58,6 @@ class DestinationCam(Component):
             m.d.comb += hits[k].eq(held[k] & (tag == wanted))
             with m.If(given[k]):
                 m.d.sync += tag.eq(wanted)
-        stays = (spare & ~given).any()
-        m.d.comb += next_spare.eq(Mux(stays, spare, lowest(~held & ~given)))
         m.d.sync += [spare.eq(next_spare), spare_queue.eq(encoded(next_spare))]
         return m
 

@@ -20,7 +20,7 @@ class FlushEngine(Component):
 
     A packet of n bytes behind its header takes 1 + ceil(n / 64) beats and as many cycles; the next
     one follows without a pause. ``line`` is read while ``step`` is high, and ``low``, ``high`` are
-    its halves as a ``LineMemory`` gives them; ``leader`` and ``follower`` go to the pool of lines.
+    its halves as a ``LineMemory`` gives them; ``follower`` is the line behind it, a step later.
     A line is returned in the cycle that reads its last half. ``packet`` comes with ``bytes`` and
     ``prs`` when a last beat leaves. Latency: :attr:`latency` from a packet's header. Stalls: with
     ``axis``; all stages stand still.
@@ -43,7 +43,6 @@ class FlushEngine(Component):
                 "line": Out(params.line_bits),
                 "low": In(8 * BEAT_BYTES),
                 "high": In(8 * BEAT_BYTES),
-                "leader": Out(params.line_bits),
                 "follower": In(params.line_bits),
                 "returns": Out(1),
                 "busy": Out(1),
@@ -71,7 +70,6 @@ class FlushEngine(Component):
             self.packets.ready.eq(self.step & ~reading),
             last.eq(left == 1),
             self.line.eq(line),
-            self.leader.eq(Mux(reading, Mux(high, self.follower, line), packet.first)),
             self.returns.eq(self.step & reading & (high | last)),
         ]
         turn = Signal(self.turn)

@@ -161,10 +161,10 @@ SIZES = [0, 1, 2, 3, 5, 6, 7, 190, 196, 256, 4096, 8188, 8191]
 ILLEGAL = [
     *({"property_bytes": size} for size in SIZES),
     *({"property_address": 4 * 99 + k} for k in (1, 2, 3)),
-    *({"property_address": 1 << k} for k in (32, 45, 63)),
+    *({"property_address": 1 << k} for k in range(32, 64)),
     *({"idx_address": 8 * 99 + k, "wide": 0} for k in (1, 2, 3)),
     *({"idx_address": 8 * 99 + k, "wide": 1} for k in (1, 2, 4, 7)),
-    *({"idx_address": 1 << k, "wide": 0} for k in (32, 63)),
+    *({"idx_address": 1 << k, "wide": 0} for k in range(32, 64)),
 ]
 
 

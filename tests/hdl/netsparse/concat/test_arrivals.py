@@ -8,8 +8,9 @@ from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import PR_LAYER
 from sim.payloads import pack, unpack
-from sim.streams import STALLS, Source, cycle, start
+from sim.streams import STALLS, Source, cycle
 from sim.verilator import params_in_simulator, simulate
+from tests.hdl.common.upset import start_upset
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, request, zeros
 
 
@@ -66,6 +67,7 @@ class Surroundings:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, concatenate=[0, 1])
 async def each_beat_with_its_queue(dut, stalls, concatenate):
+    await start_upset(dut)
     around = Surroundings(dut, stalls)
     params = around.params
     source_stall, _ = stalls
@@ -82,7 +84,6 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
         for _ in range(150)
     ]
     prs += [request(params, 0, 4096, bits=zeros), request(params, 5, 4096, bits=ones)]
-    await start(dut)
     beats = [beats_of(params, pr) for pr in prs]
     await source.send_all(beat for pr in beats for beat in pr)
     while len(around.arrivals) < sum(map(len, beats)):

@@ -43,11 +43,11 @@ class Lines:
             if dut.packet.value:
                 self.events.append((int(dut.bytes.value), int(dut.prs.value)))
             if dut.step.value:
-                line, leader = int(dut.line.value), int(dut.leader.value)
+                line = int(dut.line.value)
                 stages.append(self.content[line % len(self.content)])
                 dut.low.value = int.from_bytes(stages[0][:64], "little")
                 dut.high.value = int.from_bytes(stages[0][64:], "little")
-                dut.follower.value = self.follower.get(leader, 0)
+                dut.follower.value = self.follower.get(line, 0)
 
 
 async def watch_busy(dut):

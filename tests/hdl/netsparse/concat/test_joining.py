@@ -23,7 +23,7 @@ async def a_beat_more(dut):
     for _ in range(3000):
         first, last = random.getrandbits(1), random.getrandbits(1)
         opens = first and random.random() < 0.3
-        length = random.choice([4, 64, 130, 256])
+        length = random.choice([4, 64, 130, 256, 2 * random.randint(2, 128)])
         size = PR * first + (64 if not last else length % 64 or 64)
         # As full as may be, which is what matters, or anything.
         used = params.room - size - random.choice([0, 1, PR + length - 1, PR + length])

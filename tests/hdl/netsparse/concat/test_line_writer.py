@@ -37,13 +37,13 @@ async def bytes_go_where_the_packet_goes_on(dut):
     params = params_in_simulator(ConcatenatorParams)
     await start(dut)
     expected = []
-    # Every offset, with beats of the most bytes first.
-    for turn in range(3 * LINE_BYTES // 2):
+    # Every offset with beats of the most bytes, then every number of bytes.
+    for turn in range(3 * LINE_BYTES):
         first = not params.payload or random.random() < 0.6
         valid = turn < LINE_BYTES // 2 or random.random() < 0.7
         offset = 2 * turn % LINE_BYTES
         most = 64 if params.payload else 0
-        count = most if turn < LINE_BYTES // 2 else 2 * random.randrange(most // 2 + 1)
+        count = most if turn < LINE_BYTES // 2 else 2 * (turn % (most // 2 + 1))
         header, data = random.randbytes(18), random.randbytes(64)
         line, new = random.sample(range(params.lines), 2)
         arrival = unpack(params.arrival, random.getrandbits(params.arrival.size))

@@ -25,6 +25,10 @@ def good(params):
     kinds = [Kind.RESPONSE] * 4 + [Kind.ERROR] if params.payload else [Kind.READ]
     kind, length = random.choice(kinds), 4 * random.randint(1, 32)
     most = most_prs(kind, length, params.mtu)
+    return packet(params, kind, length, random.choice([1, most, random.randint(1, most)]))
+
+
+def packet(params, kind, length, count):
     prs = [
         Pr(
             src=random.randrange(params.nodes),
@@ -33,7 +37,7 @@ def good(params):
             id=random.getrandbits(32),
             payload=random.randbytes(length) if kind is Kind.RESPONSE else b"",
         )
-        for _ in range(random.choice([1, most, random.randint(1, most)]))
+        for _ in range(count)
     ]
     addresses = Addresses(destination_mac=1, source_mac=2, source_ip=3, destination_ip=4)
     return Packet(kind=kind, dest=NODE, length=length, addresses=addresses, prs=prs).to_bytes()
@@ -66,8 +70,19 @@ def bad(params, reason):
     assert reason is Drop.SOURCE
     each = 18 + int.from_bytes(octets[56:60], "big") * (octets[51] == Kind.RESPONSE.value)
     at = random.randrange(64, len(octets), each)
-    source = random.choice([params.nodes, 1 << 16, 0xFFFF])
+    source = random.choice([params.nodes, 0xFFFF, 1 << random.randrange(16, 32)])
     return changed(octets, at, source.to_bytes(4, "big"))
+
+
+def no_sources(params):
+    """Packets of many PRs of which one, the first or any later, is of no node by one or any bit."""
+    kind, length = (Kind.RESPONSE, 4) if params.payload else (Kind.READ, 4)
+    count = most_prs(kind, length, params.mtu)
+    each = 18 + 4 * params.payload
+    for number in range(count):
+        for source in (params.nodes, 1 << 16 + number % 16):
+            octets = packet(params, kind, length, count)
+            yield changed(octets, 64 + each * number, source.to_bytes(4, "big"))
 
 
 class Bench:
@@ -117,10 +132,14 @@ async def each_packet_is_judged(dut, stalls):
     params = bench.params
     await start(dut)
     words, ends, events = [], [], []
-    reasons = [None] * 60 + list(Drop) * 8 + [Drop.SOURCE] * 40
-    random.shuffle(reasons)
-    for reason in reasons:
-        octets = good(params) if reason in (None, Drop.BROKEN) else bad(params, reason)
+    reasons = [None] * 60 + list(Drop) * 8 + [Drop.SOURCE] * 20
+    judged = [
+        (reason, good(params) if reason in (None, Drop.BROKEN) else bad(params, reason))
+        for reason in reasons
+    ]
+    judged += [(Drop.SOURCE, octets) for octets in no_sources(params)]
+    random.shuffle(judged)
+    for reason, octets in judged:
         taken = await bench.send(octets, broken=reason is Drop.BROKEN)
         later = [(at + PacketVerdict.latency, word) for at, word in taken]
         words += later[: params.beats]

@@ -1,4 +1,5 @@
 import random
+from collections import deque
 
 import cocotb
 import pytest
@@ -6,6 +7,7 @@ from cocotb.triggers import FallingEdge, Timer
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.queue_table import QueueTable
+from hdl.netsparse.protocol import BEAT_BYTES, PR_LAYER
 from sim.payloads import pack, unpack
 from sim.streams import never, often, rarely, start
 from sim.verilator import params_in_simulator, simulate
@@ -13,20 +15,15 @@ from sim.verilator import params_in_simulator, simulate
 
 @pytest.mark.parametrize("payload", [False, True])
 def test_queue_table(payload):
+    # Room for four PRs of 62 bytes, to the last byte.
     params = ConcatenatorParams(
-        payload=payload, nodes=3, mtu=400, most_property_bytes=128, pool=40, destinations=8
+        payload=payload, nodes=3, mtu=384, most_property_bytes=128, pool=40, destinations=8
     )
     simulate(QueueTable(params), __name__)
 
 
-def errors(params):
-    """The queue of errors, each of which stands alone; reads have none."""
-    return params.queues - 1 if params.payload else None
-
-
-def arrivals(params, queue, length, *, alone):
+def arrivals(params, queue, length, *, alone, error):
     """The beats of a PR, as they come from the input."""
-    error = queue == errors(params)
     size = length if params.payload and not error else 0
     parts = [min(64, size - k) for k in range(0, size, 64)] or [0]
     return [
@@ -39,7 +36,9 @@ def arrivals(params, queue, length, *, alone):
             "dest": queue % params.nodes,
             "length": length,
             "bytes": part + 18 * (k == 0),
+            "pr": random.getrandbits(PR_LAYER.size),
         }
+        | ({"data": random.getrandbits(8 * BEAT_BYTES)} if params.payload else {})
         for k, part in enumerate(parts)
     ]
 
@@ -50,6 +49,7 @@ class Bench:
     def __init__(self, dut, short, busy):
         self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
         self.short, self.busy = short, busy
+        self.taken = deque()  # beats that have not moved on
         self.open = {}  # queue: [its EQ entry, PRs' lengths so far, bytes, lines]
         self.inside = None  # the queue of a PR under way
         self.late = False  # its packet has expired meanwhile
@@ -79,6 +79,16 @@ class Bench:
         dut.oldest.value = 0 if oldest is None else oldest
         await Timer(1, "step")
         assert int(dut.open.value) == sum(1 << queue for queue in self.open)
+        assert int(dut.read.value) == (beat is not None and 1 << beat["queue"])
+        inside = self.taken[0] if self.taken else None
+        assert int(dut.decided.value) == (inside is not None and 1 << inside["queue"])
+        if inside is not None and inside["first"]:
+            size = 18 + inside["length"] * (params.payload and not inside["error"])
+            goes = dut.ready.value and dut.admits.value
+            goes = goes and int(dut.free.value) >= -(-size // LINE_BYTES)
+            assert goes or not dut.moves.value
+            if inside["queue"] not in self.open and expired is None:
+                assert goes == dut.moves.value
         if oldest is not None:
             assert dut.oldest_open.value
             assert int(dut.oldest_entry.value) == self.open[oldest][0]
@@ -93,6 +103,8 @@ class Bench:
             assert not dut.closes.value
         self.decide(entry, line)
         taken = bool(dut.advance.value)
+        if beat is not None and taken:
+            self.taken.append(beat)
         await FallingEdge(dut.clk)
         return taken
 
@@ -108,6 +120,7 @@ class Bench:
                 self.mark(queue, unpack(self.params.mark, int(dut.closed.value)))
             return
         assert dut.decided.value
+        assert beat == self.taken.popleft()
         if beat["first"]:
             assert self.inside is None
         else:
@@ -122,7 +135,7 @@ class Bench:
         assert int(dut.offset.value) == packet[2] % LINE_BYTES
         packet[2] += beat["bytes"]
         if beat["first"]:
-            packet[1].append((beat["length"], beat["alone"]))
+            packet[1].append((beat["length"], beat["alone"], beat["error"]))
         fresh = -(-packet[2] // LINE_BYTES) > len(packet[3]) or dut.opens.value
         assert bool(dut.takes.value) == bool(fresh)
         if fresh and not dut.opens.value:
@@ -143,20 +156,19 @@ class Bench:
         assert (mark["dest"], mark["prs"]) == (queue % self.params.nodes, len(prs))
         assert (mark["used"], mark["first"]) == (used, lines[0])
         assert used <= self.params.room
-        assert {mark["length"]} == {length for length, _ in prs}
-        assert mark["error"] == (queue == errors(self.params))
-        assert len(prs) == 1 or not any(alone for _, alone in prs)
+        assert {(mark["length"], mark["error"])} == {(length, error) for length, _, error in prs}
+        assert len(prs) == 1 or not any(alone for _, alone, _ in prs)
         self.marks[queue].append(prs)
 
 
 def packets_of(params, prs):
     """The rule: a PR joins if it has the same length, stands not alone, and fits."""
     packets, ended = [], True
-    for length, alone in prs:
+    for length, alone, error in prs:
         size = 18 + (length if params.payload else 0)
         if ended or alone or packets[-1][0][0] != length:
             packets.append([])
-        packets[-1].append((length, alone))
+        packets[-1].append((length, alone, error))
         ended = alone or (len(packets[-1]) + 1) * size > params.room
     return packets
 
@@ -167,14 +179,15 @@ async def run(dut, short, busy, expire):
     await start(dut)
     await FallingEdge(dut.clk)
     sent = {queue: [] for queue in range(params.queues)}
-    lengths, beats = [4, 62, 64, 100, 128], []
+    lengths, beats = [4, 62, 64, 100, 128, *random.sample(range(6, 128, 2), 8)], []
     for _ in range(400):
         queue = random.choice([0, 1, random.randrange(params.queues)])
         length = sent[queue][-1][0] if sent[queue] and random.random() < 0.8 else None
         length = length or random.choice(lengths)
-        alone = queue == errors(params) or random.random() < 0.05
-        sent[queue].append((length, int(alone)))
-        beats += arrivals(params, queue, length, alone=alone)
+        error = int(params.payload and random.random() < 0.1)
+        alone = error or int(random.random() < 0.05)
+        sent[queue].append((length, alone, error))
+        beats += arrivals(params, queue, length, alone=alone, error=error)
     turns = 0
     for beat in beats:
         while not await bench.turn(beat, expire):

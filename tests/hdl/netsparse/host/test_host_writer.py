@@ -1,5 +1,5 @@
 import random
-from collections import deque
+from collections import Counter, deque
 
 import cocotb
 import pytest
@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
-from hdl.netsparse.host.params import HostParams
+from hdl.netsparse.host.params import EVENTS, HostParams
 from sim.payloads import pack, unpack
 from sim.streams import STALLS, Source, never, often, start
 from sim.surroundings.axi_memory import Fault
@@ -219,6 +219,8 @@ class Channels:
     def __init__(self, dut, stall=never):
         self.dut, self.params = dut, params_in_simulator(HostParams)
         self.bursts, self.beats, self.done, self.order = [], [], [], []
+        self.given_bytes, self.written = b"", b""  # of the properties taken; with a strobe
+        self.events = Counter()
         self.dropped = 0
         dut.aligned.value = 1
         dut.watch.value = 0
@@ -235,8 +237,13 @@ class Channels:
             await RisingEdge(dut.clk)
             if dut.axi_awvalid.value and dut.axi_awready.value:
                 self.bursts.append((int(dut.axi_awaddr.value), int(dut.axi_awlen.value)))
+                assert (int(dut.axi_awsize.value), int(dut.axi_awburst.value)) == (6, 1)
             if dut.axi_wvalid.value and dut.axi_wready.value:
-                self.beats.append((int(dut.axi_wstrb.value), bool(dut.axi_wlast.value)))
+                strobes = int(dut.axi_wstrb.value)
+                self.beats.append((strobes, bool(dut.axi_wlast.value)))
+                octets = int(dut.axi_wdata.value).to_bytes(64, "little")
+                self.written += bytes(octets[k] for k in range(64) if strobes >> k & 1)
+            self.events.update(unpack(EVENTS, int(dut.events.value)))
             self.dropped += unpack(BUS, int(dut.bus.value))["dropped"]
             if int(dut.done.value) & 1:
                 self.done.append(int(dut.done.value))
@@ -245,14 +252,18 @@ class Channels:
                 if bus.valid.value and bus.ready.value:
                     beat = unpack(self.params.property_beat, int(bus.payload.value))
                     if beat["last"]:
-                        self.order.append((unit, self.given[unit].popleft()))
+                        place, octets = self.given[unit].popleft()
+                        self.order.append((unit, place))
+                        self.given_bytes += octets
 
     def write(self, places, unit=0):
-        self.given[unit].extend(places)
         for address, size in places:
+            octets = random.randbytes(size)
+            self.given[unit].append(((address, size), octets))
             for at in range(0, size, 64):
+                data = int.from_bytes(octets[at : at + 64], "little")
                 self.sources[unit].append(
-                    {"address": address, "bytes": size, "last": at + 64 >= size, "data": 0}
+                    {"address": address, "bytes": size, "last": at + 64 >= size, "data": data}
                 )
 
     async def tell(self, said):
@@ -313,6 +324,7 @@ async def alone_neither_channel_waits_for_the_other(dut, first):
     await channels.wait(20)
     assert channels.bursts == bursts
     assert channels.beats == beats
+    assert channels.written == channels.given_bytes
     assert channels.done == [1] * len(places)
 
 
@@ -348,6 +360,8 @@ async def alone_each_channel_at_its_own_pace(dut):
         failed = any(one is not Response.OKAY for one in own)
         done.append(pack(channels.params.done, {"valid": 1, "unit": unit, "failed": failed}))
     assert channels.done == done
+    assert channels.written == channels.given_bytes
+    assert channels.events == {"property": len(places), "request": len(answers)}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -12,7 +12,7 @@ from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spr
 
 @pytest.mark.parametrize(
     "params",
-    [HostParams(units=32), HostParams(units=2, address_bits=13, most_bytes=128)],
+    [HostParams(units=32), HostParams(units=2, address_bits=13, most_bytes=256)],
 )
 def test_request_splitter(params):
     simulate(RequestSplitter(params), __name__)

@@ -24,7 +24,7 @@ class Memory:
 
     def __init__(self, dut, stall, base=0):
         self.dut, self.base, self.lines = dut, base, {}
-        self.bad, self.failures = set(), 0
+        self.bad, self.failures, self.events = set(), 0, {}
         self.fills = Sink(dut, "fills", stall=stall, callback=self.fill)
         self.write_backs = Sink(dut, "write_backs", stall=stall, callback=self.write_back)
         for name in ("filled", "fill_error", "written"):
@@ -39,6 +39,12 @@ class Memory:
     def write_back(self, line):
         self.lines[line["address"]] = line["data"]
         cocotb.start_soon(self.pulse("written"))
+
+    def counted(self, requests):
+        """Whether the bank's events are what was asked of it, and of the memory."""
+        misses, write_backs = len(self.fills.beats), len(self.write_backs.beats)
+        hits = len(requests) - misses
+        return list(self.events.values()) == [hits, misses, write_backs, self.failures]
 
     def address(self, line):
         return self.base + line_address(line * 512)
@@ -55,6 +61,16 @@ class Memory:
             self.dut.fill_error.value = random.getrandbits(1)
 
 
+async def watch(dut, source, sink, events):
+    """Count its events; it is never idle with a request inside."""
+    while True:
+        await RisingEdge(dut.clk)
+        for name in events:
+            events[name] += int(getattr(dut, name).value)
+        if dut.requests_valid.value or len(source.cycles) > len(sink.beats):
+            assert not dut.idle.value
+
+
 async def begin(dut, stalls):
     params = params_in_simulator(FilterCacheParams)
     source_stall, sink_stall = stalls
@@ -69,7 +85,10 @@ async def begin(dut, stalls):
         await RisingEdge(dut.clk)
     dut.clear.value = 0
     source = Source(dut, "requests", stall=source_stall)
-    return memory, source, Sink(dut, "answers", stall=sink_stall)
+    sink = Sink(dut, "answers", stall=sink_stall)
+    memory.events = dict.fromkeys(("hit", "miss", "write_back", "failed"), 0)
+    cocotb.start_soon(watch(dut, source, sink, memory.events))
+    return memory, source, sink
 
 
 def beats(requests):
@@ -107,6 +126,7 @@ async def answers_may_be_held_up(dut, stalls):
     for _ in range(60):
         await RisingEdge(dut.clk)
     assert dut.idle.value
+    assert memory.counted(requests)
     for line in range(32):
         bits = model.memory[line * 512 : (line + 1) * 512]
         number = sum(1 << int(k) for k in bits.nonzero()[0])
@@ -133,6 +153,7 @@ async def a_failed_fill_fails_its_request(dut):
         if not answer["failed"]:
             assert answer["bit"] == model.access(request["idx"], set_bit=request["set"]).bit
     assert memory.failures == sum(idx // 512 == 5 for _, idx in requests)
+    assert memory.counted(requests)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

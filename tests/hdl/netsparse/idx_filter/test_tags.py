@@ -91,8 +91,12 @@ async def access(dut, one, tag):
 async def the_least_recent_one_goes(dut):
     params, sets = await begin(dut)
     await FallingEdge(dut.clk)
+    # In each set tags that differ in any one bit from one of them.
+    bits = [random.sample(range(len(dut.tag)), len(dut.tag))[: params.ways + 1] for _ in sets]
+    bases = [random.getrandbits(len(dut.tag)) for _ in sets]
     for _ in range(1500):
-        row, tag = random.randrange(params.sets), random.randrange(params.ways + 2)
+        row = random.randrange(params.sets)
+        tag = bases[row] ^ random.choice([0, *(1 << bit for bit in bits[row])])
         dut.set.value, dut.tag.value = row, tag
         await FallingEdge(dut.clk)
         # What a bank installs it uses at once: the request that missed is served.

@@ -155,6 +155,22 @@ async def one_by_one_as_the_golden_model(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def it_forgets_one_entry(dut):
+    """And no other."""
+    bench = await Bench().begin(dut)
+    rows = bench.params.unit_rows
+    for forgotten in range(rows):
+        await bench.ask([(True, 16 * row) for row in range(rows)])
+        await bench.ask([(False, 16 * row) for row in range(rows)])  # from the bank
+        dut.forget.value, dut.forget_at.value = 1, forgotten
+        await bench.clock()
+        dut.forget.value = 0
+        before = len(bench.bank.seen)
+        await bench.ask([(False, 16 * row) for row in range(rows)])
+        assert [request["idx"] for request in bench.bank.seen[before:]] == [16 * forgotten]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def nothing_is_learnt_from_failures(dut):
     bench = await Bench().begin(dut)
     bench.bank.bad = set(range(16))

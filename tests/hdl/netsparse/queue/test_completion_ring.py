@@ -27,7 +27,7 @@ PARAMS = SnicParams(
 
 
 def test_completion_ring():
-    simulate(CompletionRing(PARAMS), __name__, registers=["sent"])
+    simulate(CompletionRing(PARAMS), __name__, registers=["sent", "under_way"])
 
 
 def completion():
@@ -123,7 +123,9 @@ async def entries_are_found_by_their_phase(dut, stalls, size):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_full_ring_waits_for_its_host(dut):
+@cocotb.parametrize(wrong=[12, 2])
+async def a_full_ring_waits_for_its_host(dut, wrong):
+    """Of 11 entries none but 3 to 11 can have been read."""
     bench = await Bench().begin(dut)
     bench.open(3)
     for _ in range(20):
@@ -137,10 +139,24 @@ async def a_full_ring_waits_for_its_host(dut):
         await ClockCycles(dut.clk, 60)
         assert len(bench.source.cycles) == 8 + read
     assert dut.full.value
-    bench.read(12)  # one more than there are
+    bench.read(wrong)
     await ClockCycles(dut.clk, 5)
     assert Fault(int(dut.fault.value)) is Fault.OVERRUN
     assert len(bench.source.cycles) == 11
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def it_is_busy_while_any_entry_is_under_way(dut):
+    """And does not open."""
+    bench = await Bench().begin(dut)
+    for count in (*(1 << bit for bit in range(16)), 0):
+        bench.ring(enable=0)
+        dut.under_way.value = count
+        await ClockCycles(dut.clk, 3)
+        assert dut.busy.value == (count != 0)
+        bench.open(4)
+        await ClockCycles(dut.clk, 4)
+        assert dut.completions_ready.value == (count == 0)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -162,7 +162,10 @@ class Totals(Counter):
                 self.update({k: n for k, n in unpack(layout, bits).items() if n})
 
 
+#: what becomes of an idx, as events are called
+OUTCOMES = ("coalesced", "filtered", "local", "rejected", "prs")
+
+
 def conserved(totals):
     """Whether every idx was counted as just one thing."""
-    kinds = ("coalesced", "filtered", "local", "rejected", "prs")
-    return totals["consumed"] == sum(totals[name] for name in kinds)
+    return totals["consumed"] == sum(totals[name] for name in OUTCOMES)

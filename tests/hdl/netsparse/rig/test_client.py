@@ -10,7 +10,7 @@ from hdl.netsparse.rig.params import Cause, RigParams
 from sim.payloads import pack, unpack
 from sim.streams import STALLS, Sink, Source, never, start
 from sim.verilator import params_in_simulator, simulate
-from tests.hdl.netsparse.rig.bench import TINY, FilterModel, Totals, conserved
+from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, Totals, conserved
 
 NODES, NODE = 128, 77
 COLUMNS = (1 << 64) - 100
@@ -83,7 +83,7 @@ class Bench:
         dut.partition.value = pack(self.params.partition, bounds)
 
     async def begin(self):
-        cocotb.start_soon(self.note_given())
+        cocotb.start_soon(self.watch())
         await start(self.dut)
         layout = Client(self.params).solver_params.write
         for node, boundary in enumerate(BOUNDARIES[:-1]):
@@ -93,16 +93,20 @@ class Bench:
         self.dut.boundary.value = 0
         return self
 
-    async def note_given(self):
-        """``given`` comes with the last idx of a command, and with no other."""
+    async def watch(self):
+        """``given`` comes with the last idx of a command alone, ``in_flight`` while idxs wait."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         layout = self.params.fetched
+        inside = 0
         while True:
             await edge
             last = 0
             if dut.idxs_valid.value and dut.idxs_ready.value:
                 last = unpack(layout, int(dut.idxs_payload.value))["last"]
             assert int(dut.given.value) == last
+            assert dut.in_flight.value == (inside > 0)
+            events = unpack(CLIENT_EVENTS, int(dut.events.value))
+            inside += events["consumed"] - sum(events[name] for name in OUTCOMES)
 
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
