@@ -26,6 +26,10 @@ COMMANDS = {
         f"{GENERATE}\n\nExample: {GENERATE_FOR_CARD}",
     ),
     "train": ("gen.train_command:train", f"{TRAIN}\n\nExample: {TRAIN_ON_FILE}"),
+    "first-epoch": (
+        "gen.first_epoch_command:first_epoch",
+        "ingather first-epoch build/card --device /dev/xdma0",
+    ),
     "spmm": ("gen.spmm_command:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),
     "reproduce": (
         "gen.reproduce_command:reproduce",

@@ -66,6 +66,7 @@ MAY_SIMULATE = (
     "gen/bench",
     "gen/cli",
     "gen/doctor_command",
+    "gen/first_epoch_command",
     "gen/gather_console",
     "gen/generate_command",
     "gen/mutate_command",

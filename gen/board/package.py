@@ -27,6 +27,7 @@ TEMPLATES = {
     "tcl/build.tcl": "build.tcl.j2",
     "tcl/reports.tcl": "reports.tcl.j2",
     "tcl/open_reports.tcl": "open_reports.tcl.j2",
+    "tcl/fail.tcl": "fail.tcl.j2",
     "tcl/program.tcl": "program.tcl.j2",
     "tcl/mcs.tcl": "mcs.tcl.j2",
     "xdc/pins.xdc": "pins.xdc.j2",

@@ -29,6 +29,7 @@ def values_of(
     return {
         "top": emission.top.name,
         "core": core,
+        "params": top.params,
         "design": design.name,
         "about": design.about,
         "notes": notes_of(top),
@@ -42,6 +43,7 @@ def values_of(
         "crossings": top.crossings,
         "skews": sum(crossing.constraint == "gray_crossing" for crossing in top.crossings),
         "ips": [describe_ip(ip) for ip in top.vendor_ips],
+        "masters": any(p.name.startswith("m_axi_host") for p in emission.modules[core].ports),
         "bridge": any(("functional_mode", "AXI_Bridge") in ip.config for ip in top.vendor_ips),
         "device_id": next(
             (dict(ip.config)["pf0_device_id"] for ip in top.vendor_ips if ":xdma:" in ip.vlnv), ""

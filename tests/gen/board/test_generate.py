@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import textwrap
 from functools import cache, partial
 
 import pytest
@@ -53,7 +55,10 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert {"hbm_cattrip", "pcie_reset_n"} <= {port["name"] for port in manifest["ports"]}
     assert {"registers.json", "component.xml", "core.html"} <= set(manifest["files"])
     told = build(folder, vivado)
-    assert (folder / "build" / f"{manifest['top']}.bit").exists()
+    result, _ = vivado(folder, "program", "mcs", modules=())
+    assert result.returncode == 0, result.stderr
+    for suffix in ("bit", "mcs"):
+        assert (folder / "build" / f"{manifest['top']}.{suffix}").exists()
     bits = sum(port["bits"] for port in manifest["ports"])
     assert len(properties(told, r".*PACKAGE_PIN")) == bits
     assert properties(told, r".*PULLUP TRUE") == [
@@ -65,6 +70,46 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     again = ingather("generate", design, "--preset", "tiny", *BOARD, "-o", folder)
     assert again.returncode == 2
     assert "holds what ingather did not write, such as build/" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("design", "answers", "writes"),
+    [
+        ("p4sgd-switch", {}, {"job_ports": 0b11, "start_job": 1}),
+        (
+            "netsparse-snic",
+            {"completion_valid": 1},
+            {"first_high": 0, "end_low": 500, "server_units": 0b10, "next_completion": 1},
+        ),
+    ],
+)
+def test_the_readme_s_program_drives_registers_that_are_there(design, answers, writes, small):
+    """On a file that stands for the card's window."""
+    folder = small(design)
+    (driver,) = folder.glob("*_driver.py")
+    (program,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
+    window = folder.parent / f"{design}.window"
+    window.write_bytes(bytes(1 << 20))
+    fields = runpy.run_path(str(driver))["FIELDS"]
+    for name, value in answers.items():
+        with window.open("r+b") as file:
+            file.seek(fields[name].address)
+            file.write((value << fields[name].offset).to_bytes(4, "little"))
+    program = textwrap.dedent(program).replace(
+        "/sys/bus/pci/devices/0000:BB:DD.F/resource0", str(window)
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    held = window.read_bytes()
+    for name, value in writes.items():
+        word = int.from_bytes(held[fields[name].address :][:4], "little")
+        assert word >> fields[name].offset & (1 << fields[name].bits) - 1 == value, name
 
 
 def test_the_worker_of_the_card(tmp_path, vivado):

@@ -328,6 +328,7 @@ for {set k 0} {$k < [llength $argv]} {incr k} {
 set argv [expr {[info exists arguments] ? $arguments : {}}]
 unset k
 if {[catch {uplevel #0 [list source $script]; save_project} message]} {
-    puts stderr "ERROR: $message"
+    # As Vivado tells of an error that a script does not catch: with its trace, and no mark.
+    puts stderr $::errorInfo
     exit 1
 }
