@@ -10,25 +10,12 @@ from amaranth.utils import ceil_log2
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.placed_delay import placed_delay
+from hdl.common.wire_pipeline import WirePipelineParams
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamPipelineParams:
+class StreamPipelineParams(WirePipelineParams):
     """Size of a beat and length of the way."""
-
-    width: int  #: bits of a beat, at least 1
-    stages: int = 2  #: registers in each direction, 1..15; the first here, the last there
-
-    def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if not 1 <= self.stages <= 15:
-            raise ValueError(f"stages must be from 1 to 15: {self.stages}")
-
-    @property
-    def suffix(self) -> str:
-        """Width and stages."""
-        return f"{self.width}_{self.stages}"
 
     @property
     def capacity(self) -> int:

@@ -11,10 +11,10 @@ from hdl.common.placed_delay import placed_delay
 
 @dataclass(frozen=True, kw_only=True)
 class WirePipelineParams:
-    """Number of wires and length of the way."""
+    """Number of wires, or of bits of a beat, and length of the way."""
 
-    width: int  #: wires, at least 1
-    stages: int = 2  #: registers, 1..15; the first here, the last there
+    width: int  #: at least 1
+    stages: int = 2  #: registers in each direction, 1..15; the first here, the last there
 
     def __post_init__(self) -> None:
         if self.width < 1:

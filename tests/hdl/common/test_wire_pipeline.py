@@ -1,7 +1,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
@@ -11,24 +10,6 @@ from sim.verilator import component_in_simulator, params_in_simulator, simulate
 
 def test_wire_pipeline():
     simulate(WirePipeline(WirePipelineParams(width=9, stages=3)), __name__)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"width": 0}, "width must be at least 1: 0"),
-        ({"width": 1, "stages": 0}, "stages must be from 1 to 15: 0"),
-        ({"width": 1, "stages": 16}, "stages must be from 1 to 15: 16"),
-    ],
-)
-def test_rejects(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        WirePipelineParams(**sizes)
-
-
-def test_sizes_have_names_of_their_own():
-    names = {WirePipelineParams(width=w, stages=s).suffix for w in (1, 2) for s in (1, 2)}
-    assert len(names) == 4
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
