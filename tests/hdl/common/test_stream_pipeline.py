@@ -1,4 +1,5 @@
 import random
+from itertools import product
 
 import cocotb
 import pytest
@@ -88,21 +89,24 @@ async def empty_only_when_all_have_left(dut, stall):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_reset_flushes_it(dut):
+    """Whatever it finds on the way there and back, and what moves while it lasts."""
     params = params_in_simulator(StreamPipelineParams)
     await start(dut)
-    for under_way in range(params.capacity + 1):
+    for under_way, moves in product(range(params.capacity + 1), (0, 1)):
         dut.o_ready.value = 0
         dut.i_valid.value = 1
         for _ in range(under_way):
             await RisingEdge(dut.clk)
-        dut.i_valid.value = 0
+        dut.i_valid.value = dut.o_ready.value = moves
+        for _ in range(moves * random.randrange(params.latency + params.stages)):
+            await RisingEdge(dut.clk)
         dut.rst.value = 1
         await RisingEdge(dut.clk)
-        dut.rst.value = 0
-        for _ in range(params.latency + 1):
+        dut.rst.value = dut.i_valid.value = dut.o_ready.value = 0
+        for _ in range(2 * params.latency + 1):
             await RisingEdge(dut.clk)
             assert not dut.o_valid.value
-        assert dut.empty.value
+            assert dut.empty.value
         beats = random_beats(2 * params.capacity)
         sending = cocotb.start_soon(send(dut, "i", beats))
         assert (await receive(dut, "o", len(beats)))[0] == beats
