@@ -53,7 +53,8 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
     )
     wrong += check_cells(constraints, hierarchy)
     wrong += check_blocks(constraints)
-    wrong += check_slls(constraints, hierarchy, folder / "rtl")
+    ways = [way.path for way in getattr(top, "slr_crossings", ())]
+    wrong += check_slls(constraints, hierarchy, folder / "rtl", ways)
     wrong += check_crossings(constraints, [c.path for c in top.crossings], hierarchy)
     wrong += check_ips(folder / "tcl" / "ip.tcl", hierarchy, top.vendor_ips, top.primitives)
     wrong += check_instances(hierarchy)

@@ -18,8 +18,13 @@ from hdl.common.placed_delay import KEPT_APART
 Register = tuple[str, str, int]
 
 
-def check_slls(constraints: Sequence[Constraint], hierarchy: Hierarchy, rtl: Path) -> Iterator[str]:
-    """Registers that are marked for an edge, and those held on two sides of it, against ``rtl``."""
+def check_slls(
+    constraints: Sequence[Constraint], hierarchy: Hierarchy, rtl: Path, ways: Sequence[str]
+) -> Iterator[str]:
+    """Registers that are marked for an edge, and those held on two sides of it, against ``rtl``.
+
+    Each of ``ways``, paths of instances, runs between SLRs wherever there are pblocks.
+    """
     blocks = slrs_of_blocks(constraints)
     yield from (
         f"pblock {name} is soft: registers at its edge may leave it"
@@ -36,6 +41,12 @@ def check_slls(constraints: Sequence[Constraint], hierarchy: Hierarchy, rtl: Pat
                 held |= dict.fromkeys(found, blocks.get(block, -1))
         elif properties_of(command).get("USER_SLL_REG") == "TRUE":
             marked |= registers(constraint, hierarchy)
+    with_marks = {path for path, *_ in marked}
+    yield from (
+        f"the way at {path} has no register that is marked USER_SLL_REG"
+        for path in ways
+        if blocks and path not in with_marks
+    )
     plain = cache(lambda module: PlainRegisters(rtl / f"{module}.v"))
     modules: dict[str, str] = {}
     for path in {path for path, *_ in (*held, *marked)}:

@@ -36,6 +36,11 @@ class WorkerBoard(Board):
                 f"address_bits must be at most {CHANNEL_BITS} on this board, a port's 256 MB of"
                 f" HBM: {params.address_bits}"
             )
+        if params.slrs > 1 and params.slr_stages < 2:
+            raise ValueError(
+                "slr_stages must be at least 2 on this board, a register on each side of an SLR's"
+                f" edge: {params.slr_stages}"
+            )
         link = PcieDma(
             PcieParams(
                 register_bits=worker_registers(params).address_bits,

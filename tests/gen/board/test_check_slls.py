@@ -21,6 +21,7 @@ PLAN = Plan(
         PlanPart(name="mac", cells=("mac",), slr=2),
     )
 )
+WAYS = ("frame_way", "status_way", "group/way")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def found(folder, verilog, xdc):
     wrong = []
     constraints = read_constraints([folder / "floorplan.xdc"], wrong)
     assert wrong == []
-    return list(check_slls(constraints, hierarchy, folder / "rtl"))
+    return list(check_slls(constraints, hierarchy, folder / "rtl", WAYS))
 
 
 def test_the_floorplan_fits_the_verilog(design, tmp_path):
@@ -68,6 +69,12 @@ SPOILED = {
         rf"{SLL}group/way/sent_2_reg.*\n",
         "",
         "register group/way/sent_2 passes an edge and is not marked",
+    ),
+    "a way is left out": (
+        "",
+        r".*\{status_way/wires_.*\n",
+        "",
+        "the way at status_way has no register that is marked USER_SLL_REG",
     ),
     "a register inside an SLR is marked": (
         "",

@@ -29,3 +29,8 @@ def test_eight_engines_use_the_ports_of_both_stacks():
 def test_a_port_that_reaches_beyond_its_channel_is_refused():
     with pytest.raises(ValueError, match="address_bits must be at most 28 on this board"):
         WorkerBoard(WorkerParams(address_bits=30))
+
+
+def test_a_single_register_between_dies_is_refused():
+    with pytest.raises(ValueError, match="slr_stages must be at least 2 on this board"):
+        WorkerBoard(WorkerParams(slrs=2, slr_stages=1))
