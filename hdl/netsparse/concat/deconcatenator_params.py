@@ -130,7 +130,8 @@ class DeconcatenatorParams:
                 "length": 1,  # len or #PRs cannot be
                 "error": 1,  # it is an error
                 "prs": bits_for(self.most_prs),
-                "step": LENGTH_BITS + 1,  # bytes of a PR
+                # Bytes of a PR, of a length that can be.
+                "step": bits_for(PR_BYTES + self.payload * self.most_property_bytes),
                 "ip_end": 17,  # the last byte, as total_length has it
                 "udp_end": 17,
             }

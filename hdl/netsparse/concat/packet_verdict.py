@@ -24,7 +24,6 @@ from hdl.netsparse.protocol import (
     AXIS,
     BEAT_BYTES,
     IP_OFFSET,
-    LENGTH_BITS,
     PACKET_CONSTANTS,
     PACKET_HEADER,
     PACKET_HEADER_BYTES,
@@ -148,7 +147,9 @@ class PacketVerdict(Component):
             header.length.eq(wrong_length),
             header.error.eq(error),
             header.prs.eq(low_bits(shared.prs, len(header.prs))),
-            header.step.eq(PR_BYTES + (shared.len[:LENGTH_BITS] if self.params.payload else 0)),
+            header.step.eq(
+                low_bits(PR_BYTES + (shared.len if self.params.payload else 0), len(header.step))
+            ),
             header.ip_end.eq(upper.total_length + (IP_OFFSET - 1)),
             header.udp_end.eq(upper.udp_length + (UDP_OFFSET - 1)),
         ]

@@ -118,7 +118,8 @@ class Unpacker(Component):
         active = Signal()  # the front beat's packet is the context's
         left = Signal(len(context.prs), reset_less=True)  # PRs, this one included
         end = Signal(range(LANES + params.most_lanes), reset_less=True)  # lane behind it
-        rest = Signal(LENGTH_BITS, reset_less=True)  # bytes of the property, from this beat on
+        # Bytes of the property, from this beat on.
+        rest = Signal(range(params.most_property_bytes + 1), reset_less=True)
         last = Signal()  # beat of its PR
         done = Signal()  # packet
         over = Signal()  # lanes of it are in the beat where it ends
@@ -148,17 +149,17 @@ class Unpacker(Component):
                 end.eq(follows.lanes if payload else PR_LANES),
             ]
             if payload:
-                m.d.sync += rest.eq(Mux(follows.error, 0, follows.length))
+                m.d.sync += rest.eq(low_bits(Mux(follows.error, 0, follows.length), len(rest)))
         with m.Elif(leaves):
             if not payload:
                 m.d.sync += [end.eq(end[:5] + PR_LANES), left.eq(left - 1)]
             else:
-                further = Signal(LENGTH_BITS)
+                further = Signal.like(rest)
                 lanes = Mux(further > BEAT_BYTES, BEAT_BYTES, further)[1:]
-                m.d.comb += further.eq(rest - BEAT_BYTES)
+                m.d.comb += further.eq(low_bits(rest - BEAT_BYTES, len(rest)))
                 m.d.sync += [
                     end.eq(low_bits(end[:5] + Mux(last, context.lanes, lanes), len(end))),
-                    rest.eq(Mux(last, context.length, further)),
+                    rest.eq(Mux(last, low_bits(context.length, len(rest)), further)),
                     left.eq(left - last),
                 ]
         with m.If(leaves):

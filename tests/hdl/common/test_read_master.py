@@ -246,7 +246,7 @@ class ByHand:
     """A memory that answers ``answer()`` by ``answer()``."""
 
     def __init__(self, dut):
-        self.dut, self.asked, self.got, self.failed = dut, [], [], 0
+        self.dut, self.asked, self.got, self.failed, self.dropped = dut, [], [], 0, 0
         for name in ("halt", "watch", "axi_rvalid", "plan_valid"):
             getattr(dut, name).value = 0
         dut.axi_arready.value = dut.o_ready.value = 1
@@ -261,6 +261,7 @@ class ByHand:
             if dut.axi_arvalid.value and dut.axi_arready.value:
                 self.asked.append(int(dut.axi_arlen.value) + 1)
             self.failed += bool(dut.failed.value)
+            self.dropped += self.bus["dropped"]
             if dut.o_valid.value:
                 self.got.append(int(dut.o_payload.value))
 
@@ -369,9 +370,11 @@ async def a_broken_bus_ends_the_plan(dut, fault):
     await memory.wait()
     assert not dut.plan_ready.value
     dut.plan_valid.value = 0
-    for burst in memory.asked[1 + (fault != "silent") :]:
+    late = memory.asked[1 + (fault != "silent") :]
+    for burst in late:
         await memory.answer(burst)
     await memory.pulse(revive=1)
+    assert memory.dropped == sum(late) + {"silent": 0, "short": 1, "long": 2}[fault]
     assert memory.bus == dict.fromkeys(BUS.members, 0)
     assert len(memory.got) < 2 * window
     assert len(memory.asked) == bursts

@@ -9,7 +9,7 @@ from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.protocol import Kind
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
 from sim.payloads import unpack
-from sim.streams import STALLS, cycle, start
+from sim.streams import STALLS, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 
 NODE = 77
@@ -65,7 +65,7 @@ def bad(params, reason):
         places = [(17, 1), (39, 1), (59, 1), (63, 1)]
         at, by = random.choice([*places, (None, None)])
         if at is None:
-            return octets[: random.randint(64, len(octets) - 1)]
+            return octets[: random.choice([len(octets) - 1, random.randint(64, len(octets) - 1)])]
         return changed(octets, at, bytes([octets[at] ^ by]))
     assert reason is Drop.SOURCE
     each = 18 + int.from_bytes(octets[56:60], "big") * (octets[51] == Kind.RESPONSE.value)
@@ -74,15 +74,51 @@ def bad(params, reason):
     return changed(octets, at, source.to_bytes(4, "big"))
 
 
-def no_sources(params):
-    """Packets of many PRs of which one, the first or any later, is of no node by one or any bit."""
-    kind, length = (Kind.RESPONSE, 4) if params.payload else (Kind.READ, 4)
-    count = most_prs(kind, length, params.mtu)
-    each = 18 + 4 * params.payload
-    for number in range(count):
-        for source in (params.nodes, 1 << 16 + number % 16):
-            octets = packet(params, kind, length, count)
-            yield changed(octets, 64 + each * number, source.to_bytes(4, "big"))
+#: bytes of a header of which any bit that is wrong is noticed
+NOTICED = {
+    Drop.FOREIGN: (12, 13, 14, 23, 36, 37),
+    Drop.KIND: (50, 51),
+    Drop.DEST: range(52, 56),
+    Drop.LENGTH: (16, 17, 38, 39, *range(56, 64)),
+}
+
+
+def flipped(params):
+    """Small packets with one bit of the header wrong, each with the reason to drop it."""
+    kind = Kind.RESPONSE if params.payload else Kind.READ
+    for reason, places in NOTICED.items():
+        for at in places:
+            for bit in range(8):
+                if params.payload and (at, bit) == (51, 0):
+                    continue  # of an error
+                if not params.payload and at == 59 and 2 <= bit < 7:
+                    continue  # any length that can be
+                octets = packet(params, kind, 4, 2)
+                yield reason, changed(octets, at, bytes([octets[at] ^ 1 << bit]))
+
+
+def shortest(params, lane):
+    """Bytes of a property, and the number of a PR that begins in ``lane`` of a beat."""
+    places = [
+        ((number + 1) * (18 + length * params.payload), length, number)
+        for length in range(4, 129, 4)
+        for number in range(36)
+        if number * (18 + length * params.payload) // 2 % 32 == lane
+    ]
+    return min(places)[1:]
+
+
+def sources(params):
+    """In every lane the last node, and all that is no node by the least or by one bit."""
+    kind = Kind.RESPONSE if params.payload else Kind.READ
+    ends = [1 << bit for bit in range(32) if 1 << bit >= params.nodes]
+    for lane in range(32):
+        length, number = shortest(params, lane)
+        at = 64 + number * (18 + length * params.payload)
+        for source in (params.nodes - 1, params.nodes, *ends):
+            octets = packet(params, kind, length, number + 1)
+            reason = Drop.SOURCE if source >= params.nodes else None
+            yield reason, changed(octets, at, source.to_bytes(4, "big"))
 
 
 class Bench:
@@ -128,18 +164,29 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def each_packet_is_judged(dut, stalls):
+    params = params_in_simulator(DeconcatenatorParams)
+    reasons = [None] * 60 + list(Drop) * 8 + [Drop.SOURCE] * 40
+    packets = [
+        (reason, good(params) if reason in (None, Drop.BROKEN) else bad(params, reason))
+        for reason in reasons
+    ]
+    await judge(dut, stalls, packets)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(wrong=[flipped, sources])
+async def every_bit_is_judged(dut, wrong):
+    await judge(dut, (never, never), [*wrong(params_in_simulator(DeconcatenatorParams))])
+
+
+async def judge(dut, stalls, packets):
+    """Whether each packet is kept, or dropped for its reason, in any order."""
     bench = Bench(dut, stalls)
     params = bench.params
     await start(dut)
     words, ends, events = [], [], []
-    reasons = [None] * 60 + list(Drop) * 8 + [Drop.SOURCE] * 20
-    judged = [
-        (reason, good(params) if reason in (None, Drop.BROKEN) else bad(params, reason))
-        for reason in reasons
-    ]
-    judged += [(Drop.SOURCE, octets) for octets in no_sources(params)]
-    random.shuffle(judged)
-    for reason, octets in judged:
+    random.shuffle(packets)
+    for reason, octets in packets:
         taken = await bench.send(octets, broken=reason is Drop.BROKEN)
         later = [(at + PacketVerdict.latency, word) for at, word in taken]
         words += later[: params.beats]

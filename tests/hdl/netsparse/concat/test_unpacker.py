@@ -16,7 +16,7 @@ SMALL_MTU = 900
 
 
 @pytest.mark.parametrize(
-    ("payload", "most"), [(False, 512), (True, 4096), (True, 4), (True, 36)], ids=str
+    ("payload", "most"), [(False, 512), (True, 4096), (True, 4), (True, 100)], ids=str
 )
 def test_unpacker(payload, most):
     mtu = SMALL_MTU if most <= 512 else 4180  # one property of the largest size

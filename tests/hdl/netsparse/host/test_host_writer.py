@@ -286,20 +286,24 @@ class Channels:
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(first=["aw", "w"])
-async def alone_neither_channel_waits_for_the_other(dut, first):
-    """A slave may want all of one before any of the other; the top of the address space counts."""
+@cocotb.parametrize(first=["aw", "w"], size=[8, 256])
+async def alone_neither_channel_waits_for_the_other(dut, first, size):
+    """A slave may want all of one before any of the other; the top of the address space counts.
+
+    Properties of two requests each, of one beat or four.
+    """
     channels = Channels(dut)
     await start(dut)
-    top = (1 << 64) - 256
-    places = [(top + 4 * k, 256 - 8 * k) for k in range(20)]
+    places = [((1 << 64) - 256 + 4 * k, 256 - 8 * k) for k in range(20)]
+    if size == 8:
+        places = [(128 * k - 4, 8) for k in range(1, 31)]
     bursts, beats = expected_bursts(places, True), expected_strobes(places, True)
     channels.write(places)
     second = {"aw": "w", "w": "aw"}[first]
     getattr(dut, f"axi_{first}ready").value = 1
     await channels.wait()
     if first == "aw":
-        # Four properties of four beats wait, each of two requests, and what is on the way.
+        # As many beats as can wait, of four a property, or requests; and what is on the way.
         assert AHEAD // 2 <= len(channels.bursts) <= AHEAD + 2
         assert channels.beats == []
     else:

@@ -117,7 +117,10 @@ async def answers_may_be_held_up(dut, stalls):
     # The first line is replaced by others of its set, and the last one is used.
     requests = [(True, line * 512) for line in (0, 4, 8, 12, 16, 31)]
     requests += [
-        (random.random() < 0.4, random.randrange(11) * 512 * (k % 12 == 0) + random.randrange(40))
+        (
+            random.random() < 0.4,
+            random.randrange(11) * 512 * (k % 12 == 0) + random.randrange(random.choice((40, 512))),
+        )
         for k in range(800)
     ]
     await source.send_all(beats(requests))
