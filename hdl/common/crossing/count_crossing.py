@@ -53,9 +53,11 @@ class CountCrossing(Component):
         m.submodules.way = way = StreamCrossing(self.way)
         waiting = [Signal(WAITING_BITS, name=f"waiting_{k}") for k in range(self.params.kinds)]
         leave = Signal()
+        some = Signal()  # a cycle behind: what leaves may be nothing
+        m.d.write += some.eq(Cat(waiting).any())
         m.d.comb += [
             way.i.payload.eq(Cat(waiting)),
-            way.i.valid.eq(Cat(count.any() for count in waiting).any()),
+            way.i.valid.eq(some),
             leave.eq(way.i.valid & way.i.ready),
             way.o.ready.eq(1),
         ]

@@ -24,11 +24,12 @@ endpackage
 // `gt_txusrclk2` stands still; both directions are in reset for a while after that. Settings of
 // RS-FEC and of loopback are taken over in a reset. `stat_rx_aligned` comes when a far end with the
 // same error correction has been heard for a while; a receiver that has locked onto nothing (`stuck`)
-// needs a reset. With `ctl_tx_enable` low only idles or remote faults are sent. A packet on
-// `tx_axis` comes without a gap and has at least 60 bytes, to which the subsystem adds the checksum;
-// `tx_axis_tready` keeps it at 100 Gb/s. After an underflow or overflow nothing is sent until a reset.
-// What is received cannot be held up; it may have gaps, and a packet that was damaged or cut on the
-// way has `tuser` with its last beat. Of a packet that a reset of the receiver cuts no end comes.
+// needs a reset. With `ctl_tx_enable` low no packet begins; one that meets `ctl_tx_send_rfi` or
+// `ctl_tx_send_idle`, which are sent instead of it, is spoilt. A packet on `tx_axis` comes without a
+// gap and has at least 60 bytes, to which the subsystem adds the checksum; `tx_axis_tready` keeps it
+// at 100 Gb/s. After an underflow or overflow nothing is sent until a reset. What is received cannot
+// be held up; it may have gaps, and a packet that was damaged or cut on the way has `tuser` with its
+// last beat. Of a packet that a reset of the receiver cuts no end comes.
 module card_cmac #(
     parameter real REFERENCE_MHZ = 161.1328125,
     parameter real INIT_MHZ = 100.0,
@@ -137,7 +138,7 @@ module card_cmac #(
   logic [2:0] loopback  /* verilator public_flat_rd */ = 0;
   beat_t own[$];  // what comes back in it
   int credit = 0, octets = 0, told = 0;
-  logic started = 0, broken = 0;
+  logic started = 0, broken = 0, spoilt = 0;
   function automatic void send(beat_t beat);
     way[code].push_back(beat);
     if (loopback != 0) own.push_back(beat);
@@ -145,7 +146,7 @@ module card_cmac #(
   always @(posedge gt_txusrclk2) begin
     {tx_unfout, tx_ovfout} <= '0;
     remote_fault[code] = ctl_tx_send_rfi;
-    told = stat_rx_remote_fault ? told + 1 : 0;
+    told = ctl_tx_send_rfi || stat_rx_remote_fault ? told + 1 : 0;
     if (ctl_tx_send_rfi && ctl_tx_send_idle) $fatal(1, "%m: what is to be sent?");
     if (usr_tx_reset) begin
       if (started) send('{'0, 64'b1, 1'b1, 1'b1, longint'($time) + longint'(FIBRE_PS)});
@@ -158,12 +159,14 @@ module card_cmac #(
         automatic int count = $countones(tx_axis_tkeep);
         if (tx_axis_tkeep != ~64'b0 >> (64 - count) || count == 0 || (!tx_axis_tlast && count != 64))
           $fatal(1, "%m: bytes are missing in a packet: %h", tx_axis_tkeep);
-        if (!started && told > SETTLE) $fatal(1, "%m: a packet is sent into a remote fault");
+        if (!started && told > SETTLE) $fatal(1, "%m: a packet is sent to who does not hear it");
         octets = (started ? octets : 0) + count;
         if (tx_axis_tlast && octets < 60) $fatal(1, "%m: a packet of %0d bytes", octets);
         credit = credit - 1000 * (count + (tx_axis_tlast ? AROUND : 0));
-        send('{tx_axis_tdata, tx_axis_tkeep, tx_axis_tlast, tx_axis_tlast & tx_axis_tuser,
+        if (ctl_tx_send_rfi || ctl_tx_send_idle) spoilt = 1;
+        send('{tx_axis_tdata, tx_axis_tkeep, tx_axis_tlast, tx_axis_tlast & (tx_axis_tuser | spoilt),
                longint'($time) + longint'(FIBRE_PS)});
+        if (tx_axis_tlast) spoilt = 0;
         started <= !tx_axis_tlast;
         if (tx_axis_tlast) sent <= sent + 1;
         {tx_unfout, tx_ovfout} <= {starve, overrun};
@@ -172,7 +175,7 @@ module card_cmac #(
       end else if (started && tx_axis_tready) $fatal(1, "%m: underflow, a packet has a gap");
       tx_axis_tready <= credit >= 0 && !broken
           && !(tx_axis_tvalid && tx_axis_tready && (starve || overrun))
-          && (ctl_tx_enable && !ctl_tx_send_rfi && !ctl_tx_send_idle ||
+          && (ctl_tx_enable ||
               started && !(tx_axis_tvalid && tx_axis_tready && tx_axis_tlast));
     end
   end
