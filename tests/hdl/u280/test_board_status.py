@@ -16,6 +16,7 @@ from tests.hdl.common.register_pace import registers_at_any_pace
 
 PARAMS = BoardRegistersParams(cages=2, hbm=True)
 MAP = board_registers(PARAMS)
+STEPS = 400
 
 
 def test_board_status():
@@ -48,21 +49,21 @@ async def shows_what_the_board_does(dut):
                 assert await board.read(f"{name}_{k}") == levels[name]
     totals = Counter({f"{name}_{k}": 0 for k in range(2) for name in SUMS.members})
     before = [0, 0]
-    for step in range(60):
+    for step in range(STEPS + 10):
         for k in range(2):
             for index, name in enumerate(EVENTS):
-                more = random.choice([0, 0, 1, 255]) if step < 50 else 0
+                more = random.choice([0, 0, 1, 255]) if step < STEPS else 0
                 getattr(dut, f"counts_{k}_{index}").value = more
                 totals[f"{name}_{k}"] += more
             cuts = {"transmit": random.getrandbits(1), "receive": random.choice([0, 1, 2])}
-            getattr(dut, f"cuts_{k}").value = bits(CUTS, cuts) if step < 50 else 0
-            happens = random.getrandbits(HAPPENINGS.size) if step < 50 else 0
+            getattr(dut, f"cuts_{k}").value = bits(CUTS, cuts) if step < STEPS else 0
+            happens = random.getrandbits(HAPPENINGS.size) if step < STEPS else 0
             levels = {"happenings": HAPPENINGS.from_bits(happens)}
             getattr(dut, f"levels_{k}").value = bits(LEVELS, levels)
             for index, name in enumerate(HAPPENINGS.members):
                 totals[f"{name}_{k}"] += (happens & ~before[k]) >> index & 1
             before[k] = happens
-            if step < 50:
+            if step < STEPS:
                 totals[f"cut_transmit_{k}"] += cuts["transmit"]
                 totals[f"cut_receive_{k}"] += cuts["receive"]
         await RisingEdge(dut.clk)
@@ -88,12 +89,9 @@ async def tells_a_mac_what_the_host_wants(dut):
             await board.write(**{f"rsfec_{k}": rsfec, f"loopback_{k}": loopback})
             settings[k] = bits(SETTINGS, {"rsfec": rsfec, "loopback": loopback})
             assert told("settings") == settings
-        for name, register in (
-            ("whole", "reset"),
-            ("transmit", "reset_transmit"),
-            ("receive", "reset_receive"),
-        ):
-            await board.write(**{f"{register}_{k}": 1})
+        commands = {"whole": "reset", "transmit": "reset_transmit", "receive": "reset_receive"}
+        for name in 2 * list(commands):
+            await board.write(**{f"{commands[name]}_{k}": 1})
             await RisingEdge(dut.clk)
             asks[k] ^= bits(ASKS, {name: 1})
             assert told("asks") == asks
