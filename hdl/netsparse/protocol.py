@@ -10,6 +10,18 @@ from amaranth.lib import data, enum
 
 from hdl.common.axi import AxiStreamSignature
 
+#: Ethernet priorities of the two classes, reads and responses with errors (IEEE 802.1Q), which are
+#: paused apart. A packet has no VLAN tag: its DSCP is the priority's class selector (RFC 2474), by
+#: which a switch that trusts DSCP finds the priority.
+PRIORITIES = (3, 4)
+PRIORITY_COUNT = 8
+
+
+def dscp_ecn(priority: int) -> int:
+    """The byte of the IPv4 header that has the DSCP: the priority is its upper three bits."""
+    return priority << 5
+
+
 BEAT_BYTES = 64  #: of every path that carries properties
 AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: towards a 100G MAC, 250 MHz
 

@@ -19,6 +19,7 @@ assert (HEADER_BYTES, PR_BYTES) == (64, 18)
 
 ETHERTYPE, VERSION_IHL, DO_NOT_FRAGMENT, TTL, UDP, PORT = 0x0800, 0x45, 0x4000, 64, 17, 0x4E53
 IP_AT, UDP_AT = 14, 34
+CS3, CS4 = 0x60, 0x80  # of the DSCP and ECN byte: class selectors of reads, of responses and errors
 LINE_BYTES = 128  # of the virtual form's pool
 SETTLING = 12  # cycles that the virtual form may take to see that its pool is short
 
@@ -85,10 +86,18 @@ def to_bytes(requests: Sequence[Request], node: int, addresses: Addresses) -> by
             raise ValueError(f"a property of {len(pr.data)} bytes: {pr}")
     body = b"".join(PR.pack(pr.src, pr.tid, pr.idx, pr.id) + pr.data for pr in requests)
     total = HEADER_BYTES + len(body)
+    traffic_class = CS3 if kind == Kind.READ else CS4
 
     def upper(ip_checksum: int) -> bytes:
         return UPPER.pack(
-            *(addresses.mac(dest), addresses.mac(node), ETHERTYPE, VERSION_IHL, 0, total - IP_AT),
+            *(
+                addresses.mac(dest),
+                addresses.mac(node),
+                ETHERTYPE,
+                VERSION_IHL,
+                traffic_class,
+                total - IP_AT,
+            ),
             *(0, DO_NOT_FRAGMENT, TTL, UDP, ip_checksum, addresses.ip(node), addresses.ip(dest)),
             *(PORT, PORT, total - UDP_AT, 0, 0),
         )

@@ -15,8 +15,10 @@ from hdl.netsparse.protocol import (
     PACKET_HEADER_BYTES,
     PR_BYTES,
     PR_LAYER,
+    PRIORITIES,
     UDP_OFFSET,
     Kind,
+    dscp_ecn,
 )
 from sim.payloads import pack, unpack
 
@@ -81,6 +83,7 @@ class Packet:
         """The packet on the wire, without the MAC's checksum; ValueError for what does not fit."""
         upper: dict[str, Any] = PACKET_CONSTANTS | vars(self.addresses)
         upper |= {"total_length": self.size - IP_OFFSET, "udp_length": self.size - UDP_OFFSET}
+        upper["dscp_ecn"] = dscp_ecn(PRIORITIES[self.kind is not Kind.READ])
         concatenation = {
             "type": self.kind.value,
             "dest": self.dest,

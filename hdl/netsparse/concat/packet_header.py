@@ -14,9 +14,11 @@ from hdl.netsparse.protocol import (
     PACKET_CONSTANTS,
     PACKET_HEADER,
     PACKET_HEADER_BYTES,
+    PRIORITIES,
     UDP_OFFSET,
     UPPER_LAYERS,
     Kind,
+    dscp_ecn,
     in_lanes,
 )
 
@@ -37,13 +39,15 @@ class PacketHeader(Component):
     """Puts the header in front of every packet of ``marks``.
 
     Node n has the MAC ``mac_base + n`` and the IP ``ip_base + n``. The IPv4 checksum is right;
-    there is none for UDP; identification and reserved bytes are zero. Latency: :attr:`latency`.
+    there is none for UDP; identification and reserved bytes are zero. The DSCP is that of the
+    class's priority. Latency: :attr:`latency`.
     Throughput: a packet a cycle. Stalls: every stage holds a packet and moves up when it can.
     """
 
     latency = 5
 
     def __init__(self, params: ConcatenatorParams) -> None:
+        self.dscp_ecn = dscp_ecn(PRIORITIES[params.payload])
         super().__init__(
             params,
             {
@@ -104,7 +108,7 @@ class PacketHeader(Component):
             m.d.sync += [
                 own.eq(fields.own_ip[:16] + fields.own_ip[16:]),
                 other.eq(fields.ip[:16] + fields.ip[16:]),
-                length.eq(fields.total + CONSTANT_SUM),
+                length.eq(fields.total + (CONSTANT_SUM + self.dscp_ecn)),
             ]
         with m.If(steps[2]):
             m.d.sync += whole.eq(own + other + length)
@@ -119,6 +123,7 @@ class PacketHeader(Component):
         mark = fields.mark
         kind = Kind.RESPONSE if self.params.payload else Kind.READ
         upper = PACKET_CONSTANTS | {
+            "dscp_ecn": self.dscp_ecn,
             "destination_mac": fields.mac,
             "source_mac": fields.own_mac,
             "total_length": fields.total,

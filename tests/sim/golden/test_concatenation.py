@@ -31,7 +31,7 @@ def test_a_packet_byte_by_byte():
     wire = to_bytes([pr, replace(pr, idx=0x9A)], NODE, ADDRESSES)
     assert len(wire) == 64 + 2 * 18
     assert wire[:14].hex() == "020000000005" + "020000000003" + "0800"
-    assert wire[14:24].hex() == "4500" + "0056" + "0000" + "4000" + "4011"
+    assert wire[14:24].hex() == "4560" + "0056" + "0000" + "4000" + "4011"
     assert wire[26:34].hex() == "0a000003" + "0a000005"
     assert wire[34:42].hex() == "4e53" + "4e53" + "0042" + "0000"
     assert wire[42:64].hex() == "00" * 8 + "0001" + "00000005" + "00000040" + "00000002"

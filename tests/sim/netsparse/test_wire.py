@@ -42,7 +42,7 @@ def test_bytes_of_a_response():
     pr = Pr(src=0x01020304, tid=0x0506, idx=0x0708090A0B0C0D0E, id=0x0F101112, payload=b"abcd")
     packet = Packet(kind=Kind.RESPONSE, dest=9, length=4, prs=(pr,), addresses=ADDRESSES)
     assert packet.to_bytes().hex(" ", 2) == (
-        "0200 0000 0001 0200 0000 0002 0800 4500 0048 0000 0000 4011 66a3 0a00 0002 0a00 0001"
+        "0200 0000 0001 0200 0000 0002 0800 4580 0048 0000 0000 4011 6623 0a00 0002 0a00 0001"
         " 4e53 4e53 0034 0000 0000 0000 0000 0000"
         " 0002 0000 0009 0000 0004 0000 0001"
         " 0102 0304 0506 0708 090a 0b0c 0d0e 0f10 1112 6162 6364"

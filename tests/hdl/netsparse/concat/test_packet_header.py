@@ -44,7 +44,7 @@ def folding_base(node, mark):
     """Addresses with which the sum of the packet's header has a carry twice."""
     while True:
         base = random.getrandbits(32)
-        words = [0x4500, mark["used"] + 50, 0x4000, 0x4011]
+        words = [0x4580, mark["used"] + 50, 0x4000, 0x4011]
         for ip in (base + node, base + mark["dest"]):
             words += [ip >> 16 & 0xFFFF, ip & 0xFFFF]
         once = (sum(words) & 0xFFFF) + (sum(words) >> 16)
