@@ -22,12 +22,15 @@ class StreamArbiterParams:
     width: int  #: bits of a beat, at least 1
     count: int  #: inputs, 1..64
     last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
+    holds: bool = False  #: a port ``hold`` keeps each input from beginning a packet
 
     def __post_init__(self) -> None:
         if self.width < 1:
             raise ValueError(f"width must be at least 1: {self.width}")
         if not 1 <= self.count <= 64:
             raise ValueError(f"count must be from 1 to 64 inputs: {self.count}")
+        if self.holds and self.count == 1:
+            raise ValueError("holds needs at least two inputs")
         if self.last_bit is not None and not 0 <= self.last_bit < self.width:
             raise ValueError(
                 f"last_bit must be None or from 0 to {self.width - 1}: {self.last_bit}"
@@ -37,7 +40,7 @@ class StreamArbiterParams:
     def suffix(self) -> str:
         """Width, inputs, and the last bit where there is one."""
         last = "" if self.last_bit is None else f"_last_{self.last_bit}"
-        return f"{self.width}_of_{self.count}{last}"
+        return f"{self.width}_of_{self.count}{last}" + "_holds" * self.holds
 
     @property
     def output(self) -> data.StructLayout:
@@ -53,6 +56,9 @@ class StreamArbiter(Component):
     is late holds up all others. The choice is made a cycle ahead: without others that wait it
     stays where it is, so an input that comes when all are idle is taken a cycle later.
 
+    With ``params.holds``, an input whose bit of ``hold`` is high begins no packet and holds up no
+    other; the packet inside goes on to its end.
+
     Throughput: one beat a cycle. Latency: ``latency`` from a beat taken. Stalls: holds; ``o`` and
     ``i[k].ready`` are registers or gates behind them, and depend on no input of this cycle.
     """
@@ -65,6 +71,7 @@ class StreamArbiter(Component):
             {
                 "i": In(stream.Signature(params.width)).array(params.count),
                 "o": Out(stream.Signature(params.output)),
+                **({"hold": In(params.count)} if params.holds else {}),
             },
         )
 
@@ -93,9 +100,14 @@ class StreamArbiter(Component):
         inside = Signal()  # its packet has begun
         comes = Signal()
         ends = Signal()
+        valid = Cat(i.valid for i in self.i)
+        free, turn = valid, chosen  # those that may begin; the chosen one, if it may go on
+        if params.holds:
+            free, turn = valid & ~self.hold, Signal(params.count)
+            m.d.comb += turn.eq(Mux(inside, chosen, chosen & ~self.hold))
         m.d.comb += [
-            asking.eq(Cat(i.valid for i in self.i)),
-            comes.eq((asking & chosen).any()),
+            asking.eq(free),
+            comes.eq((valid & turn).any()),
             ends.eq(1 if params.last_bit is None else beat.payload[params.last_bit]),
             # Another one's turn: its beat waits, so that it is there when it is chosen.
             turns.asking.eq(asking & ~chosen),
@@ -107,7 +119,7 @@ class StreamArbiter(Component):
             out.i.valid.eq(comes),
         ]
         for k, i in enumerate(self.i):
-            m.d.comb += i.ready.eq(chosen[k] & out.i.ready)
+            m.d.comb += i.ready.eq(turn[k] & out.i.ready)
         with m.If(turns.take & turns.asking.any()):
             m.d.sync += [chosen.eq(turns.grant), index.eq(turns.index)]
         if params.last_bit is not None:

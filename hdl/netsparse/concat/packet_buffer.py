@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
+from hdl.common.memory import STYLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,7 @@ class PacketBufferParams:
     width: int  #: bits of a word, at least 1
     words: int  #: that it holds, a power of two, 16..65536
     behind: int  #: cycles from a look at ``room`` to the write that relies on it, 1..8
+    style: str = "block"  #: what Vivado builds it from, one of STYLES
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -25,6 +27,8 @@ class PacketBufferParams:
             raise ValueError(f"words must be a power of two from 16 to 65536: {self.words}")
         if not 1 <= self.behind <= 8:
             raise ValueError(f"behind must be from 1 to 8 cycles: {self.behind}")
+        if self.style not in STYLES:
+            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
 
     @property
     def most_packet_words(self) -> int:
@@ -33,8 +37,9 @@ class PacketBufferParams:
 
     @property
     def suffix(self) -> str:
-        """Width, words and delay."""
-        return f"{self.width}x{self.words}_{self.behind}"
+        """Width, words and delay, and the style where it is another than usual."""
+        style = f"_{self.style}" if self.style != "block" else ""
+        return f"{self.width}x{self.words}_{self.behind}{style}"
 
 
 class PacketBuffer(Component):
@@ -43,7 +48,8 @@ class PacketBuffer(Component):
     In a cycle with ``write``, ``word`` is added to the packet that is being written. ``ends``, in
     the cycle of its last word or later, decides about it: with ``keep`` it is to be read,
     without, it has never been there. ``write`` cannot be refused: who writes has seen ``room``,
-    a register, high ``params.behind`` cycles ago, for each word anew.
+    a register, high ``params.behind`` cycles ago, for each word anew. ``used`` is how many words
+    were inside in the cycle before, those of the packet that is being written among them.
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to
     the packet's first word. Full: ``room`` goes low; it comes back, if ``o`` is taken, unless a
@@ -57,6 +63,7 @@ class PacketBuffer(Component):
             params,
             {
                 "room": Out(1),
+                "used": Out(exact_log2(params.words) + 1),
                 "write": In(1),
                 "word": In(params.width),
                 "ends": In(1),
@@ -69,7 +76,7 @@ class PacketBuffer(Component):
         m = Module()
         params = self.params
         m.submodules.words = words = memory.Memory(
-            shape=params.width, depth=params.words, init=[], attrs={"ram_style": "block"}
+            shape=params.width, depth=params.words, init=[], attrs={"ram_style": params.style}
         )
         write = words.write_port()
         # Addresses have a bit more than the memory needs, which tells full from empty.
@@ -89,6 +96,7 @@ class PacketBuffer(Component):
         # Words under way: those of the cycles since ``used`` was known.
         m.d.sync += [
             self.room.eq(used <= params.words - params.behind - 2),
+            self.used.eq(used),
             write_at.eq(written),
         ]
         with m.If(self.ends):

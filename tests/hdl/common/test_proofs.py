@@ -77,7 +77,7 @@ MUTANTS = {
     "another's index": arbiter(
         "beat.index.eq(index)", "beat.index.eq(turns.index)", "leaves_unmixed"
     ),
-    "takes without room": arbiter("chosen[k] & out.i.ready", "chosen[k]", "none_lost_or_made"),
+    "takes without room": arbiter("turn[k] & out.i.ready", "turn[k]", "none_lost_or_made"),
     "never the next": arbiter("out.i.ready & ends, ~inside)", "0, ~inside)", "nobody_twice"),
     "none while it is free": arbiter(
         "out.i.ready & ends, ~inside)", "out.i.ready & ends, 0)", "none_idle_twice"

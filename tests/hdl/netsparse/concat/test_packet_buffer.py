@@ -24,6 +24,7 @@ def test_packet_buffer(words, behind):
         ({"words": 24}, "words must be a power of two from 16 to 65536: 24"),
         ({"words": 8}, "words must be a power of two from 16 to 65536: 8"),
         ({"behind": 0}, "behind must be from 1 to 8 cycles: 0"),
+        ({"style": "lead"}, "style must be one of auto, distributed, block, ultra: 'lead'"),
         ({"behind": 9}, "behind must be from 1 to 8 cycles: 9"),
     ],
 )
@@ -116,8 +117,11 @@ async def fills_up_and_loses_nothing(dut):
         await bench.edge
     assert bench.params.most_packet_words <= bench.written <= bench.params.words + 2
     assert not dut.room.value
+    # A word waits in each of the two registers behind the memory.
+    assert dut.used.value == bench.written - 2
     sink = Sink(dut, "o")
     await bench.drain(sink)
+    assert dut.used.value == 0
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
