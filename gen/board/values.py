@@ -9,6 +9,8 @@ from gen.board.pins import pins_of, read_pins
 from gen.catalogue import Design, load
 from gen.emit import Emission
 from hdl.common.registers import RegisterMap
+from hdl.netsparse.protocol import PRIORITIES
+from hdl.u280.mac_signals import CLASSES
 
 EARLY = ("pins.xdc", "clocks.xdc", "configuration.xdc")  #: hold for synthesis too
 LATE = ("crossings.xdc", "floorplan.xdc")  #: name cells and clocks that synthesis makes
@@ -49,6 +51,8 @@ def values_of(
             (dict(ip.config)["pf0_device_id"] for ip in top.vendor_ips if ":xdma:" in ip.vlnv), ""
         ),
         "macs": any(":cmac_usplus:" in ip.vlnv for ip in top.vendor_ips),
+        "link": next((cage.link for cage in getattr(top, "cages", ()) if cage.split), None),
+        "classes": list(zip(CLASSES, PRIORITIES, strict=True)),
         "maps": register_maps(emission, core),
         "early": EARLY,
         "late": [name for name in LATE if floorplan or name != "floorplan.xdc"],

@@ -31,7 +31,7 @@ from hdl.u280.hbm import Hbm
 from hdl.u280.interrupt_request import InterruptRequest
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
-from hdl.u280.mac_signals import CUTS, EVENTS, LEVELS
+from hdl.u280.mac_signals import CUTS, LEVELS
 from hdl.u280.packets import BEAT, to_axis, to_stream
 from hdl.u280.pcie import PINS, PcieBridge, PcieDma
 from hdl.u280.pcie_ip import CORE_MHZ
@@ -40,7 +40,6 @@ from hdl.u280.vendor import VendorIp
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
 PACKETS_WAY = StreamPipelineParams(width=BEAT.size, stages=SLR_STAGES)
-COUNTS_WAY = StreamPipelineParams(width=WAITING_BITS * len(EVENTS) + CUTS.size, stages=SLR_STAGES)
 MAC_LEVELS = SynchroniserParams(width=LEVELS.size)
 
 
@@ -209,7 +208,11 @@ class Board(Component):
     def add_status(self, m: Module, macs: list[Mac]) -> BoardStatus:
         """The board's registers; ``request`` is left to be driven."""
         m.submodules.board_status = status = BoardStatus(
-            BoardRegistersParams(cages=len(macs), hbm=self.memory is not None)
+            BoardRegistersParams(
+                cages=len(macs),
+                hbm=self.memory is not None,
+                pauses=any(mac.params.split for mac in macs),
+            )
         )
         join(m, self.link.registers[1], status.axil)
         m.submodules.interrupt = interrupt = InterruptRequest()
@@ -235,7 +238,7 @@ class Board(Component):
 
     def add_mac_status(self, m: Module, status: BoardStatus, k: int, mac: Mac) -> None:
         """What the registers say to a MAC and hear of it, over the dies between them."""
-        m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(COUNTS_WAY)
+        m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(counts_way(mac))
         m.submodules[f"levels_of_{mac.clock}"] = levels = Synchroniser(MAC_LEVELS)
         arrived = Mux(way.o.valid, way.o.payload, 0)
         m.d.comb += [
@@ -249,11 +252,11 @@ class Board(Component):
             mac.asks.eq(status.asks[k]),
         ]
 
-    def send(self, m: Module, mac: Mac, axis) -> None:
-        """Packets of ``axis``, a source, to a MAC, by way of registers."""
-        way = self.add_way(m, f"to_{mac.clock}")
+    def send(self, m: Module, mac: Mac, index: int, axis) -> None:
+        """Packets of ``axis``, a source, to a MAC's stream, by way of registers."""
+        way = self.add_way(m, f"to_{mac.clock}_{index}")
         to_stream(m, axis, way.i)
-        to_axis(m, way.o, mac.transmit)
+        to_axis(m, way.o, mac.transmit[index])
 
     def take(self, m: Module, mac: Mac, index: int, axis) -> None:
         """Packets of a MAC's stream to ``axis``, a sink, likewise."""
@@ -267,15 +270,24 @@ class Board(Component):
         return way
 
 
+def counts_way(mac: Mac) -> StreamPipelineParams:
+    """What a MAC counts, on its way between SLRs."""
+    width = WAITING_BITS * len(mac.params.events) + CUTS.size
+    return StreamPipelineParams(width=width, stages=SLR_STAGES)
+
+
 def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:
     """A MAC's registers between SLRs: name, size, and what stands before and behind."""
     return [
-        (f"to_{mac.clock}", PACKETS_WAY, "core", mac.clock),
+        *(
+            (f"to_{mac.clock}_{k}", PACKETS_WAY, "core", mac.clock)
+            for k in range(mac.params.classes)
+        ),
         *(
             (f"of_{mac.clock}_{k}", PACKETS_WAY, mac.clock, "core")
             for k in range(mac.params.classes)
         ),
-        (f"counts_of_{mac.clock}", COUNTS_WAY, mac.clock, "board_status"),
+        (f"counts_of_{mac.clock}", counts_way(mac), mac.clock, "board_status"),
     ]
 
 

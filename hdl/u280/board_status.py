@@ -7,9 +7,9 @@ from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.register_block import RegisterBlock
-from hdl.u280.cage_status import SUMS, CageStatus
+from hdl.u280.cage_status import CageStatus, CageStatusParams
 from hdl.u280.hbm import STACKS, TEMPERATURE_BITS
-from hdl.u280.mac_signals import ASKS, CUTS, EVENTS, LEVELS, SETTINGS, STATUS
+from hdl.u280.mac_signals import ASKS, CUTS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import (
     ADDRESS_BITS,
     IDENTITY,
@@ -29,6 +29,7 @@ class BoardStatus(Component):
 
     def __init__(self, params: BoardRegistersParams) -> None:
         self.registers = board_registers(params)
+        self.cage = CageStatusParams(pauses=params.pauses)
         super().__init__(
             params,
             {
@@ -36,7 +37,7 @@ class BoardStatus(Component):
                 "memory_ready": In(1),
                 "temperature": In(TEMPERATURE_BITS).array(STACKS),
                 "levels": In(LEVELS).array(params.cages),
-                "counts": In(WAITING_BITS).array(params.cages, len(EVENTS)),
+                "counts": In(WAITING_BITS).array(params.cages, len(self.cage.events)),
                 "cuts": In(CUTS).array(params.cages),
                 "settings": Out(SETTINGS).array(params.cages),
                 "asks": Out(ASKS).array(params.cages),
@@ -62,7 +63,7 @@ class BoardStatus(Component):
                 status[f"degrees_{k}"].eq(degrees) for k, degrees in enumerate(self.temperature)
             ]
         for k in range(self.params.cages):
-            m.submodules[f"cage_{k}"] = cage = CageStatus()
+            m.submodules[f"cage_{k}"] = cage = CageStatus(self.cage)
             shown = self.levels[k].status
             m.d.comb += [
                 cage.happenings.eq(self.levels[k].happenings),
@@ -76,6 +77,6 @@ class BoardStatus(Component):
                 *(self.settings[k][name].eq(control[f"{name}_{k}"]) for name in SETTINGS.members),
                 status.links[k].eq(shown.linked),
                 *(status[f"{name}_{k}"].eq(shown[name]) for name in STATUS.members),
-                *(status[f"{name}_{k}"].eq(cage.sums[name]) for name in SUMS.members),
+                *(status[f"{name}_{k}"].eq(cage.sums[name]) for name in self.cage.sums.members),
             ]
         return m

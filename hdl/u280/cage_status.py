@@ -1,5 +1,6 @@
 """What the host reads of a cage's MAC, and its commands."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -8,32 +9,52 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS
-from hdl.u280.mac_signals import ASKS, CUTS, EVENTS, HAPPENINGS
+from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, events_of
 from hdl.u280.registers import COUNT_BITS, RARE_BITS
 
-#: the sums, by the names of their registers
-SUMS = data.StructLayout(
-    {name: COUNT_BITS for name in EVENTS} | {name: RARE_BITS for name in HAPPENINGS.members}
-)
+
+@dataclass(frozen=True, kw_only=True)
+class CageStatusParams:
+    """What a cage's MAC can do."""
+
+    pauses: bool = False  #: flow control
+
+    @property
+    def suffix(self) -> str:
+        """With flow control."""
+        return "pauses" if self.pauses else "plain"
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What is counted."""
+        return events_of(pauses=self.pauses)
+
+    @property
+    def sums(self) -> data.StructLayout:
+        """By the names of their registers."""
+        return data.StructLayout(
+            {name: COUNT_BITS for name in self.events}
+            | {name: RARE_BITS for name in HAPPENINGS.members}
+        )
 
 
 class CageStatus(Component):
     """Sums of a MAC's events since ``clear``, and of its commands the levels that cross clocks.
 
-    ``counts``, in the order of EVENTS, and ``cuts`` are added up in every cycle, as is the
-    beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high for a
-    cycle, changes that of ``asks``; a reset does not, lest the MAC takes it for a command.
+    ``counts``, in the order of ``params.events``, and ``cuts`` are added up in every cycle, as is
+    the beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high
+    for a cycle, changes that of ``asks``; a reset does not, lest the MAC takes it for a command.
     """
 
-    def __init__(self, params: None = None) -> None:
+    def __init__(self, params: CageStatusParams) -> None:
         super().__init__(
             params,
             {
                 "happenings": In(HAPPENINGS),
-                "counts": In(WAITING_BITS).array(len(EVENTS)),
+                "counts": In(WAITING_BITS).array(len(params.events)),
                 "cuts": In(CUTS),
                 "clear": In(1),
-                "sums": Out(SUMS),
+                "sums": Out(params.sums),
                 "commands": In(ASKS),
                 "asks": Out(ASKS),
             },
@@ -48,7 +69,7 @@ class CageStatus(Component):
             asks.eq(asks.as_value() ^ self.commands.as_value()),
             before.eq(self.happenings),
         ]
-        more: dict[str, Any] = dict(zip(EVENTS, self.counts, strict=True))
+        more: dict[str, Any] = dict(zip(self.params.events, self.counts, strict=True))
         for name in HAPPENINGS.members:
             begins = Signal(name=f"{name}_begins")
             m.d.sync += begins.eq(self.happenings[name] & ~before[name])
@@ -56,7 +77,7 @@ class CageStatus(Component):
         more["cut_transmit"] = more["cut_transmit"] + self.cuts.transmit
         more["cut_receive"] = more["cut_receive"] + self.cuts.receive
         for name, count in more.items():
-            total = Signal(SUMS[name].width, name=name)
+            total = Signal(self.params.sums[name].width, name=name)
             m.d.sync += total.eq((total + count)[: len(total)])
             with m.If(self.clear):
                 m.d.sync += total.eq(0)

@@ -3,6 +3,7 @@
 from amaranth.hdl import Const
 
 from hdl.netsparse.concat.concatenator_params import MOST_MTU
+from hdl.u280 import flow_control
 from hdl.u280.mac_signals import FEC_LANES, PCS_LANES
 from hdl.u280.vendor import VendorIp, VendorPort
 
@@ -43,8 +44,11 @@ RSFEC_CONTROLS = (
 )
 
 
-def cmac_ip(cage: int) -> VendorIp:
-    """The MAC of a cage, with its transceivers: 512-bit streams, RS-FEC, no flow control."""
+def cmac_ip(cage: int, *, pauses: bool = False) -> VendorIp:
+    """The MAC of a cage, with its transceivers: 512-bit streams, RS-FEC.
+
+    With ``pauses`` it sends and obeys the pauses of priority flow control, else none.
+    """
     lanes = [f"X0Y{FIRST_LANE[cage] + lane}" for lane in range(LANES)]
     config = (
         ("CMAC_CAUI4_MODE", "1"),
@@ -52,8 +56,9 @@ def cmac_ip(cage: int) -> VendorIp:
         ("GT_REF_CLK_FREQ", "161.1328125"),
         ("USER_INTERFACE", "AXIS"),
         ("GT_DRP_CLK", "100.00"),
-        ("TX_FLOW_CONTROL", "0"),
-        ("RX_FLOW_CONTROL", "0"),
+        ("TX_FLOW_CONTROL", str(int(pauses))),
+        ("RX_FLOW_CONTROL", str(int(pauses))),
+        *([("RX_CHECK_ACK", "1"), ("RX_FORWARD_CONTROL_FRAMES", "0")] if pauses else []),
         ("RX_MAX_PACKET_LEN", str(MOST_MTU + FCS_BYTES)),
         ("RX_MIN_PACKET_LEN", "64"),
         ("INCLUDE_RS_FEC", "1"),
@@ -108,6 +113,13 @@ def cmac_ip(cage: int) -> VendorIp:
             port(f"rx_axis_{name}", "output", bits),
         ]
     ports.append(port("tx_axis_tready", "output"))
+    if pauses:
+        ports += [
+            port("ctl_tx_pause_req", "input", flow_control.BUS),
+            port("stat_rx_pause_req", "output", flow_control.BUS),
+            port("ctl_rx_pause_ack", "input", flow_control.BUS),
+            *(port(name, "input", len(value)) for name, value in flow_control.TIED.items()),
+        ]
     return VendorIp(
         name=f"cmac_{cage}",
         vlnv="xilinx.com:ip:cmac_usplus:3.1",

@@ -12,14 +12,17 @@ from amaranth.hdl import (
     Module,
     ResetSignal,
     Signal,
+    Value,
 )
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, CountCrossingParams
 from hdl.common.crossing.crossing import inside
+from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
 from hdl.u280.cut_watch import CutWatch
+from hdl.u280.flow_control import FlowControlParams
 from hdl.u280.kind_split import KINDS, KindSplit
 from hdl.u280.mac_link import MacLink
 from hdl.u280.mac_receive import MacReceive
@@ -27,15 +30,16 @@ from hdl.u280.mac_resets import MacResets, MacResetsParams
 from hdl.u280.mac_signals import (
     ASKS,
     CUTS,
-    EVENTS,
     FEC_LANES,
     LEVELS,
     SETTINGS,
     STATUS,
     Loopback,
+    events_of,
 )
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
 from hdl.u280.packets import AXIS
+from hdl.u280.pauses import Pauses
 from hdl.u280.transmit_repair import TransmitRepair
 
 
@@ -44,7 +48,8 @@ class MacParams:
     """Which cage, and what comes through it."""
 
     cage: int  #: 0 or 1
-    split: bool = False  #: NetSparse's packets are received by kind
+    split: bool = False  #: NetSparse's packets, by class, with flow control
+    link: FlowControlParams = field(default_factory=FlowControlParams)  #: with flow control
     packets: MacTransmitParams = field(default_factory=MacTransmitParams)  #: that wait, each way
     resets: MacResetsParams = field(default_factory=MacResetsParams)  #: when the MAC is reset
 
@@ -59,18 +64,32 @@ class MacParams:
 
     @property
     def classes(self) -> int:
-        """Streams of received packets."""
+        """Streams of packets, each way."""
         return KINDS if self.split else 1
+
+    @property
+    def received(self) -> MacTransmitParams:
+        """That wait at the receiver, of each class."""
+        if not self.split:
+            return self.packets
+        return MacTransmitParams(beats=self.link.beats, style=self.link.style)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What is counted."""
+        return events_of(pauses=self.split)
 
 
 class Mac(Component):
     """Packets of ``transmit`` go out through the cage, those that come in through ``receive``.
 
-    ``receive`` has one stream, or with ``params.split`` one of each kind (:class:`KindSplit`), each
-    with a buffer of its own, so that neither kind waits for the other. Packets with a wrong
-    checksum, those that find no room and those of no kind are lost; ``counts`` says how many,
-    and how many RS-FEC codewords were corrected or not, in the order of EVENTS, to be added up in
-    every cycle. Nothing is sent while the far end cannot hear it (:class:`MacLink`).
+    Each is one stream, or with ``params.split`` one of each class (:class:`KindSplit`), with a way
+    and a buffer of its own, so that neither class waits for the other. Then either end pauses each
+    class of the other (:class:`Pauses`): if the far end obeys, and the fibre is no longer than
+    ``params.link`` says, none finds no room. Without, those that find none are lost, as are always
+    packets with a wrong checksum and those of no kind; ``counts`` says how many, in the order of
+    ``params.events``, to be added up in every cycle. Nothing is sent while the far end cannot hear
+    it (:class:`MacLink`).
 
     ``settings`` and ``asks`` of the host come from registers of any clock (:class:`MacResets`);
     ``levels`` are registers of the MAC's clock and of ``apb``, to be synchronised. A reset of the
@@ -84,14 +103,15 @@ class Mac(Component):
     domains = ("sync", "apb")
 
     def __init__(self, params: MacParams) -> None:
-        self.cmac = cmac_ip(params.cage)
+        self.cmac = cmac_ip(params.cage, pauses=params.split)
         self.vendor_ips = (self.cmac,)
         self.clock = f"mac_{params.cage}"
-        events = CountCrossing(CountCrossingParams(kinds=len(EVENTS)))
-        receive = MacReceive(params.packets).crossings
+        events = CountCrossing(CountCrossingParams(kinds=len(params.events)))
+        receive = MacReceive(params.received).crossings
+        transmit = MacTransmit(params.packets).crossings
         mac = {"mac": self.clock}
         self.crossings = (
-            *inside("transmitter", MacTransmit(params.packets).crossings, mac),
+            *(c for k in range(params.classes) for c in inside(f"transmitter_{k}", transmit, mac)),
             *(c for k in range(params.classes) for c in inside(f"receiver_{k}", receive, mac)),
             *inside("counter", events.crossings, {"write": self.clock, "read": "sync"}),
             *inside("resets", MacResets(params.resets).crossings, {"sync": "apb"}),
@@ -105,9 +125,9 @@ class Mac(Component):
                 "rx_n": In(LANES),
                 "tx_p": Out(LANES),
                 "tx_n": Out(LANES),
-                "transmit": In(AXIS),
+                "transmit": In(AXIS).array(params.classes),
                 "receive": Out(AXIS).array(params.classes),
-                "counts": Out(WAITING_BITS).array(len(EVENTS)),
+                "counts": Out(WAITING_BITS).array(len(params.events)),
                 "cuts": Out(CUTS),
                 "levels": Out(LEVELS),
                 "settings": In(SETTINGS),
@@ -141,6 +161,7 @@ class Mac(Component):
             stat_rx_rsfec_hi_ser=events[2],
             **self.control(m, incoming, outgoing),
             **TIED,
+            **self.packets(m, incoming, outgoing, events),
             **{f"tx_axis_{name}": getattr(outgoing, name) for name in AXIS.members},
             **{
                 f"rx_axis_{name}": getattr(incoming, name)
@@ -148,14 +169,25 @@ class Mac(Component):
                 if name != "tready"
             },
         )
-        m.submodules.transmitter = transmitter = DomainRenamer({"mac": "transmitting"})(
-            MacTransmit(self.params.packets)
-        )
-        connect(m, flipped(self.transmit), transmitter.axis)
-        connect(m, transmitter.mac, flipped(outgoing))
-        m.d.comb += self.cuts.transmit.eq(transmitter.cut)
-        self.add_receivers(m, incoming, events)
         return m
+
+    def packets(self, m: Module, incoming, outgoing, events) -> dict[str, Any]:
+        """The ways of packets, and with flow control what the MAC says and hears of pauses."""
+        receivers = self.add_receivers(m, incoming)
+        counted = Cat(self.lost(m, receivers), events)
+        if not self.params.split:
+            self.add_transmitters(m, [flipped(outgoing)])
+            self.add_counter(m, counted)
+            return {}
+        m.submodules.pauses = pauses = DomainRenamer("transmitting")(Pauses(self.params.link))
+        self.add_transmitters(m, pauses.i)
+        connect(m, pauses.mac, flipped(outgoing))
+        m.d.comb += [
+            used.eq(receiver.used) for used, receiver in zip(pauses.used, receivers, strict=True)
+        ]
+        self.add_counter(m, Cat(counted, pauses.events))
+        buses = ("ctl_tx_pause_req", "stat_rx_pause_req", "ctl_rx_pause_ack")
+        return flow_control.TIED | {name: getattr(pauses, name) for name in buses}
 
     def control(self, m: Module, incoming, outgoing) -> dict[str, Any]:
         """What keeps the MAC running: its ports that are not those of packets, and their wires."""
@@ -214,29 +246,48 @@ class Mac(Component):
             "stat_rx_rsfec_lane_alignment_status": told.fec_aligned,
         }
 
-    def add_receivers(self, m: Module, incoming, events) -> None:
-        """What comes in: by kind, if so, and whole; what is lost, and ``events``, counted."""
+    def add_transmitters(self, m: Module, ways) -> None:
+        """Packets of each class on ``ways`` of their own to the MAC."""
+        cuts = Const(0)
+        for k, way in enumerate(ways):
+            transmitter = DomainRenamer({"mac": "transmitting"})(MacTransmit(self.params.packets))
+            m.submodules[f"transmitter_{k}"] = transmitter
+            connect(m, flipped(self.transmit[k]), transmitter.axis)
+            connect(m, transmitter.mac, way)
+            cuts = cuts + transmitter.cut
+        m.d.comb += self.cuts.transmit.eq(cuts)
+
+    def add_receivers(self, m: Module, incoming) -> list[MacReceive]:
+        """What comes in, whole: by class, if so."""
         params = self.params
         rename = DomainRenamer({"mac": "receiving"})
-        receivers = [rename(MacReceive(params.packets)) for _ in range(params.classes)]
-        counts = CountCrossing(CountCrossingParams(kinds=len(EVENTS)))
-        m.submodules.counter = DomainRenamer({"write": "receiving", "read": "sync"})(counts)
+        receivers = [rename(MacReceive(params.received)) for _ in range(params.classes)]
         for k, receiver in enumerate(receivers):
             m.submodules[f"receiver_{k}"] = receiver
             connect(m, receiver.axis, flipped(self.receive[k]))
-        foreign = 0
+        m.d.comb += self.cuts.receive.eq(sum((receiver.cut for receiver in receivers), Const(0)))
         if params.split:
             m.submodules.kinds = kinds = DomainRenamer("receiving")(KindSplit())
             connect(m, incoming, kinds.mac)
             for o, receiver in zip(kinds.o, receivers, strict=True):
                 connect(m, o, receiver.mac)
-            foreign = kinds.foreign
         else:
             connect(m, incoming, receivers[0].mac)
-        dropped = Cat(receiver.dropped for receiver in receivers)
-        broken = Cat(receiver.broken for receiver in receivers)
+        return receivers
+
+    def lost(self, m: Module, receivers: list[MacReceive]) -> Value:
+        """Packets that are dropped, broken and foreign."""
+        return Cat(
+            Cat(receiver.dropped for receiver in receivers).any(),
+            Cat(receiver.broken for receiver in receivers).any(),
+            m.submodules.kinds.foreign if self.params.split else Const(0, 1),
+        )
+
+    def add_counter(self, m: Module, events) -> None:
+        """``counts`` of ``events``."""
+        counts = CountCrossing(CountCrossingParams(kinds=len(events)))
+        m.submodules.counter = DomainRenamer({"write": "receiving", "read": "sync"})(counts)
         m.d.comb += [
-            counts.events.eq(Cat(dropped.any(), broken.any(), foreign, events)),
-            self.cuts.receive.eq(sum((receiver.cut for receiver in receivers), Const(0))),
+            counts.events.eq(events),
             *(mine.eq(count) for mine, count in zip(self.counts, counts.o, strict=True)),
         ]

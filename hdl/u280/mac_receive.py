@@ -39,6 +39,7 @@ class MacReceive(Component):
                 "dropped": Out(1),
                 "broken": Out(1),
                 "cut": Out(1),
+                "used": Out(params.beats.bit_length()),
             },
         )
 
@@ -66,6 +67,7 @@ class MacReceive(Component):
         with m.If(come):
             m.d.mac += lost.eq((lost | ~room) & ~word.last)
         m.d.comb += [
+            self.used.eq(packets.used),
             self.mac.tready.eq(1),
             packets.write.eq(come & room & ~lost),
             packets.word.eq(word),

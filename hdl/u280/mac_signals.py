@@ -5,6 +5,16 @@ from enum import IntEnum
 from amaranth.lib import data
 
 EVENTS = ("dropped", "broken", "foreign", "corrected", "uncorrected", "symbol_errors")
+CLASSES = ("reads", "responses")  #: of NetSparse's packets, by index
+#: with flow control, of each class: cycles of the MAC's in which the far end paused it, and pauses
+#: that we asked for
+PAUSE_EVENTS = tuple(f"{event}_{name}" for name in CLASSES for event in ("paused", "pauses"))
+
+
+def events_of(*, pauses: bool) -> tuple[str, ...]:
+    """What is counted of a MAC, with or without flow control."""
+    return EVENTS + PAUSE_EVENTS * pauses
+
 
 PCS_LANES = 20  #: of 100GBASE-R, four or five on each of the four lanes
 FEC_LANES = 4
@@ -48,4 +58,4 @@ HAPPENINGS = data.StructLayout(
 LEVELS = data.StructLayout({"status": STATUS, "happenings": HAPPENINGS})
 
 #: packets of each direction that are found to be cut in the core's clock, in a cycle
-CUTS = data.StructLayout({"transmit": 1, "receive": 2})
+CUTS = data.StructLayout({"transmit": 2, "receive": 2})

@@ -19,19 +19,20 @@ class MacTransmitParams:
     """Size of the way to a MAC."""
 
     beats: int = 512  #: that wait, a power of two, 16..65536; the longest packet has 3 less
+    style: str = "block"  #: of the memory: block, or ultra, of which 4096 beats take as much as one
 
     def __post_init__(self) -> None:
-        PacketBufferParams(width=BEAT.size, words=self.beats, behind=1)
+        _ = self.buffer  # judges
 
     @property
     def suffix(self) -> str:
-        """Beats."""
-        return str(self.beats)
+        """Beats, and the style where it is another than usual."""
+        return str(self.beats) + (f"_{self.style}" if self.style != "block" else "")
 
     @property
     def buffer(self) -> PacketBufferParams:
         """Whole packets."""
-        return PacketBufferParams(width=BEAT.size, words=self.beats, behind=1)
+        return PacketBufferParams(width=BEAT.size, words=self.beats, behind=1, style=self.style)
 
 
 class MacTransmit(Component):

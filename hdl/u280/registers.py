@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw
-from hdl.u280.mac_signals import FEC_LANES, PCS_LANES, Loopback
+from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, Loopback
 
 IDENTITY = 0x55323830  #: "U280"
 VERSION = 2
@@ -19,11 +19,12 @@ class BoardRegistersParams:
 
     cages: int  #: that are in use, 1 or 2
     hbm: bool  #: HBM is in use
+    pauses: bool = False  #: cages have flow control
 
     @property
     def suffix(self) -> str:
         """All of it."""
-        return f"{self.cages}" + "_hbm" * self.hbm
+        return f"{self.cages}" + "_hbm" * self.hbm + "_pauses" * self.pauses
 
 
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
@@ -59,6 +60,8 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
         )
     for k in range(params.cages):
         registers += mac_registers(k)
+        if params.pauses:
+            registers += pause_registers(k)
     return RegisterMap(f"board_{params.suffix}", tuple(registers), ADDRESS_BITS)
 
 
@@ -136,4 +139,24 @@ def mac_registers(k: int) -> list[Register]:
                 ro(f"cut_receive_{k}", RARE_BITS, "received packets that a reset has cut"),
             ),
         ),
+    ]
+
+
+def pause_registers(k: int) -> list[Register]:
+    """Counters of flow control at cage ``k``, of each class."""
+    return [
+        register
+        for name in CLASSES
+        for register in (
+            Register(
+                f"paused_{name}_{k}",
+                f"Cycles of 3.103 ns in which the far end of cage {k} has paused our {name}.",
+                (ro(f"paused_{name}_{k}", COUNT_BITS, "grows all the time while they wait"),),
+            ),
+            Register(
+                f"pauses_{name}_{k}",
+                f"Pauses of {name} that were asked of the far end of cage {k}.",
+                (ro(f"pauses_{name}_{k}", COUNT_BITS, "pauses"),),
+            ),
+        )
     ]

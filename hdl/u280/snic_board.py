@@ -3,7 +3,6 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic import Snic
@@ -12,9 +11,8 @@ from hdl.u280.board import Board
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
-from hdl.u280.kind_split import KINDS, READS, RESPONSES
+from hdl.u280.kind_split import READS, RESPONSES
 from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
-from hdl.u280.packets import BEAT, to_axis, to_stream
 from hdl.u280.pcie import PcieBridge, PcieParams
 
 DRAM = 0  #: the port of HBM that is the SNIC's own memory
@@ -23,10 +21,10 @@ DRAM = 0  #: the port of HBM that is the SNIC's own memory
 class SnicBoard(Board):
     """The SNIC with HBM as its own memory, its network at cage 0 and host memory behind the bridge.
 
-    Reads and responses share the cage, as they share a network's links: they take turns by packet
-    on the way out, and are told apart on the way in (:class:`KindSplit`), where each has a buffer
-    of its own. ``m_axi_dram`` is HBM from address 0, through port 0. ``m_axi_host`` is host memory
-    at the host's own physical (or IOMMU's) addresses.
+    Reads and responses share the cage, as they share a network's links, each with a way and a
+    buffer of its own, in and out, and a priority that either end pauses alone (:class:`Mac`), so
+    that no packet is lost for want of room. ``m_axi_dram`` is HBM from address 0, through port 0.
+    ``m_axi_host`` is host memory at the host's own physical (or IOMMU's) addresses.
 
     A network that loses a packet stops the request that waits for it, which ends as WATCHDOG when
     nothing has moved for its ``watchdog``. The host then submits it again, a few times at most:
@@ -53,18 +51,8 @@ class SnicBoard(Board):
         m = self.begin()
         m.submodules.core = core = Snic(params)
         mac = self.add_cage(m, self.cages[0])
-        m.submodules.turns = turns = StreamArbiter(
-            StreamArbiterParams(width=BEAT.size, count=KINDS, last_bit=BEAT["last"].offset)
-        )
-        to_stream(m, core.m_axis_reads, turns.i[READS])
-        to_stream(m, core.m_axis_responses, turns.i[RESPONSES])
-        way = self.add_way(m, f"to_{mac.clock}")
-        m.d.comb += [
-            way.i.payload.eq(turns.o.payload.payload),
-            way.i.valid.eq(turns.o.valid),
-            turns.o.ready.eq(way.i.ready),
-        ]
-        to_axis(m, way.o, mac.transmit)
+        self.send(m, mac, READS, core.m_axis_reads)
+        self.send(m, mac, RESPONSES, core.m_axis_responses)
         self.take(m, mac, READS, core.s_axis_reads)
         self.take(m, mac, RESPONSES, core.s_axis_responses)
         m.submodules.lines = lines = LineSplitter(

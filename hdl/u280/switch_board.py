@@ -31,7 +31,7 @@ class SwitchBoard(Board):
         m.submodules.core = core = Switch(self.params)
         macs = [self.add_cage(m, cage) for cage in self.cages]
         for k, mac in enumerate(macs):
-            self.send(m, mac, core.m_axis[k])
+            self.send(m, mac, 0, core.m_axis[k])
             self.take(m, mac, 0, core.s_axis[k])
         join(m, self.link.registers[0], core.s_axil)
         self.add_status(m, macs)

@@ -59,7 +59,7 @@ class WorkerBoard(Board):
         m = self.begin()
         m.submodules.core = core = Worker(params)
         mac = self.add_cage(m, self.cages[0])
-        self.send(m, mac, core.m_axis)
+        self.send(m, mac, 0, core.m_axis)
         self.take(m, mac, 0, core.s_axis)
         ports = [port for ports in word_ports(params) for port in ports]
         for port, bus in zip(ports, core.m_axi_words, strict=True):

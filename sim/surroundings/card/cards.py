@@ -1,6 +1,6 @@
 """Cards whole, side by side: their tops around models of the vendor's IP, fibres between cages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,7 @@ class CardsParams:
 
     cards: tuple[tuple[str, Any], ...]  #: kind, one of TOPS, and the design's parameters
     fibres: tuple[tuple[End, End], ...] = ()
+    stations: tuple[End, ...] = ()  #: cages with a station (far_end.sv) instead of a card
 
     @property
     def boards(self) -> list[Any]:
@@ -87,11 +88,17 @@ def cards_text(params: CardsParams) -> str:
                 f"  card_oscillator oscillator_{of} (.right(qsfp_refclk), .wrong(oscillator),"
                 f" .on(~off_{of} & fast_{of}), .clk(reference_{of}));"
             )
-    lines += [card_text(k, board, params.far_ends) for k, board in enumerate(boards)]
+            if (k, cage.cage) in params.stations:
+                lines.append(f"  wire [3:0] far_p_{of}, far_n_{of};")
+                lines.append(
+                    f"  card_far_end far_{of} (.rx_p(tx_p_{of}), .rx_n(tx_n_{of}),"
+                    f" .tx_p(far_p_{of}), .tx_n(far_n_{of}));"
+                )
+    lines += [card_text(k, board, params) for k, board in enumerate(boards)]
     return "\n".join([*lines, "endmodule\n"])
 
 
-def card_text(k: int, board: Any, far_ends: Mapping[End, End]) -> str:
+def card_text(k: int, board: Any, params: CardsParams) -> str:
     """The instance ``card_<k>``."""
     wires = {"pcie_reset_n": "reset_n", "hbm_cattrip": f"cattrip[{k}]"}
     wires |= {"pcie_rx_p": "16'hFFFF", "pcie_rx_n": "16'h0000"}
@@ -102,9 +109,11 @@ def card_text(k: int, board: Any, far_ends: Mapping[End, End]) -> str:
         clocks[f"{pins}_mgt_refclk_1"] = f"reference_{of}"
         wires |= {f"{pins}_refclk_oe_b": f"off_{of}", f"{pins}_refclk_fs": f"fast_{of}"}
         for pole in "pn":
-            far = far_ends.get((k, cage))
+            far = params.far_ends.get((k, cage))
             wires[f"{pins}_tx_{pole}"] = f"tx_{pole}_{of}"
             wires[f"{pins}_rx_{pole}"] = f"tx_{pole}_{far[0]}_{far[1]}" if far else "4'b0"
+            if (k, cage) in params.stations:
+                wires[f"{pins}_rx_{pole}"] = f"far_{pole}_{of}"
     for name, clock in clocks.items():
         wires |= {f"{name}_p": clock, f"{name}_n": f"~{clock}"}
     pins = ", ".join(f".{name}({wire})" for name, wire in wires.items())

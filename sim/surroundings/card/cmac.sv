@@ -15,6 +15,12 @@ package fibre;
   bit rsfec[16];
   bit remote_fault[16];  // what it sends instead of packets: the far end is not heard
   int transmitters = 0;
+
+  // One way, with the MACs' own delays: `+fibre_ps`.
+  function automatic longint fibre_ps();
+    fibre_ps = 20_000;
+    void'($value$plusargs("fibre_ps=%d", fibre_ps));
+  endfunction
 endpackage
 
 // The 100G Ethernet subsystem with AXI4-Stream (PG203) and a transceiver.
@@ -30,10 +36,11 @@ endpackage
 // at 100 Gb/s. After an underflow or overflow nothing is sent until a reset. What is received cannot
 // be held up; it may have gaps, and a packet that was damaged or cut on the way has `tuser` with its
 // last beat. Of a packet that a reset of the receiver cuts no end comes.
+// Nothing stops the transmitter when a pause comes: who drives it has to (pfc.sv).
 module card_cmac #(
     parameter real REFERENCE_MHZ = 161.1328125,
     parameter real INIT_MHZ = 100.0,
-    parameter int FIBRE_PS = 20_000
+    parameter bit CHECK_ACK = 1
 ) (
     input logic gt_ref_clk_p, gt_ref_clk_n,
     input logic [3:0] gt_rxp_in, gt_rxn_in,
@@ -68,15 +75,23 @@ module card_cmac #(
     output logic tx_axis_tready,
     output logic [511:0] rx_axis_tdata,
     output logic [63:0] rx_axis_tkeep,
-    output logic rx_axis_tlast, rx_axis_tuser, rx_axis_tvalid
+    output logic rx_axis_tlast, rx_axis_tuser, rx_axis_tvalid,
+    input logic [8:0] ctl_tx_pause_req, ctl_tx_pause_enable, ctl_rx_pause_ack, ctl_rx_pause_enable,
+    input logic [8:0][15:0] ctl_tx_pause_quanta, ctl_tx_pause_refresh_timer,
+    input logic ctl_tx_resend_pause,
+    input logic ctl_rx_enable_pcp, ctl_rx_check_etype_pcp, ctl_rx_check_mcast_pcp,
+    input logic ctl_rx_enable_ppp, ctl_rx_check_etype_ppp, ctl_rx_check_mcast_ppp, ctl_rx_check_opcode_ppp,
+    output logic [8:0] stat_rx_pause_req
 );
   import fibre::*;
   localparam real PERIOD = 1.0e6 / (2.0 * REFERENCE_MHZ);
   localparam int SETTLE = 64;
   localparam int PULSE = 50;  // cycles of init_clk, of a reset
+  localparam int MOST_CREDIT = 64_000;  // a beat comes a cycle behind its tready
   localparam int AROUND = 24;  // bytes of preamble, checksum and gap
 
   logic [3:0] code;
+  longint way_ps;
   logic reference, init_good;
   logic corrupt  /* verilator public_flat_rw */ = 0;  // damage the next packet that is received
   logic dark  /* verilator public_flat_rw */ = 0;  // nothing comes from the far end
@@ -97,6 +112,7 @@ module card_cmac #(
   initial begin
     transmitters = transmitters + 1;
     code = 4'(transmitters);
+    way_ps = fibre_ps();
   end
 
   // Resets.
@@ -138,7 +154,19 @@ module card_cmac #(
   logic [2:0] loopback  /* verilator public_flat_rd */ = 0;
   beat_t own[$];  // what comes back in it
   int credit = 0, octets = 0, told = 0;
-  logic started = 0, broken = 0, spoilt = 0;
+  logic started = 0, broken = 0, spoilt = 0, wire_free = 0;
+
+  // Pauses (pfc.sv). The frame leaves behind the packet in progress, before the next.
+  logic pause_wanted, pause_leaves, control;
+  logic [511:0] pause_frame;
+  card_pause_sender #(.PERIOD(PERIOD)) pauses (
+      .clk(gt_txusrclk2), .reset(usr_tx_reset), .resend(ctl_tx_resend_pause),
+      .request(ctl_tx_pause_req), .enable(ctl_tx_pause_enable), .quanta(ctl_tx_pause_quanta),
+      .refresh(ctl_tx_pause_refresh_timer), .wanted(pause_wanted), .taken(pause_leaves),
+      .frame(pause_frame));
+  assign pause_leaves = pause_wanted && !started && !tx_axis_tready && wire_free && ctl_tx_enable
+      && !broken;
+
   function automatic void send(beat_t beat);
     way[code].push_back(beat);
     if (loopback != 0) own.push_back(beat);
@@ -149,12 +177,13 @@ module card_cmac #(
     told = ctl_tx_send_rfi || stat_rx_remote_fault ? told + 1 : 0;
     if (ctl_tx_send_rfi && ctl_tx_send_idle) $fatal(1, "%m: what is to be sent?");
     if (usr_tx_reset) begin
-      if (started) send('{'0, 64'b1, 1'b1, 1'b1, longint'($time) + longint'(FIBRE_PS)});
-      {tx_axis_tready, started, broken} <= '0;
+      if (started) send('{'0, 64'b1, 1'b1, 1'b1, longint'($time) + way_ps});
+      {tx_axis_tready, started, broken, wire_free} <= '0;
       rsfec[code] = ctl_tx_rsfec_enable;
       credit = 0;
     end else begin
-      if (credit < 0) credit = credit + int'(PERIOD * 12.5);  // thousandths of a byte
+      credit = credit + int'(PERIOD * 12.5);  // thousandths of a byte
+      if (credit > MOST_CREDIT) credit = MOST_CREDIT;
       if (tx_axis_tvalid && tx_axis_tready) begin
         automatic int count = $countones(tx_axis_tkeep);
         if (tx_axis_tkeep != ~64'b0 >> (64 - count) || count == 0 || (!tx_axis_tlast && count != 64))
@@ -165,7 +194,7 @@ module card_cmac #(
         credit = credit - 1000 * (count + (tx_axis_tlast ? AROUND : 0));
         if (ctl_tx_send_rfi || ctl_tx_send_idle) spoilt = 1;
         send('{tx_axis_tdata, tx_axis_tkeep, tx_axis_tlast, tx_axis_tlast & (tx_axis_tuser | spoilt),
-               longint'($time) + longint'(FIBRE_PS)});
+               longint'($time) + way_ps});
         if (tx_axis_tlast) spoilt = 0;
         started <= !tx_axis_tlast;
         if (tx_axis_tlast) sent <= sent + 1;
@@ -173,9 +202,15 @@ module card_cmac #(
         if (starve || overrun) broken <= 1;
         {starve, overrun} <= '0;
       end else if (started && tx_axis_tready) $fatal(1, "%m: underflow, a packet has a gap");
+      if (pause_leaves) begin
+        credit = credit - 1000 * (60 + AROUND);
+        send('{pause_frame, 64'hFFF_FFFF_FFFF_FFFF, 1'b1, ctl_tx_send_rfi | ctl_tx_send_idle,
+               longint'($time) + way_ps});
+      end
+      wire_free <= credit >= 0;
       tx_axis_tready <= credit >= 0 && !broken
           && !(tx_axis_tvalid && tx_axis_tready && (starve || overrun))
-          && (ctl_tx_enable ||
+          && (ctl_tx_enable && !pause_wanted ||
               started && !(tx_axis_tvalid && tx_axis_tready && tx_axis_tlast));
     end
   end
@@ -188,6 +223,16 @@ module card_cmac #(
       && !ctl_rx_test_pattern && loopback == gt_loopback_in[2:0] && rsfec[far] == fec;
   int heard = 0;
   logic skips = 0, begun = 0;
+  logic comes = 0, alone = 1;  // a beat; its packet begins with it
+  assign rx_axis_tvalid = comes && !control;
+  card_pause_receiver #(.CHECK_ACK(CHECK_ACK), .PERIOD(PERIOD)) paused (
+      .clk(rx_clk), .reset(usr_rx_reset), .sender_reset(usr_tx_reset),
+      .comes(comes && alone && rx_axis_tlast && !rx_axis_tuser),
+      .data(rx_axis_tdata), .enable_pcp(ctl_rx_enable_pcp), .check_etype_pcp(ctl_rx_check_etype_pcp),
+      .check_mcast_pcp(ctl_rx_check_mcast_pcp),
+      .enable_ppp(ctl_rx_enable_ppp), .check_etype_ppp(ctl_rx_check_etype_ppp),
+      .check_mcast_ppp(ctl_rx_check_mcast_ppp), .check_opcode_ppp(ctl_rx_check_opcode_ppp),
+      .enable(ctl_rx_pause_enable), .ack(ctl_rx_pause_ack), .control, .request(stat_rx_pause_req));
   wire some = heard == SETTLE;
   assign stat_rx_block_lock = {20{some}} & ~unlocked;
   assign stat_rx_synced = stat_rx_block_lock & ~unsynced;
@@ -210,7 +255,7 @@ module card_cmac #(
     if (corrections != 0) corrections <= corrections - 1;
     if (failures != 0) failures <= failures - 1;
     if (windows != 0) windows <= windows - 1;
-    rx_axis_tvalid <= 0;
+    comes <= 0;
     if (usr_rx_reset) begin
       loopback <= gt_loopback_in[2:0];
       fec <= ctl_rx_rsfec_enable;
@@ -222,7 +267,7 @@ module card_cmac #(
     if (usr_rx_reset || !understood) heard <= 0;
     else if (heard < SETTLE) heard <= heard + 1;
     if (begun && !stat_rx_aligned && !usr_rx_reset) begin  // an error ends what was begun
-      {rx_axis_tvalid, rx_axis_tlast, rx_axis_tuser} <= '1;
+      {comes, rx_axis_tlast, rx_axis_tuser} <= '1;
       rx_axis_tkeep <= 1;
       begun <= 0;
       skips = 1;
@@ -233,7 +278,8 @@ module card_cmac #(
       automatic logic [511:0] lanes;
       automatic logic taken = stat_rx_aligned && !usr_rx_reset && !skips;
       for (int k = 0; k < 64; k++) lanes[8*k+:8] = {8{beat.keep[k]}};
-      rx_axis_tvalid <= taken;
+      comes <= taken;
+      alone <= !begun;
       rx_axis_tdata <= (beat.data & lanes) | (noise & ~lanes);
       rx_axis_tkeep <= beat.keep;
       rx_axis_tlast <= beat.last;

@@ -158,7 +158,7 @@ class CardSnic(SnicDriver):
     def __init__(self, card: Any, params: SnicParams) -> None:
         self.pcie = Pcie(card)
         super().__init__(self.pcie, params, Bar(self.pcie))
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True, pauses=True))
 
     async def next_completion(self, interrupts: Any = None, index: int = 0) -> Completion:
         """Wait for a completion as a driver does: look, and sleep until the next interrupt."""

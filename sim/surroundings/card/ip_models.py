@@ -52,6 +52,34 @@ CMAC_PORTS = [
     *outputs("rx_axis_tkeep", bits=64),
     *outputs("rx_axis_tlast", "rx_axis_tuser", "rx_axis_tvalid"),
 ]
+FRAMES = ("gcp", "pcp", "gpp", "ppp")  #: control and pause, global (g) and by priority (p)
+PAUSE_SENDER_PORTS = [
+    *inputs("ctl_tx_pause_req", "ctl_tx_pause_enable", bits=9),
+    *inputs(*(f"ctl_tx_pause_quanta{k}" for k in range(9)), bits=16),
+    *inputs(*(f"ctl_tx_pause_refresh_timer{k}" for k in range(9)), bits=16),
+    *inputs("ctl_tx_resend_pause"),
+]
+PAUSE_RECEIVER_PORTS = [
+    *inputs("ctl_rx_pause_ack", "ctl_rx_pause_enable", bits=9),
+    *inputs(*(f"ctl_rx_enable_{frame}" for frame in FRAMES)),
+    *inputs(
+        *(
+            f"ctl_rx_check_{what}_{frame}"
+            for frame in FRAMES
+            for what in ("etype", "mcast", "ucast", "sa", "opcode")
+        )
+    ),
+    *outputs("stat_rx_pause_req", bits=9),
+]
+QUANTA = ("ctl_tx_pause_quanta", "ctl_tx_pause_refresh_timer")  #: of nine, side by side
+PAUSE_CORE_PORTS = [
+    *inputs("ctl_tx_pause_req", "ctl_tx_pause_enable", "ctl_rx_pause_ack", bits=9),
+    *inputs("ctl_rx_pause_enable", bits=9),
+    *inputs("ctl_tx_resend_pause", "ctl_rx_enable_pcp", "ctl_rx_enable_ppp"),
+    *inputs("ctl_rx_check_etype_pcp", "ctl_rx_check_mcast_pcp"),
+    *inputs("ctl_rx_check_etype_ppp", "ctl_rx_check_mcast_ppp", "ctl_rx_check_opcode_ppp"),
+    *outputs("stat_rx_pause_req", bits=9),
+]
 
 
 def model_of(ip: VendorIp) -> str:
@@ -124,13 +152,25 @@ def clocks(ip: VendorIp) -> str:
 
 
 def cmac(ip: VendorIp) -> str:
-    """PG203."""
+    """PG203; ports of pauses are there with flow control."""
     config = dict(ip.config)
-    rates = {
+    parameters = {
         "REFERENCE_MHZ": config["GT_REF_CLK_FREQ"],
         "INIT_MHZ": config["GT_DRP_CLK"],
+        "CHECK_ACK": config.get("RX_CHECK_ACK", "1"),
     }
-    return module(ip, CMAC_PORTS, placed("card_cmac", CMAC_PORTS, CMAC_PORTS, rates))
+    ports, tables = list(CMAC_PORTS), {}
+    if config.get("TX_FLOW_CONTROL", "1") == "1":
+        ports += PAUSE_SENDER_PORTS
+        tables = {
+            name: f"{{{', '.join(f'{name}{k}' for k in reversed(range(9)))}}}" for name in QUANTA
+        }
+    if config.get("RX_FLOW_CONTROL", "1") == "1":
+        ports += PAUSE_RECEIVER_PORTS
+    wants = [*CMAC_PORTS, *PAUSE_CORE_PORTS, *inputs(*QUANTA, bits=144)]
+    lines = [f"  wire [143:0] {name} = {value};" for name, value in tables.items()]
+    has = [*ports, *inputs(*tables)]
+    return module(ip, ports, "\n".join([*lines, placed("card_cmac", has, wants, parameters)]))
 
 
 def hbm(ip: VendorIp) -> str:

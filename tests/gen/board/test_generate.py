@@ -64,6 +64,12 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert properties(told, r".*PULLUP TRUE") == [
         "set_property -dict {PACKAGE_PIN BH26 IOSTANDARD LVCMOS18 PULLUP TRUE} pcie_reset_n"
     ]
+    # NetSparse asks nobody again, so its link must lose nothing; P4SGD's packets may be lost.
+    lossless = design == "netsparse-snic"
+    readme = (folder / "README.md").read_text()
+    assert ("| responses and errors | 32 (CS4) | 4 |" in readme) == lossless
+    assert ("up to 100 m\nof fibre" in readme) == lossless
+    assert ("CONFIG.TX_FLOW_CONTROL 1" in (folder / "tcl" / "ip.tcl").read_text()) == lossless
     made = {line.split()[-1] for line in told if line.startswith("create_clock")}
     assert "pcie_refclk_1_p" in made
     assert "clk_100mhz_0_p" not in made  # clk_wiz makes it, with its jitter

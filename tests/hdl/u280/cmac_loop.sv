@@ -21,8 +21,26 @@ module cmac_0 (
   input [511:0] tx_axis_tdata, input [63:0] tx_axis_tkeep, input tx_axis_tlast, tx_axis_tuser,
   input tx_axis_tvalid, output reg tx_axis_tready,
   output reg [511:0] rx_axis_tdata, output reg [63:0] rx_axis_tkeep,
-  output reg rx_axis_tlast, rx_axis_tuser, rx_axis_tvalid
+  output reg rx_axis_tlast, rx_axis_tuser, rx_axis_tvalid,
+  input [8:0] ctl_tx_pause_req, ctl_tx_pause_enable, ctl_rx_pause_ack, ctl_rx_pause_enable,
+  output [8:0] stat_rx_pause_req,
+  input ctl_tx_resend_pause,
+  input ctl_rx_enable_gcp, ctl_rx_check_etype_gcp, ctl_rx_check_mcast_gcp,
+  input ctl_rx_check_ucast_gcp, ctl_rx_check_sa_gcp, ctl_rx_check_opcode_gcp,
+  input ctl_rx_enable_pcp, ctl_rx_check_etype_pcp, ctl_rx_check_mcast_pcp,
+  input ctl_rx_check_ucast_pcp, ctl_rx_check_sa_pcp, ctl_rx_check_opcode_pcp,
+  input ctl_rx_enable_gpp, ctl_rx_check_etype_gpp, ctl_rx_check_mcast_gpp,
+  input ctl_rx_check_ucast_gpp, ctl_rx_check_sa_gpp, ctl_rx_check_opcode_gpp,
+  input ctl_rx_enable_ppp, ctl_rx_check_etype_ppp, ctl_rx_check_mcast_ppp,
+  input ctl_rx_check_ucast_ppp, ctl_rx_check_sa_ppp, ctl_rx_check_opcode_ppp,
+  input [15:0] ctl_tx_pause_quanta0, ctl_tx_pause_quanta1, ctl_tx_pause_quanta2,
+  input [15:0] ctl_tx_pause_quanta3, ctl_tx_pause_quanta4, ctl_tx_pause_quanta5,
+  input [15:0] ctl_tx_pause_quanta6, ctl_tx_pause_quanta7, ctl_tx_pause_quanta8,
+  input [15:0] ctl_tx_pause_refresh_timer0, ctl_tx_pause_refresh_timer1, ctl_tx_pause_refresh_timer2,
+  input [15:0] ctl_tx_pause_refresh_timer3, ctl_tx_pause_refresh_timer4, ctl_tx_pause_refresh_timer5,
+  input [15:0] ctl_tx_pause_refresh_timer6, ctl_tx_pause_refresh_timer7, ctl_tx_pause_refresh_timer8
 );
+  assign stat_rx_pause_req = 0;
   logic remote /* verilator public_flat_rw */ = 0;
   logic lost /* verilator public_flat_rw */ = 0;
   logic [1:0] mishap /* verilator public_flat_rw */ = 0;

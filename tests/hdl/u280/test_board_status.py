@@ -6,15 +6,16 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from hdl.u280.board_status import BoardStatus
-from hdl.u280.cage_status import SUMS
-from hdl.u280.mac_signals import ASKS, CUTS, EVENTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
+from hdl.u280.cage_status import CageStatusParams
+from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import IDENTITY, VERSION, BoardRegistersParams, board_registers
 from sim.register_driver import RegisterDriver
 from sim.streams import start
 from sim.verilator import simulate
 from tests.hdl.common.register_pace import registers_at_any_pace
 
-PARAMS = BoardRegistersParams(cages=2, hbm=True)
+PARAMS = BoardRegistersParams(cages=2, hbm=True, pauses=True)
+CAGE = CageStatusParams(pauses=True)
 MAP = board_registers(PARAMS)
 STEPS = 400
 
@@ -47,15 +48,15 @@ async def shows_what_the_board_does(dut):
         for k, levels in enumerate(both):
             for name in STATUS.members:
                 assert await board.read(f"{name}_{k}") == levels[name]
-    totals = Counter({f"{name}_{k}": 0 for k in range(2) for name in SUMS.members})
+    totals = Counter({f"{name}_{k}": 0 for k in range(2) for name in CAGE.sums.members})
     before = [0, 0]
     for step in range(STEPS + 10):
         for k in range(2):
-            for index, name in enumerate(EVENTS):
+            for index, name in enumerate(CAGE.events):
                 more = random.choice([0, 0, 1, 255]) if step < STEPS else 0
                 getattr(dut, f"counts_{k}_{index}").value = more
                 totals[f"{name}_{k}"] += more
-            cuts = {"transmit": random.getrandbits(1), "receive": random.choice([0, 1, 2])}
+            cuts = {"transmit": random.choice([0, 1, 2]), "receive": random.choice([0, 1, 2])}
             getattr(dut, f"cuts_{k}").value = bits(CUTS, cuts) if step < STEPS else 0
             happens = random.getrandbits(HAPPENINGS.size) if step < STEPS else 0
             levels = {"happenings": HAPPENINGS.from_bits(happens)}

@@ -13,6 +13,19 @@ def test_registers_of_each_cage():
     assert "temperature" not in names
 
 
+def test_pauses_where_there_is_flow_control():
+    plain, pauses = (
+        {
+            r.name
+            for r in board_registers(BoardRegistersParams(cages=1, hbm=True, pauses=on)).registers
+        }
+        for on in (False, True)
+    )
+    assert pauses - plain == {
+        f"{event}_{name}_0" for event in ("paused", "pauses") for name in ("reads", "responses")
+    }
+
+
 def test_temperature_where_there_is_hbm():
     registers = board_registers(BoardRegistersParams(cages=1, hbm=True))
     assert "temperature" in [register.name for register in registers.registers]

@@ -17,7 +17,8 @@ def test_one_cage_for_both_kinds():
     board = SnicBoard(tiny())
     check_board(board)
     assert [crossing.path for crossing in board.slr_crossings] == [
-        "to_mac_0",
+        "to_mac_0_0",
+        "to_mac_0_1",
         "of_mac_0_0",
         "of_mac_0_1",
         "counts_of_mac_0",

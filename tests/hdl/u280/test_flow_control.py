@@ -1,0 +1,56 @@
+import pytest
+
+from hdl.u280.flow_control import (
+    PAUSE_QUANTA,
+    REFRESH_QUANTA,
+    TIED,
+    FlowControlParams,
+)
+from sim.golden.flow_control import most_words
+
+LINKS = [
+    FlowControlParams(),
+    FlowControlParams(frame_bytes=1504, fibre_metres=3),
+    FlowControlParams(frame_bytes=9600, fibre_metres=450),
+]
+
+
+@pytest.mark.parametrize("link", LINKS, ids=str)
+def test_headroom_is_the_worst_that_the_rules_permit(link):
+    worst = most_words(link.blind_bits, link.frame_bytes - 4)
+    # With a word less inside when the pause is asked for, the last packet would find no room.
+    assert link.headroom == worst
+    assert link.stop_above + 1 + worst == link.beats - 2
+
+
+def test_a_hundred_metres():
+    link = FlowControlParams()
+    assert (link.blind_bits, link.headroom) == (506_042, 1565)
+    assert (link.stop_above, link.resume_at) == (2528, 1264)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"frame_bytes": 63}, "frame_bytes must be from 64 to 16383: 63"),
+        ({"fibre_metres": 40_001}, "fibre_metres must be from 0 to 40000: 40001"),
+        ({"beats": 1024}, "a link of 100 m needs a buffer of more than 1709 beats: 1024"),
+        ({"fibre_metres": 2000}, "a link of 2000 m needs a buffer of more than"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        FlowControlParams(**sizes)
+
+
+def test_only_the_two_classes_are_paused():
+    assert [bit for bit in range(9) if TIED["ctl_rx_pause_enable"].value >> bit & 1] == [3, 4]
+    assert TIED["ctl_tx_pause_enable"].value == TIED["ctl_rx_pause_enable"].value
+    enabled = {name for name, value in TIED.items() if "rx_enable" in name and value.value}
+    assert enabled == {"ctl_rx_enable_pcp", "ctl_rx_enable_ppp"}
+
+
+def test_a_pause_is_refreshed_in_time():
+    """Two of its refreshes may be damaged, each behind a packet of the longest kind."""
+    longest_bits = 8 * (16383 + 20)
+    assert 3 * (REFRESH_QUANTA * 512 + longest_bits) < PAUSE_QUANTA * 512

@@ -1,0 +1,65 @@
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.u280.flow_control import HOLD_CYCLES, FlowControlParams
+from hdl.u280.pause_request import PauseRequest
+from sim.streams import start
+from sim.verilator import params_in_simulator, simulate
+
+
+def test_pause_request():
+    simulate(PauseRequest(FlowControlParams()), __name__)
+
+
+async def step(dut, used):
+    """A cycle in which ``used`` words are inside."""
+    dut.used.value = used
+    await RisingEdge(dut.clk)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def asks_above_one_level_until_below_another(dut):
+    params = params_in_simulator(FlowControlParams)
+    dut.used.value = 0
+    await start(dut)
+    for _ in range(3):
+        for used, request in (
+            (params.stop_above, 0),
+            (params.stop_above + 1, 1),
+            (params.resume_at + 1, 1),
+            (params.resume_at, 0),
+            (params.beats, 1),
+            (0, 0),
+        ):
+            before = int(dut.request.value)
+            for _ in range(PauseRequest.latency):
+                assert dut.request.value == before
+                await step(dut, used)
+            await step(dut, used)
+            assert dut.request.value == request
+            assert dut.begins.value == (request and not before)
+            for _ in range(HOLD_CYCLES):
+                await step(dut, used)
+                assert not dut.begins.value
+            assert dut.request.value == request
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def each_level_stays(dut):
+    params = params_in_simulator(FlowControlParams)
+    dut.used.value = 0
+    await start(dut)
+    lengths, length, level, begun = [], 0, 0, 0
+    for _ in range(3000):
+        await step(dut, random.choice((0, params.resume_at, params.stop_above + 1, params.beats)))
+        begun += int(dut.begins.value)
+        if dut.request.value == level:
+            length += 1
+        else:
+            lengths.append(length)
+            length, level = 1, int(dut.request.value)
+    assert len(lengths) > 50
+    assert min(lengths[1:]) == HOLD_CYCLES
+    assert begun == (len(lengths) + 1) // 2
