@@ -75,7 +75,8 @@ class CompletionRing(Component):
         place = Signal(INDEX_BITS + OFFSET_BITS)
         entry = Signal(ENTRY)
         waiting = Signal()
-        write = Signal(self.params.rig.host_write, reset_less=True)
+        address = Signal(self.params.rig.address_bits, reset_less=True)
+        kept = Signal(ENTRY, reset_less=True)
         completed = self.completions.payload
         m.d.comb += [
             place.eq((sent & mask) << OFFSET_BITS),
@@ -94,7 +95,10 @@ class CompletionRing(Component):
             entry.consumer.eq(self.consumer),
             entry.phase.eq((sent & (mask + 1)) == 0),
             self.writes.valid.eq(waiting),
-            self.writes.payload.eq(write),
+            self.writes.payload.address.eq(address),
+            self.writes.payload.bytes.eq(ENTRY_BYTES),
+            self.writes.payload.last.eq(1),
+            self.writes.payload.data.eq(kept),
             self.busy.eq(is_open | waiting | under_way.any()),
         ]
         m.d.sync += [
@@ -117,10 +121,8 @@ class CompletionRing(Component):
             m.d.sync += [
                 waiting.eq(1),
                 sent.eq(sent + 1),
-                write.address.eq((ring.address | place)[: self.params.rig.address_bits]),
-                write.bytes.eq(ENTRY_BYTES),
-                write.last.eq(1),
-                write.data.eq(entry),
+                address.eq((ring.address | place)[: self.params.rig.address_bits]),
+                kept.eq(entry),
             ]
         with m.If(is_open):
             with m.If(self.done & self.write_failed):

@@ -121,6 +121,13 @@ def sources(params):
             yield reason, changed(octets, at, source.to_bytes(4, "big"))
 
 
+def with_holes(params):
+    """A last beat that lacks a byte in front of its last, and is of the right length."""
+    kind, length, count = (Kind.RESPONSE, 44, 1) if params.payload else (Kind.READ, 4, 32)
+    for hole in range((18 + length * params.payload) * count - 1 & 63):
+        yield Drop.LENGTH, packet(params, kind, length, count), hole
+
+
 class Bench:
     def __init__(self, dut, stalls):
         self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
@@ -143,10 +150,12 @@ class Bench:
             if event["packet"] or event["drops"]:
                 self.events.append((cycle(), event))
 
-    async def send(self, octets, *, broken=False):
-        """A packet; the cycle in which each of its beats is taken."""
+    async def send(self, octets, *, broken=False, hole=None):
+        """A packet, its last beat without byte ``hole``; the cycle in which each beat is taken."""
         dut, edge, taken = self.dut, RisingEdge(self.dut.clk), []
         for data, keep, last, user in to_beats(octets, broken=broken):
+            if last and hole is not None:
+                keep &= ~(1 << hole)
             dut.axis_tdata.value, dut.axis_tkeep.value = data, keep
             dut.axis_tlast.value, dut.axis_tuser.value = last, user
             while True:
@@ -174,7 +183,7 @@ async def each_packet_is_judged(dut, stalls):
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(wrong=[flipped, sources])
+@cocotb.parametrize(wrong=[flipped, sources, with_holes])
 async def every_bit_is_judged(dut, wrong):
     await judge(dut, (never, never), [*wrong(params_in_simulator(DeconcatenatorParams))])
 
@@ -186,8 +195,8 @@ async def judge(dut, stalls, packets):
     await start(dut)
     words, ends, events = [], [], []
     random.shuffle(packets)
-    for reason, octets in packets:
-        taken = await bench.send(octets, broken=reason is Drop.BROKEN)
+    for reason, octets, *hole in packets:
+        taken = await bench.send(octets, broken=reason is Drop.BROKEN, hole=(*hole, None)[0])
         later = [(at + PacketVerdict.latency, word) for at, word in taken]
         words += later[: params.beats]
         last, _ = later[-1]

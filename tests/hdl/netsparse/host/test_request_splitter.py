@@ -2,6 +2,7 @@ import random
 
 import cocotb
 import pytest
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_splitter import RequestSplitter
@@ -58,3 +59,12 @@ async def asks_for_what_the_golden_model_says(dut, aligned, stalls):
     if stalls.none:
         assert out.cycles[0] - driver.cycles[0] == RequestSplitter.latency
         assert spread(out.cycles) == len(requests)  # a request every cycle
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def asks_without_waiting_to_be_heard(dut):
+    dut.aligned.value = dut.requests_ready.value = 0
+    await start(dut)
+    Source(dut, "properties").append({"address": 4, "bytes": 8, "unit": 0})
+    await ClockCycles(dut.clk, 10)
+    assert dut.requests_valid.value

@@ -1,6 +1,7 @@
 import random
 
 import cocotb
+import numpy as np
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.bank import FilterBank
@@ -61,6 +62,11 @@ class Memory:
             self.dut.fill_error.value = random.getrandbits(1)
 
 
+def line_of(bits):
+    """A line of the memory with these bits."""
+    return sum(1 << int(k) for k in bits.nonzero()[0])
+
+
 async def watch(dut, source, sink, events):
     """Count its events; it is never idle with a request inside."""
     while True:
@@ -114,6 +120,10 @@ async def answers_may_be_held_up(dut, stalls):
     params = params_in_simulator(FilterCacheParams)
     memory, source, sink = await begin(dut, stalls)
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
+    for line in range(32):
+        bits = np.array([random.getrandbits(1) for _ in range(512)], dtype=bool)
+        model.bits[line * 512 :][:512] = model.memory[line * 512 :][:512] = bits
+        memory.lines[memory.address(line)] = line_of(bits)
     # The first line is replaced by others of its set, and the last one is used.
     requests = [(True, line * 512) for line in (0, 4, 8, 12, 16, 31)]
     requests += [
@@ -131,9 +141,7 @@ async def answers_may_be_held_up(dut, stalls):
     assert dut.idle.value
     assert memory.counted(requests)
     for line in range(32):
-        bits = model.memory[line * 512 : (line + 1) * 512]
-        number = sum(1 << int(k) for k in bits.nonzero()[0])
-        assert memory.lines.get(memory.address(line), 0) == number
+        assert memory.lines[memory.address(line)] == line_of(model.memory[line * 512 :][:512])
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -43,6 +43,8 @@ class Bench:
                 source.append({"to": to, "beat": beat_of(k, to, number)})
         while sum(len(sink.beats) for sink in self.sinks) < count * params.inputs:
             await RisingEdge(dut.clk)
+            valid = [getattr(dut, f"o_{k}_valid").value for k in range(params.outputs)]
+            assert dut.empty.value != any(valid)
         for _ in range(3):
             await RisingEdge(dut.clk)
         assert dut.empty.value

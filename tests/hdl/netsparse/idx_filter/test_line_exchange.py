@@ -3,7 +3,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.netsparse.idx_filter.line_exchange import LineExchange
+from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
 from sim.streams import Sink, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
@@ -108,6 +108,7 @@ class Bench:
         back = {"address": self.base + LINE_BYTES * victim, "data": content}
         assert self.backs.beats == ([back] if dirty else [])
         assert [word for _, word in self.reads] == (list(range(LINE_WORDS)) if dirty else [])
+        assert not dirty or self.reads[0][0] == begun + DRAIN + 1, "sets are under way until then"
         ((ended, how),) = self.ends
         if error:
             assert (how, self.new) == ("drop", [])

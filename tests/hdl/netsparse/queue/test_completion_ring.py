@@ -32,7 +32,7 @@ def test_completion_ring():
 
 def completion():
     return {
-        "unit": random.choice((0, 1, 2, NO_UNIT)),
+        "unit": random.randrange(NO_UNIT + 1),
         "completion": {"tag": random.getrandbits(16), "cause": random.choice(list(Cause))},
     }
 
@@ -154,6 +154,7 @@ async def it_is_busy_while_any_entry_is_under_way(dut):
         dut.under_way.value = count
         await ClockCycles(dut.clk, 3)
         assert dut.busy.value == (count != 0)
+        assert int(dut.under_way.value) == count
         bench.open(4)
         await ClockCycles(dut.clk, 4)
         assert dut.completions_ready.value == (count == 0)
@@ -194,24 +195,33 @@ async def indices_go_round(dut):
                 found.append(told(entry))
         assert found == given
         assert Fault(int(dut.fault.value)) is Fault.NONE
+        await ClockCycles(dut.clk, 15)
+        assert dut.irq.value
         await bench.close()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def the_largest_ring_may_be_full(dut):
+@cocotb.parametrize(begin=[0, 0xFFFF])
+async def a_ring_of_any_size_may_be_full(dut, begin):
     bench = await Bench().begin(dut)
-    bench.open(15)
-    await ClockCycles(dut.clk, 5)
-    dut.sent.value = 1 << 15
-    await ClockCycles(dut.clk, 5)
-    bench.source.append(completion())
-    await ClockCycles(dut.clk, 20)
-    assert dut.full.value
-    assert not bench.source.cycles
-    bench.read(1)
-    await ClockCycles(dut.clk, 20)
-    assert bench.source.cycles
-    assert Fault(int(dut.fault.value)) is Fault.NONE
+    for size in range(16):
+        bench.open(size)
+        await ClockCycles(dut.clk, 5)
+        dut.sent.value = (begin + (1 << size)) & 0xFFFF
+        bench.read(begin)
+        await ClockCycles(dut.clk, 5)
+        taken = len(bench.source.cycles)
+        bench.source.append(completion())
+        await ClockCycles(dut.clk, 20)
+        assert dut.full.value
+        assert len(bench.source.cycles) == taken
+        bench.read(begin + 1)
+        await ClockCycles(dut.clk, 20)
+        assert len(bench.source.cycles) == taken + 1
+        assert Fault(int(dut.fault.value)) is Fault.NONE
+        assert dut.full.value
+        await bench.close()
+        assert not dut.full.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -262,14 +272,19 @@ async def a_write_that_fails_stops_the_ring(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(case=[(4, 16), (0, 8), (15, 1 << 18), (4, 1 << 32)])
-async def a_ring_that_cannot_be_stops(dut, case):
+async def a_ring_that_cannot_be_stops(dut):
+    """Where it begins at no multiple of its bytes, by any bit, or beyond the memory's end."""
     bench = await Bench().begin(dut)
-    bench.open(*case)
+    cases = [(size, 1 << bit) for size in (0, 4, 15) for bit in range(size + 4)]
+    cases += [(4, 1 << bit) for bit in range(32, 64)]
     bench.source.append(completion())
-    await ClockCycles(dut.clk, 50)
-    assert Fault(int(dut.fault.value)) is Fault.ADDRESS
-    assert not bench.source.cycles
+    for case in cases:
+        bench.open(*case)
+        await ClockCycles(dut.clk, 8)
+        assert Fault(int(dut.fault.value)) is Fault.ADDRESS, case
+        assert dut.irq.value
+        assert not bench.source.cycles
+        await bench.close()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
