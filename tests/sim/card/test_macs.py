@@ -147,6 +147,24 @@ async def the_host_resets_a_mac(dut):
     assert await status(switch.board, 0) == UP
 
 
+@cocotb.test(timeout_time=300, timeout_unit="us")
+async def nothing_is_sent_to_who_does_not_hear(dut):
+    """What waits meanwhile is not lost."""
+    workers, switch = await begin(dut)
+    near, far = transceiver(dut, 1, 0), transceiver(dut, 2, 1)
+    far.unlocked.value = 1
+    await Timer(1, "us")
+    assert await status(workers[1].board) == UNHEARD
+    before = int(near.sent.value)
+    training = cocotb.start_soon(train_together(workers, switch))
+    await Timer(20, "us")
+    assert int(near.sent.value) == before
+    assert await workers[1].read("sent_packets")
+    far.unlocked.value = 0
+    await training
+    assert await repairs(workers[1].board) == {}
+
+
 #: what happens, at which cage of which card
 TROUBLES = (
     ("starve", (0, 0)),
