@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
 from sim.golden.idx_filter import IdxFilter
-from sim.payloads import pack
+from sim.payloads import pack, unpack
 from sim.streams import STALLS, Sink, cycle, never, start
 from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Unit
@@ -89,8 +89,21 @@ class Bench:
         self.unit = Unit(Ports(dut), 0, self.params, stall=unit_stall)
         dut.forget.value = 0
         await start(dut)
+        cocotb.start_soon(self.watch_idle())
         await self.forget()
         return self
+
+    async def watch_idle(self):
+        """It is not while a request is on its way to an answer or a bank, or a block comes."""
+        dut, steps, block = self.dut, deque([0] * 3, 3), 0
+        while True:
+            await self.clock()
+            busy = any(steps) or block or dut.far_requests_valid.value
+            assert not (busy and dut.idle.value)
+            steps.append(int(dut.requests_valid.value and dut.requests_ready.value))
+            answer = unpack(self.params.block_answer, int(dut.far_answers_payload.value))
+            learns = dut.far_answers_valid.value and not answer["answer"]["failed"]
+            block = answer["block"] if learns else 0
 
     async def clock(self, cycles=1):
         for _ in range(cycles):
@@ -131,6 +144,7 @@ async def bits_are_those_of_the_bank(dut, stalls, spread):
         first = len(bench.bank.seen)
         answers = await bench.ask(requests)
         assert [bool(a.bit) for a in answers] == expected
+        assert not any(a.failed for a in answers)
         far = [(request["set"], request["idx"]) for request in bench.bank.seen[first:]]
         assert [idx for is_set, idx in requests if is_set] == [idx for is_set, idx in far if is_set]
         assert len(far) < len(requests)
