@@ -10,6 +10,7 @@ from sim.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import until
 
+NUMBER_BITS = 40  #: of a packet and its beat
 PERIODS = [(3104, 4000), (4000, 3104), (900, 9002)]
 
 
@@ -25,7 +26,7 @@ class Writer:
 
     def __init__(self, side, dut):
         self.side, self.dut = side, dut
-        self.lengths = {}
+        self.lengths, self.words = {}, {}
         self.stops = False
         self.task = cocotb.start_soon(self.run())
 
@@ -42,8 +43,11 @@ class Writer:
         for beat in range(length):
             last = beat == length - 1
             keep = (1 << random.randrange(1, 65)) - 1 if last else (1 << 64) - 1
-            word = BEAT.const({"data": number << 8 | beat, "keep": keep, "last": last})
-            self.dut.i_payload.value = word.as_value().value
+            noise = random.getrandbits(BEAT["data"].width - NUMBER_BITS) << NUMBER_BITS
+            word = BEAT.const({"data": noise | number << 8 | beat, "keep": keep, "last": last})
+            word = word.as_value().value
+            self.words[number, beat] = word
+            self.dut.i_payload.value = word
             moves = False
             while not moves:
                 offers = not stall()
@@ -57,8 +61,8 @@ class Writer:
 class Reader:
     """Whole packets that it took, by number; how many were cut."""
 
-    def __init__(self, side, dut):
-        self.side, self.dut = side, dut
+    def __init__(self, side, dut, words):
+        self.side, self.dut, self.words = side, dut, words
         self.whole, self.cut, self.beats = [], 0, []
         self.task = cocotb.start_soon(self.run())
 
@@ -69,14 +73,16 @@ class Reader:
             if self.side.rst.value:
                 self.beats = []
             elif self.dut.o_valid.value and self.dut.o_ready.value:
-                self.take(BEAT.from_bits(int(self.dut.o_payload.value)))
+                self.take(int(self.dut.o_payload.value))
 
-    def take(self, beat):
+    def take(self, word):
+        beat = BEAT.from_bits(word)
         if beat.last and not beat.keep & 1:
             assert self.beats, "a packet ends that has not begun"
             self.cut, self.beats = self.cut + 1, []
             return
-        number, place = beat.data >> 8, beat.data & 0xFF
+        number, place = beat.data % (1 << NUMBER_BITS) >> 8, beat.data & 0xFF
+        assert word == self.words[number, place]
         self.beats.append((number, place))
         assert self.beats == [(number, k) for k in range(place + 1)], "packets are mixed"
         if beat.last:
@@ -89,7 +95,8 @@ class Reader:
 async def a_reset_cuts_packets_and_never_mixes_them(dut, periods, which):
     dut.i_valid.value = dut.o_ready.value = 0
     write, read = await start(dut, write=periods[0], read=periods[1])
-    writer, reader = Writer(write, dut), Reader(read, dut)
+    writer = Writer(write, dut)
+    reader = Reader(read, dut, writer.words)
     events = {"dropped": 0, "ended": 0}
 
     async def count(side, name):
@@ -122,4 +129,61 @@ async def a_reset_cuts_packets_and_never_mixes_them(dut, periods, which):
     if which == "read":
         assert events["dropped"] > 3
     for task in (*counting, reader.task):
+        task.cancel()
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(periods=PERIODS[:2])
+async def only_what_was_under_way_is_cut(dut, periods):
+    """A reset between packets costs none; inside one, that one, told once."""
+    dut.i_valid.value = 0
+    dut.o_ready.value = 1
+    write, read = await start(dut, write=periods[0], read=periods[1])
+    told = {"dropped": 0, "ended": 0}
+    taken = []
+
+    async def count(side, name):
+        while True:
+            await RisingEdge(side.clk)
+            told[name] += int(getattr(dut, name).value)
+
+    async def take():
+        while True:
+            await RisingEdge(read.clk)
+            if dut.o_valid.value and not read.rst.value:
+                taken.append(BEAT.from_bits(int(dut.o_payload.value)))
+
+    async def offer(*lasts):
+        for last in lasts:
+            word = BEAT.const({"data": last, "keep": (1 << 64) - 1, "last": last})
+            dut.i_payload.value = word.as_value().value
+            dut.i_valid.value = 1
+            await RisingEdge(write.clk)
+            while not dut.i_ready.value:
+                await RisingEdge(write.clk)
+            dut.i_valid.value = 0
+        await read.edges(40)
+        beats = [(beat.last, beat.keep & 1) for beat in taken]
+        taken.clear()
+        return beats
+
+    tasks = [cocotb.start_soon(count(s, n)) for s, n in ((write, "dropped"), (read, "ended"))]
+    tasks.append(cocotb.start_soon(take()))
+    await read.edges(40)
+    for side, cut in ((read, "dropped"), (write, "ended")):
+        for packets in (1, 2):
+            assert await offer(0, 0, 1) == [(0, 1), (0, 1), (1, 1)]
+            await side.reset(packets)
+            await read.edges(40)
+        before = dict(told)
+        assert await offer(0, 0) == [(0, 1), (0, 1)]
+        await side.reset(1)
+        await read.edges(20)
+        # Who was reset has forgotten; the other is told the end, or gives the rest.
+        rest, comes = ((), [(1, 0)]) if side is write else ((0, 1), [])
+        assert await offer(*rest) == comes
+        assert told == before | {cut: before[cut] + 1}
+        assert await offer(1) == [(1, 1)]
+    assert told == {"dropped": 1, "ended": 1}
+    for task in tasks:
         task.cancel()
