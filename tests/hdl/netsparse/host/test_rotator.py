@@ -1,4 +1,5 @@
 import random
+from itertools import product
 
 import cocotb
 from cocotb.triggers import Timer
@@ -14,8 +15,9 @@ def test_rotator():
 
 @cocotb.test(timeout_time=1, timeout_unit="us")
 async def turns_words(dut):
-    for up in range(16):
-        content = random.randbytes(64)
+    number = random.getrandbits(512)  # and the other value of every bit
+    for up, flip in product(range(16), (0, (1 << 512) - 1)):
+        content = (number ^ flip).to_bytes(64, "little")
         dut.i.value = int.from_bytes(content, "little")
         dut.up.value = up
         await Timer(1, "ns")
