@@ -200,6 +200,24 @@ async def indices_go_round(dut):
         await bench.close()
 
 
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def written_counts_over_every_bit(dut):
+    """And whatever is written and not read is told."""
+    for name in ("consumer", "completions_valid", "writes_ready", "write_failed"):
+        getattr(dut, name).value = 0
+    dut.ring.value, dut.done.value = pack(RING, {"enable": 1, "size": 15}), 0
+    await start(dut)
+    await ClockCycles(dut.clk, 5)
+    counted = 0
+    for bit in range(16):
+        dut.done.value = 1
+        await ClockCycles(dut.clk, (1 << bit) - counted)
+        counted, dut.done.value = 1 << bit, 0
+        await ClockCycles(dut.clk, 3)
+        assert int(dut.written.value) == counted
+        assert dut.irq.value
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(begin=[0, 0xFFFF])
 async def a_ring_of_any_size_may_be_full(dut, begin):
