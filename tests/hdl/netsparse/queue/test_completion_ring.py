@@ -75,6 +75,8 @@ class Bench:
         if memory is None:
             return None
         entry = unpack_entry(memory)
+        assert not any(memory[6:15])
+        assert not memory[15] & 0x7F
         if entry.phase == self.count // places % 2:
             return None
         self.count += 1
@@ -197,6 +199,19 @@ async def indices_go_round(dut):
         assert Fault(int(dut.fault.value)) is Fault.NONE
         await ClockCycles(dut.clk, 15)
         assert dut.irq.value
+        await bench.close()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def more_than_the_ring_has_is_an_overrun(dut):
+    """By any power of two."""
+    bench = await Bench().begin(dut)
+    for bit in range(1, 16):
+        bench.open(0)
+        await ClockCycles(dut.clk, 5)
+        dut.sent.value = 1 << bit
+        await ClockCycles(dut.clk, 5)
+        assert Fault(int(dut.fault.value)) is Fault.OVERRUN
         await bench.close()
 
 
