@@ -66,6 +66,8 @@ async def starts_what_the_golden_model_starts(dut):
         low = random.randrange(params.ports)
         ports = random.choice((1 << low, 3 << low, 0, 1 << random.randrange(32), 1 << params.ports))
         ports &= 0xFFFFFFFF
+        if bench.model.active and random.random() < 0.2:
+            ports = random.choice([*bench.model.active.values()]).ports
         base = random.choice((0, slots - 1, slots, 0xFFFF, random.randrange(slots)))
         count = random.choice((0, 1, 2, 8, slots - base if base < slots else 1, slots, 1 << 16))
         reason = bench.model.start_job(job, ports=ports, epoch=0, base=base, count=count)
