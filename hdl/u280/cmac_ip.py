@@ -49,8 +49,18 @@ def cmac_ip(cage: int, *, pauses: bool = False) -> VendorIp:
 
     With ``pauses`` it sends and obeys the pauses of priority flow control, else none.
     """
+    return VendorIp(
+        name=f"cmac_{cage}",
+        vlnv="xilinx.com:ip:cmac_usplus:3.1",
+        config=properties(cage, pauses),
+        ports=tuple(ports(pauses)),
+    )
+
+
+def properties(cage: int, pauses: bool) -> tuple[tuple[str, str], ...]:
+    """What the IP of a cage is made with."""
     lanes = [f"X0Y{FIRST_LANE[cage] + lane}" for lane in range(LANES)]
-    config = (
+    return (
         ("CMAC_CAUI4_MODE", "1"),
         ("NUM_LANES", "4x25"),
         ("GT_REF_CLK_FREQ", "161.1328125"),
@@ -68,10 +78,14 @@ def cmac_ip(cage: int, *, pauses: bool = False) -> VendorIp:
         ("ENABLE_PIPELINE_REG", "1"),
     )
 
+
+def ports(pauses: bool) -> list[VendorPort]:
+    """The IP's ports that are used."""
+
     def port(name: str, direction: str, bits: int = 1) -> VendorPort:
         return VendorPort(name=name, direction=direction, bits=bits)
 
-    ports = [
+    found = [
         port("gt_ref_clk_p", "input"),
         port("gt_ref_clk_n", "input"),
         port("gt_rxp_in", "input", LANES),
@@ -108,21 +122,16 @@ def cmac_ip(cage: int, *, pauses: bool = False) -> VendorIp:
         *(port(name, "input", len(value)) for name, value in TIED.items()),
     ]
     for name, bits in (("tdata", 512), ("tkeep", 64), ("tlast", 1), ("tuser", 1), ("tvalid", 1)):
-        ports += [
+        found += [
             port(f"tx_axis_{name}", "input", bits),
             port(f"rx_axis_{name}", "output", bits),
         ]
-    ports.append(port("tx_axis_tready", "output"))
+    found.append(port("tx_axis_tready", "output"))
     if pauses:
-        ports += [
+        found += [
             port("ctl_tx_pause_req", "input", flow_control.BUS),
             port("stat_rx_pause_req", "output", flow_control.BUS),
             port("ctl_rx_pause_ack", "input", flow_control.BUS),
             *(port(name, "input", len(value)) for name, value in flow_control.TIED.items()),
         ]
-    return VendorIp(
-        name=f"cmac_{cage}",
-        vlnv="xilinx.com:ip:cmac_usplus:3.1",
-        config=config,
-        ports=tuple(ports),
-    )
+    return found

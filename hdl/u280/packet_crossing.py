@@ -2,7 +2,7 @@
 
 from amaranth.hdl import DomainRenamer, Module, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
@@ -40,17 +40,10 @@ class PacketCrossing(Component):
         m.submodules.beats = beats = StreamCrossing(CROSSING)
         m.submodules.rest = rest = DomainRenamer("write")(RestOfPacket())
         m.submodules.end = end = DomainRenamer("read")(EndOfPacket())
-        for sink, source in (
-            (rest.i, self.i),
-            (beats.i, rest.o),
-            (end.i, beats.o),
-            (self.o, end.o),
-        ):
-            m.d.comb += [
-                sink.payload.eq(source.payload),
-                sink.valid.eq(source.valid),
-                source.ready.eq(sink.ready),
-            ]
+        connect(m, flipped(self.i), rest.i)
+        connect(m, rest.o, beats.i)
+        connect(m, beats.o, end.i)
+        connect(m, end.o, flipped(self.o))
         m.d.comb += [
             rest.runs.eq(beats.write_runs),
             end.runs.eq(beats.read_runs),

@@ -30,8 +30,12 @@ class BoardRegistersParams:
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
     """State of links and memory, packets that a MAC lost, the interrupt."""
     registers = [
-        Register("board", "What this is.", (ro("board", 32, "0x55323830"),)),
-        Register("board_version", "Version of this register map.", (ro("board_version", 32, "1"),)),
+        Register("board", "What this is.", (ro("board", 32, f"{IDENTITY:#x}"),)),
+        Register(
+            "board_version",
+            "Version of this register map.",
+            (ro("board_version", 32, str(VERSION)),),
+        ),
         Register(
             "state",
             "What works.",
