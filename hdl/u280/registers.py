@@ -127,8 +127,8 @@ def mac_registers(k: int) -> list[Register]:
                 ("uncorrected", "codewords", f"Codewords that RS-FEC could not, at cage {k}."),
                 (
                     "symbol_errors",
-                    "windows",
-                    f"Windows of 8192 codewords at cage {k} with more than 417 wrong symbols.",
+                    "cycles",
+                    f"Cycles with stat_rx_rsfec_hi_ser: too many wrong symbols at cage {k}.",
                 ),
             )
         ),
