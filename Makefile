@@ -33,7 +33,7 @@ test: lint
 	$(PYTHON) -m pytest -n 2 --dist worksteal --one-size --seed $(COMMIT_SEED) tests/hdl
 
 bench: $(READY)
-	$(PYTHON) -m gen.bench
+	$(PYTHON) -m gen.commands.bench
 
 lint: $(READY)
 	$(PYTHON) -m ruff check --quiet

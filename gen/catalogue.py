@@ -146,8 +146,8 @@ DESIGNS: Mapping[str, Design] = {
         Design(
             name="p4sgd-engine",
             about="one P4SGD engine: forward, backward and update of its share of the model",
-            component="hdl.p4sgd.engine:Engine",
-            params="hdl.p4sgd.params:EngineParams",
+            component="hdl.p4sgd.engine.engine:Engine",
+            params="hdl.p4sgd.engine.params:EngineParams",
             presets=ENGINE_PRESETS,
             preset="u280",
         ),

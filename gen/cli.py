@@ -20,34 +20,34 @@ GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"
 
 #: name -> where its function or its Typer is, and an example for its help
 COMMANDS = {
-    "list": ("gen.list_command:list_designs", "ingather list --params"),
+    "list": ("gen.commands.list_designs:list_designs", "ingather list --params"),
     "generate": (
-        "gen.generate_command:generate",
+        "gen.commands.generate:generate",
         f"{GENERATE}\n\nExample: {GENERATE_FOR_CARD}",
     ),
-    "train": ("gen.train_command:train", f"{TRAIN}\n\nExample: {TRAIN_ON_FILE}"),
+    "train": ("gen.commands.train:train", f"{TRAIN}\n\nExample: {TRAIN_ON_FILE}"),
     "first-epoch": (
-        "gen.first_epoch_command:first_epoch",
+        "gen.commands.first_epoch:first_epoch",
         "ingather first-epoch build/card --device /dev/xdma0",
     ),
-    "spmm": ("gen.spmm_command:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),
+    "spmm": ("gen.commands.spmm:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),
     "reproduce": (
-        "gen.reproduce_command:reproduce",
+        "gen.commands.reproduce:reproduce",
         "ingather reproduce p4sgd --quick -o build/p4sgd",
     ),
-    "synth": ("gen.synth_command:synth", "ingather synth p4sgd-engine --json build/engine.json"),
+    "synth": ("gen.commands.synth:synth", "ingather synth p4sgd-engine --json build/engine.json"),
     "import-reports": (
-        "gen.import_reports_command:import_reports",
+        "gen.commands.import_reports:import_reports",
         "ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt",
     ),
-    "verify": ("gen.verify_command:verify", "ingather verify p4sgd-engine --seeds 3"),
-    "mutate": ("gen.mutate_command:mutate", "ingather mutate hdl.common.fifo"),
-    "sweep": ("gen.sweep_command:sweep_app", ""),
+    "verify": ("gen.commands.verify:verify", "ingather verify p4sgd-engine --seeds 3"),
+    "mutate": ("gen.commands.mutate:mutate", "ingather mutate hdl.common.fifo"),
+    "sweep": ("gen.commands.sweep:sweep_app", ""),
     "report": (
-        "gen.report_command:report",
+        "gen.commands.report:report",
         "ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html",
     ),
-    "doctor": ("gen.doctor_command:doctor", "ingather doctor"),
+    "doctor": ("gen.commands.doctor:doctor", "ingather doctor"),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hdl.common.component import Component
-from sim.formal.sby import claims_of, prove
+from tests.formal.sby import claims_of, prove
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from gen.emit import Emission
+from gen.emission.emit import Emission
 from gen.synth.mapping import black_box
 
 

@@ -19,8 +19,8 @@ from gen.board.check_ipxact import check_component
 from gen.board.check_slls import check_slls
 from gen.board.hierarchy import Hierarchy, read_verilog
 from gen.board.pins import read_pins
-from gen.emit import Port
-from gen.folder import MANIFEST
+from gen.emission.emit import Port
+from gen.output.folder import MANIFEST
 
 
 def problems(folder: Path, table: Path, top: Any) -> list[str]:

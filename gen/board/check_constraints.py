@@ -8,7 +8,7 @@ from pathlib import Path
 from gen.board.hierarchy import Hierarchy, glob
 from gen.board.pins import Pin, bits_of
 from gen.board.tcl import Command, TclError, commands, elements
-from gen.emit import Port
+from gen.emission.emit import Port
 
 #: what a file of constraints may say: Vivado takes no other Tcl in it
 STATEMENTS = (

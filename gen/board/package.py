@@ -13,9 +13,9 @@ from gen.board.templates import environment
 from gen.board.values import below, values_of
 from gen.catalogue import Design
 from gen.datasheet.page import datasheet
-from gen.emit import Emission
-from gen.folder import MANIFEST
-from gen.manifest import as_bytes, digest, to_json
+from gen.emission.emit import Emission
+from gen.output.folder import MANIFEST
+from gen.output.manifest import as_bytes, digest, to_json
 from gen.registers.documents import register_documents
 
 #: file of the package <- template of the card

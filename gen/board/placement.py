@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import Board
-from gen.emit import Emission
+from gen.emission.emit import Emission
 
 if TYPE_CHECKING:
     from gen.synth.synthesis import Synthesis
@@ -26,7 +26,7 @@ def estimated(
     """What a design takes, the vendor's IP left out.
 
     The first time this takes minutes. What has been estimated before is found in ``cache``, a
-    function such as :func:`sim.cache.cached_folder`.
+    function such as :func:`sim.harness.cache.cached_folder`.
     """
     from gen.synth.synthesis import synthesise
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from jinja2 import Environment
 
-from gen import templates
 from gen.board.tcl import quote
 from gen.errors import UserError
+from gen.output import templates
 
 
 def environment(folder: Path) -> Environment:

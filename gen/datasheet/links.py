@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gen.datasheet.interfaces import SIGNAL, Interface, interfaces
 from gen.datasheet.netlist import OUTSIDE, Netlist, read_netlist
-from gen.emit import Emission
+from gen.emission.emit import Emission
 
 
 @dataclass(frozen=True, kw_only=True)

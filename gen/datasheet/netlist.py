@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.emit import Emission, EmittedModule, silent_stdout
+from gen.emission.emit import Emission, EmittedModule, silent_stdout
 
 OUTSIDE = ""  #: the name of the module itself, seen from inside
 

@@ -12,7 +12,7 @@ from gen.datasheet.diagram import DRAWN_BITS, diagram
 from gen.datasheet.interfaces import SIGNAL, interfaces
 from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
-from gen.emit import Emission, domain_ports
+from gen.emission.emit import Emission, domain_ports
 from gen.settings import find_parameter, parameters
 from hdl.common.component import Component
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from gen.emit import Emission, EmittedModule
+from gen.emission.emit import Emission, EmittedModule
 from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Cell, Netlist, netlists
 from gen.floorplan.plan import Path, Plan, matches

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gen.emit import silent_stdout
+from gen.emission.emit import silent_stdout
 
 PASSES = ("proc", "opt_expr", "opt_clean", "opt_dff", "opt_clean")
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from gen import templates
 from gen.errors import UserError
+from gen.output import templates
 
 HERE = Path(__file__).parent
 PLOTLY_MISSING = "plots need plotly: pip install 'ingather[sweep]'"

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from gen.commands.synth import check_json_file, write_json
 from gen.sweep.diff import Change, Difference, compare
 from gen.sweep.reading import read_results
-from gen.synth_command import check_json_file, write_json
 
 ROWS = 40  #: changes that are shown
 EXAMPLE = "ingather sweep diff build/before.sqlite build/after.sqlite --relative-threshold 0.01"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.errors import UserError
-from gen.folder import check_file
+from gen.output.folder import check_file
 from gen.sweep.reading import settings_of
 from gen.sweep.store import PointRow
 

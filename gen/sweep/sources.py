@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 #: What any hardware is made of, besides its own folders.
-HARDWARE = ("hdl/common", "gen/emit.py", "gen/lean_rtlil.py")
+HARDWARE = ("hdl/common", "gen/emission/emit.py", "gen/emission/lean_rtlil.py")
 SYNTHESIS = ("gen/synth",)
 
 

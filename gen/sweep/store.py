@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.errors import UserError
-from gen.folder import check_above
+from gen.output.folder import check_above
 
 Value = int | float | str | bool
 

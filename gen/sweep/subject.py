@@ -72,7 +72,7 @@ class SimulatedSubject(Subject):
 
     @abstractmethod
     def build(self, simulated: Any) -> Any:
-        """The simulator, a ``sim.verilate.Build``."""
+        """The simulator, a ``sim.harness.verilate.Build``."""
 
     @abstractmethod
     def measure(

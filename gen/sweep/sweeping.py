@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from gen.output.tables import print_wide
 from gen.sweep.cluster import local_cluster, remote_cluster
 from gen.sweep.console import MOST_ROWS, Show, table
 from gen.sweep.front import Constraint, Objective, front, usual
@@ -18,7 +19,6 @@ from gen.sweep.plan import Plan, Point
 from gen.sweep.runner import Runner
 from gen.sweep.search import IN_VAIN, SearchPlan
 from gen.sweep.store import PointRow, Store
-from gen.tables import print_wide
 
 
 @dataclass(frozen=True, kw_only=True)

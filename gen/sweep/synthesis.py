@@ -23,11 +23,11 @@ def estimate(component: Any) -> dict[str, float]:
     """All of METRICS of a component."""
     from dataclasses import asdict
 
-    from gen.emit import emit
+    from gen.emission.emit import emit
     from gen.synth.device import U280
     from gen.synth.fit import fits, free_of
     from gen.synth.synthesis import synthesise
-    from sim.cache import cached_folder
+    from sim.harness.cache import cached_folder
 
     synthesis = synthesise(emit(component), cache=cached_folder)
     total, depth = synthesis.total, synthesis.depth

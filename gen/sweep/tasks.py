@@ -16,7 +16,7 @@ from typing import Any
 from gen.catalogue import Design
 from gen.sweep.subject import SimulatedSubject
 from gen.sweep.synthesis import estimate
-from sim.cache import cache_root, cached_folder
+from sim.harness.cache import cache_root, cached_folder
 
 LOG_LINES = 200  #: of the end of a log that are kept
 RESULT = "result.json"
@@ -129,7 +129,7 @@ def measure(
     """The counted metrics of a point."""
 
     def work() -> dict[str, float]:
-        from sim.verilator import Build
+        from sim.harness.verilator import Build
 
         build = Build(Path(made["folder"]), made["top"])
         if not build.program.exists():  # it was made on another machine

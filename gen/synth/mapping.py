@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gen.emit import EmittedModule, native_yosys
+from gen.emission.emit import EmittedModule, native_yosys
 from gen.errors import UserError
 from gen.synth.cells import DSP, use_of
 from hdl.u280.vendor import VendorIp

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from gen.emit import Emission, EmittedModule
+from gen.emission.emit import Emission, EmittedModule
 from gen.synth.cells import use_of_cells
 from gen.synth.mapping import Cache, MappedModule, map_module, yosys_version
 from gen.synth.memories import MemoryUse, memories_of

@@ -16,8 +16,8 @@ def targets(root: Path, names: Sequence[str]) -> list[str]:
     """Paths of tests in checkout ``root`` for what is named, each once.
 
     A name is a design (the tests of every package from which the design takes a component), a
-    component or package (``hdl.p4sgd.bank``, ``hdl/p4sgd/bank.py``), or a path under tests,
-    which may end in ``::item``. Raises UserError for all else.
+    component or package (``hdl.p4sgd.engine.bank``, ``hdl/p4sgd/engine/bank.py``), or a path under
+    tests, which may end in ``::item``. Raises UserError for all else.
     """
     if not (root / "tests" / "conftest.py").is_file():
         raise UserError("verify runs the tests of a checkout: there are none beside this package")
@@ -105,5 +105,5 @@ def nothing(root: Path, name: str) -> UserError:
     hint = f"did you mean {nearest[0]}? " if nearest else ""
     return UserError(
         f"nothing to verify is called {name!r}; {hint}name a design ({', '.join(DESIGNS)}),"
-        " a component such as hdl.p4sgd.bank, or a path under tests"
+        " a component such as hdl.p4sgd.engine.bank, or a path under tests"
     )

@@ -1,7 +1,7 @@
 """What a component takes for granted of its surroundings, said once, in the component.
 
-Its proof assumes it (``sim.formal.claims.granted``), and every simulation of whatever the component
-stands in asserts it (``sim.expectations``). What is generated has nothing of it.
+Its proof assumes it (``tests.formal.claims.granted``), and every simulation of whatever the
+component stands in asserts it (``sim.harness.expectations``). What is generated has nothing of it.
 """
 
 from collections.abc import Callable

@@ -9,22 +9,22 @@ from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
 from hdl.common.streams import StreamRegisterParams, StreamSkid
-from hdl.p4sgd.batch_gate import BatchGate
-from hdl.p4sgd.control import Control
-from hdl.p4sgd.counters import COUNTERS, Counters
-from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.engine_chain import EngineChain
-from hdl.p4sgd.frame import AXIS, FRAME_KEEP, Frame
-from hdl.p4sgd.hbm_reader import HbmReader
-from hdl.p4sgd.label_reader import LabelReader
-from hdl.p4sgd.loss_unit import LossUnit
-from hdl.p4sgd.model_address import model_bus
-from hdl.p4sgd.model_exchange import ModelExchange
-from hdl.p4sgd.model_port import ModelPort
-from hdl.p4sgd.params import PORT_BITS
-from hdl.p4sgd.partial_sum import PartialSum
-from hdl.p4sgd.registers import constants, worker_registers
-from hdl.p4sgd.training_core import TrainingCore
+from hdl.p4sgd.core.engine_chain import EngineChain
+from hdl.p4sgd.core.partial_sum import PartialSum
+from hdl.p4sgd.core.training_core import TrainingCore
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.host.control import Control
+from hdl.p4sgd.host.counters import COUNTERS, Counters
+from hdl.p4sgd.host.model_address import model_bus
+from hdl.p4sgd.host.model_port import ModelPort
+from hdl.p4sgd.host.registers import constants, worker_registers
+from hdl.p4sgd.loss.loss_unit import LossUnit
+from hdl.p4sgd.memory.hbm_reader import HbmReader
+from hdl.p4sgd.memory.label_reader import LabelReader
+from hdl.p4sgd.network.batch_gate import BatchGate
+from hdl.p4sgd.network.frame import AXIS, FRAME_KEEP, Frame
+from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.transport.registers import network_values
 from hdl.p4sgd.transport.transport import Transport
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
@@ -37,7 +37,7 @@ class Worker(Component):
 
     Words come over ``m_axi_words`` (ports 2e and 2e + 1 of engine e side by side, or port e where
     a word is 256 bits), labels over ``m_axi_labels``. The host sets and starts a run through
-    ``s_axil`` (:mod:`hdl.p4sgd.registers`) and loads and reads weights through ``s_axi_model``
+    ``s_axil`` (:mod:`hdl.p4sgd.host.registers`) and loads and reads weights through ``s_axi_model``
     (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial
     activations of each micro-batch to the switch and ``s_axis`` takes the full ones
     (:class:`Transport`); with the ``join`` setting the two are the same, for a single worker.

@@ -6,7 +6,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.p4sgd.params import (
+from hdl.p4sgd.engine.params import (
     LABEL_BITS,
     PORT_BITS,
     EngineParams,

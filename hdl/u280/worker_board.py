@@ -3,8 +3,8 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
-from hdl.p4sgd.model_address import model_bus
-from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.host.model_address import model_bus
+from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.axi_wires import join

@@ -12,11 +12,11 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Fragment
 from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
 
-from gen.emit import PASSES, emit, interface, silent_stdout, to_rtlil
-from hdl.p4sgd.engine import Engine
+from gen.emission.emit import PASSES, emit, interface, silent_stdout, to_rtlil
+from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
-from sim.bench.card import U280_WORKER
 from sim.bench.marks import Mark, Row
+from sim.p4sgd.bench.card import U280_WORKER
 
 LEAST_SPEED_UP = Mark(20, at_least=True)
 MOST_BYTES = Mark(1_000_000)

@@ -10,15 +10,15 @@ from statistics import median
 from typing import Any
 
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
-from sim.bench.speed import empty_cache, train
-from sim.golden.p4sgd import Loss
-from sim.train import build_worker
-from sim.training import Options, TrainingRun
-from sim.verilate import Build, build
-from sim.verilator import emission_of
+from sim.harness.verilate import Build, build
+from sim.harness.verilator import emission_of
+from sim.p4sgd.bench.speed import empty_cache, train
+from sim.p4sgd.golden.sgd import Loss
+from sim.p4sgd.train import build_worker
+from sim.p4sgd.training import Options, TrainingRun
 from sim.workloads.datasets import load
 
 MOST_OVERHEAD = Mark(1.10)

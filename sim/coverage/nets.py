@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim.cache import cache_root, cached_folder, digest
 from sim.coverage.data import CoverageError
 from sim.coverage.source import Source
+from sim.harness.cache import cache_root, cached_folder, digest
 
 #: No pass may rename or remove what has a name. A constant that a register takes under a condition
 #: must not become its reset, or what stands before it would look unread. Of `opt`, dead branches of

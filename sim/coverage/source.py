@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from sim.cache import digest
+from sim.harness.cache import digest
 
 INSTANCE = re.compile(r"^  \\?(\S+) \S+ \($", re.M)
 MODULE = re.compile(r"^module (?P<name>\\\S+|\w+).*?^endmodule$", re.M | re.S)

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Flow
 
-from sim.payloads import numbered
+from sim.harness.payloads import numbered
 
 #: prefixes of ``valid`` and ``ready`` that make a stream of plain ports: AXI's channels
 CHANNELS = ("", "t", "aw", "w", "b", "ar", "r")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hdl.common.component import Component
 from sim.functional.groups import group
-from sim.payloads import numbered, unpack
+from sim.harness.payloads import numbered, unpack
 
 Shown = Mapping[str, Any]  #: ports as plain values, by name
 

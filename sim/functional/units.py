@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
-from sim.functional import common, netsparse, p4sgd
+from sim.functional import common
 from sim.functional.unit_bins import UnitGroup
+from sim.netsparse import bins as netsparse
+from sim.p4sgd import bins as p4sgd
 
 
 def units() -> Mapping[str, tuple[UnitGroup, ...]]:

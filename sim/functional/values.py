@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from sim.payloads import layout_of
+from sim.harness.payloads import layout_of
 
 Ask = Callable[[int], bool]
 

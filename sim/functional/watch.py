@@ -1,8 +1,8 @@
 """Inside the simulator: samples the ports of the component under test in every cycle.
 
-It runs beside every test that starts its clock with :mod:`sim.streams` if ``$INGATHER_COVERAGE``
-is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was hit is written to
-``bins.json`` of the folder of the run at the end of each of its tests.
+It runs beside every test that starts its clock with :mod:`sim.harness.streams` if
+``$INGATHER_COVERAGE`` is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was
+hit is written to ``bins.json`` of the folder of the run at the end of each of its tests.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,9 +19,9 @@ from sim.functional.register_bins import RegisterWatcher
 from sim.functional.unit_bins import UnitWatcher
 from sim.functional.units import units
 from sim.functional.watchers import PlainWatcher, StreamWatcher
-from sim.harvest import samples
-from sim.verilate import class_path
-from sim.verilator import component_in_simulator
+from sim.harness.harvest import samples
+from sim.harness.verilate import class_path
+from sim.harness.verilator import component_in_simulator
 
 #: clock domains of interfaces that are not in the first one of their component
 DOMAINS = {

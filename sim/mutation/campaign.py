@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gen.emit import Emission
-from sim.build_tools import BuildError
-from sim.cache import digest
+from gen.emission.emit import Emission
+from sim.harness.build_tools import BuildError
+from sim.harness.cache import digest
+from sim.harness.verilator import Simulation
 from sim.mutation.capture import CaptureError, capture
 from sim.mutation.equivalence import changes_nothing
 from sim.mutation.mutants import Mutant, emission_with_sources, lines_of, mutate
 from sim.mutation.targets import Target, shown
 from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
-from sim.verilator import Simulation
 
 FORMAT = 2
 MOST_SIZES = 2  #: of a component, that share its mutants

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from sim import verilator
-from sim.cache import CHECKOUT, cache_root, cached_folder, digest
-from sim.results import Case, Run
-from sim.verilate import Build
-from sim.verilator import Simulation
+from sim.harness import verilator
+from sim.harness.cache import CHECKOUT, cache_root, cached_folder, digest
+from sim.harness.results import Case, Run
+from sim.harness.verilate import Build
+from sim.harness.verilator import Simulation
 
 NOTES = "INGATHER_CAPTURE"
 
@@ -71,7 +71,7 @@ def run_tests(tests: Sequence[Path], seed: int, folder: Path, files: Path) -> No
 
 
 def note(*arguments: Any, simulation: Simulation | None = None, **options: Any) -> Run:
-    """In place of :func:`sim.verilator.run`: write down what was to be simulated."""
+    """In place of :func:`sim.harness.verilator.run`: write down what was to be simulated."""
     if simulation is not None:
         try:
             data = pickle.dumps(simulation)

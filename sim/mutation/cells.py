@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.emit import native_yosys
-from sim.cache import CHECKOUT
+from gen.emission.emit import native_yosys
+from sim.harness.cache import CHECKOUT
 
 #: Yosys counts its multiplexers through all of a process
 MADE_UP = re.compile(r"\$procmux\$(\d+)")

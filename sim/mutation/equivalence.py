@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gen.emit import native_yosys, silent_stdout
+from gen.emission.emit import native_yosys, silent_stdout
 from sim.mutation.mutants import BITS, CONTROL, Mutant, run_pass
 
 SECONDS = 2  #: for one proof

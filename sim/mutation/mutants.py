@@ -17,12 +17,12 @@ from unittest.mock import patch
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 
-from gen.emit import Emission, EmittedModule, emit, native_yosys, renumber, silent_stdout
+from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, renumber, silent_stdout
 from hdl.common.component import Component
+from sim.harness.primitives import models_of
 from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
 from sim.mutation.faults import SHARE, Fault, exchange, faults_of
 from sim.mutation.server import CHOICE
-from sim.primitives import models_of
 
 CONTROL = "mutant_in_force"
 BITS = 16

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cocotb import _shutdown
 
-from sim.results import read_results
+from sim.harness.results import read_results
 
 JOB = "INGATHER_MUTANTS"
 CHOICE = "INGATHER_MUTANT"

@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 
 from hdl.common.component import Component
-from sim.cache import CHECKOUT, digest
-from sim.verilate import class_path
+from sim.harness.cache import CHECKOUT, digest
+from sim.harness.verilate import class_path
 
 FOLDERS = ("hdl/common", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
 
@@ -20,9 +20,9 @@ ELSEWHERE = {
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/snic.py": ("sim/netsparse/test_gather.py",),
-    "hdl/p4sgd/datapath.py": ("hdl/p4sgd/test_engine.py",),
-    "hdl/p4sgd/engine_group.py": ("hdl/p4sgd/test_engine_chain.py",),
-    "hdl/p4sgd/model_writer.py": ("hdl/p4sgd/test_model_port.py",),
+    "hdl/p4sgd/engine/datapath.py": ("hdl/p4sgd/engine/test_engine.py",),
+    "hdl/p4sgd/core/engine_group.py": ("hdl/p4sgd/core/test_engine_chain.py",),
+    "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
 }
 

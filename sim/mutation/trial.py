@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.emit import Emission
-from sim.cache import cache_root
+from gen.emission.emit import Emission
+from sim.harness.cache import cache_root
+from sim.harness.verilate import build
+from sim.harness.verilator import Build, Simulation, Simulator, to_text
 from sim.mutation import server
-from sim.verilate import build
-from sim.verilator import Build, Simulation, Simulator, to_text
 
 
 class TrialError(RuntimeError):

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sim.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT
 from sim.mutation.campaign import FORMAT, Plan, examine
 from sim.mutation.targets import Target, all_targets
 

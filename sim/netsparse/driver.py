@@ -11,8 +11,8 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from sim.harness.register_driver import RegisterDriver
 from sim.netsparse.retry import ATTEMPTS, carry_out
-from sim.register_driver import RegisterDriver
 
 POLL_CYCLES = 32  #: between two looks at what takes longer
 COUNTER_CYCLES = 4  #: until a counter is shown that was chosen

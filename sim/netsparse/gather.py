@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen.emit import module_name
+from gen.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import DESCRIPTOR_BYTES
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.golden.gather import Expected, Words, expected, host_memory_before
-from sim.golden.gather import gather as golden_gather
+from sim.harness.verilator import Build, build, emission_of, run
 from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
+from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
+from sim.netsparse.golden.gather import gather as golden_gather
 from sim.netsparse.ring_driver import RingPlaces
+from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
+from sim.netsparse.surroundings.hub import HubParams
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
-from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
-from sim.surroundings.hub import HubParams
-from sim.verilator import Build, build, emission_of, run
 from sim.workloads.partition import Ints, Partition
 
 LINE = 128
@@ -230,7 +230,7 @@ def simulate_gather(
     seed: int | None = None,
     waves: bool = False,
 ) -> Gathered:
-    """Run a gather on the RTL. Raises ``sim.verilator.SimulationError`` if it does not end well."""
+    """Run a gather on the RTL; ``SimulationError`` of sim.harness.verilator if it ends badly."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
             return simulate_gather(

@@ -9,6 +9,9 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles, SimTimeoutError, Timer, with_timeout
 
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import PERIOD_NS, cycle, start
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.driver import SnicDriver
 from sim.netsparse.gather_job import (
     JOB,
@@ -21,11 +24,8 @@ from sim.netsparse.gather_job import (
     NodeResult,
 )
 from sim.netsparse.ring_driver import SnicRings
-from sim.payloads import pack, unpack
-from sim.streams import PERIOD_NS, cycle, start
-from sim.surroundings.gather_system import ACCESSES, GatherParams
-from sim.surroundings.host_memory import HostMemory
-from sim.verilator import params_in_simulator
+from sim.netsparse.surroundings.gather_system import ACCESSES, GatherParams
+from sim.netsparse.surroundings.host_memory import HostMemory
 
 PROGRESS_CYCLES = 4096
 COUNT_CYCLES = 4  #: until an access is counted

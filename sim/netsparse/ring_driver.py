@@ -9,8 +9,8 @@ from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, INDEX_BITS, Fault
 from hdl.netsparse.rig.params import Cause
-from sim.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.driver import POLL_CYCLES, Completion, SnicDriver, WorkRequest
+from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.retry import ATTEMPTS, carry_out
 
 LOOK_CYCLES = 8  #: between two looks at the completion ring

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, Cause
-from sim.golden.gather import local_product, spmm, words
+from sim.harness.verilator import Build
 from sim.netsparse.gather import (
     FILTER_ADDRESS,
     Gather,
@@ -23,9 +23,9 @@ from sim.netsparse.gather import (
     simulate_gather,
 )
 from sim.netsparse.gather_job import PROGRESS_FILE
-from sim.surroundings.gather_system import GatherParams
-from sim.surroundings.hub import MOST_NODES
-from sim.verilator import Build
+from sim.netsparse.golden.gather import local_product, spmm, words
+from sim.netsparse.surroundings.gather_system import GatherParams
+from sim.netsparse.surroundings.hub import MOST_NODES
 from sim.workloads.matrices import FAMILIES, load_matrix, with_integer_values
 from sim.workloads.partition import Ints, Partition, batches
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from hdl.netsparse.protocol import BEAT_BYTES
 from hdl.netsparse.snic_counters import BUCKETS, CLASSES
-from sim.golden.redundancy import (
+from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.golden.redundancy import (
     ELEMENT_BYTES,
     WINDOW,
     Redundancy,
     header_share,
     redundancy,
 )
-from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.spmm import SpmmRun
 
 CLOCK_MHZ = 250

@@ -20,7 +20,7 @@ from hdl.netsparse.protocol import (
     Kind,
     dscp_ecn,
 )
-from sim.payloads import pack, unpack
+from sim.harness.payloads import pack, unpack
 
 Beat = tuple[int, int, int, int]  #: tdata, tkeep, tlast, tuser
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from vcd.gtkw import GTKWColor, GTKWSave
 
-from sim.clock import PERIOD_NS
+from sim.harness.clock import PERIOD_NS
 
 __all__ = ["moment", "write_save"]
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 if TYPE_CHECKING:
-    from sim.verilator import Run, Simulation
+    from sim.harness.verilator import Run, Simulation
 
 PROPERTY = "ingather"  #: among a report's user_properties
 TIMED_OUT = "stopped after"
@@ -33,7 +33,7 @@ def observe(simulation: "Simulation | None", run: "Run") -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Listen to simulations."""
     if session.items:  # a controller of workers has none, and need not load the simulator
-        from sim.verilator import observers
+        from sim.harness.verilator import observers
 
         observers.append(observe)
         session.config.add_cleanup(lambda: observers.remove(observe))
@@ -87,9 +87,9 @@ def record_of() -> dict[str, Any]:
 
 
 def describe(simulation: "Simulation | None", run: "Run") -> dict[str, Any]:
-    """A run as JSON. Its cycles are those of the clock that ``sim.streams`` drives."""
-    from sim.clock import PERIOD_NS
-    from sim.verilate import class_path
+    """A run as JSON. Its cycles are those of the clock that ``sim.harness.streams`` drives."""
+    from sim.harness.clock import PERIOD_NS
+    from sim.harness.verilate import class_path
 
     cases = [
         {

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sim import first_wrong
-from sim.build_tools import BuildError
-from sim.cache import CHECKOUT
-from sim.results import Run
+from sim.harness import first_wrong
+from sim.harness.build_tools import BuildError
+from sim.harness.cache import CHECKOUT
+from sim.harness.results import Run
+from sim.harness.verilator import Simulation, SimulationError, observers, pytest_item
 from sim.verify.gtkwave import moment, write_save
-from sim.verilator import Simulation, SimulationError, observers, pytest_item
 
 __all__ = ["investigate", "replay_line"]
 

@@ -7,7 +7,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 OURS = ("tests", "sim", "gen")  #: packages in which calls are followed
-TARGETS = {("sim.verilator", "simulate"), ("sim.verilator", "run")}
+TARGETS = {("sim.harness.verilator", "simulate"), ("sim.harness.verilator", "run")}
 
 
 def simulates(function: Callable[..., Any]) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from sim.golden.p4sgd import Loss
+from sim.p4sgd.golden.sgd import Loss
 from sim.workloads import libsvm
 from sim.workloads.files import UnreadableError, read_unpacked
 from sim.workloads.labels import DataError, labelling

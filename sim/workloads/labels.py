@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.golden.p4sgd import Loss
+from sim.p4sgd.golden.sgd import Loss
 
 LABEL_LIMIT = 256
 """Real labels must fit signed 32 bits with 23 fraction bits."""

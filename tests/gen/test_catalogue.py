@@ -7,12 +7,12 @@ import pytest
 from pyslang.driver import Driver
 
 from gen.catalogue import DESIGNS
-from gen.emit import emit
-from gen.manifest import port_list
+from gen.emission.emit import emit
+from gen.output.manifest import port_list
 from gen.settings import make_params
-from sim import emissions
-from sim.primitives import models_of
-from sim.verilator import lint
+from sim.harness import emissions
+from sim.harness.primitives import models_of
+from sim.harness.verilator import lint
 from tests.gen.sample import Pair, PairParams
 
 PORTS = Path(__file__).parent / "ports"

@@ -75,7 +75,7 @@ class SnicSubject(SimulatedSubject):
     hardware_sources = ("hdl/netsparse",)
     simulation_sources = (
         "gen/sweep/subjects/snic.py",
-        "sim/golden/gather.py",
+        "sim/netsparse/golden/gather.py",
         "sim/netsparse",
         "sim/surroundings",
         "sim/workloads",
@@ -113,8 +113,8 @@ class SnicSubject(SimulatedSubject):
         from sim.netsparse.gather import GatherError
         from sim.netsparse.spmm import SpmmOptions, SpmmRun, matrix_for
         from sim.netsparse.spmm_report import SpmmReport, together
-        from sim.surroundings.gather_system import GatherParams
-        from sim.surroundings.hub import HubParams
+        from sim.netsparse.surroundings.gather_system import GatherParams
+        from sim.netsparse.surroundings.hub import HubParams
 
         chosen = {k: v for k, v in vars(workload).items() if k in SpmmOptions.__dataclass_fields__}
         options = SpmmOptions(units=workload.clients, **chosen)

@@ -22,8 +22,8 @@ class SwitchSubject(SimulatedSubject):
     workload = SwitchWorkload
     hardware_sources = ("hdl/p4sgd",)
     simulation_sources = (
-        "sim/bench/switch_in_simulator.py",
-        "sim/switch_driver.py",
+        "sim/p4sgd/bench/switch_in_simulator.py",
+        "sim/p4sgd/switch_driver.py",
         "gen/sweep/subjects/switch.py",
     )
     counted = {
@@ -41,7 +41,7 @@ class SwitchSubject(SimulatedSubject):
     def build(self, simulated: Any) -> Any:
         """Its simulator."""
         from hdl.p4sgd.switch.switch import Switch
-        from sim.train import build_system
+        from sim.p4sgd.train import build_system
 
         return build_system(Switch(simulated), [])
 
@@ -50,13 +50,13 @@ class SwitchSubject(SimulatedSubject):
     ) -> dict[str, float]:
         """Run the benchmark of the switch."""
         from hdl.p4sgd.switch.switch import Switch
-        from sim.bench.switch_in_simulator import RESULTS
-        from sim.verilator import run
+        from sim.harness.verilator import run
+        from sim.p4sgd.bench.switch_in_simulator import RESULTS
 
         results = folder / "results.json"
         run(
             build,
-            "sim.bench.switch_in_simulator",
+            "sim.p4sgd.bench.switch_in_simulator",
             params=params,
             component=Switch,
             seed=workload.seed,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from gen.sweep.subject import SimulatedSubject
-from hdl.p4sgd.counters import COUNTERS
-from sim.golden.p4sgd import Loss, Schedule
+from hdl.p4sgd.host.counters import COUNTERS
+from sim.p4sgd.golden.sgd import Loss, Schedule
 
 ZEROS = "zeros"  #: data of a size, and nothing else
 MOST_WORKERS = 16
@@ -80,14 +80,14 @@ class WorkerSubject(SimulatedSubject):
     hardware_sources = ("hdl/p4sgd",)
     simulation_sources = (
         "gen/sweep/subjects/worker.py",
-        "sim/cluster_driver.py",
+        "sim/p4sgd/cluster_driver.py",
         "sim/surroundings",
-        "sim/train.py",
-        "sim/train_in_simulator.py",
-        "sim/training.py",
-        "sim/training_job.py",
-        "sim/training_options.py",
-        "sim/worker_driver.py",
+        "sim/p4sgd/train.py",
+        "sim/p4sgd/train_in_simulator.py",
+        "sim/p4sgd/training.py",
+        "sim/p4sgd/training_job.py",
+        "sim/p4sgd/training_options.py",
+        "sim/p4sgd/worker_driver.py",
         "sim/workloads",
     )
     counted = {
@@ -116,7 +116,7 @@ class WorkerSubject(SimulatedSubject):
 
     def build(self, simulated: Simulated) -> Any:
         """Its simulator."""
-        from sim.train import build_cluster, build_worker
+        from sim.p4sgd.train import build_cluster, build_worker
 
         if simulated.workers:
             return build_cluster(simulated.params, simulated.workers)
@@ -126,7 +126,7 @@ class WorkerSubject(SimulatedSubject):
         self, params: Any, workload: TrainingWorkload, build: Any, folder: Path, clock_mhz: float
     ) -> dict[str, float]:
         """Train, and read the counters."""
-        from sim.train import Epoch, simulate_training
+        from sim.p4sgd.train import Epoch, simulate_training
 
         training, epochs = training_of(params, workload), list[Epoch]()
         memory, network = surroundings(workload)
@@ -172,7 +172,7 @@ def training_of(params: Any, workload: TrainingWorkload) -> Any:
     """The data, made ready for the hardware; ValueError if it cannot take them."""
     import numpy as np
 
-    from sim.training import Options, TrainingRun
+    from sim.p4sgd.training import Options, TrainingRun
     from sim.workloads.datasets import DataSet, load
 
     if workload.data == ZEROS:
@@ -203,7 +203,7 @@ def training_of(params: Any, workload: TrainingWorkload) -> Any:
 
 def surroundings(workload: TrainingWorkload) -> tuple[Any, Any]:
     """Settings of the memories, and of the links if there are any."""
-    from sim.training_job import MemorySettings, NetworkSettings
+    from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 
     memory = MemorySettings(
         latency=workload.memory_latency,
@@ -219,7 +219,7 @@ def surroundings(workload: TrainingWorkload) -> tuple[Any, Any]:
 
 def ideal_cycles(params: Any, workload: TrainingWorkload, samples: int, features: int) -> float:
     """Cycles of an epoch by the formula of the schedule."""
-    from sim.reproduce.formula import Machine
+    from sim.p4sgd.reproduce.formula import Machine
 
     machine = Machine(
         workers=workload.workers,

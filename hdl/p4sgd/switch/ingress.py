@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
-from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.network.frame import AXIS
 from hdl.p4sgd.switch.ingress_port import IngressPort
 from hdl.p4sgd.switch.params import SwitchParams
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.p4sgd.frame_filter import Quality
+from hdl.p4sgd.network.frame_filter import Quality
 from hdl.p4sgd.switch.job_control import JobControl
 from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
 

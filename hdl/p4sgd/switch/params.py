@@ -7,9 +7,9 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.fifo import FifoParams
-from hdl.p4sgd.frame import LANES
-from hdl.p4sgd.frame_filter import Quality
-from hdl.p4sgd.params import check_range, is_power_of_two
+from hdl.p4sgd.engine.params import check_range, is_power_of_two
+from hdl.p4sgd.network.frame import LANES
+from hdl.p4sgd.network.frame_filter import Quality
 
 USES = 256  #: of a slot, told apart by the eight bits on the wire
 PAYLOAD_BITS = 32  #: of a lane on the wire

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.frame import LANES
+from hdl.p4sgd.network.frame import LANES
 from hdl.p4sgd.switch.params import SwitchParams
 
 #: Counters of every port.

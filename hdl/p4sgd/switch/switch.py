@@ -7,7 +7,7 @@ from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.register_block import RegisterBlock
-from hdl.p4sgd.frame import AXIS
+from hdl.p4sgd.network.frame import AXIS
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.egress import SwitchEgress
 from hdl.p4sgd.switch.ingress import SwitchIngress
@@ -21,7 +21,7 @@ from hdl.p4sgd.switch.verdict_counters import VerdictCounters
 class Switch(Component):
     """Answers the partial activations of a job's workers with their sum: P4SGD, section 3.3.
 
-    Worker i of a job is behind port i: frames (:class:`hdl.p4sgd.frame.Frame`) come by
+    Worker i of a job is behind port i: frames (:class:`hdl.p4sgd.network.frame.Frame`) come by
     ``s_axis[i]`` and answers leave by ``m_axis[i]``. The host sets addresses, starts and stops
     jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have
     ports and slots of their own.

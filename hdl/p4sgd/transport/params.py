@@ -6,7 +6,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.p4sgd.frame import LANES
+from hdl.p4sgd.network.frame import LANES
 
 TIME_BITS = 24  #: of the clock that timers compare with
 PEER_BITS = 24  #: of a number of repetitions while other workers are waited for

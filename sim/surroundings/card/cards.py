@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gen.emit import Emission, EmittedModule, module_name
+from gen.emission.emit import Emission, EmittedModule, module_name
 from hdl.common.component import Component
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
-from sim.harvest import covers
+from sim.harness.harvest import covers
+from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
-from sim.verilator import Build, build, emission_of
 
 #: Times of a simulation, a ten thousandth of the cards': all else of the tops is theirs.
 QUICK = MacResetsParams(settle=150, patience=400, pulse=50)

@@ -9,17 +9,17 @@ from cocotb.triggers import Timer, with_timeout
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 
 from hdl.netsparse.params import SnicParams
-from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
-from sim.cluster_driver import ClusterDriver
+from sim.harness.register_driver import BusError, RegisterDriver, quiet
 from sim.netsparse.driver import Completion, SnicDriver
-from sim.register_driver import BusError, RegisterDriver, quiet
+from sim.p4sgd.cluster_driver import ClusterDriver
+from sim.p4sgd.surroundings.cluster import ClusterParams
+from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.worker_driver import WorkerDriver
 from sim.surroundings.card.cards import CLOCKS
-from sim.surroundings.cluster import ClusterParams
-from sim.switch_driver import SwitchDriver
-from sim.worker_driver import WorkerDriver
 
 WORD_BYTES = 4
 MOST_US = 200  #: that a run takes here

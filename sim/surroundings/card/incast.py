@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from gen.emit import Emission, EmittedModule, module_name
+from gen.emission.emit import Emission, EmittedModule, module_name
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.u280.board import PACKETS_WAY
 from hdl.u280.flow_control import FIBRE_NS_PER_METRE, INTERFACE_BITS, LINE_BITS_PER_NS
 from hdl.u280.mac import Mac, MacParams
-from sim.harvest import covers
+from sim.harness.harvest import covers
+from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.card.cards import Model
 from sim.surroundings.card.ip_models import SOURCES, model_of
-from sim.verilator import Build, build, emission_of
 
 TOP = Path(__file__).parent / "tops" / "incast.sv"
 

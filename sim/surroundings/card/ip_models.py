@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from gen.emit import module_name
+from gen.emission.emit import module_name
 from hdl.u280.vendor import VendorIp
-from sim.payloads import pack
+from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams
 from sim.surroundings.card.ip_ports import IpPort, axi, inputs, outputs
 

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sim.golden.concatenation import HEADER_BYTES, PR_BYTES, Addresses, Kind, Request, to_bytes
+from sim.netsparse.golden.concatenation import (
+    HEADER_BYTES,
+    PR_BYTES,
+    Addresses,
+    Kind,
+    Request,
+    to_bytes,
+)
 
 BEAT_BYTES = 64
 DENSEST_BYTES = BEAT_BYTES + 1  #: of the packet that fills a buffer of beats the fastest

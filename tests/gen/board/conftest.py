@@ -13,9 +13,9 @@ from gen.board.black_boxes import with_boxes
 from gen.board.boards import find_board
 from gen.board.package import write_package
 from gen.board.placement import Placement
-from gen.emit import emit
-from gen.folder import written_whole
-from gen.manifest import write_design
+from gen.emission.emit import emit
+from gen.output.folder import written_whole
+from gen.output.manifest import write_design
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 
 HERE = Path(__file__).resolve().parent

@@ -7,7 +7,7 @@ import pytest
 from gen.board.check_constraints import read_constraints
 from gen.board.check_slls import check_slls
 from gen.board.hierarchy import Hierarchy, read_verilog
-from gen.emit import emit
+from gen.emission.emit import emit
 from gen.floorplan.parts import floorplan
 from gen.floorplan.pblocks import to_xdc
 from gen.floorplan.plan import Plan, PlanPart

@@ -7,8 +7,8 @@ import pytest
 
 from gen.board.boards import find_board
 from gen.board.package import package_files
-from gen.emit import emit
-from gen.folder import check_target
+from gen.emission.emit import emit
+from gen.output.folder import check_target
 from tests.gen.board.conftest import PLACEMENT, package_of
 from tests.gen.board.sample import CLOCKING, DESIGN, MAC, CoreParams, SampleBoard
 

@@ -2,7 +2,7 @@ import pytest
 
 from gen.board.boards import find_board
 from gen.board.pins import PROPERTIES, bits_of, pins_of, read_pins
-from gen.emit import Port
+from gen.emission.emit import Port
 
 TABLE = find_board("u280").constraints / "pins.csv"
 

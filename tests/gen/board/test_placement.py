@@ -9,7 +9,7 @@ from gen.board.check import problems
 from gen.board.placement import estimated, place
 from gen.synth.device import U280
 from gen.synth.resources import Resources
-from sim.cache import cached_folder
+from sim.harness.cache import cached_folder
 from tests.gen.board.conftest import package_of, sample_tables
 from tests.gen.board.sample import DESIGN
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from tests.gen.datasheet.design import Demo, DemoParams
 
 

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 from gen.datasheet.page import RESOURCES, datasheet
-from gen.emit import emit
+from gen.emission.emit import emit
 from tests.gen.sample import Pair, PairParams
 
 VOID = {"meta", "br", "img", "link", "hr"}

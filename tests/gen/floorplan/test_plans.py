@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gen.catalogue import find_design
-from gen.emit import emit
+from gen.emission.emit import emit
 from gen.floorplan.hierarchy import Hierarchy, is_long
 from gen.floorplan.parts import floorplan, parts_and_links
 from gen.floorplan.plan import Plan
@@ -14,7 +14,7 @@ from gen.floorplan.solver import solve
 from gen.settings import make_params
 from gen.synth.device import U280
 from gen.synth.resources import Resources
-from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import ASKS, LEVELS, SETTINGS
 from hdl.u280.snic_board import SnicBoard

@@ -5,7 +5,7 @@ from enum import IntEnum
 from hdl.common.registers import Field, Register, RegisterMap
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
-from hdl.p4sgd.registers import worker_registers
+from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.worker_params import WorkerParams

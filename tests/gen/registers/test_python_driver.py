@@ -7,7 +7,7 @@ import pytest
 
 from gen.registers.python_driver import class_name, python_driver
 from hdl.common.registers import Field, Register, RegisterMap
-from sim.register_driver import driver_module
+from sim.harness.register_driver import driver_module
 from tests.gen.registers.maps import MAPS, placed_fields
 
 TEXT = RegisterMap(

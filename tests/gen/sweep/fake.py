@@ -10,7 +10,7 @@ from gen.catalogue import Design
 from gen.sweep import plan as plans
 from gen.sweep.spec import Spec
 from gen.sweep.subject import SimulatedSubject
-from sim.verilate import PROGRAM, Build
+from sim.harness.verilate import PROGRAM, Build
 
 FOLDER = "INGATHER_FAKE"  #: where it writes what it does
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from gen.output.tables import print_wide
 from gen.sweep.console import Show, shown, table
 from gen.sweep.plan import Plan
-from gen.tables import print_wide
 from tests.gen.sweep.fake import spec
 
 

@@ -30,7 +30,7 @@ def test_origins_are_what_metrics_need():
 def test_sources_follow_the_origins():
     worker = find_subject("p4sgd-worker")
     assert "gen/synth" not in worker.sources({"rtl"})
-    assert "sim/train.py" not in worker.sources({"synth"})
+    assert "sim/p4sgd/train.py" not in worker.sources({"synth"})
     assert "hdl/p4sgd" in worker.sources(set())
 
 

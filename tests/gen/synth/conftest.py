@@ -1,8 +1,8 @@
 import pytest
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from gen.synth.synthesis import synthesise
-from sim.cache import cached_folder
+from sim.harness.cache import cached_folder
 from tests.gen.synth.circuits import Circuits, NoParams
 
 

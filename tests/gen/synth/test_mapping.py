@@ -3,10 +3,10 @@ import sys
 
 import pytest
 
-from gen.emit import Port, emit
+from gen.emission.emit import Port, emit
 from gen.errors import UserError
 from gen.synth import mapping
-from sim.cache import cached_folder
+from sim.harness.cache import cached_folder
 from tests.gen.synth.circuits import Bits, Parity
 
 

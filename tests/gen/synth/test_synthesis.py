@@ -83,7 +83,7 @@ def test_progress_counts_to_the_end_and_errors_come_out(emission):
 
     with pytest.raises(InterruptedError):
         synthesise(emission, cache=cache, jobs=1)
-    from sim.cache import cached_folder
+    from sim.harness.cache import cached_folder
 
     synthesise(emission, lambda *said: heard.append(said), cache=cached_folder)
     assert [said[:2] for said in heard] == [(n, 8) for n in range(1, 9)]

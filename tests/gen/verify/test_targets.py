@@ -2,7 +2,7 @@ import pytest
 
 from gen.errors import UserError
 from gen.verify.targets import EVERYTHING, needed, targets
-from sim.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT
 
 
 def of(*names):
@@ -15,7 +15,7 @@ def folders(paths):
 
 def test_a_design_is_the_packages_of_its_components():
     worker = of("p4sgd-worker")
-    assert {"tests/hdl/p4sgd/test_bank.py", "tests/hdl/common/test_fifo.py"} <= set(worker)
+    assert {"tests/hdl/p4sgd/engine/test_bank.py", "tests/hdl/common/test_fifo.py"} <= set(worker)
     assert not any("netsparse" in path or "/switch" in path for path in worker)
     assert "tests/hdl/p4sgd/switch" in folders(of("p4sgd-switch"))
     snic = folders(of("netsparse-snic"))
@@ -25,20 +25,20 @@ def test_a_design_is_the_packages_of_its_components():
 
 def test_needed_follows_imports():
     found = needed(CHECKOUT, "hdl.p4sgd.switch.switch")
-    assert {"hdl.p4sgd.switch.switch", "hdl.p4sgd.frame", "hdl.common.component"} <= found
+    assert {"hdl.p4sgd.switch.switch", "hdl.p4sgd.network.frame", "hdl.common.component"} <= found
     assert "hdl.p4sgd.worker" not in found
 
 
 @pytest.mark.parametrize(
     ("name", "paths"),
     [
-        ("hdl.p4sgd.bank", ["tests/hdl/p4sgd/test_bank.py"]),
-        ("hdl.p4sgd.bank.Bank", ["tests/hdl/p4sgd/test_bank.py"]),
-        ("./hdl/p4sgd/bank.py", ["tests/hdl/p4sgd/test_bank.py"]),
+        ("hdl.p4sgd.engine.bank", ["tests/hdl/p4sgd/engine/test_bank.py"]),
+        ("hdl.p4sgd.engine.bank.Bank", ["tests/hdl/p4sgd/engine/test_bank.py"]),
+        ("./hdl/p4sgd/bank.py", ["tests/hdl/p4sgd/engine/test_bank.py"]),
         ("hdl.p4sgd", ["tests/hdl/p4sgd"]),
         ("hdl/common/", ["tests/hdl/common"]),
         ("tests/hdl/common", ["tests/hdl/common"]),
-        ("tests/sim/test_train.py::test_x[1]", ["tests/sim/test_train.py::test_x[1]"]),
+        ("tests/sim/p4sgd/test_train.py::test_x[1]", ["tests/sim/p4sgd/test_train.py::test_x[1]"]),
     ],
 )
 def test_components_and_paths(name, paths):
@@ -51,17 +51,19 @@ def test_a_component_without_tests_of_its_own_has_those_of_its_package():
 
 def test_nothing_named_is_everything_and_nothing_is_twice():
     assert of() == list(EVERYTHING)
-    assert of("hdl.p4sgd.bank", "hdl.p4sgd.bank.Bank") == ["tests/hdl/p4sgd/test_bank.py"]
+    assert of("hdl.p4sgd.engine.bank", "hdl.p4sgd.engine.bank.Bank") == [
+        "tests/hdl/p4sgd/engine/test_bank.py"
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
         ("p4sgd-wroker", "did you mean p4sgd-worker"),
-        ("hdl.p4sgd.bnak", "did you mean hdl.p4sgd.bank"),
+        ("hdl.p4sgd.bnak", "did you mean hdl.p4sgd.engine.bank"),
         ("tests/hdl/common/test_fifi.py", "did you mean tests/hdl/common/test_fifo.py"),
         ("zzzzz", "'zzzzz'; name a design"),
-        ("hdl.p4sgd.bank.Bank.more", "nothing to verify is called"),
+        ("hdl.p4sgd.engine.bank.Bank.more", "nothing to verify is called"),
         ("", "nothing to verify"),
         ("tests/../gen", "nothing to verify"),
     ],

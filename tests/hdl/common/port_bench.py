@@ -4,7 +4,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
-from sim.payloads import pack
+from sim.harness.payloads import pack
 
 BEAT = 16  #: bytes of a beat
 LAST_PAGE = (1 << 20) - 4096  #: where the longest bursts of so many bytes a beat may begin

@@ -11,7 +11,7 @@ from cocotbext.axi.axi_channels import AxiARBus, AxiRBus
 
 from hdl.common.axi import FOUR_KB, Burst
 from hdl.common.read_plan import ReadMasterParams
-from sim.streams import cycle, never
+from sim.harness.streams import cycle, never
 
 
 class Absent:

@@ -19,7 +19,7 @@ from cocotbext.axi.axil_channels import (
 )
 
 from hdl.common.axi import Response
-from sim.streams import never, often
+from sim.harness.streams import never, often
 
 
 class Port:

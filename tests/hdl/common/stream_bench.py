@@ -4,7 +4,7 @@ from typing import Any
 
 import cocotb
 
-from sim.streams import receive, send
+from sim.harness.streams import receive, send
 
 
 async def passes_in_order(dut: Any, beats: list[int], stalls: Any, latency: int) -> None:

@@ -8,9 +8,9 @@ from cocotb.triggers import RisingEdge
 from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
 from hdl.common.bus_watch import BUS
-from sim.payloads import unpack
-from sim.streams import STALLS, Source, cycle, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Source, cycle, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 
 

@@ -8,9 +8,9 @@ from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS
-from sim.payloads import unpack
-from sim.streams import STALLS, Source, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Source, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 
 ALL = (1 << BEAT) - 1  # strobes

@@ -5,8 +5,8 @@ import pytest
 
 from hdl.common.axi import Burst
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
-from sim.streams import STALLS, Sink, Source
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
 

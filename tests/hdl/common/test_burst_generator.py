@@ -6,8 +6,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
-from sim.streams import STALLS, Sink, Source, often, rarely, send, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, often, rarely, send, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.common.upset import start_upset
 

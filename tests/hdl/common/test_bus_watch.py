@@ -6,8 +6,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams
-from sim.streams import cycle, start
-from sim.verilator import simulate
+from sim.harness.streams import cycle, start
+from sim.harness.verilator import simulate
 
 
 def test_bus_timer():

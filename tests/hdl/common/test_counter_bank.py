@@ -5,9 +5,9 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.counter_bank import CounterBank, CounterBankParams
-from sim.payloads import pack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
 SIZES = {1: 8, 8: 8, 24: 48}  # counters, and their bits: the last as the SNIC has them

@@ -9,13 +9,13 @@ from amaranth.hdl import ClockSignal, Module, Signal
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import ReadOnly, RisingEdge
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.component import Component
 from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
-from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.params import EngineParams
-from sim import streams
-from sim.verilator import params_in_simulator, simulate
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import EngineParams
+from sim.harness import streams
+from sim.harness.verilator import params_in_simulator, simulate
 
 #: Table 3-2 of UG579, as far as it is not left at what an instance has without it.
 EXPECTED = {

@@ -7,16 +7,16 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
-from sim import verilator
-from sim.harvest import COVERAGE
-from sim.streams import start
-from sim.verilator import SimulationError, simulate
+from sim.harness import verilator
+from sim.harness.harvest import COVERAGE
+from sim.harness.streams import start
+from sim.harness.verilator import SimulationError, simulate
 from tests.hdl.p4sgd.bench import put
 
-FORMAL = Path(__file__).parents[3] / "sim" / "formal"
+TESTS = Path(__file__).parents[2]
 TABLE = SlotTable(TransportParams(slots=2))  # as in its own test
 
 #: Where a proof assumes what nothing asserts: a job table is proven to keep it.
@@ -56,7 +56,7 @@ def test_nothing_of_it_is_generated():
 def test_proofs_assume_nothing_else():
     """An assumption is an expectation of the component that the proof is of."""
     found = {}
-    for path in FORMAL.glob("*_proof.py"):
+    for path in TESTS.rglob("*_proof.py"):
         names = [n.func.id for n in ast.walk(ast.parse(path.read_text())) if is_call(n)]
         if count := names.count("assume") + names.count("Assume"):
             found[path.name] = count

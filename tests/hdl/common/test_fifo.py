@@ -4,10 +4,10 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
-from sim.streams import STALLS, Sink, Source, receive, send, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, receive, send, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
 SIZES = [

@@ -4,9 +4,9 @@ import pytest
 
 from hdl.common.fifo import FifoParams
 from hdl.common.stream_arbiter import StreamArbiterParams
-from sim.formal.arbiter_proof import ArbiterProof
-from sim.formal.fifo_proof import FifoProof
-from sim.formal.sby import prove
+from tests.formal.sby import prove
+from tests.hdl.common.arbiter_proof import ArbiterProof
+from tests.hdl.common.fifo_proof import FifoProof
 from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 FIFOS = [
@@ -29,12 +29,14 @@ ARBITER = StreamArbiterParams(width=2, count=3, last_bit=1)
 
 def fifo(old, new, claim):
     """A broken Fifo."""
-    return Mutant("hdl.common.fifo", old, new, ("sim.formal.fifo_proof.Fifo",), FifoProof, claim)
+    return Mutant(
+        "hdl.common.fifo", old, new, ("tests.hdl.common.fifo_proof.Fifo",), FifoProof, claim
+    )
 
 
 def arbiter(old, new, claim):
     """A broken StreamArbiter."""
-    places = ("sim.formal.arbiter_proof.StreamArbiter",)
+    places = ("tests.hdl.common.arbiter_proof.StreamArbiter",)
     return Mutant("hdl.common.stream_arbiter", old, new, places, ArbiterProof, claim)
 
 

@@ -9,9 +9,20 @@ from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Sink, Source, Stalls, cycle, never, often, rarely, send, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import (
+    STALLS,
+    Sink,
+    Source,
+    Stalls,
+    cycle,
+    never,
+    often,
+    rarely,
+    send,
+    start,
+)
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import BurstJudge, Memory, beats_of, make_plan
 
 MEMORY_BEATS = 4096

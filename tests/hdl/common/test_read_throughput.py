@@ -12,10 +12,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import ReadMasterParams
-from sim.payloads import pack
-from sim.streams import Sink, Source, start
+from sim.harness.payloads import pack
+from sim.harness.streams import Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
-from sim.verilator import params_in_simulator, simulate
 from tests.hdl.common.read_bench import beats_of, make_plan
 
 BEATS = 1 << 13

@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
 

@@ -5,8 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from sim.streams import STALLS, Sink, Source, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
 SIZES = [

@@ -4,8 +4,8 @@ import cocotb
 import pytest
 
 from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
-from sim.streams import STALLS, receive, send
-from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.streams import STALLS, receive, send
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
 
 SIZES = [(1, 2), (40, 4), (11, 3)]

@@ -6,8 +6,8 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
-from sim.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, receive, send, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.stream_bench import passes_in_order
 
 SIZES = [(1, 1), (40, 2), (9, 4)]

@@ -5,8 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 
 from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
-from sim.streams import STALLS, Sink, Source, never, often, rarely, receive, start
-from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, never, often, rarely, receive, start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.stream_bench import passes_in_order
 from tests.hdl.common.upset import start_upset
 

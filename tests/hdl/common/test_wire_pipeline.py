@@ -4,8 +4,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
-from sim.streams import start
-from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 
 
 def test_wire_pipeline():

@@ -5,8 +5,8 @@ import random
 from amaranth.lib import wiring
 from cocotb.triggers import Timer
 
-from sim.streams import PERIOD_NS, start
-from sim.verilator import component_in_simulator
+from sim.harness.streams import PERIOD_NS, start
+from sim.harness.verilator import component_in_simulator
 
 #: with these at the end, much comes, nothing leaves and all stays
 CROWDED = {"valid": 1, "ready": 0, "clear": 0}

@@ -24,7 +24,7 @@ from hdl.netsparse.protocol import (
     Kind,
     in_lanes,
 )
-from sim.payloads import pack, unpack
+from sim.harness.payloads import pack, unpack
 
 #: Bytes of each field from the packet's first (Ethernet, RFC 791, RFC 768, NetSparse figure 6).
 PLACES = {

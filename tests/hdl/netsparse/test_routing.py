@@ -9,8 +9,8 @@ from cocotb.triggers import ClockCycles
 from hdl.common.component import Component
 from hdl.netsparse.protocol import BEAT_BYTES
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
-from sim.streams import STALLS, Sink, Source, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("units", [1, 3])

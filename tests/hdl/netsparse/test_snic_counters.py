@@ -11,9 +11,9 @@ from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, SnicCounters
-from sim.payloads import pack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
 NAMES = [name for name, _ in SNIC_COUNTERS.counters]

@@ -7,9 +7,9 @@ from hdl.netsparse.rig.unit import UNIT_EVENTS
 from hdl.netsparse.routing import UnitsParams
 from hdl.netsparse.snic_counters import UNIT_COUNTERS
 from hdl.netsparse.unit_counters import UnitCounters
-from sim.payloads import pack
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 
 UNITS = 3
 NAMES = [name for name, _ in UNIT_COUNTERS.counters]

@@ -9,10 +9,10 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import NO_UNIT, Verdict
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
-from sim.golden.gather import refused
-from sim.payloads import pack, unpack
-from sim.streams import Sink, Source, cycle, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Sink, Source, cycle, often, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.gather import refused
 from tests.hdl.netsparse.rig.bench import TINY
 
 CLIENTS = 0b101  # unit 1 is a server

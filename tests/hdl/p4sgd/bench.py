@@ -12,13 +12,13 @@ from amaranth.hdl import Shape
 from amaranth.lib import data
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.params import GROUP_LANES, EngineParams
-from sim import first_wrong
-from sim.beats import Beats
-from sim.golden.p4sgd import update
-from sim.payloads import layout_of, numbered, pack, unpack
-from sim.streams import Stall, cycle, never, receive, send
-from sim.verilator import component_in_simulator
+from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from sim.harness import first_wrong
+from sim.harness.beats import Beats
+from sim.harness.payloads import layout_of, numbered, pack, unpack
+from sim.harness.streams import Stall, cycle, never, receive, send
+from sim.harness.verilator import component_in_simulator
+from sim.p4sgd.golden.sgd import update
 from sim.workloads import layout
 
 LOW, TOP = -(1 << 31), (1 << 31) - 1

@@ -10,23 +10,23 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiResp
 
-from gen.emit import module_name
-from hdl.p4sgd.control import Cause
-from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.params import EngineParams
-from hdl.p4sgd.registers import IDENTITY, worker_registers
+from gen.emission.emit import module_name
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.host.control import Cause
+from hdl.p4sgd.host.registers import IDENTITY, worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
-from sim import streams
-from sim.golden.allreduce import Packet
-from sim.golden.p4sgd import Loss
-from sim.payloads import pack
+from sim.harness import streams
+from sim.harness.payloads import pack
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.allreduce import Packet
+from sim.p4sgd.golden.sgd import Loss
+from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, memory_params
+from sim.p4sgd.train import memory_arguments
+from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training_job import MemorySettings
+from sim.p4sgd.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
 from sim.surroundings.axi_memory import MEMORY_ARRAY, Fault
-from sim.surroundings.worker_system import WorkerSystem, memory_count, memory_params
-from sim.train import memory_arguments
-from sim.training import Options, TrainingRun
-from sim.training_job import MemorySettings
-from sim.verilator import params_in_simulator, simulate
-from sim.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
 from sim.workloads.layout import model_to_weights, weights_to_model
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.transport.bench import (
@@ -37,7 +37,7 @@ from tests.hdl.p4sgd.transport.bench import (
     frame,
     settings,
 )
-from tests.sim.test_train import random_data
+from tests.sim.p4sgd.test_train import random_data
 
 TRAINING = "INGATHER_TEST_TRAINING"
 ENGINE = EngineParams(lanes=32, chunks=8, fifo_words=48)

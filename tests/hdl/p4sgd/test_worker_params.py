@@ -1,6 +1,6 @@
 import pytest
 
-from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 
 WORKER = {

@@ -6,7 +6,7 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiMaster, AxiRam, AxiReadBus, AxiWriteBus
 from cocotbext.axi.axi_channels import AxiARBus, AxiAWBus, AxiBBus, AxiRBus, AxiWBus
 
-from sim.streams import often
+from sim.harness.streams import often
 from tests.hdl.common.read_bench import Absent
 
 

@@ -1,7 +1,7 @@
 """Verilator's opinion of a component that places the vendor's IP."""
 
-from gen.emit import Emission, EmittedModule, emit
-from sim.verilator import lint
+from gen.emission.emit import Emission, EmittedModule, emit
+from sim.harness.verilator import lint
 
 
 def lint_with_stubs(component, ips):

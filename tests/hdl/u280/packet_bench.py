@@ -4,7 +4,7 @@ import random
 
 from cocotb.triggers import RisingEdge
 
-from sim.streams import never
+from sim.harness.streams import never
 
 BEAT = 64
 

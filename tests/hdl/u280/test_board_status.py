@@ -9,9 +9,9 @@ from hdl.u280.board_status import BoardStatus
 from hdl.u280.cage_status import CageStatusParams
 from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import IDENTITY, VERSION, BoardRegistersParams, board_registers
-from sim.register_driver import RegisterDriver
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.register_driver import RegisterDriver
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 from tests.hdl.common.register_pace import registers_at_any_pace
 
 PARAMS = BoardRegistersParams(cages=2, hbm=True, pauses=True)

@@ -6,8 +6,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.stream_arbiter import StreamArbiterParams
 from hdl.u280.class_turns import ClassTurns
-from sim.streams import never, often, start
-from sim.verilator import simulate
+from sim.harness.streams import never, often, start
+from sim.harness.verilator import simulate
 from tests.hdl.u280.packet_bench import send, take, until
 
 

@@ -4,8 +4,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.u280.cut_watch import CutWatch
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 
 
 def test_cut_watch():

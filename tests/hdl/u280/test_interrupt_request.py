@@ -4,8 +4,8 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.u280.interrupt_request import InterruptRequest
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 
 
 def test_interrupt_request():

@@ -5,8 +5,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
 from hdl.u280.kind_split import READS, RESPONSES, KindSplit
-from sim.streams import never, often, start
-from sim.verilator import simulate
+from sim.harness.streams import never, often, start
+from sim.harness.verilator import simulate
 from tests.hdl.u280.packet_bench import send
 
 CLASSES = {Kind.READ: READS, Kind.RESPONSE: RESPONSES, Kind.ERROR: RESPONSES}

@@ -6,8 +6,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Response
 from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
-from sim.streams import STALLS, Stalls, start
-from sim.verilator import simulate
+from sim.harness.streams import STALLS, Stalls, start
+from sim.harness.verilator import simulate
 from tests.hdl.u280.axi_bench import give, master, memory, take
 
 PARAMS = LineSplitterParams(address_bits=16)

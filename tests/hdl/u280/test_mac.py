@@ -9,8 +9,8 @@ from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, HAPPENINGS, LEVELS, SETTINGS, events_of
 from hdl.u280.mac_transmit import MacTransmitParams
-from sim.streams import never, often, rarely
-from sim.verilator import simulate
+from sim.harness.streams import never, often, rarely
+from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import send, take, until
 from tests.hdl.u280.test_kind_split import random_packet

@@ -5,8 +5,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.u280.mac_receive import MacReceive
 from hdl.u280.mac_transmit import MacTransmitParams
-from sim.streams import STALLS, never, often
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, never, often
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import (
     check_after_resets,

@@ -6,8 +6,8 @@ import pytest
 from hdl.u280.clock_ip import APB_MHZ
 from hdl.u280.mac_resets import MacResets, MacResetsParams
 from hdl.u280.mac_signals import ASKS, SETTINGS
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import Side
 
 QUICK = MacResetsParams(settle=130, patience=100, pulse=50)

@@ -5,8 +5,8 @@ from cocotb.triggers import RisingEdge, Timer
 
 from hdl.u280.packet_crossing import PacketCrossing
 from hdl.u280.packets import BEAT
-from sim.streams import never, often
-from sim.verilator import simulate
+from sim.harness.streams import never, often
+from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import until
 

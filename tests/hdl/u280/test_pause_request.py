@@ -5,8 +5,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.u280.flow_control import HOLD_CYCLES, FlowControlParams
 from hdl.u280.pause_request import PauseRequest
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_pause_request():

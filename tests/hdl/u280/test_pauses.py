@@ -7,8 +7,8 @@ from hdl.netsparse.protocol import PRIORITIES
 from hdl.u280.flow_control import HOLD_CYCLES, FlowControlParams
 from hdl.u280.mac_signals import PAUSE_EVENTS
 from hdl.u280.pauses import Pauses
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.u280.packet_bench import send, take, until
 
 CLASSES = range(2)

@@ -4,8 +4,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.u280.transmit_repair import PULSE, TransmitRepair
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 
 
 def test_transmit_repair():

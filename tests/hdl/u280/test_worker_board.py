@@ -1,6 +1,6 @@
 import pytest
 
-from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.worker_board import WorkerBoard
 from tests.hdl.u280.board_checks import check_board

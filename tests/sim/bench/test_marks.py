@@ -2,8 +2,9 @@
 
 import pytest
 
-from sim.bench import card, emission, speed
+from sim.bench import emission
 from sim.bench.marks import Mark, Row, number
+from sim.p4sgd.bench import card, speed
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import pytest
 from cocotb.triggers import Timer
 
 from hdl.u280.mac import MacParams
-from sim.golden.concatenation import Addresses, Kind, Request, to_bytes
+from sim.harness.verilator import params_in_simulator, run
+from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import QUICK
 from sim.surroundings.card.incast import build_incast, fibre
 from sim.surroundings.card.traffic import densest, traffic_files
-from sim.verilator import params_in_simulator, run
 
 MAC = MacParams(cage=0, split=True, resets=QUICK)
 SOURCES = 12

@@ -6,12 +6,12 @@ from collections import Counter
 import cocotb
 from cocotb.triggers import Timer
 
-from hdl.p4sgd.engine import Engine
+from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import Loopback
+from sim.harness.verilator import run
 from sim.surroundings.card.cards import QUICK, build_cards
-from sim.verilator import run
 from tests.sim.card.test_worker_cards import (
     CARDS,
     SWITCH,

@@ -14,12 +14,12 @@ from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.golden.gather import host_memory_before
+from sim.harness.verilator import run
+from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.surroundings.card.cards import CardsParams, build_cards
 from sim.surroundings.card.host import CardSnic, switch_on
 from sim.surroundings.card.ip_models import HOST_BASE
-from sim.verilator import run
 from tests.sim.netsparse.cases import make_gather
 
 SNIC = make_params(

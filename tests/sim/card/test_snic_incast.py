@@ -15,15 +15,15 @@ from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.golden.concatenation import Addresses, Kind, Request, to_bytes
+from sim.harness.verilator import run
 from sim.netsparse.driver import WorkRequest
+from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.axi_ram import ram_file
 from sim.surroundings.card.cards import CardsParams, build_cards
 from sim.surroundings.card.host import CardSnic, switch_on
 from sim.surroundings.card.incast import fibre
 from sim.surroundings.card.ip_models import HOST_BASE
 from sim.surroundings.card.traffic import traffic_files
-from sim.verilator import run
 
 SNIC = make_params(
     find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"] | {"address_bits": 40}

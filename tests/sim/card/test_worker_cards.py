@@ -4,21 +4,21 @@ import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 
-from hdl.p4sgd.engine import Engine
-from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.mac_signals import EVENTS
+from sim.harness.verilator import run
+from sim.p4sgd.surroundings.cluster import ClusterParams
+from sim.p4sgd.surroundings.network import NetworkParams
+from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training_job import NetworkSettings
 from sim.surroundings.card.cards import CardsParams, build_cards
 from sim.surroundings.card.host import CardCluster, CardSwitch, CardWorker, switch_on
-from sim.surroundings.cluster import ClusterParams
-from sim.surroundings.network import NetworkParams
-from sim.training import Options, TrainingRun
-from sim.training_job import NetworkSettings
-from sim.verilator import run
 from sim.workloads.datasets import DataSet
 
 # Two engines with two ports each: neither may be taken for another.

@@ -2,7 +2,7 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data, enum
 
 from sim.functional.values import Leaf, Values, leaves, value_bins
-from sim.payloads import pack
+from sim.harness.payloads import pack
 
 
 class Kind(enum.Enum, shape=2):

@@ -2,8 +2,8 @@ import cocotb
 
 from hdl.common.fifo import Fifo, FifoParams
 from sim.functional.merge import merge
-from sim.streams import receive, send, start
-from sim.verilator import simulate
+from sim.harness.streams import receive, send, start
+from sim.harness.verilator import simulate
 
 PARAMS = FifoParams(width=8, depth=2)
 

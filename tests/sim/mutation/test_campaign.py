@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sim.harness.verilator import Simulation
 from sim.mutation.campaign import Plan, choose_sizes, examine
 from sim.mutation.targets import Target
-from sim.verilator import Simulation
 from tests.sim.mutation import sample
 from tests.sim.mutation.sample import Pair, Tally, TallyParams
 

@@ -1,6 +1,6 @@
 import pytest
 
-from sim.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT
 from sim.mutation.capture import CaptureError, capture
 from tests.sim.mutation.sample import Tally, TallyParams
 

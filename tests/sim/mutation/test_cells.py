@@ -1,9 +1,9 @@
 from functools import partial
 from pathlib import Path
 
-from gen.emit import native_yosys, silent_stdout
+from gen.emission.emit import native_yosys, silent_stdout
 from hdl.common.fifo import Fifo, FifoParams
-from sim.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT
 from sim.mutation.cells import cells_of, sources
 from sim.mutation.mutants import PASSES, emission_with_sources, read_module, run_pass
 

@@ -7,7 +7,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from sim.lint import lint
+from sim.harness.lint import lint
 from sim.mutation.equivalence import changes_nothing
 from sim.mutation.faults import KINDS, SHARE
 from sim.mutation.mutants import emission_with_sources, mutate

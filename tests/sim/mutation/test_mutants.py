@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
-from sim.cache import CHECKOUT
-from sim.lint import lint
+from sim.harness.cache import CHECKOUT
+from sim.harness.lint import lint
 from sim.mutation.mutants import CONTROL, emission_with_sources, lines_of, mutate
 from tests.sim.mutation.sample import Pair, Tally, TallyParams
 

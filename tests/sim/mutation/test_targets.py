@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from sim.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT
 from sim.mutation.targets import ELSEWHERE, all_targets, closure, is_called, mirrors_of, shown
 
 

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
+from sim.harness.verilator import Simulation
 from sim.mutation.mutants import emission_with_sources, mutate
 from sim.mutation.trial import TrialError, builder, try_mutants
-from sim.verilator import Simulation
 from tests.sim.mutation.sample import Tally, TallyParams
 
 TEST = Simulation(component=Tally, params=TallyParams(), test_module="tests.sim.mutation.weak_test")

@@ -3,8 +3,8 @@
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 from tests.sim.mutation.sample import Tally, TallyParams
 
 

@@ -13,18 +13,18 @@ from cocotb.triggers import ClockCycles
 from hdl.common.axi import Response
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import BUSES
-from sim.golden.gather import host_memory_before
-from sim.harvest import covers
+from sim.harness.harvest import covers
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, run
 from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
 from sim.netsparse.gather_in_simulator import set_up, together
 from sim.netsparse.gather_job import JOB
-from sim.payloads import pack
-from sim.streams import start
+from sim.netsparse.golden.gather import host_memory_before
+from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.surroundings.axi_ram import dump_file, ram_file
-from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
-from sim.verilator import params_in_simulator, run
 from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import EIGHT
 

@@ -7,8 +7,8 @@ import pytest
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.idx_fetch import IdxFetch
-from sim.golden.line_requests import line_requests
 from sim.netsparse.gather import GatherError, build_gather, check, simulate_gather
+from sim.netsparse.golden.line_requests import line_requests
 from tests.sim.netsparse.cases import (
     EIGHT,
     FAMILIES,

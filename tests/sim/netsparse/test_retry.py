@@ -6,11 +6,11 @@ import cocotb
 import pytest
 
 from hdl.netsparse.rig.params import Cause
+from sim.harness.payloads import pack, unpack
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse import driver
 from sim.netsparse.retry import GatherFailed
-from sim.payloads import pack, unpack
-from sim.surroundings.gather_system import GatherParams
-from sim.verilator import params_in_simulator
+from sim.netsparse.surroundings.gather_system import GatherParams
 from tests.sim.netsparse.test_rings import CLIENTS, Bench, simulate_bench
 
 WATCHDOG = 1000

@@ -12,19 +12,19 @@ from cocotb.triggers import ClockCycles
 from hdl.common.axi import Response
 from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, NO_UNIT, Fault
 from hdl.netsparse.rig.params import Cause
-from sim.golden.gather import host_memory_before
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, run
 from sim.netsparse.driver import Completion, RequestRefused, SnicDriver
 from sim.netsparse.gather import Gather, build_gather
 from sim.netsparse.gather_in_simulator import set_up, together
 from sim.netsparse.gather_job import JOB
+from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.ring_driver import RingPlaces, SnicRings
-from sim.payloads import pack
-from sim.streams import start
+from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
+from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.surroundings.axi_ram import ram_file
-from sim.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
-from sim.surroundings.host_memory import HostMemory
-from sim.verilator import params_in_simulator, run
 from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import EIGHT
 

@@ -8,10 +8,10 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi.axi_channels import AxiARSource, AxiARTransaction, AxiRSink
 
 from hdl.common.axi import Burst, Response
-from sim.payloads import pack
-from sim.streams import never, often, rarely, start
+from sim.harness.payloads import pack
+from sim.harness.streams import never, often, rarely, start
+from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
-from sim.verilator import SimulationError, params_in_simulator, simulate
 from tests.hdl.common.read_bench import NamelessAddressBus, NamelessDataBus
 
 INDEX = 7

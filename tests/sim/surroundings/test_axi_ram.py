@@ -6,11 +6,11 @@ import pytest
 from cocotb.triggers import RisingEdge, with_timeout
 
 from hdl.common.axi import Burst, Response
-from sim.payloads import pack
-from sim.streams import cycle, never, often, rarely, start
+from sim.harness.payloads import pack
+from sim.harness.streams import cycle, never, often, rarely, start
+from sim.harness.verilator import SimulationError, params_in_simulator, simulate
+from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
-from sim.surroundings.host_memory import HostMemory
-from sim.verilator import SimulationError, params_in_simulator, simulate
 
 INDEX = 5
 CONTENT = bytearray()  # the RAM keeps it from one cocotb test to the next

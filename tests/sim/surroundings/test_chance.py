@@ -4,9 +4,9 @@ from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
-from sim.streams import start
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 from sim.surroundings.chance import random_bits
-from sim.verilator import simulate
 
 
 class Chances(Component):

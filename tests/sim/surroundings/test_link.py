@@ -7,11 +7,11 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.frame import FRAME_KEEP
-from sim.payloads import pack
-from sim.streams import STALLS, cycle, never, often, rarely, start
+from hdl.p4sgd.network.frame import FRAME_KEEP
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, cycle, never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.link import ALWAYS, COUNTERS, Link, LinkParams
-from sim.verilator import params_in_simulator, simulate
 
 SMALL = LinkParams(depth=8, holds=2)
 SETTINGS = LinkParams().settings

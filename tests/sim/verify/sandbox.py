@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sim.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT
 
 __all__ = ["CHECKOUT", "make"]
 
@@ -20,8 +20,8 @@ FAKE = '''\
 import os
 from pathlib import Path
 
-from sim import verilator
-from sim.results import Case, Run
+from sim.harness import verilator
+from sim.harness.results import Case, Run
 
 
 def simulate(message=""):

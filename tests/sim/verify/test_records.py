@@ -5,9 +5,9 @@ from pathlib import Path
 import psutil
 
 from hdl.common.fifo import Fifo, FifoParams
-from sim.results import Case, Run
+from sim.harness.results import Case, Run
+from sim.harness.verilator import Simulation
 from sim.verify.records import describe, end_children
-from sim.verilator import Simulation
 
 
 def run(*cases):

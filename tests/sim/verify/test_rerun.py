@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from pywellen import Waveform
 
-from sim import verilator
-from sim.results import Case, Run
+from sim.harness import verilator
+from sim.harness.results import Case, Run
+from sim.harness.verilator import Simulation, SimulationError, simulate
 from sim.verify import rerun
 from sim.verify.rerun import investigate, replay_line
-from sim.verilator import Simulation, SimulationError, simulate
-from tests.sim import faulty_relay
-from tests.sim.faulty_relay import BAD, BEATS, WRONG, Relay, RelayParams
+from tests.sim.p4sgd import faulty_relay
+from tests.sim.p4sgd.faulty_relay import BAD, BEATS, WRONG, Relay, RelayParams
 
 ITEM = "tests/sim/test_relay.py::test_relay[8 bits]"
 

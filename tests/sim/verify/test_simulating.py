@@ -3,7 +3,7 @@ from functools import cache, partial
 
 import pytest
 
-from sim import verilator
+from sim.harness import verilator
 from sim.verify.simulating import simulates
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.golden.p4sgd import Loss
+from sim.p4sgd.golden.sgd import Loss
 from sim.workloads.datasets import DataError, load
 
 SVM = "3 1:0.5 3:-2\n1 2:4\n3 1:1\n"

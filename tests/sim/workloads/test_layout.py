@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.golden import p4sgd
 from sim.golden.arithmetic import Step
+from sim.p4sgd.golden import sgd as p4sgd
 from sim.workloads.layout import (
     Geometry,
     hbm_images,

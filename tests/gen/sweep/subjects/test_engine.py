@@ -1,5 +1,5 @@
 from gen.sweep.subjects.engine import EngineSubject, NoWorkload
-from hdl.p4sgd.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams
 
 
 def test_an_engine_takes_a_bit_of_every_lane_and_bank():

@@ -7,7 +7,7 @@ import pytest
 from gen.catalogue import WORKER_PRESETS, find_design
 from gen.settings import make_params
 from gen.sweep.subjects.worker import TrainingWorkload, WorkerSubject, ideal_cycles, training_of
-from sim.golden.p4sgd import Schedule
+from sim.p4sgd.golden.sgd import Schedule
 
 PARAMS = make_params(find_design("p4sgd-worker").params_class, WORKER_PRESETS["tiny"])
 SUBJECT = WorkerSubject()

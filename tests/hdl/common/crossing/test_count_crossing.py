@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.crossing.count_crossing import CountCrossing, CountCrossingParams
-from sim.verilator import simulate
+from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
 
 

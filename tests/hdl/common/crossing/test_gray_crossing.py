@@ -4,9 +4,9 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
-from sim.verilator import simulate
+from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
 
 BITS = 4

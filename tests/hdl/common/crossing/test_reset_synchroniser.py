@@ -4,10 +4,10 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge, Timer
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_reset_synchroniser():

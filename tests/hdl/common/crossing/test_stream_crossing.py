@@ -5,11 +5,11 @@ import pytest
 from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.crossing.crossing import Crossing
 from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
-from sim.streams import STALLS, Sink, Source
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
 
 SIZES = [StreamCrossingParams(width=16, depth=4), StreamCrossingParams(width=33)]

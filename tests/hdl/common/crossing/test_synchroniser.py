@@ -4,10 +4,10 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from gen.emit import emit
+from gen.emission.emit import emit
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
-from sim.streams import start
-from sim.verilator import simulate
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
 
 
 def test_synchroniser():

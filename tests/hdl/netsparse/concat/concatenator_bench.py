@@ -9,7 +9,10 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import BEAT_BYTES
-from sim.golden.concatenation import (
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Source, cycle, never, start
+from sim.harness.verilator import component_in_simulator, params_in_simulator
+from sim.netsparse.golden.concatenation import (
     HEADER_BYTES,
     Addresses,
     Arrival,
@@ -19,9 +22,6 @@ from sim.golden.concatenation import (
     Request,
     Rules,
 )
-from sim.payloads import pack, unpack
-from sim.streams import Source, cycle, never, start
-from sim.verilator import component_in_simulator, params_in_simulator
 
 FIRST_LINES = 10  #: cycles until there are free lines after reset
 

@@ -6,8 +6,8 @@ from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from sim.golden.concatenation import Reason
-from sim.streams import STALLS, cycle, never, often, rarely
-from sim.verilator import simulate
+from sim.harness.streams import STALLS, cycle, never, often, rarely
+from sim.harness.verilator import simulate
+from sim.netsparse.golden.concatenation import Reason
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
 
 FULL = ConcatenatorParams(payload=True, nodes=12)

@@ -10,10 +10,10 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams, Drop
 from hdl.netsparse.protocol import Kind
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
-from sim.payloads import unpack
-from sim.streams import STALLS, Sink, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
 
 FULL = (1 << 64) - 1
 READS = DeconcatenatorParams(

@@ -5,9 +5,9 @@ from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES, ConcatenatorParams
 from hdl.netsparse.concat.exhaustion import SETTLING, Exhaustion
-from sim.payloads import pack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_exhaustion():

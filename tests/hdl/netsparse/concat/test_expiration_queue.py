@@ -6,8 +6,8 @@ from cocotb.triggers import FallingEdge, Timer
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
-from sim.streams import start
-from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("most_delay", [20, 100])  # a list in LUTs, and in a block

@@ -8,8 +8,8 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.flush_engine import FlushEngine
 from hdl.netsparse.concat.line_memory import LineMemory
-from sim.streams import STALLS, Source, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.concat.concatenator_bench import Packets
 
 

@@ -5,8 +5,8 @@ from cocotb.triggers import Timer
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.joining import Joining
-from sim.payloads import pack, unpack
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.verilator import params_in_simulator, simulate
 
 PR = 18  #: bytes in front of a property
 

@@ -5,9 +5,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, GROUPS, PIECE_BYTES, PIECES, LineMemory
-from sim.payloads import pack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_line_memory():

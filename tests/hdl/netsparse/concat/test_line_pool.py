@@ -5,8 +5,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_pool import LinePool
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_line_pool():

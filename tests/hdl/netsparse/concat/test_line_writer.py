@@ -7,9 +7,9 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, PIECE_BYTES, PIECES
 from hdl.netsparse.concat.line_writer import LineWriter
-from sim.payloads import pack, unpack
-from sim.streams import start
-from sim.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("payload", [False, True])

@@ -5,9 +5,9 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.mark_order import MarkOrder
-from sim.payloads import pack
-from sim.streams import Sink, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import Sink, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_mark_order():

@@ -5,8 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.packet_buffer import PacketBuffer, PacketBufferParams
-from sim.streams import STALLS, Sink, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 WIDTH = 20
 

@@ -4,10 +4,10 @@ import cocotb
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.packet_header import PacketHeader
-from sim.golden.concatenation import Addresses, Kind, Request, to_bytes
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 
 
 def test_packet_header():

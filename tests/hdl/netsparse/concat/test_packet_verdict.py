@@ -7,10 +7,10 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams, Drop
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.protocol import Kind
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
-from sim.payloads import unpack
-from sim.streams import STALLS, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
 
 NODE = 77
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sim.formal.concatenator_proof import ConcatenatorProof
-from sim.formal.expiration_proof import ExpirationProof
-from sim.formal.line_pool_proof import LinePoolProof, SmallParams
-from sim.formal.mark_order_proof import MarkOrderProof
-from sim.formal.sby import prove
+from tests.formal.sby import prove
+from tests.hdl.netsparse.concat.concatenator_proof import ConcatenatorProof
+from tests.hdl.netsparse.concat.expiration_proof import ExpirationProof
+from tests.hdl.netsparse.concat.line_pool_proof import LinePoolProof, SmallParams
+from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
 from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 # PRs of one, two or three beats and up to two lines; two of the shorter ones fit into a packet.
@@ -25,18 +25,21 @@ BOUND = 9  #: cycles of ConcatenatorProof, for which induction is out of reach
 COVER = {LinePoolProof: 12, MarkOrderProof: 8, ExpirationProof: 9, ConcatenatorProof: BOUND}
 
 FOLDER = "hdl.netsparse.concat"
-EXPIRATION, CONCATENATOR = "sim.formal.expiration_proof", "sim.formal.concatenator_proof"
+EXPIRATION, CONCATENATOR = (
+    "tests.hdl.netsparse.concat.expiration_proof",
+    "tests.hdl.netsparse.concat.concatenator_proof",
+)
 
 
 def pool(old, new, kind, claim, **options):
     """A broken LinePool."""
-    places = ("sim.formal.line_pool_proof.LinePool", f"{CONCATENATOR}.LinePool")
+    places = ("tests.hdl.netsparse.concat.line_pool_proof.LinePool", f"{CONCATENATOR}.LinePool")
     return Mutant(f"{FOLDER}.line_pool", old, new, places, kind, claim, **options)
 
 
 def order(old, new, claim):
     """A broken MarkOrder."""
-    places = ("sim.formal.mark_order_proof.MarkOrder",)
+    places = ("tests.hdl.netsparse.concat.mark_order_proof.MarkOrder",)
     return Mutant(f"{FOLDER}.mark_order", old, new, places, MarkOrderProof, claim)
 
 

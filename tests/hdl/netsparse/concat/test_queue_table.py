@@ -8,9 +8,9 @@ from cocotb.triggers import FallingEdge, Timer
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.protocol import BEAT_BYTES, PR_LAYER
-from sim.payloads import pack, unpack
-from sim.streams import never, often, rarely, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("payload", [False, True])

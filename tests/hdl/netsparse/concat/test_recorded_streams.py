@@ -14,7 +14,7 @@ import pytest
 
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from sim.verilator import simulate
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
 
 ROWS, NODES = 9914, 16

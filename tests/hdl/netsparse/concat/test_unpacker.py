@@ -7,9 +7,9 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
 from hdl.netsparse.protocol import Kind
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
-from sim.streams import STALLS, Sink, Source, never, start
-from sim.verilator import params_in_simulator, simulate
 
 NODE = 0xC0FFEE01
 SMALL_MTU = 900

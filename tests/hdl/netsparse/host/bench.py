@@ -17,10 +17,10 @@ from hdl.common.component import Component
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.host.params import EVENTS, HostParams
-from sim.payloads import pack, unpack
-from sim.streams import Source, cycle, never
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Source, cycle, never
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
-from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_strobes, random_size
 
 RAM_BYTES = 1 << 20

@@ -2,7 +2,7 @@
 
 import random
 
-from sim.golden.line_requests import line_requests
+from sim.netsparse.golden.line_requests import line_requests
 
 BEAT = 64  # bytes
 

@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.host.host_reader import HostReader
-from sim.streams import STALLS, never, often, start
+from sim.harness.streams import STALLS, never, often, start
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,

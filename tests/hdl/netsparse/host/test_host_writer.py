@@ -9,10 +9,10 @@ from hdl.common.axi import Response
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import EVENTS, HostParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Source, never, often, start
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Source, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import Fault
-from sim.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     Bench,

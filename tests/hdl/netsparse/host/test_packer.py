@@ -5,9 +5,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import HostParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, cycle, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, cycle, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.places import BEAT, expected_lanes, random_size, words_of
 
 MEMORY = random.Random(0).randbytes(1 << 13)

@@ -4,8 +4,8 @@ import cocotb
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import simulate
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import expected_lanes, expected_spans, random_size, spread
 
 

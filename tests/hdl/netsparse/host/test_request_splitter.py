@@ -6,8 +6,8 @@ from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_splitter import RequestSplitter
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spread
 
 

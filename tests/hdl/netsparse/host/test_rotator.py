@@ -6,7 +6,7 @@ from cocotb.triggers import Timer
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.rotator import Rotator
-from sim.verilator import simulate
+from sim.harness.verilator import simulate
 
 
 def test_rotator():

@@ -4,8 +4,8 @@ import cocotb
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.spreader import Spreader
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import simulate
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import (
     BEAT,
     expected_lanes,

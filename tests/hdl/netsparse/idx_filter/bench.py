@@ -9,8 +9,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
 from hdl.netsparse.idx_filter.params import LINE_BYTES, FilterCacheParams
-from sim.payloads import pack, unpack
-from sim.streams import cycle, never
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import cycle, never
 
 
 def mostly():

@@ -6,9 +6,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.params import FilterCacheParams
-from sim.golden.idx_filter import IdxFilter, line_address
-from sim.streams import STALLS, Sink, Source, cycle, never, often, rarely, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.idx_filter import IdxFilter, line_address
 from tests.hdl.netsparse.idx_filter.bench import mostly
 
 PARAMS = FilterCacheParams(

@@ -7,10 +7,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
-from sim.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
 from tests.hdl.netsparse.idx_filter.bench import Dram, Events, Judge, Unit
 
 SIZES = {

@@ -5,9 +5,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS, FilterCacheParams
-from sim.payloads import pack
-from sim.streams import Sink, cycle, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import Sink, cycle, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 TOP = (1 << 20) - 3 * OPEN_ZEROS * LINE_BYTES  #: the highest base: room for all that is cleared
 

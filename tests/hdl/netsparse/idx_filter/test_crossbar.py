@@ -5,8 +5,8 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.crossbar import Crossbar, CrossbarParams
-from sim.streams import STALLS, Sink, Source, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(1, 1), (2, 2), (3, 4)])

@@ -14,9 +14,9 @@ from cocotb.triggers import RisingEdge
 from hdl.common.component import Component
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, Source, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
 

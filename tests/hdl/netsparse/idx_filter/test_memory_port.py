@@ -8,9 +8,9 @@ from cocotb.triggers import RisingEdge
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Source, cycle, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Source, cycle, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
 SPACE = 1 << 12  #: bytes of memory for each bank: one half is read, the other written

@@ -7,9 +7,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
-from sim.payloads import pack
-from sim.streams import STALLS, Monitor, Sink, Source, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Monitor, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = {
     "small": FilterPortParams(lsq_entries=7, reserved=3, idx_bits=10, entry_bits=4),

@@ -6,9 +6,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, Source, cycle, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, cycle, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 2), (3, 5), (8, 8)])

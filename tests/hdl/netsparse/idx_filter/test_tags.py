@@ -6,8 +6,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.tags import FilterTags
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("ways", [1, 4])

@@ -8,10 +8,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
-from sim.golden.idx_filter import IdxFilter
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Sink, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.idx_filter import IdxFilter
 from tests.hdl.netsparse.idx_filter.bench import Unit
 
 PARAMS = FilterCacheParams(

@@ -7,8 +7,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.rig.params import READ_BEAT
-from sim.payloads import pack
-from sim.streams import Sink, cycle, never
+from sim.harness.payloads import pack
+from sim.harness.streams import Sink, cycle, never
 
 
 class HostReads:

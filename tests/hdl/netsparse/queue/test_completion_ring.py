@@ -9,10 +9,10 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.completion_ring import CompletionRing
 from hdl.netsparse.queue.params import NO_UNIT, RING, Fault
 from hdl.netsparse.rig.params import Cause
-from sim.golden.rings import unpack_entry
-from sim.payloads import pack
-from sim.streams import STALLS, Source, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.rings import unpack_entry
 from tests.hdl.netsparse.queue.bench import HostWrites
 from tests.hdl.netsparse.rig.bench import TINY
 

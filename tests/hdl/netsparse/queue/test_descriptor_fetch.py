@@ -7,10 +7,10 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.queue.descriptor_fetch import AHEAD, DescriptorFetch
 from hdl.netsparse.queue.params import RING, Fault, Verdict
 from hdl.netsparse.rig.params import RigParams
-from sim.golden.rings import pack_descriptor
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.rings import pack_descriptor
 from tests.hdl.netsparse.queue.bench import HostReads
 from tests.hdl.netsparse.rig.bench import TINY
 

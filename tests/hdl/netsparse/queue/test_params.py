@@ -4,8 +4,8 @@ import random
 
 from hdl.netsparse.queue.params import DESCRIPTOR, DESCRIPTOR_BYTES, ENTRY, ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
-from sim.golden.rings import pack_descriptor, unpack_entry
-from sim.payloads import pack
+from sim.harness.payloads import pack
+from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
 
 
 def test_a_descriptor_is_what_the_bytes_say():

@@ -9,8 +9,8 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.idx_filter.params import answer_layout, request_layout
 from hdl.netsparse.protocol import BEAT_BYTES, RESPONSE_BEAT
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
-from sim.payloads import pack, unpack
-from sim.streams import Sink, cycle, never
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Sink, cycle, never
 
 TINY = RigParams(
     nodes=3,

@@ -7,9 +7,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
 from hdl.netsparse.rig.params import Cause, RigParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Sink, Source, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, Totals, conserved
 
 NODES, NODE = 128, 77

@@ -7,9 +7,9 @@ from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
-from sim.payloads import unpack
-from sim.streams import STALLS, Sink, Source, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
 

@@ -6,9 +6,9 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [
     DestinationParams(nodes=2, idx_bits=8, tag_bits=1),

@@ -5,9 +5,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_check import CHECK_EVENTS, IdxCheck
 from hdl.netsparse.rig.params import RigParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
 

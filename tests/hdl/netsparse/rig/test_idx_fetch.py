@@ -6,8 +6,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import COUNT_BITS, RigParams
-from sim.streams import STALLS, Sink, Source, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, answer_reads
 
 SIZE = 1 << 14

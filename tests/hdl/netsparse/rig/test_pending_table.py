@@ -5,9 +5,9 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.rig.pending_table import RELEASES, PendingTable, PendingTableParams
-from sim.payloads import pack, unpack
-from sim.streams import STALLS, Sink, Source, cycle, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [(4, 8), (13, 17), (40, 40)]  # 256 of 40: by the test of the client
 

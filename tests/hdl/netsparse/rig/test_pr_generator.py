@@ -7,8 +7,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
-from sim.streams import STALLS, Sink, Source, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
 

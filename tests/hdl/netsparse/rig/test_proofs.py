@@ -3,8 +3,8 @@
 import pytest
 
 from hdl.netsparse.rig.pending_table import PendingTableParams
-from sim.formal.pending_table_proof import PendingTableProof
-from sim.formal.sby import prove
+from tests.formal.sby import prove
+from tests.hdl.netsparse.rig.pending_table_proof import PendingTableProof
 from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 MODULE = "hdl.netsparse.rig.pending_table"
@@ -12,7 +12,7 @@ MODULE = "hdl.netsparse.rig.pending_table"
 
 def table(old, new, claim, **options):
     """A broken PendingTable."""
-    places = ("sim.formal.pending_table_proof.PendingTable",)
+    places = ("tests.hdl.netsparse.rig.pending_table_proof.PendingTable",)
     return Mutant(MODULE, old, new, places, PendingTableProof, claim, **options)
 
 

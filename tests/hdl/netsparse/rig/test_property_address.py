@@ -4,8 +4,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.rig.property_address import PropertyAddress, PropertyAddressParams
-from sim.streams import STALLS, Sink, Source, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 def test_property_address():

@@ -6,8 +6,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.response_match import MATCH_EVENTS, ResponseMatch
-from sim.streams import STALLS, Sink, Source, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, Source, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, Totals, dense_beats
 
 GENERATION = 0x2A5A5A5A

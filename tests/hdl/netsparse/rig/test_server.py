@@ -9,9 +9,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import BEAT_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.server import READS, SERVER_EVENTS, Server
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, Source, cycle, never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, AnswerSink, Totals, dense_beats
 
 NODE, FIRST, END = 2, 100, 900

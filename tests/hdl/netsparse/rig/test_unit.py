@@ -8,9 +8,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import RigUnit
-from sim.payloads import pack
-from sim.streams import STALLS, Source, cycle, never, often
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Source, cycle, never, often
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.netsparse.rig.unit_bench import (
     COLUMNS,

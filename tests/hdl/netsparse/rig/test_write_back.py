@@ -8,9 +8,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import BEAT_BYTES, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
-from sim.payloads import pack
-from sim.streams import STALLS, Sink, Source, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
 

@@ -9,9 +9,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import BEAT_BYTES
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
-from sim.payloads import pack
-from sim.streams import Sink, Source, cycle, never, start
-from sim.verilator import params_in_simulator
+from sim.harness.payloads import pack
+from sim.harness.streams import Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.rig.bench import (
     AnswerSink,
     FilterModel,

@@ -8,10 +8,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.params import SwitchParams
-from sim.golden.allreduce import Packet, SwitchSlot, switch_rule
-from sim.payloads import pack, unpack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, switch_rule
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
 SIZES = [

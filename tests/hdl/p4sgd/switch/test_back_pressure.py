@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
-from sim.verilator import simulate
+from sim.harness.verilator import simulate
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.test_jobs import reduction
 

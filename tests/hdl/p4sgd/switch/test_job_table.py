@@ -5,12 +5,12 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.frame_filter import Quality
+from hdl.p4sgd.network.frame_filter import Quality
 from hdl.p4sgd.switch.job_table import JobTable
 from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
-from sim.payloads import pack, unpack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.switch.job_model import JobModel, some_command
 
 PARAMS = SwitchParams(ports=5, jobs=3, lanes=2, value_bits=7)

@@ -10,9 +10,9 @@ from hdl.p4sgd.switch.params import Refusal, SwitchParams
 from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import IDENTITY, VERSION
 from hdl.p4sgd.switch.switch import Switch
-from sim.golden.allreduce import Verdict
-from sim.switch_driver import CommandRefused
-from sim.verilator import simulate
+from sim.harness.verilator import simulate
+from sim.p4sgd.golden.allreduce import Verdict
+from sim.p4sgd.switch_driver import CommandRefused
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of
 

@@ -17,9 +17,9 @@ from hdl.p4sgd.switch.port_counters import (
     PortCounters,
     TotalCounters,
 )
-from sim.payloads import pack, unpack
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 PARAMS = SwitchParams(ports=5)
 CYCLES = 2500  # with a look at each

@@ -3,9 +3,9 @@
 import pytest
 
 from hdl.p4sgd.switch.params import SwitchParams
-from sim.formal.aggregator_proof import AggregatorProof
-from sim.formal.job_table_proof import JobTableProof
-from sim.formal.sby import prove
+from tests.formal.sby import prove
+from tests.hdl.p4sgd.switch.aggregator_proof import AggregatorProof
+from tests.hdl.p4sgd.switch.job_table_proof import JobTableProof
 from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 FOLDER = "hdl.p4sgd.switch"
@@ -25,7 +25,7 @@ def memory(old, new, claim):
 
 def aggregator(old, new, claim):
     """A broken Aggregator."""
-    places = ("sim.formal.aggregator_proof.Aggregator",)
+    places = ("tests.hdl.p4sgd.switch.aggregator_proof.Aggregator",)
     return Mutant(f"{FOLDER}.aggregator", old, new, places, AggregatorProof, claim)
 
 
@@ -37,7 +37,7 @@ def control(old, new, claim, **options):
 
 def table(old, new, claim, **options):
     """A broken JobTable."""
-    places = ("sim.formal.job_table_proof.JobTable",)
+    places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
     return Mutant(f"{FOLDER}.job_table", old, new, places, JobTableProof, claim, **options)
 
 

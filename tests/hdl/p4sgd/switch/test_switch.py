@@ -11,9 +11,9 @@ from cocotbext.axi import AxiResp
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
-from sim.golden.frames import WireFrame
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.frames import WireFrame
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload

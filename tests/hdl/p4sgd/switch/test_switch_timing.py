@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.switch.bench import Arrival, begin
 from tests.hdl.p4sgd.switch.traffic import choose_payload
 

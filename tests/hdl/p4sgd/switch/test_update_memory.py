@@ -6,8 +6,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.memory import MemoryParams
 from hdl.p4sgd.switch.update_memory import UpdateMemory
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [MemoryParams(bits=8, depth=2), MemoryParams(bits=16, depth=6, style="ultra")]
 

@@ -7,8 +7,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.verdict_counters import VerdictCounters
-from sim.streams import start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("ports", [2, 5, 8])

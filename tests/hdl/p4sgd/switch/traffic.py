@@ -2,7 +2,7 @@
 
 import random
 
-from sim.golden.allreduce import USES, SwitchSlot
+from sim.p4sgd.golden.allreduce import USES, SwitchSlot
 
 
 def bits_of(bitmap):

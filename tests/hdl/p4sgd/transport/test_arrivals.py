@@ -7,11 +7,11 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.params import TransportParams, Verdict
-from sim.golden import allreduce as golden
-from sim.golden.frames import Quality, WireFrame, judge
-from sim.payloads import unpack
-from sim.streams import never, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import unpack
+from sim.harness.streams import never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden import allreduce as golden
+from sim.p4sgd.golden.frames import Quality, WireFrame, judge
 from tests.hdl.p4sgd.bench import put
 
 SIZES = [TransportParams(slots=5), TransportParams(slots=4096, lanes=3)]

@@ -7,8 +7,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.delivery import QUEUE_DEPTH, Delivery
 from hdl.p4sgd.transport.params import TransportParams
-from sim.streams import STALLS, Sink, cycle, never, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, put, wild
 
 SIZES = [TransportParams(slots=5), TransportParams(slots=16, lanes=3)]

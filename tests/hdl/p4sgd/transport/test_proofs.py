@@ -3,8 +3,8 @@
 import pytest
 
 from hdl.p4sgd.transport.params import TransportParams
-from sim.formal.sby import prove
-from sim.formal.slot_table_proof import SlotTableProof
+from tests.formal.sby import prove
+from tests.hdl.p4sgd.transport.slot_table_proof import SlotTableProof
 from tests.mutants import Mutant, chosen, every_claim_has_one, find
 
 PARAMS = TransportParams(slots=3, lanes=1)
@@ -12,7 +12,7 @@ PARAMS = TransportParams(slots=3, lanes=1)
 
 def table(old, new, claim):
     """A broken SlotTable."""
-    places = ("sim.formal.slot_table_proof.SlotTable",)
+    places = ("tests.hdl.p4sgd.transport.slot_table_proof.SlotTable",)
     return Mutant("hdl.p4sgd.transport.slot_table", old, new, places, SlotTableProof, claim)
 
 

@@ -5,13 +5,13 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge, Timer
 
-from hdl.p4sgd.frame import FRAME_KEEP
+from hdl.p4sgd.network.frame import FRAME_KEEP
 from hdl.p4sgd.transport.params import TRIES, Phase, TransportParams
 from hdl.p4sgd.transport.transmitter import QUEUE_DEPTH, Transmitter
-from sim.golden.frames import LANES, WireFrame
-from sim.payloads import pack, unpack
-from sim.streams import never, often, rarely, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.frames import LANES, WireFrame
 from tests.hdl.p4sgd.bench import generator, put, wild
 
 SIZES = [TransportParams(slots=6), TransportParams(slots=16, lanes=3)]

@@ -8,10 +8,10 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
-from sim.golden.allreduce import Packet, saturated
-from sim.payloads import pack, unpack
-from sim.streams import Sink, Source, cycle, often, start
-from sim.verilator import params_in_simulator, simulate
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import Sink, Source, cycle, often, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden.allreduce import Packet, saturated
 from tests.hdl.p4sgd.transport.bench import (
     EPOCH,
     GROUP_ADDRESS,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from sim.golden.redundancy import redundancy
+from sim.netsparse.golden.redundancy import redundancy
 from sim.workloads.matrix_families.pattern import MatrixError
 from sim.workloads.matrix_families.roads import _hilbert, europe
 

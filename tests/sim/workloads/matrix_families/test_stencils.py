@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sim.golden.redundancy import redundancy
+from sim.netsparse.golden.redundancy import redundancy
 from sim.workloads.matrix_families.stencils import queen, stokes
 
 

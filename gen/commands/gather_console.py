@@ -1,0 +1,166 @@
+"""A product on simulated SNICs on the console: progress, figures, the files."""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from gen.output.folder import MADE_BY, MANIFEST
+
+FILES = ("result.json", "spmm.png")
+LABEL = 32  #: columns of a line's name
+COLUMN = 11
+
+Line = tuple[str, Callable[[Any], str]]
+
+
+def execute(console: Console, run: Any, name: str, preset: str, folder: Path) -> bool:
+    """Build, run, print the figures, write the results; whether all was exact."""
+    from sim.netsparse.gather import GatherError, build_gather
+    from sim.netsparse.spmm_report import SpmmReport
+
+    nodes = run.partition.nodes
+    with console.status("building the simulator (once for this hardware; takes minutes)"):
+        system, simulator = build_gather(run.params, nodes)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
+        task = progress.add_task("gathering on the RTL")
+        gathered = run.simulate(
+            system,
+            simulator,
+            Path(scratch),
+            lambda cycles: progress.update(
+                task, description=f"gathering on the RTL: {cycles:,} cycles"
+            ),
+        )
+    try:
+        run.check(gathered)
+        difference = ""
+    except GatherError as error:
+        difference = str(error)
+    report = SpmmReport(run, name, gathered.result, difference)
+    console.print(
+        "\n".join([*matrix_lines(report), *figure_lines(report), *end_lines(report)]),
+        soft_wrap=True,
+    )
+    if difference:
+        console.print(f"NOT what it must be: {difference}", style="red", soft_wrap=True)
+    result = {"preset": preset} | report.as_json()
+    (folder / FILES[0]).write_text(json.dumps(result, indent=1, allow_nan=False) + "\n")
+    report.plot(folder / FILES[1])
+    manifest = {"made_by": MADE_BY, "command": "spmm", "files": list(FILES)}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    return not difference
+
+
+def matrix_lines(report: Any) -> list[str]:
+    """The matrix and its partition: tables 1, 3 and 4."""
+    figures, bytes_ = report.redundancy, report.run.options.property_bytes
+    matrix = (
+        f"{report.name}: {figures.rows:,} rows, {figures.nonzeros:,} nonzeros"
+        f" ({figures.nonzeros_per_row:.1f} a row), {figures.nodes} nodes,"
+        f" {figures.share_remote:.1%} of the nonzeros remote"
+    )
+    redundant = f"SU {shown(figures.su)}, SA {shown(figures.sa)}"
+    return [
+        matrix,
+        f"table 1, redundant transfers for each useful one: {redundant}",
+        f"table 3, headers around {bytes_} bytes that travel alone: {report.headers_alone:.1%}",
+        f"table 4, owners of {report.window} remote nonzeros: {shown(figures.destinations)}",
+    ]
+
+
+def figure_lines(report: Any) -> list[str]:
+    """A line for each figure, a column for each node, and one for all."""
+    from sim.netsparse.spmm_report import together
+
+    nodes = report.nodes
+    head = [f"node {k}" for k in range(len(nodes))]
+    every = together(nodes)
+    rows = [(name, [show(node) for node in [*nodes, every]]) for name, show in lines()]
+    return [in_columns("", [*head, "all"]), *(in_columns(name, cells) for name, cells in rows)]
+
+
+def lines() -> list[Line]:
+    """What is told of a node."""
+
+    def count(name: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.unit[name]:,}"
+
+    def packets(way: str, kind: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.packets(way, kind):,}"
+
+    def size(way: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.packet_bytes(way):,}"
+
+    def stall(name: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.stalled(name):.1%}"
+
+    def accesses(kind: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.accesses_per_request(kind):.2f}"
+
+    return [
+        ("idxs", count("consumed")),
+        ("  local", count("local")),
+        ("  coalesced", count("coalesced")),
+        ("  filtered", count("filtered")),
+        ("  PRs", count("prs")),
+        ("filtered + coalesced, of remote", lambda node: f"{node.filter_coalesce_rate:.1%}"),
+        ("PRs a packet, reads", lambda node: f"{node.prs_per_packet('reads'):.1f}"),
+        ("PRs a packet, responses", lambda node: f"{node.prs_per_packet('responses'):.1f}"),
+        ("packets sent, reads", packets("sent", "reads")),
+        ("packets sent, responses", packets("sent", "responses")),
+        ("packets received, reads", packets("received", "reads")),
+        ("packets received, responses", packets("received", "responses")),
+        ("bytes sent", size("sent")),
+        ("bytes received", size("received")),
+        ("headers, measured", lambda node: f"{node.headers:.2%}"),
+        ("headers, formula", lambda node: f"{node.headers_by_formula:.2%}"),
+        ("goodput, of the responses' line", lambda node: f"{node.goodput:.2%}"),
+        ("line utilisation, reads", lambda node: f"{node.utilisation('reads'):.2%}"),
+        ("line utilisation, responses", lambda node: f"{node.utilisation('responses'):.2%}"),
+        ("host lines a property", lambda node: f"{node.lines_per_property:.2f}"),
+        ("idxs a cycle", lambda node: f"{node.per_cycle('consumed'):.3f}"),
+        ("PRs a cycle", lambda node: f"{node.per_cycle('prs'):.3f}"),
+        ("work requests", lambda node: f"{node.requests:,}"),
+        ("  register writes a request", accesses("writes")),
+        ("  register reads a request", accesses("reads")),
+        ("clients wait for idxs", stall("idx")),
+        ("  for the Pending PR Table", stall("table")),
+        ("  for the filter", stall("filter")),
+        ("  for the Tx queue", stall("transmit")),
+    ]
+
+
+def end_lines(report: Any) -> list[str]:
+    """Time, and whether the result is right."""
+    from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS
+
+    result = report.result
+    speed = result.cycles / max(result.seconds, 1e-9)
+    time = (
+        f"{result.cycles:,} cycles, {result.cycles / CLOCK_MHZ:,.1f} us at {CLOCK_MHZ} MHz, where"
+        f" the line has {LINE_GBPS:.0f} Gb/s; simulated at {speed:,.0f} cycles/s"
+    )
+    if report.difference:
+        return [time]
+    equal = "host memories equal the golden model's byte for byte; the product equals scipy's"
+    return [time, equal]
+
+
+def in_columns(name: str, cells: Sequence[str]) -> str:
+    """A line of the table."""
+    return f"{name:{LABEL}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells)
+
+
+def shown(figure: float) -> str:
+    """A ratio; a dash where there is nothing to divide by."""
+    return "-" if isnan(figure) else f"{figure:.3g}"

@@ -1,0 +1,59 @@
+"""``ingather import-reports``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gen.commands.synth import (
+    Changes,
+    Jobs,
+    JsonFile,
+    Preset,
+    check_json_file,
+    choose,
+    estimate,
+    write_json,
+)
+from gen.errors import UserError
+
+
+def import_reports(
+    design: Annotated[str, typer.Argument(help="The design that Vivado has built.")],
+    utilization: Annotated[
+        list[Path],
+        typer.Option(help="report_utilization of Vivado, -hierarchical or not; may be repeated."),
+    ],
+    timing: Annotated[Path | None, typer.Option(help="report_timing_summary of Vivado.")] = None,
+    preset: Preset = None,
+    settings: Changes = None,
+    json_file: JsonFile = None,
+    jobs: Jobs = None,
+) -> None:
+    """Put what Vivado reports beside the estimate, module by module and in total."""
+    chosen, preset, params = choose(design, preset, settings)
+    check_json_file(json_file)
+
+    from gen.synth.beside import beside, describe, total_beside
+    from gen.synth.beside_report import beside_report
+    from gen.synth.report import console
+    from gen.synth.vivado_timing import read_timing
+    from gen.synth.vivado_utilization import read_utilization
+
+    # Reports are read first: a wrong file should not cost the time of an estimate.
+    reports = [read_utilization(path) for path in utilization]
+    found = read_timing(timing) if timing else None
+    synthesis = estimate(chosen.make(params), design, jobs)
+    instances = [placed for report in reports for placed in report.instances]
+    rows = beside(synthesis, instances)
+    if instances and not rows:
+        raise UserError(
+            f"no module of {design} is in {', '.join(map(str, utilization))}; its top is"
+            f" {synthesis.top.name}: were the preset and settings others?"
+        )
+    total = total_beside(synthesis, rows, reports)
+    if json_file != "-":
+        console().print(beside_report(rows, total, synthesis.depth, found))
+    if json_file is not None:
+        content = describe(rows, total, found.describe() if found else None)
+        write_json(json_file, {"design": design, "preset": preset, **content})

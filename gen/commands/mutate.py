@@ -1,0 +1,251 @@
+"""``ingather mutate``."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gen.errors import UserError, unknown
+from gen.output.tables import print_wide
+
+SUMMARY = "mutate.json"
+PARTS = "components"
+HERE = Path(__file__).parent
+
+Components = Annotated[
+    list[str] | None,
+    typer.Argument(help="A class, or a module or package of them; all of hdl."),
+]
+Sample = Annotated[int, typer.Option(min=1, max=10000, help="Mutants of each component and seed.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the choice of mutants, and of the tests.")]
+Seeds = Annotated[int, typer.Option(min=1, max=100, help="So many seeds, from that one on.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Components at a time.")]
+MostSeconds = Annotated[
+    float, typer.Option(min=0.1, help="Leave out simulations that compute longer than this.")
+]
+Folder = Annotated[Path, typer.Option("-o", "--output", help="Folder for results.")]
+Resume = Annotated[
+    bool, typer.Option(help="Keep the results of components whose sources have not changed.")
+]
+
+
+def mutate(
+    components: Components = None,
+    sample: Sample = 50,
+    seed: Seed = 1,
+    seeds: Seeds = 3,
+    jobs: Jobs = 1,
+    most_seconds: MostSeconds = 20,
+    output: Folder = Path("build/mutate"),
+    resume: Resume = True,
+) -> None:
+    """Break the RTL in many small ways, and see whether its tests notice."""
+    from sim.mutation.campaign import Plan
+    from sim.mutation.summary import below, idle, read_reasons, score, union
+
+    targets = choose(components or [])
+    check_folder(output)
+    plans = [
+        Plan(sample=sample, seed=one, most_seconds=most_seconds)
+        for one in range(seed, seed + seeds)
+    ]
+    of_seeds = [
+        kept_of_others(targets, output, plan) | examine_all(targets, plan, output, jobs, resume)
+        for plan in plans
+    ]
+    names = set.intersection(*map(set, of_seeds))
+    results = {name: union([one[name] for one in of_seeds]) for name in names}
+    try:
+        reasons = read_reasons()
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    scores = [score(results[name], reasons) for name in sorted(results)]
+    write(output, plans, results, scores)
+    show(scores, output)
+    for reason in idle(reasons, results.values()):
+        typer.echo(f"matches nothing: {reason.component}: {reason.mutant or reason.like}")
+    if lines := below(scores):
+        raise UserError(f"{len(lines)} of {len(scores)} components fall short: {'; '.join(lines)}")
+
+
+def choose(names: Sequence[str]) -> list[Any]:
+    """The targets that ``names`` mean, all of them without any; UserError for an unknown one."""
+    from sim.mutation.targets import all_targets, is_called
+
+    targets = all_targets()
+    if not targets:
+        raise UserError("mutants are tried in a checkout of the sources, where the tests are")
+    chosen = {}
+    for name in names or ["hdl"]:
+        wanted = {path: target for path, target in targets.items() if is_called(path, name)}
+        if not wanted:
+            raise unknown("component", name, callable_names(targets))
+        chosen |= wanted
+    return [chosen[path] for path in sorted(chosen)]
+
+
+def callable_names(paths: Mapping[str, Any]) -> list[str]:
+    """The packages, modules and classes of the components at ``paths``; the widest first."""
+    names = {path.rpartition(".")[2] for path in paths}
+    for path in paths:
+        parts = path.split(".")
+        names |= {".".join(parts[:count]) for count in range(2, len(parts))}
+    return sorted(names, key=lambda name: ("." not in name, name.count("."), name))
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UserError unless ``folder`` is new, empty, or was written by this command."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is not a folder")
+    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if there and not there & {SUMMARY, PARTS}:
+        raise UserError(f"{folder} is not empty and was not made by ingather; choose another")
+    try:
+        (folder / PARTS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def examine_all(
+    targets: Sequence[Any], plan: Any, output: Path, jobs: int, resume: bool
+) -> dict[str, dict[str, Any]]:
+    """The result of each target by name, with progress on standard error."""
+    from sim.mutation.worker import examine_apart
+
+    results: dict[str, dict[str, Any]] = {}
+    waiting = []
+    for target in targets:
+        kept = keep(output, target, plan) if resume else None
+        if kept is None:
+            waiting.append(target)
+        else:
+            results[target.name] = kept
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with (
+        Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        task = progress.add_task("mutants", total=len(targets), completed=len(results))
+
+        def examine(target: Any) -> dict[str, Any]:
+            name = target.name.rpartition(".")[2]
+            return examine_apart(
+                target,
+                plan,
+                part_of(output, target, plan),
+                lambda text: progress.update(task, description=f"{name}: {text}"[:60]),
+            )
+
+        futures = [pool.submit(examine, target) for target in waiting]
+        try:
+            for future in as_completed(futures):
+                result = future.result()
+                results[result["component"]] = result
+                progress.advance(task)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
+
+
+def part_of(output: Path, target: Any, plan: Any) -> Path:
+    """The file of one component and one seed."""
+    return output / PARTS / f"{target.name}.{plan.seed}.json"
+
+
+def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
+    """The result there is of ``target``, if it is of the same plan and sources, and no error."""
+    try:
+        result = json.loads(part_of(output, target, plan).read_text())
+        right = result["key"] == plan.key(target) and not result["error"]
+        return result if right else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def kept_of_others(targets: Sequence[Any], output: Path, plan: Any) -> dict[str, dict[str, Any]]:
+    """The results in the folder that are still right, of components that were not asked for."""
+    others = [target for target in choose([]) if target not in targets]
+    kept = {target.name: keep(output, target, plan) for target in others}
+    return {name: result for name, result in kept.items() if result is not None}
+
+
+def write(
+    output: Path,
+    plans: Sequence[Any],
+    results: Mapping[str, Mapping[str, Any]],
+    scores: Iterable[Any],
+) -> None:
+    """Write the summary and the page."""
+    from sim.mutation.summary import LEAST, below
+
+    scores = list(scores)
+    content = {
+        "format": 1,
+        "made_by": "ingather",
+        "command": "mutate",
+        "plan": {**asdict(plans[0]), "seeds": len(plans)},
+        "least": LEAST,
+        "components": [
+            {
+                **{name: value for name, value in asdict(one).items() if name != "survivors"},
+                "percent": None if one.percent is None else round(one.percent, 1),
+                "tests": results[one.component]["tests"],
+                "sizes": results[one.component]["sizes"],
+                "survivors": [dict(survivor) for survivor in one.survivors],
+            }
+            for one in scores
+        ],
+        "below": below(scores),
+    }
+    try:
+        (output / SUMMARY).write_text(json.dumps(content, indent=1) + "\n")
+        (output / "index.html").write_text(page(content))
+    except OSError as error:
+        raise UserError(f"cannot write to {output}: {error.strerror}") from error
+
+
+def page(content: Mapping[str, Any]) -> str:
+    """One page of HTML: scores, and the survivors with their reasons."""
+    from gen.page.page import Section, environment, render
+
+    template = environment(HERE).get_template("mutate.html.j2")
+    sections = [
+        Section(title, template.render(part=part, **content))
+        for part, title in (("scores", "Scores"), ("survivors", "Survivors"))
+    ]
+    return render("Mutation test", sections)
+
+
+def show(scores: Sequence[Any], output: Path) -> None:
+    """The table on the console, survivors that nobody has explained, and where the rest is."""
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("component", no_wrap=True)
+    for name in ("mutants", "found", "equal", "left", "excluded", "score", "s"):
+        table.add_column(name, justify="right")
+    for one in scores:
+        table.add_row(
+            one.component.removeprefix("hdl."),
+            str(one.mutants),
+            str(one.found),
+            str(one.equivalent),
+            str(len(one.survivors)),
+            str(one.excluded),
+            "-" if one.percent is None else f"{one.percent:.0f} %",
+            f"{one.seconds:.0f}",
+        )
+    print_wide(console, table)
+    for one in scores:
+        for survivor in one.survivors:
+            if not survivor["reason"]:
+                console.print(f"not explained: {survivor['mutant']}", markup=False, soft_wrap=True)
+    console.print(f"{output / 'index.html'}", soft_wrap=True)

@@ -1,0 +1,43 @@
+"""``ingather report``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gen.errors import UserError
+from gen.output.folder import check_file, write_file
+
+DEFAULT_OUTPUT = Path("build/report.html")
+
+Places = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="DIR", help="Folders of results, or files; build if none is given."),
+]
+Output = Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")]
+
+
+def report(places: Places = None, output: Output = DEFAULT_OUTPUT) -> None:
+    """Put sweeps, regressions, coverage, estimates and training runs on one page of HTML.
+
+    The page needs no network and no other file. It shows what `ingather sweep`, `verify`,
+    `synth --json`, `train` and `spmm` have left in the folders.
+    """
+    if output.is_dir():
+        raise UserError(f"{output} is a folder; the page is a file, such as {output}/report.html")
+    if output != DEFAULT_OUTPUT:  # whose folder is ours to make
+        check_file(output)
+
+    from gen.report.report import report as make_page
+    from gen.report.sources import find
+
+    with Console(stderr=True).status("reading results"):
+        page, left_out = make_page(find(places or [Path("build")]))
+    if output == DEFAULT_OUTPUT:
+        output.parent.mkdir(exist_ok=True)
+    write_file(output, page)
+    console = Console(highlight=False)
+    for line in left_out:
+        console.print(f"left out: {line}", style="yellow", markup=False, soft_wrap=True)
+    console.print(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)

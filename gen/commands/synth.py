@@ -1,0 +1,127 @@
+"""``ingather synth``."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gen.catalogue import Design, find_design
+from gen.errors import UserError, unknown
+from gen.output.folder import check_file, write_file
+from gen.settings import make_params, parse_settings
+
+Preset = Annotated[str | None, typer.Option(help="A named set of parameters.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
+]
+JsonFile = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write figures; - is stdout.")
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Modules at a time; as many as cores.")]
+
+
+def choose(design: str, preset: str | None, settings: list[str] | None) -> tuple[Design, str, Any]:
+    """The design, the preset and the parameters that a command line asks for."""
+    chosen = find_design(design)
+    preset = chosen.preset if preset is None else preset
+    changes = parse_settings(settings or [])
+    return chosen, preset, make_params(chosen.params_class, chosen.settings_of(preset), changes)
+
+
+def synth(
+    design: Annotated[str, typer.Argument(help="One of `ingather list`.")],
+    preset: Preset = None,
+    settings: Changes = None,
+    json_file: JsonFile = None,
+    board: Annotated[str, typer.Option(help="The card to fit.")] = "u280",
+    strict: Annotated[bool, typer.Option(help="Exit with 2 if it does not fit.")] = False,
+    jobs: Jobs = None,
+) -> None:
+    """Estimate what a design takes of a card: LUTs, registers, memories, logic depth."""
+    from gen.synth.device import DEVICES
+
+    chosen, preset, params = choose(design, preset, settings)
+    if board not in DEVICES:
+        raise unknown("board", board, DEVICES)
+    check_json_file(json_file)
+
+    from gen.synth.fit import fits
+    from gen.synth.paper import PAPERS
+    from gen.synth.report import console, report
+
+    device = DEVICES[board]
+    synthesis = estimate(chosen.make(params), design, jobs)
+    compare = PAPERS.get(design)
+    comparisons = compare(synthesis) if compare else None
+    lacks = fits(synthesis.total, device)
+    if json_file != "-":
+        console().print(report(synthesis, device, comparisons))
+    if json_file is not None:
+        write_json(
+            json_file,
+            {
+                "design": design,
+                "preset": preset,
+                "parameters": asdict(params),
+                **synthesis.describe(),
+                "fits": not lacks,
+                "lacks": lacks,
+                "device": describe_device(device),
+                "paper": comparisons.describe() if comparisons else None,
+            },
+        )
+    if strict and lacks:
+        raise UserError("; ".join(lacks))
+
+
+def estimate(component: Any, design: str, jobs: int | None = None) -> Any:
+    """The Synthesis of ``component``, with progress on standard error."""
+    from gen.emission.emit import emit
+    from gen.synth.mapping import yosys_version
+    from gen.synth.synthesis import synthesise
+    from sim.harness.cache import cached_folder
+
+    yosys_version()
+    with Console(stderr=True).status(f"generating {design}") as status:
+        emission = emit(component, progress=lambda name: status.update(f"elaborating {name}"))
+        return synthesise(
+            emission,
+            progress=lambda done, of, name: status.update(f"module {done} of {of}: {name} mapped"),
+            jobs=jobs,
+            cache=cached_folder,
+        )
+
+
+def describe_device(device: Any) -> dict[str, Any]:
+    """A device as JSON."""
+    slrs = [
+        {
+            "name": slr.name,
+            "offers": asdict(slr.offers),
+            "shell": asdict(slr.shell),
+            "free": slr.free,
+        }
+        for slr in device.slrs
+    ]
+    return {"name": device.name, "part": device.part, "slrs": slrs}
+
+
+def check_json_file(target: str | None) -> None:
+    """Raise UserError before the work is done, rather than after it."""
+    if target is None or target == "-":
+        return
+    check_file(Path(target))
+
+
+def write_json(target: str, content: Mapping[str, Any]) -> None:
+    """To a file, or to standard output."""
+    text = json.dumps(content, indent=1) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    write_file(Path(target), text)

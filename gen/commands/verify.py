@@ -1,0 +1,272 @@
+"""``ingather verify``."""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gen.errors import UserError
+from gen.output.folder import MADE_BY, MANIFEST, written_whole
+from sim.harness.harvest import COVERAGE, HARVEST
+
+if TYPE_CHECKING:
+    from sim.verify.regression import Options, Outcome
+
+NEEDED = ("pytest", "xdist", "pytest_timeout", "junitparser", "hypothesis")
+MISSING = "verify needs {}: pip install 'ingather[verify]'"
+INTERRUPTED = 130
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME]...",
+        help="Designs of `ingather list`, components such as hdl.p4sgd.engine.bank, or paths under"
+        " tests; everything that simulates if none is named.",
+    ),
+]
+Seed = Annotated[str, typer.Option(metavar="N", help="The first seed, or 'random' to draw it.")]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Run on that many seeds, in a row.")]
+Filter = Annotated[
+    str,
+    typer.Option("--filter", metavar="EXPR", help="Only names that match, as by pytest's -k."),
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Items at a time; as many as cores.")]
+Timeout = Annotated[float, typer.Option(min=1, metavar="S", help="Seconds that an item may take.")]
+Waves = Annotated[bool, typer.Option("--waves", help="Write a waveform of every simulation.")]
+Coverage = Annotated[
+    bool, typer.Option("--coverage", help="Measure coverage; fail below its thresholds.")
+]
+Investigate = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Run that many failures again, with waves.")
+]
+Output = Annotated[Path, typer.Option("-o", metavar="DIR", help="The folder to write.")]
+
+
+def verify(
+    names: Names = None,
+    seeds: Seeds = 1,
+    seed: Seed = "1",
+    keyword: Filter = "",
+    jobs: Jobs = None,
+    timeout: Timeout = 900,
+    waves: Waves = False,
+    coverage: Coverage = False,
+    investigate: Investigate = 5,
+    output: Output = Path("build/verify"),
+) -> None:
+    """Run the cocotb regression: every test that simulates, on each seed; exit 1 if one fails."""
+    check_installed()
+    from gen.verify.targets import targets
+    from sim.harness.cache import CHECKOUT, cache_root
+    from sim.verify.regression import Options
+    from sim.verify.report import verify_json
+    from sim.verify.seeds import seeds_from
+
+    options = Options(
+        root=CHECKOUT,
+        targets=targets(CHECKOUT, names or []),
+        seeds=seeds_from(first_of(seed), seeds),
+        keyword=checked_filter(keyword),
+        jobs=jobs or os.cpu_count() or 1,
+        timeout=timeout,
+        waves=waves,
+        durations=cache_root() / "durations.json",
+    )
+    console, started = Console(), datetime.now(UTC)
+    with written_whole(output) as folder, surroundings(folder, coverage):
+        outcome, seconds = run(options, console)
+        check_outcome(options, outcome)
+        look_into(outcome, folder, investigate, console)
+        measured, trouble = measure(folder, options) if coverage else (None, "")
+        content = verify_json(options, outcome, started, seconds)
+        write(folder, content, outcome, measured)
+    finish(console, output, content, outcome, measured, trouble)
+
+
+def check_installed() -> None:
+    """Raise UserError unless all that the regression needs is there."""
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise UserError(MISSING.format(name))
+
+
+def first_of(seed: str) -> str:
+    """The seed as it is named; UserError if it is none."""
+    from sim.verify.seeds import checked_seed
+
+    try:
+        return checked_seed(seed)
+    except ValueError as error:
+        raise UserError(f"--seed {seed}: a number from 0 to 2147483647, or 'random'") from error
+
+
+def checked_filter(keyword: str) -> str:
+    """An expression for -k; UserError if it is none."""
+    from _pytest.mark.expression import Expression
+
+    try:
+        Expression.compile(keyword)
+    except SyntaxError as error:
+        raise UserError(f"--filter {keyword!r}: {error}") from error
+    return keyword
+
+
+@contextmanager
+def surroundings(folder: Path, coverage: bool) -> Iterator[None]:
+    """With ``coverage``, let simulations measure it and leave it in a harvest in ``folder``."""
+    if not coverage:
+        yield
+        return
+    chosen = {COVERAGE: "1", HARVEST: str(folder / "harvest")}
+    before = {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def run(options: "Options", console: Console) -> "tuple[Outcome, float]":
+    """The regression behind its progress, and how long it took."""
+    from gen.verify.console import Progress
+    from sim.verify.order import read_durations, write_durations
+    from sim.verify.regression import run_regression
+
+    console.print(
+        f"seeds {', '.join(map(str, options.seeds))}; {options.jobs} items at a time",
+        highlight=False,
+    )
+    start = time.monotonic()
+    with Progress(console, options.jobs, read_durations(options.durations)) as progress:
+        outcome = run_regression(options, progress)
+    seconds = time.monotonic() - start
+    ended = {item.test: item.seconds for item in outcome.items if item.outcome == "passed"}
+    write_durations(options.durations, ended)
+    return outcome, seconds
+
+
+def check_outcome(options: "Options", outcome: "Outcome") -> None:
+    """Raise UserError if nothing could run."""
+    if outcome.trouble:
+        raise UserError(outcome.trouble)
+    if not outcome.items and not outcome.interrupted:
+        named = f" and matches {options.keyword!r}" if options.keyword else ""
+        raise UserError(f"no test that simulates is in {', '.join(options.targets)}{named}")
+
+
+def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> None:
+    """Explain what failed; ``most`` failures run again for it, but not after an interrupt."""
+    from gen.verify.failures import explain
+
+    most = 0 if outcome.interrupted else most
+    with console.status("") as status:
+        try:
+            outcome.items = explain(outcome.items, folder, most, status.update)
+        except KeyboardInterrupt:
+            outcome.interrupted = True
+            outcome.items = explain(outcome.items, folder, 0, status.update)
+
+
+def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, str]:
+    """Write what coverage came to; the content of coverage.json, or why there is none."""
+    from sim.coverage.data import CoverageError
+    from sim.coverage.files import write as write_coverage
+    from sim.coverage.merge import is_within
+    from sim.functional.merge import survey
+
+    harvest = folder / "harvest"
+    harvest.mkdir(exist_ok=True)
+    components = components_of(options.targets)
+    found = survey(harvest)
+    bins = {unit: hits for unit, hits in found.bins.items() if is_within(unit, components)}
+    try:
+        measured = write_coverage(
+            harvest,
+            components,
+            folder,
+            bins=bins,
+            exclusions=found.exclusions,
+            false=found.false,
+        )
+    except CoverageError as error:
+        return None, str(error)
+    finally:
+        shutil.rmtree(harvest)
+    return measured, ""
+
+
+def components_of(targets: Sequence[str]) -> list[str]:
+    """The packages and modules of hdl that tests mirror; all of it if none is named."""
+    paths = [Path(target.partition("::")[0]) for target in targets]
+    mirrored = [path.relative_to("tests") for path in paths if path.is_relative_to("tests/hdl")]
+    named = [path.with_name(path.stem.removeprefix("test_")) for path in mirrored]
+    return [".".join(path.parts) for path in named] or ["hdl"]
+
+
+def write(
+    folder: Path,
+    content: Mapping[str, Any],
+    outcome: "Outcome",
+    measured: Mapping[str, Any] | None,
+) -> None:
+    """All files but what coverage and the failures have left there."""
+    from gen.verify.page import page
+    from sim.verify.junit import junit
+
+    (folder / "verify.json").write_text(json.dumps(content, indent=1) + "\n")
+    (folder / "junit.xml").write_text(junit(outcome.items))
+    (folder / "index.html").write_text(page(content, measured))
+    there = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {str(path.relative_to(folder)): hashed(path) for path in there}
+    manifest = {"made_by": MADE_BY, "command": "verify", "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def hashed(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def finish(
+    console: Console,
+    output: Path,
+    content: Mapping[str, Any],
+    outcome: "Outcome",
+    measured: Mapping[str, Any] | None,
+    trouble: str,
+) -> None:
+    """Say what came of it, and end with its exit status; ``trouble`` is what has no report."""
+    from gen.verify.failures import show
+    from sim.verify.items import counts
+
+    show(console, outcome.items, output)
+    below = list(measured["below"]) if measured else []
+    for line in below:
+        console.print(f"coverage: {line}", style="red", highlight=False, soft_wrap=True)
+    told = ", ".join(f"{count} {name}" for name, count in counts(outcome.items).items())
+    simulated = f"{content['simulation_seconds']:.0f} s of simulation in {content['seconds']:.0f} s"
+    console.print(f"{told}; {simulated}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{output / 'index.html'}, junit.xml and verify.json", highlight=False, soft_wrap=True
+    )
+    if outcome.interrupted:
+        typer.echo("ingather: interrupted; what had ended is in the reports", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if trouble:
+        raise UserError(f"no coverage: {trouble}")
+    if below or not all(item.good for item in outcome.items):
+        raise typer.Exit(1)

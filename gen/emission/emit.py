@@ -1,0 +1,269 @@
+"""From components to Verilog: each distinct (class, parameters) elaborated and emitted once."""
+
+import ctypes
+import gc
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+
+from gen.emission.lean_rtlil import to_rtlil
+from gen.emission.narrowing import check, strict_constants
+from gen.errors import UserError
+from hdl.common.component import Component
+
+ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+REMOVE = " ".join(f"-remove {name}" for name in ATTRIBUTES)
+PASSES = (
+    "proc -nomux -norom",
+    "memory_collect",
+    "opt_clean -purge",
+    f"attrmap {REMOVE}",
+    f"attrmap -modattr {REMOVE}",
+)
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port of an emitted module."""
+
+    name: str
+    direction: str  #: "input" or "output"
+    bits: int
+
+
+@dataclass
+class EmittedModule:
+    """A distinct component as text, with what a parent needs to place it."""
+
+    name: str
+    component: Component
+    ports: list[Port] = field(default_factory=list)
+    domains: tuple[str, ...] = ()  #: those of its clock domains that it has ports for
+    rtlil: str = ""
+    verilog: str = ""
+    instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
+
+    @property
+    def kind(self) -> type[Component]:
+        """The component's class."""
+        return type(self.component)
+
+
+@dataclass(frozen=True)
+class Emission:
+    """A whole design: its modules, children before parents; the last one is the top."""
+
+    modules: dict[str, EmittedModule]
+
+    @property
+    def top(self) -> EmittedModule:
+        """The module of the component that was emitted."""
+        return next(reversed(self.modules.values()))
+
+    @property
+    def verilog(self) -> str:
+        """All modules in one text."""
+        return "\n".join(module.verilog for module in self.modules.values())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text: equal digests are equal hardware."""
+        return sha256(self.verilog.encode()).hexdigest()
+
+    def counts(self) -> dict[str, int]:
+        """How often each module stands in the whole design, the top once."""
+        counts = dict.fromkeys(self.modules, 0)
+        counts[self.top.name] = 1
+        for module in reversed(self.modules.values()):
+            for child, times in module.instances.items():
+                counts[child] += times * counts[module.name]
+        return counts
+
+
+class Emitter:
+    """The platform that elaborates a component once and places instances of it ever after."""
+
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+        self.modules: dict[str, EmittedModule] = {}
+        self._progress = progress
+        self._names: dict[tuple[type, Any], str] = {}
+        self._open: list[tuple[Component, dict[str, int]]] = []
+
+    def emit(self, component: Component) -> EmittedModule:
+        """Elaborate ``component``, unless its like has been, and return its module."""
+        key = (type(component), component.params)
+        if key in self._names:
+            return self.modules[self._names[key]]
+        module = EmittedModule(module_name(component), component)
+        if module.name in self.modules:
+            raise ValueError(
+                f"two different sets of parameters are called {module.name}:"
+                f" {self.modules[module.name].component.params} and {component.params};"
+                f" give their class a suffix that tells them apart"
+            )
+        if self._progress is not None:
+            self._progress(module.name)
+        self._open.append((component, module.instances))
+        fragment = Fragment.get(component, self)
+        self._open.pop()
+        check(fragment, module.name)
+        ports = interface(component)
+        module.rtlil = to_rtlil(fragment, ports, module.name)
+        module.domains = clocked_domains(component, inputs_of(module) - set(ports))
+        module.ports = [Port(n, "input", 1) for d in module.domains for n in domain_ports(d)]
+        module.ports += [Port(n, d.value, len(v)) for n, (v, d) in ports.items()]
+        self._names[key] = module.name
+        self.modules[module.name] = module
+        return module
+
+    def place(self, component: Component) -> Instance | None:
+        """What stands for ``component`` in its parent; None for the one being elaborated."""
+        current, instances = self._open[-1]
+        if component is current:
+            return None
+        module = self.emit(component)
+        instances[module.name] = instances.get(module.name, 0) + 1
+        wires = {
+            ("i_" if direction is PortDirection.Input else "o_") + name: value
+            for name, (value, direction) in interface(component).items()
+        }
+        for domain in module.domains:
+            clk, rst = domain_ports(domain)
+            wires[f"i_{clk}"] = ClockSignal(domain)
+            wires[f"i_{rst}"] = ResetSignal(domain, allow_reset_less=True)
+        return Instance(module.name, **wires)
+
+
+def interface(component: Component) -> dict[str, tuple[Any, PortDirection]]:
+    """The ports of a component: stream ``words`` gives words_payload, words_valid, words_ready."""
+    ports: dict[str, tuple[Any, PortDirection]] = {}
+    for path, member, value in component.signature.flatten(component):
+        name = "_".join(map(str, path))
+        if name in ports:
+            raise ValueError(f"{type(component).__name__}: two ports are called {name}")
+        is_input = member.flow == wiring.In
+        direction = PortDirection.Input if is_input else PortDirection.Output
+        value = value.as_value() if hasattr(value, "as_value") else value
+        if len(value):
+            ports[name] = (value, direction)
+    return ports
+
+
+def domain_ports(domain: str) -> tuple[str, str]:
+    """Clock and reset of a clock domain: ``clk`` and ``rst``, with the name of all but sync."""
+    prefix = "" if domain == "sync" else f"{domain}_"
+    return f"{prefix}clk", f"{prefix}rst"
+
+
+def inputs_of(module: EmittedModule) -> set[str]:
+    """The names of all inputs in the RTLIL of a module, clocks and resets too."""
+    text = module.rtlil.partition(f"module \\{module.name}\n")[2].partition("\nend\n")[0]
+    return set(re.findall(r"^ *wire .*\binput \d+ +\\(\w+)$", text, re.M))
+
+
+def clocked_domains(component: Component, inputs: Set[str]) -> tuple[str, ...]:
+    """Those of the component's domains whose clock is among ``inputs``, which are no ports of it.
+
+    A domain that is neither declared nor made inside would be left without a clock: ValueError.
+    """
+    declared = {name for domain in component.domains for name in domain_ports(domain)}
+    if strange := sorted(inputs - declared):
+        raise ValueError(
+            f"{type(component).__name__}: {strange[0]} is of no clock domain that its class"
+            f" declares in domains: {', '.join(component.domains)}"
+        )
+    return tuple(domain for domain in component.domains if domain_ports(domain)[0] in inputs)
+
+
+def module_name(component: Component) -> str:
+    """``GatedAdderTree`` with suffix ``64x32`` is ``gated_adder_tree_64x32``."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(component).__name__).lower()
+    suffix = getattr(component.params, "suffix", "")
+    return f"{name}_{suffix}" if suffix else name
+
+
+def to_verilog(modules: list[EmittedModule]) -> None:
+    """Fill in the Verilog of ``modules`` by Yosys, in one process."""
+    ys = native_yosys()
+    with tempfile.TemporaryDirectory() as folder, silent_stdout():
+        for index, module in enumerate(modules):
+            source, target = Path(folder, f"{index}.il"), Path(folder, f"{index}.v")
+            source.write_text(module.rtlil)
+            design = ys.Design()
+            for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
+                ys.run_pass(f"tee -q -o {folder}/log {command}", design)
+            # The first line names the compiler that Yosys was built with.
+            module.verilog = renumber(target.read_text().split("\n", 1)[1].lstrip())
+
+
+def native_yosys() -> Any:
+    """Yosys as a library; UserError if it is not installed."""
+    try:
+        return import_module("pyosys.libyosys")
+    except ImportError as error:
+        raise UserError("Yosys is missing: pip install ingather, which brings pyosys") from error
+
+
+def renumber(verilog: str) -> str:
+    """Number the names that Yosys makes up from 1: it counts through all of a process."""
+    numbers: dict[str, int] = {}
+    return re.sub(
+        r"\\\$auto\$\S+",
+        lambda name: rf"\$auto${numbers.setdefault(name[0], len(numbers) + 1)}",
+        verilog,
+    )
+
+
+@contextmanager
+def silent_stdout() -> Iterator[None]:
+    """Close standard output to native code: Yosys announces every pass on it."""
+    flush = ctypes.CDLL(None).fflush  # what native code has buffered, too
+    sys.stdout.flush()
+    flush(None)
+    keep = os.dup(1)
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), 1)
+    try:
+        yield
+    finally:
+        flush(None)
+        os.dup2(keep, 1)
+        os.close(keep)
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Look for garbage once in a million objects: that took a third of a large design's emission.
+
+    A SNIC of one unit takes 210 MB instead of 125.
+    """
+    kept = gc.get_threshold()
+    gc.set_threshold(1_000_000, *kept[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*kept)
+
+
+def emit(component: Component, progress: Callable[[str], None] | None = None) -> Emission:
+    """Emit ``component`` and everything below it; the same parameters give the same bytes.
+
+    ``progress`` hears the name of each distinct module before it is elaborated.
+    """
+    emitter = Emitter(progress)
+    with strict_constants(), seldom_collected():
+        emitter.emit(component)
+    to_verilog(list(emitter.modules.values()))
+    return Emission(emitter.modules)

@@ -1,0 +1,109 @@
+"""The files of a generated design: Verilog, a file list, registers, a datasheet, a manifest."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from gen.datasheet.page import datasheet
+from gen.emission.emit import Emission
+from gen.output.folder import MADE_BY, MANIFEST
+from gen.registers.documents import register_documents
+
+TOOLS = ("ingather", "amaranth", "pyosys")
+
+
+def write_design(
+    folder: Path,
+    emission: Emission,
+    *,
+    design: str,
+    preset: str,
+    settings: Mapping[str, Any],
+    resources: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """Write all files of ``emission`` into ``folder``; their hashes by name, the manifest's too.
+
+    A component with registers has a function ``register_map`` of its parameters; one with known
+    delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
+    ``ingather synth`` gives it in JSON. Equal arguments write equal bytes; UserError if registers
+    are to be described and the tools for that are not installed.
+    """
+    files: dict[str, str | bytes] = {
+        f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()
+    }
+    # Children stand before their parents, as in the emission.
+    files["filelist.f"] = "".join(f"{name}\n" for name in files)
+    component = emission.top.component
+    if (register_map := getattr(component, "register_map", None)) is not None:
+        files |= register_documents(register_map(component.params))
+    files["datasheet.html"] = datasheet(
+        emission, design=design, preset=preset, settings=settings, resources=resources
+    )
+    hashes = {name: digest(text) for name, text in files.items()}
+    manifest = {
+        "made_by": MADE_BY,
+        "design": design,
+        "preset": preset,
+        "settings": dict(settings),
+        "parameters": asdict(component.params),
+        "top": emission.top.name,
+        "ports": [asdict(port) for port in emission.top.ports],
+        "modules": describe_modules(emission),
+        "latencies": dict(getattr(component, "latencies", {})),
+        "tools": {name: version_of(name) for name in TOOLS},
+        "digest": emission.digest,
+        "files": hashes,
+    }
+    files[MANIFEST] = to_json(manifest)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(as_bytes(text))
+    return hashes | {MANIFEST: digest(files[MANIFEST])}
+
+
+def describe_modules(emission: Emission) -> list[dict[str, Any]]:
+    """Each distinct module: its file, how often it stands in the design, its hash."""
+    counts = emission.counts()
+    return [
+        {
+            "name": name,
+            "file": f"rtl/{name}.v",
+            "instances": counts[name],
+            "sha256": digest(module.verilog),
+        }
+        for name, module in emission.modules.items()
+    ]
+
+
+def port_list(emission: Emission) -> str:
+    """The top and its ports, one a line, as they are committed for review."""
+    lines = [f"{port.direction:6} {port.bits:5} {port.name}" for port in emission.top.ports]
+    return "\n".join([emission.top.name, *lines, ""])
+
+
+def digest(text: str | bytes) -> str:
+    """SHA-256 of a file's contents."""
+    return sha256(as_bytes(text)).hexdigest()
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    """What stands in the file."""
+    return text.encode() if isinstance(text, str) else text
+
+
+def to_json(value: Any) -> str:
+    """``value`` as readable JSON."""
+    return json.dumps(value, indent=2) + "\n"
+
+
+def version_of(package: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,120 @@
+"""The engines of a worker over several dies, a group in each."""
+
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.p4sgd.core.engine_group import EngineGroup, sum_levels
+from hdl.p4sgd.core.group_params import GroupParams
+from hdl.p4sgd.core.slr_crossing import SlrCrossing
+from hdl.p4sgd.worker_params import WorkerParams
+
+
+class EngineChain(Component):
+    """Engines in groups: ``group_0`` here, ``group_1`` behind ``crossing_0``, and so on.
+
+    What the engines have one by one alone they have here; ``deltas`` go to all of them and
+    ``partials`` is their sum. ``load`` and ``peek`` go to one engine at a time. ``load`` is ready
+    when the engine has taken it, wherever it is; ``peeked`` comes in the order of ``peek``.
+    ``waiting`` tells of an engine that lacks a word while none is on its way. ``finished`` falls in
+    the cycle after ``begin``; words that come before that wait, as do those left over at the end,
+    until a reset: the engines of the first die show that there are some.
+
+    Throughput: an engine's, but a ``load`` beyond the first die takes its way there and back.
+    Latency: :attr:`latency` cycles more than an engine's from ``deltas`` to ``partials``, out to
+    the engine that is farthest and back with a level of adders in each die; events and
+    ``finished`` come ``slr_stages`` later for each die between.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine = params.engine
+        self.group_params = [GroupParams(worker=params, index=k) for k in range(params.slrs)]
+        crossing = SlrCrossing(self.group_params[0]).latency
+        levels = [sum_levels(group) for group in self.group_params]
+        self.latency = max(
+            2 * k * crossing + own + sum(far for _, far in levels[:k])
+            for k, (own, _) in enumerate(levels)
+        )
+        super().__init__(
+            params,
+            {
+                "settings": In(engine.settings),
+                "begin": In(1),
+                "exchanging": In(1),
+                "refill": In(1),
+                "words": In(stream.Signature(engine.word)).array(params.engines),
+                "deltas": In(stream.Signature(engine.deltas)),
+                "partials": Out(stream.Signature(params.sums(params.engines))),
+                "load": In(stream.Signature(engine.load)).array(params.engines),
+                "peek": In(stream.Signature(engine.address)).array(params.engines),
+                "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+                "updated": Out(params.engines),
+                "waiting": Out(params.engines),
+                "finished": Out(1),
+                "events": Out(engine.events).array(params.engines),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        groups = [EngineGroup(params) for params in self.group_params]
+        for k, group in enumerate(groups):
+            m.submodules[f"group_{k}"] = group
+        for k, (here, there) in enumerate(pairwise(groups)):
+            m.submodules[f"crossing_{k}"] = crossing = SlrCrossing(here.params)
+            connect(m, here.far, crossing.near)
+            connect(m, crossing.far, there.near)
+        first = groups[0].near
+        for e in range(self.params.engines):
+            connect(m, flipped(self.words[e]), getattr(first, f"words_{e}"))
+            m.d.comb += self.events[e].eq(first.events[e])
+        connect(m, flipped(self.deltas), first.deltas)
+        connect(m, first.partials, flipped(self.partials))
+        self.share_load(m, first)
+        self.share_peek(m, first)
+        for name in ("settings", "begin", "exchanging", "refill"):
+            m.d.comb += getattr(first, name).eq(getattr(self, name))
+        for name in ("updated", "waiting", "finished"):
+            m.d.comb += getattr(self, name).eq(getattr(first, name))
+        return m
+
+    def share_load(self, m: Module, first) -> None:
+        """The one load that waits is sent once, and ready when its engine has taken it."""
+        sent = Signal()
+        load = first.load
+        m.d.comb += load.valid.eq(Cat(load.valid for load in self.load).any() & ~sent)
+        for engine, waiting in enumerate(self.load):
+            with m.If(waiting.valid):
+                m.d.comb += load.payload.engine.eq(engine)
+                m.d.comb += [
+                    load.payload[name].eq(waiting.payload[name])
+                    for name in self.params.engine.load.members
+                ]
+            m.d.comb += waiting.ready.eq(waiting.valid & first.loaded)
+        with m.If(first.loaded):
+            m.d.sync += sent.eq(0)
+        with m.Elif(load.valid & load.ready):
+            m.d.sync += sent.eq(1)
+
+    def share_peek(self, m: Module, first) -> None:
+        """The one peek that waits, and each answer to where it was asked for."""
+        peek, peeked = first.peek, first.peeked
+        m.d.comb += peek.valid.eq(Cat(peek.valid for peek in self.peek).any())
+        for engine, (waiting, answer) in enumerate(zip(self.peek, self.peeked, strict=True)):
+            with m.If(waiting.valid):
+                m.d.comb += peek.payload.engine.eq(engine)
+                m.d.comb += [
+                    peek.payload[name].eq(waiting.payload[name])
+                    for name in self.params.engine.address.members
+                ]
+            due = peeked.payload.engine == engine
+            m.d.comb += [
+                waiting.ready.eq(waiting.valid & peek.ready),
+                answer.payload.eq(peeked.payload.group),
+                answer.valid.eq(peeked.valid & due),
+            ]
+            with m.If(due):
+                m.d.comb += peeked.ready.eq(answer.ready)

@@ -1,0 +1,48 @@
+"""Where partial activations leave for the network and full ones come back, or meet directly."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.params import EngineParams
+
+
+class NetworkJoin(Component):
+    """Sends ``sums`` to ``partial`` and takes ``activations`` from ``full``: P4SGD, section 4.1.3.
+
+    With ``join``, for a single worker, ``activations`` are ``sums`` and the network is idle.
+    ``join`` holds still during a run. Latency: none. Throughput: one micro-batch a cycle.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        activations = stream.Signature(params.activations)
+        super().__init__(
+            params,
+            {
+                "join": In(1),
+                "sums": In(activations),
+                "partial": Out(activations),
+                "full": In(activations),
+                "activations": Out(activations),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.d.comb += self.partial.payload.eq(self.sums.payload)
+        with m.If(self.join):
+            m.d.comb += [
+                self.activations.payload.eq(self.sums.payload),
+                self.activations.valid.eq(self.sums.valid),
+                self.sums.ready.eq(self.activations.ready),
+            ]
+        with m.Else():
+            m.d.comb += [
+                self.partial.valid.eq(self.sums.valid),
+                self.sums.ready.eq(self.partial.ready),
+                self.activations.payload.eq(self.full.payload),
+                self.activations.valid.eq(self.full.valid),
+                self.full.ready.eq(self.activations.ready),
+            ]
+        return m

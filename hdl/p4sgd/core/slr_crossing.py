@@ -1,0 +1,127 @@
+"""From the engines of one die to those of the next: registers, and nothing that stops them."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib.wiring import In, Out, connect
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
+from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
+from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
+
+WEIGHT_PARTS = 4  #: in which eight weights cross, one after the other
+
+
+class SlrCrossing(Component):
+    """``far`` is what ``near`` is, over ``slr_stages`` registers in each direction.
+
+    Streams cross by :class:`StreamPipeline`, all else by :class:`WirePipeline`. Eight weights, to
+    an engine and back, cross in :data:`WEIGHT_PARTS`: wires between dies are few. What is said of
+    engines holds at ``near`` although it is older there: ``finished`` is low from the cycle after
+    ``begin`` until it has been heard of again, and an engine is ``waiting`` if it was after it had
+    taken the last word that was sent to it.
+
+    Throughput: a beat a cycle of each stream, one of eight weights in ``WEIGHT_PARTS + 1``.
+    Latency: :attr:`latency` cycles of a stream, ``WEIGHT_PARTS + 1`` more of weights, one less of
+    anything else. :attr:`wires` run between the dies.
+    """
+
+    def __init__(self, params: GroupParams) -> None:
+        self.stages = params.worker.slr_stages
+        self.latency = StreamPipelineParams(width=1, stages=self.stages).latency
+        signature = GroupSignature(params.worker, params.beyond)
+        super().__init__(params, {"near": In(signature), "far": Out(signature)})
+        unused = 0 if params.worker.engine.data_parallel else 2 + len(params.beyond)
+        for stream in (self.near.load, self.near.peeked):
+            parts = parts_of(stream.payload)
+            unused += parts.width - parts.part_bits
+        self.wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        near, far = self.near, self.far
+        words = [f"words_{k}" for k in range(len(self.params.beyond))]
+        empty = Cat(self.cross(m, name, getattr(near, name), getattr(far, name)) for name in words)
+        for name in ("deltas", "peek"):
+            self.cross(m, name, getattr(near, name), getattr(far, name))
+        self.cross(m, "partials", far.partials, near.partials)
+        self.cross_in_parts(m, "load", near.load, far.load)
+        self.cross_in_parts(m, "peeked", far.peeked, near.peeked)
+
+        self.wire(m, "settings", near.settings, far.settings)
+        self.wire(m, "begin", near.begin, far.begin)
+        self.wire(m, "events", far.events, near.events)
+        self.wire(m, "loaded", far.loaded, near.loaded)
+        waiting = Signal.like(far.waiting)
+        self.wire(m, "waiting", far.waiting, waiting)
+        m.d.comb += near.waiting.eq(waiting & empty)
+        if self.params.worker.engine.data_parallel:
+            self.wire(m, "exchanging", near.exchanging, far.exchanging)
+            self.wire(m, "refill", near.refill, far.refill)
+            self.wire(m, "updated", far.updated, near.updated)
+        self.report_end(m)
+        return m
+
+    def cross(self, m: Module, name: str, source: Any, target: Any) -> Signal:
+        """A stream from die to die; high while all of it has arrived."""
+        width = source.payload.shape().size
+        m.submodules[name] = pipeline = StreamPipeline(
+            StreamPipelineParams(width=width, stages=self.stages)
+        )
+        m.d.comb += [
+            pipeline.i.payload.eq(source.payload.as_value()),
+            pipeline.i.valid.eq(source.valid),
+            source.ready.eq(pipeline.i.ready),
+            target.payload.as_value().eq(pipeline.o.payload),
+            target.valid.eq(pipeline.o.valid),
+            pipeline.o.ready.eq(target.ready),
+        ]
+        return pipeline.empty
+
+    def cross_in_parts(self, m: Module, name: str, source: Any, target: Any) -> None:
+        """A stream that has time, over fewer wires."""
+        parts = parts_of(source.payload)
+        m.submodules[f"{name}_cutter"] = cutter = StreamCutter(parts)
+        m.submodules[f"{name}_joiner"] = joiner = StreamJoiner(parts)
+        m.submodules[name] = pipeline = StreamPipeline(
+            StreamPipelineParams(width=parts.part_bits, stages=self.stages)
+        )
+        connect(m, cutter.o, pipeline.i)
+        connect(m, pipeline.o, joiner.i)
+        m.d.comb += [
+            cutter.i.payload.eq(source.payload.as_value()),
+            cutter.i.valid.eq(source.valid),
+            source.ready.eq(cutter.i.ready),
+            target.payload.as_value().eq(joiner.o.payload),
+            target.valid.eq(joiner.o.valid),
+            joiner.o.ready.eq(target.ready),
+        ]
+
+    def wire(self, m: Module, name: str, source: Any, target: Any) -> None:
+        """A plain wire from die to die."""
+        source, target = Value.cast(source), Value.cast(target)
+        m.submodules[f"{name}_wires"] = pipeline = WirePipeline(
+            WirePipelineParams(width=len(source), stages=self.stages)
+        )
+        m.d.comb += [pipeline.i.eq(source), target.eq(pipeline.o)]
+
+    def report_end(self, m: Module) -> None:
+        """``finished``, but not that of the run before."""
+        begun = Signal()
+        # Out goes begin, back comes finished, which it has taken down.
+        heard_of = delay(m, self.near.begin, 2 * self.stages, "heard_of", reset_less=False)
+        with m.If(self.near.begin):
+            m.d.sync += begun.eq(1)
+        with m.Elif(heard_of):
+            m.d.sync += begun.eq(0)
+        finished = Signal()
+        self.wire(m, "finished", self.far.finished, finished)
+        m.d.comb += self.near.finished.eq(finished & ~begun)
+
+
+def parts_of(payload: Any) -> PartsParams:
+    """How eight weights and what is with them are cut."""
+    return PartsParams(width=payload.shape().size, parts=WEIGHT_PARTS)

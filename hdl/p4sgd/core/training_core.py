@@ -1,0 +1,144 @@
+"""The training core: engines in lock step, the adder that they meet at, and the loss."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.streams import Fork, ForkParams, cut_ready
+from hdl.p4sgd.core.engine_chain import EngineChain
+from hdl.p4sgd.core.network_join import NetworkJoin
+from hdl.p4sgd.core.partial_sum import PartialSum
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.host.counters import EVENTS
+from hdl.p4sgd.loss.loss_unit import LossUnit
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
+
+
+class TrainingCore(Component):
+    """Algorithm 1 of P4SGD between the readers and the network: section 4.1, figure 5.
+
+    Every engine takes its own ``words``; their sums meet in the adder of partial activations,
+    go out by ``partial`` and come back by ``full`` (or meet directly with ``join``), become deltas
+    with ``labels``, and go to every engine at once. ``begin`` starts a run as ``settings``,
+    ``loss`` and ``join`` say; ``finished`` is high when every engine has ended it. ``updated``,
+    ``exchanging`` and ``refill`` are the engines'.
+
+    ``words_waiting`` and ``labels_waiting`` tell where the core lacks input; ``events`` and
+    ``engine_events`` feed the counters.
+
+    With several dies the engines stand in an :class:`EngineChain`, all else in the first die, and
+    the results are the same to the bit. ``load`` and ``peek`` then go to one engine at a time.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine = params.engine
+        activations = stream.Signature(engine.activations)
+        ports = {
+            "settings": In(engine.settings),
+            "loss": In(LOSS_SETTINGS),
+            "join": In(1),
+            "begin": In(1),
+            "words": In(stream.Signature(engine.word)).array(params.engines),
+            "labels": In(activations),
+            "partial": Out(activations),
+            "full": In(activations),
+            "load": In(stream.Signature(engine.load)).array(params.engines),
+            "peek": In(stream.Signature(engine.address)).array(params.engines),
+            "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+            "exchanging": In(1),
+            "refill": In(1),
+            "updated": Out(params.engines),
+            "finished": Out(1),
+            "words_waiting": Out(params.engines),
+            "labels_waiting": Out(1),
+            "events": Out(EVENTS),
+            "engine_events": Out(engine.events).array(params.engines),
+        }
+        super().__init__(params, ports)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.partial_sum = partial_sum = PartialSum(params)
+        m.submodules.network_join = join = NetworkJoin(params.engine)
+        m.submodules.loss_unit = loss = LossUnit(params)
+        # Else one path of ready reaches from the network to all engines' queues.
+        cut_ready(m, "skid", partial_sum.activations, join.sums)
+        connect(m, join.partial, flipped(self.partial))
+        connect(m, flipped(self.full), join.full)
+        connect(m, join.activations, loss.activations)
+        connect(m, flipped(self.labels), loss.labels)
+        m.d.comb += [
+            partial_sum.settings.eq(self.settings),
+            join.join.eq(self.join),
+            loss.settings.eq(self.settings),
+            loss.loss.eq(self.loss),
+            loss.start.eq(self.begin),
+            self.labels_waiting.eq(join.activations.valid & ~self.labels.valid),
+            self.events.micro_batches.eq(loss.deltas.valid & loss.deltas.ready),
+            self.events.activation_saturations.eq(partial_sum.saturations),
+            self.events.derivative_saturations.eq(loss.saturations.derivative),
+            self.events.delta_saturations.eq(loss.saturations.delta),
+        ]
+        if params.slrs == 1:
+            self.add_engines(m, loss, partial_sum)
+        else:
+            self.add_chain(m, loss, partial_sum)
+        return m
+
+    def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
+        """All engines side by side."""
+        params = self.params
+        width = params.engine.deltas.size
+        m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))
+        m.d.comb += [
+            fork.i.payload.eq(loss.deltas.payload.as_value()),
+            fork.i.valid.eq(loss.deltas.valid),
+            loss.deltas.ready.eq(fork.i.ready),
+        ]
+        engines = []
+        for e in range(params.engines):
+            m.submodules[f"engine_{e}"] = engine = Engine(params.engine)
+            engines.append(engine)
+            connect(m, flipped(self.words[e]), engine.words)
+            connect(m, flipped(self.load[e]), engine.load)
+            connect(m, flipped(self.peek[e]), engine.peek)
+            connect(m, engine.peeked, flipped(self.peeked[e]))
+            connect(m, engine.partials, partial_sum.partials[e])
+            m.d.comb += [
+                engine.settings.eq(self.settings),
+                engine.start.eq(self.begin),
+                engine.exchanging.eq(self.exchanging),
+                engine.refill.eq(self.refill),
+                self.updated[e].eq(engine.updated),
+                engine.deltas.payload.as_value().eq(fork.o[e].payload),
+                engine.deltas.valid.eq(fork.o[e].valid),
+                fork.o[e].ready.eq(engine.deltas.ready),
+                self.engine_events[e].eq(engine.events),
+            ]
+        m.d.comb += [
+            self.finished.eq(Cat(engine.finished for engine in engines).all()),
+            self.words_waiting.eq(Cat(engine.waiting for engine in engines)),
+        ]
+
+    def add_chain(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
+        """The engines die by die."""
+        m.submodules.chain = chain = EngineChain(self.params)
+        connect(m, loss.deltas, chain.deltas)
+        connect(m, chain.partials, partial_sum.partials[0])
+        for e in range(self.params.engines):
+            connect(m, flipped(self.words[e]), chain.words[e])
+            connect(m, flipped(self.load[e]), chain.load[e])
+            connect(m, flipped(self.peek[e]), chain.peek[e])
+            connect(m, chain.peeked[e], flipped(self.peeked[e]))
+            m.d.comb += self.engine_events[e].eq(chain.events[e])
+        m.d.comb += [
+            chain.settings.eq(self.settings),
+            chain.begin.eq(self.begin),
+            chain.exchanging.eq(self.exchanging),
+            chain.refill.eq(self.refill),
+            self.updated.eq(chain.updated),
+            self.finished.eq(chain.finished),
+            self.words_waiting.eq(chain.waiting),
+        ]

@@ -1,0 +1,101 @@
+"""A bank: one sample of the micro-batch, forward and backward."""
+
+from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, low_bits
+from hdl.common.component import Component
+from hdl.p4sgd.engine.adder_tree import GatedAdderTree
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.plane_sum import PlaneSum
+
+TAG = data.StructLayout({"first_plane": 1, "negative": 1, "last_plane": 1, "first_chunk": 1})
+
+
+class Bank(Component):
+    """The share of one sample in an engine: P4SGD, section 4.1.3, MLWeaving's any precision.
+
+    Forward: ``partial = sum over chunks and lanes of code * weight`` in units of the last plane.
+    Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the
+    planes are summed by Horner's rule and the chunks added up; ``tag`` says where the plane
+    stands, and whether it weighs -1 (the first one of signed features). ``partial`` holds a
+    micro-batch's sum ``params.bank_latency`` cycles after its last plane, until the first chunk
+    of the next one is through. ``weights[l]`` comes ``params.weight_skew(l)`` cycles after its
+    bit of the plane.
+
+    Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
+    with ``max_bits`` fraction bits: unsigned features have 1/2, 1/4, ...; signed ones -1, 1/2,
+    1/4, .... ``first_plane`` and ``second_plane`` say which it is. Lanes gate it with their bit.
+
+    Throughput: one plane a cycle in each direction; never stalls. Exact: nothing is rounded.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "signed_features": In(1),
+                "valid": In(1),
+                "tag": In(TAG),
+                "plane": In(params.lanes),
+                "weights": In(params.weight),
+                "partial": Out(signed(params.partial_bits)),
+                "delta": In(signed(params.weight_bits)),
+                "next_plane": In(1),
+                "first_plane": In(1),
+                "second_plane": In(1),
+                "scaled": Out(signed(params.scaled_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        valid = delay(m, self.valid, self.params.sum_latency, "valid", reset_less=False)
+        tag = delay(m, self.tag, self.params.sum_latency, "tag")
+        bits = self.params.plane_sum_bits + self.params.max_bits  # of all planes together
+        codes = Signal(signed(bits), reset_less=True)
+        with_plane = self.add_plane(m, tag, codes)
+        with m.If(valid):
+            m.d.sync += codes.eq(low_bits(with_plane, bits))
+        self.add_chunks(m, valid, tag, codes)
+        self.scale(m)
+        return m
+
+    def add_plane(self, m: Module, tag, codes: Signal) -> Value:
+        """Horner's rule: twice the sum of the planes before, and the sum of this one."""
+        before = Mux(tag.first_plane, 0, codes << 1)
+        if self.params.dsp:
+            m.submodules.plane_sum = plane_sum = PlaneSum(self.params)
+            m.d.comb += [
+                plane_sum.plane.eq(self.plane),
+                plane_sum.negative.eq(self.tag.negative),
+                plane_sum.weights.eq(self.weights),
+            ]
+            return sum(plane_sum.terms, start=before)
+        m.submodules.tree = tree = GatedAdderTree(self.params.forward_tree)
+        m.d.comb += [tree.gates.eq(self.plane), tree.values.eq(self.weights)]
+        return Mux(tag.negative, -tree.total, before + tree.total)
+
+    def add_chunks(self, m: Module, valid: Value, tag, codes: Signal) -> None:
+        """The sum over the chunks."""
+        chunk_done = Signal()
+        first_chunk = Signal(reset_less=True)
+        m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
+        with m.If(chunk_done):
+            total = Mux(first_chunk, 0, self.partial) + codes
+            m.d.sync += self.partial.eq(low_bits(total, self.params.partial_bits))
+
+    def scale(self, m: Module) -> None:
+        """The delta shifted to the weight of each plane in turn."""
+        whole = self.delta << self.params.max_bits
+        half = self.delta << (self.params.max_bits - 1)
+        with m.If(self.next_plane):
+            with m.If(self.first_plane):
+                m.d.sync += self.scaled.eq(
+                    Mux(self.signed_features, -whole, half)[: self.params.scaled_bits]
+                )
+            with m.Elif(self.second_plane & self.signed_features):
+                m.d.sync += self.scaled.eq(half)
+            with m.Else():
+                m.d.sync += self.scaled.eq(self.scaled >> 1)

@@ -1,0 +1,105 @@
+"""The data path of an engine: banks, gradient and update lanes, and the model between them."""
+
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, signed_array
+from hdl.common.component import Component
+from hdl.p4sgd.engine.backward import backward_orders
+from hdl.p4sgd.engine.bank import Bank
+from hdl.p4sgd.engine.forward import forward_orders
+from hdl.p4sgd.engine.gradient_lane import GradientLane
+from hdl.p4sgd.engine.model_memory import ModelMemory
+from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.update_lane import UpdateLane
+
+
+class Datapath(Component):
+    """All that is wide in an engine, and nothing that decides: P4SGD, figure 5.
+
+    ``forward_*`` and ``backward_*`` are the orders of the two stages, which time them. ``sums``
+    are the exact partial activations of the banks; ``deltas`` are those of the micro-batch in the
+    backward stage, ``host_weights`` and ``host_group`` what its ``replace`` puts into the model.
+    ``saturated`` is high in the cycle after the write of a chunk in which a lane saturated.
+
+    Never stalls; every output is a register.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        orders = {f"forward_{name}": shape for name, shape in forward_orders(params).items()}
+        orders |= {f"backward_{name}": shape for name, shape in backward_orders(params).items()}
+        super().__init__(
+            params,
+            {
+                **{name: In(shape) for name, shape in orders.items()},
+                "signed_features": In(1),
+                "l2_shift": In(5),
+                "deltas": In(params.activations),
+                "host_group": In(params.group_bits),
+                "host_weights": In(params.group),
+                "sums": Out(signed_array(params.partial_bits, params.banks)),
+                "saturated": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.memory = memory = ModelMemory(self.params)
+        m.d.comb += [
+            memory.forward_chunk.eq(self.forward_chunk),
+            memory.update_chunk.eq(self.backward_read_chunk),
+            memory.write.eq(self.backward_write),
+            memory.both.eq(self.backward_write_both),
+            memory.write_chunk.eq(self.backward_write_chunk),
+        ]
+        scaled = self.add_banks(m, memory)
+        lanes = self.add_lanes(m, memory, scaled)
+        m.d.sync += self.saturated.eq(self.backward_write & lanes.any())
+        return m
+
+    def add_banks(self, m: Module, memory: ModelMemory) -> list:
+        """A bank per sample; returns their scaled deltas, each when a lane wants it."""
+        first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
+        scaled = []
+        for k in range(self.params.banks):
+            m.submodules[f"bank_{k}"] = bank = Bank(self.params)
+            later = self.params.delta_skew(k)
+            m.d.comb += [
+                bank.signed_features.eq(self.signed_features),
+                bank.valid.eq(self.forward_valid),
+                bank.tag.eq(self.forward_tag),
+                bank.plane.eq(self.forward_planes[k]),
+                bank.weights.eq(memory.architectural),
+                self.sums[k].eq(bank.partial),
+                bank.delta.eq(delay(m, self.deltas[k], later, f"delta_{k}")),
+                bank.next_plane.eq(delay(m, self.backward_next_word, later, f"next_{k}")),
+                bank.first_plane.eq(delay(m, first, later, f"first_{k}")),
+                bank.second_plane.eq(delay(m, second, later, f"second_{k}")),
+            ]
+            scaled.append(bank.scaled)
+        return scaled
+
+    def add_lanes(self, m: Module, memory: ModelMemory, scaled: list) -> Value:
+        """Gradient and update of each lane; returns which of them saturated."""
+        saturated = []
+        for lane in range(self.params.lanes):
+            m.submodules[f"gradient_{lane}"] = gradient = GradientLane(self.params)
+            m.submodules[f"update_{lane}"] = update = UpdateLane(self.params)
+            group, place = divmod(lane, GROUP_LANES)
+            m.d.comb += [
+                gradient.valid.eq(self.backward_planes_valid),
+                gradient.first.eq(self.backward_planes_first),
+                gradient.planes.eq(Cat(plane[lane] for plane in self.backward_planes)),
+                gradient.scaled.as_value().eq(Cat(*scaled)),
+                update.l2_shift.eq(self.l2_shift),
+                update.decaying.eq(self.backward_decaying),
+                update.keep.eq(self.backward_keep),
+                update.from_zero.eq(self.backward_from_zero),
+                update.weight.eq(memory.updated[lane]),
+                update.gradient.eq(gradient.gradient),
+                update.replace.eq(self.backward_replace & (self.host_group == group)),
+                update.host_weight.eq(self.host_weights[place]),
+                memory.result[lane].eq(update.result),
+            ]
+            saturated.append(update.saturated)
+        return Cat(*saturated)

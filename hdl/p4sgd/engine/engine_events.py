@@ -1,0 +1,55 @@
+"""What each cycle of an engine's forward stage was spent on."""
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.params import EngineParams
+
+
+class EngineEvents(Component):
+    """One event for each cycle with the forward stage ``active``, by the first thing it lacks.
+
+    No room for partial activations, no credit for the chunk, no room in the word FIFO, no word;
+    else the cycle took a word. The first three count as network stalls while the backward stage
+    is ``starved``: it has words but no deltas. ``saturated`` marks a chunk update in which a
+    lane saturated. Combinational.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "active": In(1),
+                "no_queue": In(1),
+                "no_credit": In(1),
+                "no_room": In(1),
+                "no_word": In(1),
+                "starved": In(1),
+                "saturated": In(1),
+                "events": Out(params.events),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        events = self.events
+        m.d.comb += events.model_saturation.eq(self.saturated)
+        with m.If(self.active):
+            with m.If(self.no_queue):
+                m.d.comb += events.network_stall.eq(1)
+            with m.Elif(self.no_credit):
+                m.d.comb += [
+                    events.network_stall.eq(self.starved),
+                    events.dependency_stall.eq(~self.starved),
+                ]
+            with m.Elif(self.no_room):
+                m.d.comb += [
+                    events.network_stall.eq(self.starved),
+                    events.fifo_stall.eq(~self.starved),
+                ]
+            with m.Elif(self.no_word):
+                m.d.comb += events.memory_stall.eq(1)
+            with m.Else():
+                m.d.comb += events.word.eq(1)
+        return m

@@ -1,0 +1,155 @@
+"""The forward stage of an engine: when a word may start, and what comes out of the banks."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, signed_array
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.engine.bank import TAG
+from hdl.p4sgd.engine.model_memory import ModelMemory
+from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.schedule import Schedule
+from hdl.p4sgd.engine.word_counter import WordCounter
+
+PARTIALS_DEPTH = 16  #: micro-batches between their last word and the adder of the worker
+PARTIALS_LATENCY = 1  #: cycles that they spend in their queue, at least
+
+
+def forward_orders(params: EngineParams) -> dict[str, Any]:
+    """What the stage tells the data path: the chunk to read, then its planes and their tag."""
+    return {"chunk": params.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
+
+
+class ForwardStage(Component):
+    """Takes words, reads their weights, hands them to the banks: P4SGD, section 4.1.3.
+
+    A word starts when its chunk is up to date, the word FIFO has room for it and so has the queue
+    of partial activations; from there to the queue nothing can stall, so no stall signal crosses
+    the data path. The first micro-batch of a mini-batch needs a credit per chunk: ``granted``
+    gives one when the last backward pass has updated a chunk, and a run starts with all, as does
+    a mini-batch after ``refill``.
+
+    Each word also leaves through ``stored`` to the word FIFO in the cycle it starts. ``probe``
+    reads weights back while no run is active, or while one is ``exchanging`` models: a word with
+    one bit set in each bank makes the banks' sums those weights.
+
+    Throughput: one word a cycle. Latency: ``planes`` and ``tag`` stand beside the weights of the
+    model memory :attr:`ModelMemory.latency` cycles after a word; :attr:`latency` cycles after a
+    micro-batch's last word, ``partials`` offers its exact sums.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        self.latency = ModelMemory.latency + params.bank_latency + PARTIALS_LATENCY
+        super().__init__(
+            params,
+            {
+                "settings": In(params.settings),
+                "start": In(1),
+                "words": In(stream.Signature(params.word)),
+                "stored": Out(stream.Signature(params.word)),
+                "granted": In(1),
+                "refill": In(1),
+                "exchanging": In(1),
+                **{name: Out(shape) for name, shape in forward_orders(params).items()},
+                "sums": In(signed_array(params.partial_bits, params.banks)),
+                "partials": Out(stream.Signature(params.partials)),
+                "probe": In(stream.Signature(params.probe)),
+                "active": Out(1),
+                "no_credit": Out(1),
+                "no_queue": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.schedule = schedule = Schedule(params)
+        m.submodules.counter = counter = WordCounter(params)
+        position = counter.position
+
+        allowed = Signal()
+        start_word = Signal()
+        idle = ~schedule.active | self.exchanging
+        probing = self.probe.valid & self.probe.ready
+        m.d.comb += [
+            allowed.eq(schedule.active & ~self.no_credit & ~self.no_queue),
+            self.words.ready.eq(allowed & self.stored.ready),
+            self.stored.valid.eq(allowed & self.words.valid),
+            self.stored.payload.eq(self.words.payload),
+            start_word.eq(self.words.valid & self.words.ready),
+            counter.settings.eq(self.settings),
+            counter.step.eq(start_word),
+            schedule.settings.eq(self.settings),
+            schedule.start.eq(self.start),
+            schedule.step.eq(start_word & position.last_plane & position.last_chunk),
+            self.active.eq(schedule.active),
+            self.probe.ready.eq(idle & ~self.no_queue),
+            self.chunk.eq(Mux(idle, self.probe.payload.chunk, position.chunk)),
+        ]
+        self.count_credits(m, start_word, schedule, position)
+
+        tag = Signal(TAG)
+        m.d.comb += [
+            tag.first_plane.eq(position.first_plane | probing),
+            tag.negative.eq(position.first_plane & self.settings.signed_features & ~probing),
+            tag.last_plane.eq(position.last_plane | probing),
+            tag.first_chunk.eq(position.first_chunk | probing),
+        ]
+        ends = schedule.step | probing
+        valid = delay(m, start_word | probing, ModelMemory.latency, "valid", reset_less=False)
+        m.d.comb += [
+            self.valid.eq(valid),
+            self.tag.eq(delay(m, tag, ModelMemory.latency, "tag")),
+            self.planes.eq(delay(m, self.select_word(m, probing), 1, "planes")),
+        ]
+        self.collect(m, ends)
+        return m
+
+    def count_credits(self, m: Module, start_word, schedule, position) -> None:
+        """Chunks that the next mini-batch may read; ``no_credit`` where it must wait."""
+        credits = Signal(range(self.params.chunks + 1))
+        spent = start_word & schedule.current.first & position.last_plane
+        m.d.comb += self.no_credit.eq(schedule.current.first & (credits == 0))
+        with m.If(self.start | self.refill):
+            m.d.sync += credits.eq(self.settings.chunks)
+        with m.Else():
+            m.d.sync += credits.eq(credits + self.granted - spent)
+
+    def select_word(self, m: Module, probing):
+        """The word's register; a probe sets the bit of one lane in each bank instead."""
+        probe = self.probe.payload
+        word = Signal(self.params.word, name="word", reset_less=True)
+        with m.If(probing):
+            m.d.sync += word.eq(0)
+            for lane in range(self.params.lanes):
+                group, rest = divmod(lane, GROUP_LANES)
+                step, bank = divmod(rest, self.params.banks)
+                m.d.sync += word[bank][lane].eq((probe.group == group) & (probe.step == step))
+        with m.Else():
+            m.d.sync += word.eq(self.words.payload)
+        return word
+
+    def collect(self, m: Module, ends) -> None:
+        """Queue the banks' sums behind a micro-batch's last word; room was kept for them."""
+        params = self.params
+        m.submodules.queue = queue = Fifo(
+            FifoParams(
+                width=params.banks * params.partial_bits, depth=PARTIALS_DEPTH, style="distributed"
+            )
+        )
+        done = delay(m, ends, ModelMemory.latency + params.bank_latency, "done", reset_less=False)
+        waiting = Signal(range(PARTIALS_DEPTH + 1))
+        taken = self.partials.valid & self.partials.ready
+        m.d.sync += waiting.eq(waiting + ends - taken)
+        m.d.comb += [
+            self.no_queue.eq(waiting == PARTIALS_DEPTH),
+            queue.i.valid.eq(done),
+            queue.i.payload.eq(self.sums.as_value()),
+            self.partials.payload.as_value().eq(queue.o.payload),
+            self.partials.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.partials.ready),
+        ]

@@ -1,0 +1,66 @@
+"""One lane of the gradient accumulation: all samples of a micro-batch, plane by plane."""
+
+from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, low_bits, signed_array
+from hdl.common.component import Component
+from hdl.p4sgd.engine.adder_tree import GatedAdderTree
+from hdl.p4sgd.engine.dsp_cascade import DspCascade
+from hdl.p4sgd.engine.params import EngineParams
+
+
+class GradientLane(Component):
+    """``gradient = sum over planes and banks of bit * scaled delta``: P4SGD, section 4.1.2.
+
+    ``planes`` has this lane's bit of every bank and ``scaled`` every bank's delta times the
+    weight of the plane, that of bank k ``params.delta_skew(k)`` cycles later; ``first`` marks the
+    first plane of a chunk. ``gradient`` holds the rounded gradient, ``floor(sum + 1/2)``,
+    ``params.gradient_latency`` cycles after the last plane: the sum is exact with ``max_bits``
+    fraction bits, starts at one half, and its fraction is cut off.
+
+    Throughput: one plane a cycle, never stalls; cycles without ``valid`` change nothing.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "valid": In(1),
+                "first": In(1),
+                "planes": In(params.banks),
+                "scaled": In(signed_array(params.scaled_bits, params.banks)),
+                "gradient": Out(signed(params.gradient_bits - params.max_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        exact = self.cascade(m) if self.params.dsp else self.tree(m)
+        m.d.comb += self.gradient.eq(exact >> self.params.max_bits)
+        return m
+
+    def cascade(self, m: Module) -> Value:
+        """In DSP slices, of which the last one adds up the planes."""
+        m.submodules.cascade = cascade = DspCascade(self.params.gradient_cascade)
+        m.d.comb += [
+            cascade.gates.eq(self.planes),
+            cascade.values.eq(self.scaled),
+            cascade.valid.eq(self.valid),
+            cascade.first.eq(self.first),
+        ]
+        return cascade.total
+
+    def tree(self, m: Module) -> Value:
+        """In LUTs: a tree over the banks, an accumulator for the planes."""
+        params = self.params
+        m.submodules.tree = tree = GatedAdderTree(params.backward_tree)
+        m.d.comb += [tree.gates.eq(self.planes), tree.values.eq(self.scaled)]
+        first = delay(m, self.first, params.backward_tree.latency, "first")
+        valid = delay(m, self.valid, params.backward_tree.latency, "valid", reset_less=False)
+        exact = Signal(signed(params.gradient_bits), reset_less=True)
+        half = 1 << (params.max_bits - 1)
+        with m.If(valid):
+            total = Mux(first, half, exact) + tree.total
+            m.d.sync += exact.eq(low_bits(total, params.gradient_bits))
+        return exact

@@ -1,0 +1,80 @@
+"""The model memory of an engine: an updated and an architectural copy of its weights."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.p4sgd.engine.params import EngineParams
+
+
+class ModelMemory(Component):
+    """Two copies of ``chunks`` x ``lanes`` weights: P4SGD, section 4.1.2, "model update".
+
+    The updated copy takes the gradient of every micro-batch; the architectural copy, which the
+    forward stage reads, changes with the last micro-batch of a mini-batch only. A write goes to
+    the updated copy, with ``both`` to either. At the size of the ``u280`` preset a copy fills 29
+    UltraRAMs.
+
+    The weight of lane l leaves ``architectural`` another ``params.weight_skew(l)`` cycles later:
+    columns of UltraRAM are read one after the other, as the cascades of DSP slices want them.
+
+    Throughput: a read of each copy and a write a cycle. Latency: :attr:`latency` cycles from
+    address to data; what a write stores can be read from the next cycle on.
+    """
+
+    latency = DualPortMemory.latency
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "forward_chunk": In(params.chunk_bits),
+                "architectural": Out(params.weight),
+                "update_chunk": In(params.chunk_bits),
+                "updated": Out(params.weight),
+                "write": In(1),
+                "both": In(1),
+                "write_chunk": In(params.chunk_bits),
+                "result": In(params.weight),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.updated = updated = self.copy(self.params.model_bits)
+        m.d.comb += [
+            updated.read_address.eq(self.update_chunk),
+            updated.write.eq(self.write),
+            updated.write_address.eq(self.write_chunk),
+            updated.write_data.eq(self.result.as_value()),
+            self.updated.as_value().eq(updated.read_data),
+        ]
+        self.add_architectural(m)
+        return m
+
+    def copy(self, bits: int) -> DualPortMemory:
+        """Memory for ``bits`` of every chunk."""
+        return DualPortMemory(
+            MemoryParams(bits=bits, depth=max(2, self.params.chunks), style="ultra")
+        )
+
+    def add_architectural(self, m: Module) -> None:
+        """The architectural copy in columns; what comes before its time waits in registers."""
+        params = self.params
+        parts = []
+        for column in params.model_columns:
+            m.submodules[f"architectural_{column.skew}"] = memory = self.copy(column.bits)
+            m.d.comb += [
+                memory.read_address.eq(
+                    delay(m, self.forward_chunk, column.skew, f"chunk_{column.skew}")
+                ),
+                memory.write.eq(self.write & self.both),
+                memory.write_address.eq(self.write_chunk),
+                memory.write_data.eq(self.result.as_value()[column.low : column.high]),
+            ]
+            for skew, low, high in column.pieces:
+                early = memory.read_data[low - column.low : high - column.low]
+                parts.append(delay(m, early, skew - column.skew, f"lanes_{column.skew}_{skew}"))
+        m.d.comb += self.architectural.as_value().eq(Cat(parts))

@@ -1,0 +1,70 @@
+"""A bank's sum of a plane in DSP slices."""
+
+from amaranth.hdl import C, Cat, Module, Signal, signed
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.arithmetic import signed_array
+from hdl.common.component import Component
+from hdl.p4sgd.engine.dsp_cascade import DspCascade
+from hdl.p4sgd.engine.params import EngineParams
+
+
+class PlaneSum(Component):
+    """``+-(sum of weights[l] over the lanes l whose bit is one)``: P4SGD, section 4.1.3.
+
+    Cascades of DSP slices add the gated weights of eight lanes each, a tree of two-input adders
+    their sums, down to two numbers: ``terms``, at most two, which the bank adds in the adder that
+    it has for the planes. ``negative`` negates the sum, in the slices. ``weights[l]`` comes
+    ``params.weight_skew(l)`` cycles after its bit.
+
+    Throughput: one plane a cycle, never stalls. Latency: ``params.sum_latency``. Exact.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        count = min(2, params.bank_cascades)
+        levels = max(0, ceil_log2(params.bank_cascades) - 1)
+        bits = params.bank_cascade.total_bits + levels
+        super().__init__(
+            params,
+            {
+                "plane": In(params.lanes),
+                "negative": In(1),
+                "weights": In(params.weight),
+                "terms": Out(signed_array(bits, count)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        terms = [self.add_cascade(m, c) for c in range(self.params.bank_cascades)]
+        level = 0
+        while len(terms) > 2:
+            sums = []
+            for i in range(0, len(terms), 2):
+                total = Signal(
+                    signed(len(terms[i]) + 1), name=f"sum_{level}_{i // 2}", reset_less=True
+                )
+                m.d.sync += total.eq(sum(terms[i + 1 : i + 2], start=terms[i]))
+                sums.append(total)
+            terms, level = sums, level + 1
+        m.d.comb += [self.terms[i].eq(term) for i, term in enumerate(terms)]
+        return m
+
+    def add_cascade(self, m: Module, c: int):
+        """Cascade ``c``: two lanes of each group that comes at one time; its sum."""
+        params = self.params
+        step = 2 * params.bank_cascades
+        inputs = params.bank_cascade.inputs
+        lanes = [k // 2 * step + 2 * c + k % 2 for k in range(inputs)]
+        there = [lane if lane < params.lanes else None for lane in lanes]
+        m.submodules[f"cascade_{c}"] = cascade = DspCascade(params.bank_cascade)
+        m.d.comb += [
+            cascade.gates.eq(Cat(C(0, 1) if k is None else self.plane[k] for k in there)),
+            cascade.negate.eq(self.negative),
+        ]
+        m.d.comb += [
+            cascade.values[k].eq(0 if lane is None else self.weights[lane])
+            for k, lane in enumerate(there)
+        ]
+        return cascade.total

@@ -1,0 +1,76 @@
+"""Reading weights back through the banks, eight at a time."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+
+OUTSTANDING = 15  #: probes on their way; the forward stage's queue has room for their sums
+
+
+class ReadBack(Component):
+    """Answers ``peek`` (a chunk and a group of lanes) with the group's weights on ``peeked``.
+
+    The weights take the way of partial activations: each ``probe`` makes every bank sum up one
+    weight, so a group takes ``8 / banks`` probes. Lanes that do not exist read as zero.
+
+    Works between runs only, or while a run exchanges models. Throughput: a probe a cycle, up to
+    :data:`OUTSTANDING` of them. ``busy`` is high while ``sums`` belong to a probe.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "peek": In(stream.Signature(params.address)),
+                "probe": Out(stream.Signature(params.probe)),
+                "sums": In(stream.Signature(params.partials)),
+                "peeked": Out(stream.Signature(params.group)),
+                "busy": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        asked, answered = self.count_steps(m)
+        outstanding = Signal(range(OUTSTANDING + 1))
+        asks = self.probe.valid & self.probe.ready
+        answers = self.sums.valid & self.sums.ready
+        m.d.sync += outstanding.eq(outstanding + asks - answers)
+        fresh = [self.sums.payload[bank][: params.weight_bits] for bank in range(params.banks)]
+        weights = fresh
+        for earlier in range(params.probe_steps - 1):
+            kept = Signal(params.banks * params.weight_bits, name=f"kept_{earlier}")
+            with m.If(answers & (answered == earlier)):
+                m.d.sync += kept.eq(Cat(*fresh))
+            stored = [kept.word_select(b, params.weight_bits) for b in range(params.banks)]
+            weights = weights[: -params.banks] + stored + fresh
+        last = answered == params.probe_steps - 1
+        room = outstanding != OUTSTANDING
+        m.d.comb += [
+            self.busy.eq(outstanding != 0),
+            self.probe.valid.eq(self.peek.valid & room),
+            self.probe.payload.chunk.eq(self.peek.payload.chunk),
+            self.probe.payload.group.eq(self.peek.payload.group),
+            self.probe.payload.step.eq(asked),
+            self.peeked.payload.as_value().eq(Cat(*weights[:GROUP_LANES])),
+            self.peeked.valid.eq(self.busy & self.sums.valid & last),
+            self.sums.ready.eq(self.busy & (self.peeked.ready | ~last)),
+            self.peek.ready.eq(self.probe.ready & room & (asked == params.probe_steps - 1)),
+        ]
+        return m
+
+    def count_steps(self, m: Module) -> tuple[Signal, Signal]:
+        """The step of the next probe, and that of the next sums."""
+        steps = []
+        for name, moves in (("asked", self.probe), ("answered", self.sums)):
+            step = Signal(self.params.probe.members["step"], name=name)
+            with m.If(moves.valid & moves.ready):
+                m.d.sync += step.eq(step + 1)
+                with m.If(step == self.params.probe_steps - 1):
+                    m.d.sync += step.eq(0)
+            steps.append(step)
+        return steps[0], steps[1]

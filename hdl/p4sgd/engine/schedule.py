@@ -1,0 +1,56 @@
+"""The order of micro-batches: mini-batches, epochs, and the end of the run."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.mini_batches import MiniBatches
+from hdl.p4sgd.engine.params import EngineParams
+
+
+class Schedule(Component):
+    """Counts the micro-batches of Algorithm 1: P4SGD, section 3.2.
+
+    ``current`` describes the next micro-batch and ``step`` moves on to the one after; ``active``
+    is high from ``start`` until the final micro-batch has been stepped over. An epoch's last
+    mini-batch ends with the epoch, and of its last micro-batch only ``tail_samples`` exist, at
+    least one.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(params.settings),
+                "start": In(1),
+                "step": In(1),
+                "active": Out(1),
+                "current": Out(params.micro_batch),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        settings, current, banks = self.settings, self.current, self.params.banks
+        m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
+        epoch = Signal.like(settings.epochs)
+        samples = settings.tail_samples[: bits_for(banks)]
+        tail = Cat(Const(1, 1), (samples > k for k in range(1, banks)))
+        m.d.comb += [
+            mini_batches.start.eq(self.start),
+            mini_batches.step.eq(self.step),
+            *(mini_batches.lengths[name].eq(settings[name]) for name, _ in self.params.lengths),
+            current.first.eq(mini_batches.first),
+            current.last.eq(mini_batches.last),
+            current.final.eq(mini_batches.ends_epoch & (epoch == settings.epochs - 1)),
+            current.present.eq(Mux(mini_batches.ends_epoch, tail, (1 << banks) - 1)),
+        ]
+        with m.If(self.start):
+            m.d.sync += [self.active.eq(1), epoch.eq(0)]
+        with m.Elif(self.step):
+            with m.If(mini_batches.ends_epoch):
+                m.d.sync += epoch.eq(epoch + 1)
+            with m.If(current.final):
+                m.d.sync += self.active.eq(0)
+        return m

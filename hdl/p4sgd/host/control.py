@@ -1,0 +1,240 @@
+"""The worker's state: idle, running, failed with a cause, recovering."""
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import enum
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS
+from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
+
+RESET_CYCLES = 16
+SEQUENCES = 1 << 16  #: slots that a frame can name
+
+
+class Cause(enum.Enum, shape=4):
+    """Why a worker stopped."""
+
+    NONE = 0  #: it did not
+    CONFIGURATION = 1  #: a setting is illegal, settings do not go together, or no job is open
+    WORD_READ = 2  #: the memory answered a read of words with an error
+    LABEL_READ = 3  #: the memory answered a read of labels with an error
+    SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
+    LONG_PLAN = 5  #: words or labels were left over when the run was finished
+    NETWORK = 6  #: the switch has not answered a slot for as often as it may ask
+    PEERS = 7  #: the switch answers, but for as often as a slot may ask other workers did not come
+    MEMORY_BEATS = 8  #: a memory port answered with other beats than it was asked for
+    MEMORY_SILENT = 9  #: a memory port has not moved for the memory's time-out
+
+
+class State(enum.Enum, shape=3):
+    """Where the worker is."""
+
+    IDLE = 0
+    BEGIN = 1  #: the settings are judged, a job opens, an access to the model comes to its end
+    SETTLE = 2  #: what a run before left behind goes away
+    RUN = 3
+    FAILED = 4
+    RESET = 5
+
+
+class Control(Component):
+    """Starts a run, ends it, and names the cause if it fails; a soft reset recovers it.
+
+    ``start`` in the idle state begins a run if the settings are legal: ``begin`` is high for one
+    cycle. The settings are judged as they stand in the cycle of ``start`` and must hold still from
+    then on. Without ``join`` a run needs an open job: if the job is just being started, which
+    ``network_busy`` tells at the latest in the cycle behind ``start``, the run waits for its end,
+    and only then ``network_open`` is judged. A run also waits for ``model_busy`` to fall: an access
+    of the host to the weights that was under way.
+
+    The run is over when ``finished`` is high and, without ``join``, the network has nothing left
+    to do. Errors of the readers, ``starved`` (a read plan that ended before the run did) and,
+    without ``join``, a network that ``gave_up`` (with ``peers_missing`` on other workers, else on
+    the switch) stop it with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A
+    soft reset acts in every state. It waits for ``model_busy`` to fall, holds the rest of the
+    worker in ``core_reset`` for ``RESET_CYCLES`` and then on until the readers have nothing
+    outstanding and the memory owes nothing, but for the memory not longer than until the second
+    ``tick`` of its time-out. Meanwhile ``revive`` takes broken ports into use again; one that the
+    memory still owes stays broken, and fails the next run.
+
+    Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
+    ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
+    ``failed`` one cycle later.
+    """
+
+    check_latency = 3  #: cycles from a setting to the verdict on it
+
+    def __init__(self, params: WorkerParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(params.settings),
+                "loss": In(LOSS_SETTINGS),
+                "network": In(NETWORK_SETTINGS),
+                "word_address": In(ADDRESS_BITS),
+                "label_address": In(ADDRESS_BITS),
+                "join": In(1),
+                "vanilla": In(1),
+                "start": In(1),
+                "soft_reset": In(1),
+                "memory_broken": In(1),
+                "memory_silent": In(1),
+                "memory_owes": In(1),
+                "tick": In(1),
+                "words_failed": In(1),
+                "labels_failed": In(1),
+                "readers_busy": In(1),
+                "model_busy": In(1),
+                "network_open": In(1),
+                "network_busy": In(1),
+                "network_idle": In(1),
+                "gave_up": In(1),
+                "peers_missing": In(1),
+                "starved": In(1),
+                "finished": In(1),
+                "begin": Out(1),
+                "idle": Out(1),
+                "busy": Out(1),
+                "running": Out(1),
+                "halt": Out(1),
+                "revive": Out(1),
+                "core_reset": Out(1),
+                "done": Out(1),
+                "failed": Out(1),
+                "cause": Out(Cause),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        illegal = self.check(m)
+        state = Signal(State)
+        settle = Signal(range(RESET_CYCLES))
+        judging = self.check_latency - 1  # the state follows ``start`` a cycle later
+        ticks = Signal(2)  # of a reset
+
+        def fail(cause: Cause) -> None:
+            m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
+
+        with m.Switch(state):
+            with m.Case(State.IDLE), m.If(self.start):
+                m.d.sync += [self.done.eq(0), state.eq(State.BEGIN), settle.eq(judging)]
+            with m.Case(State.BEGIN):
+                with m.If(self.network_busy):
+                    m.d.sync += settle.eq(judging)
+                with m.Elif(settle != 0):
+                    m.d.sync += settle.eq(settle - 1)
+                with m.Elif(illegal):
+                    fail(Cause.CONFIGURATION)
+                with m.Elif(~self.model_busy):
+                    m.d.comb += self.begin.eq(1)
+                    m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
+            with m.Case(State.SETTLE):
+                m.d.sync += settle.eq(settle - 1)
+                with m.If(settle == 0):
+                    m.d.sync += state.eq(State.RUN)
+            with m.Case(State.RUN):
+                with m.If(self.finished & (self.join | self.network_idle)):
+                    m.d.sync += [self.done.eq(~self.readers_busy), state.eq(State.IDLE)]
+                    with m.If(self.readers_busy):
+                        fail(Cause.LONG_PLAN)
+                with m.Elif(self.starved):
+                    fail(Cause.SHORT_PLAN)
+                with m.Elif(self.gave_up & ~self.join):
+                    fail(Cause.NETWORK)
+                    with m.If(self.peers_missing):
+                        fail(Cause.PEERS)
+            with m.Case(State.RESET):
+                m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
+                with m.If(settle != 0):
+                    m.d.sync += settle.eq(settle - ~self.model_busy)
+                with m.Elif(~self.readers_busy & (~self.memory_owes | ticks[1])):
+                    m.d.sync += state.eq(State.IDLE)
+                with m.If(self.tick & ~ticks[1]):
+                    m.d.sync += ticks.eq(ticks + 1)
+        with m.If(self.running & self.memory_broken):
+            fail(Cause.MEMORY_BEATS)
+            with m.If(self.memory_silent):
+                m.d.sync += self.cause.eq(Cause.MEMORY_SILENT)
+        with m.Elif(self.running & self.words_failed):
+            fail(Cause.WORD_READ)
+        with m.Elif(self.running & self.labels_failed):
+            fail(Cause.LABEL_READ)
+        with m.If(self.soft_reset):
+            m.d.sync += [state.eq(State.RESET), settle.eq(RESET_CYCLES - 1), ticks.eq(0)]
+
+        m.d.comb += [
+            self.running.eq((state == State.SETTLE) | (state == State.RUN)),
+            self.failed.eq(state == State.FAILED),
+            # A host's access to the model that has begun is answered first.
+            self.core_reset.eq((state == State.RESET) & ~self.model_busy),
+            # A pulse for the reset: the readers are busy for as long as they are halted.
+            self.halt.eq(self.failed | ((state == State.RESET) & (settle == RESET_CYCLES - 1))),
+            self.revive.eq(state == State.RESET),
+            self.idle.eq(state == State.IDLE),
+            self.busy.eq(~self.idle & ~self.failed),
+        ]
+        return m
+
+    def check(self, m: Module) -> Signal:
+        """High where a run must not start, ``check_latency`` cycles after the settings changed."""
+        settings, loss, engine = self.settings, self.loss, self.params.engine
+        illegal = Signal()
+        # What is cut off here is too large anyway.
+        chunks = settings.chunks[: bits_for(engine.chunks)]
+        bits = settings.bits[: engine.bits_bits]
+        words = Signal(len(chunks) + len(bits), reset_less=True)
+        m.d.sync += words.eq(chunks * bits)
+        decays = (settings.l2_shift >= 4) & (settings.l2_shift <= 23) & engine.l2
+        m.d.sync += illegal.eq(
+            self.check_network(m, words)
+            | self.misplaced(self.word_address)
+            | self.misplaced(self.label_address)
+            | (settings.bits == 0)
+            | (settings.bits > engine.max_bits)
+            | (settings.chunks == 0)
+            | (settings.chunks > engine.chunks)
+            | (words > engine.fifo_words)
+            | (settings.batch_micro_batches == 0)
+            | (settings.epoch_micro_batches == 0)
+            | (settings.epochs == 0)
+            | (settings.tail_samples == 0)
+            | (settings.tail_samples > engine.banks)
+            | ((settings.l2_shift != 0) & ~decays)
+            | (loss.exponent == 0)
+            | (loss.loss.as_value() > Loss.HINGE.value)
+        )
+        return illegal
+
+    def misplaced(self, address: Value) -> Value:
+        """High where ``address`` is not that of a beat of memory."""
+        beyond = address[self.params.address_bits :].any()
+        return address[: ceil_log2(PORT_BITS // 8)].any() | beyond
+
+    def check_network(self, m: Module, words: Signal) -> Value:
+        """High where a run over the network must not start, or could not end.
+
+        A setting acts at once or, through the words of a mini-batch, two cycles later.
+        """
+        network, params = self.network, self.params
+        batch = self.settings.batch_micro_batches
+        batch_words = Signal(len(batch) + params.fifo_bits, reset_less=True)
+        # A micro-batch that does not fit is refused anyway.
+        m.d.sync += batch_words.eq(batch * words[: params.fifo_bits])
+        deadlock = (
+            self.join | (batch_words > params.engine.fifo_words) | (batch > network.slot_count)
+        )
+        unready = (
+            ~self.network_open
+            | (network.slot_count == 0)
+            | (network.slot_count > params.slots)
+            | (network.slot_base + network.slot_count > SEQUENCES)
+            | (network.timeout == 0)
+            | ~(network.workers >> network.worker)[0]
+        )
+        parallel = self.settings.data_parallel
+        excluded = self.join | self.vanilla | (not params.engine.data_parallel)
+        return (~self.join & unready) | (self.vanilla & deadlock) | (parallel & excluded)

@@ -1,0 +1,48 @@
+"""Where the weights of all engines stand in the host's view of a worker's model."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data
+
+from hdl.common.axi import Response
+from hdl.common.burst_beats import BurstBeatsParams
+from hdl.p4sgd.engine.params import GROUP_LANES
+from hdl.p4sgd.worker_params import WorkerParams
+
+ENGINE_BITS = 3  #: of every worker, so that addresses do not depend on the number of engines
+ID_BITS = 4
+
+
+def group_address(params: WorkerParams) -> data.StructLayout:
+    """The index of a beat of eight weights: group, chunk, engine from the lowest bit up."""
+    return data.StructLayout(
+        {
+            "group": params.engine.group_bits,
+            "chunk": params.engine.chunk_bits,
+            "engine": ENGINE_BITS,
+        }
+    )
+
+
+def model_bus(params: WorkerParams) -> BurstBeatsParams:
+    """The bus on which the host sees the model, byte by byte from engine 0, chunk 0, lane 0."""
+    data_bits = GROUP_LANES * params.engine.weight_bits
+    return BurstBeatsParams(
+        address_bits=group_address(params).size + (data_bits // 8 - 1).bit_length(),
+        data_bits=data_bits,
+        id_bits=ID_BITS,
+    )
+
+
+def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> Any:
+    """OKAY; SLVERR without ``granted``; DECERR where there is no such engine or chunk."""
+    where = data.View(group_address(params), index)
+    response = Signal(Response)
+    exists = Signal()
+    m.d.comb += exists.eq((where.engine < params.engines) & (where.chunk < params.engine.chunks))
+    with m.If(~granted):
+        m.d.comb += response.eq(Response.SLVERR)
+    with m.Elif(~exists):
+        m.d.comb += response.eq(Response.DECERR)
+    return response

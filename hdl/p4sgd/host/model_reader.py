@@ -1,0 +1,128 @@
+"""The host's reads of the model: from an AXI4 read port to the engines' peek streams."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.axi import Response
+from hdl.common.burst_beats import BurstBeats
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
+from hdl.p4sgd.worker_params import WorkerParams
+
+PENDING_BEATS = 16  #: beats asked for and not yet answered
+
+
+class ModelReader(Component):
+    """A beat of eight weights from ``peeked[engine]`` for each that was asked at ``peek[engine]``.
+
+    A beat is answered with zeros, and no engine is asked, if ``allow`` is low or the burst is not
+    of full width and INCR (SLVERR), or if the engine or the chunk does not exist (DECERR). An
+    engine answers in order; it may answer as soon as it is asked, in the cycle in which it takes
+    the question or later.
+
+    Throughput: one beat a cycle while the engines answer within 14 cycles. Latency: ``latency``
+    cycles from a burst to its first ``beats``, and what the engine takes to answer. Stalls:
+    questions wait for the engine, answers for ``beats``, at most 16 of them.
+    """
+
+    latency = 3
+
+    def __init__(self, params: WorkerParams) -> None:
+        self.bus = model_bus(params)
+        self.beat = data.StructLayout(
+            {"id": self.bus.id_bits, "data": self.bus.data_bits, "response": Response, "last": 1}
+        )
+        self.pending = data.StructLayout(
+            {
+                "id": self.bus.id_bits,
+                "engine": range(max(2, params.engines)),
+                "response": Response,
+                "last": 1,
+            }
+        )
+        super().__init__(
+            params,
+            {
+                "allow": In(1),
+                "bursts": In(stream.Signature(self.bus.burst)),
+                "beats": Out(stream.Signature(self.beat)),
+                "peek": Out(stream.Signature(params.engine.address)).array(params.engines),
+                "peeked": In(stream.Signature(params.engine.group)).array(params.engines),
+                "busy": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.walker = walker = BurstBeats(self.bus)
+        m.submodules.pending = pending = Fifo(
+            FifoParams(width=self.pending.size, depth=PENDING_BEATS, style="distributed")
+        )
+        m.d.comb += [
+            walker.bursts.payload.eq(self.bursts.payload),
+            walker.bursts.valid.eq(self.bursts.valid),
+            self.bursts.ready.eq(walker.bursts.ready),
+        ]
+        self.ask(m, walker.beats, pending)
+        self.answer(m, data.View(self.pending, pending.o.payload), pending)
+        return m
+
+    def ask(self, m: Module, beat: stream.Interface, pending: Fifo) -> None:
+        """Note a beat in ``pending`` and ask the engine for it, in this order or at once."""
+        where = data.View(group_address(self.params), beat.payload.index)
+        asking = Signal(self.params.engines)  # a question waits for this engine
+        question = Signal(self.params.engine.address, reset_less=True)
+        note = Signal(self.pending)
+        free = Signal()
+        response = verdict(m, self.params, beat.payload.index, self.allow & beat.payload.plain)
+        m.d.comb += [
+            note.id.eq(beat.payload.id),
+            note.engine.eq(low_bits(where.engine, len(note.engine))),
+            note.response.eq(response),
+            note.last.eq(beat.payload.last),
+            free.eq(~(asking & ~Cat(peek.ready for peek in self.peek)).any()),
+            self.busy.eq(asking.any() | pending.o.valid),
+            pending.i.payload.eq(note),
+            pending.i.valid.eq(beat.valid & free),
+            beat.ready.eq(pending.i.ready & free),
+        ]
+        for engine, peek in enumerate(self.peek):
+            m.d.comb += [peek.payload.eq(question), peek.valid.eq(asking[engine])]
+            with m.If(free):
+                m.d.sync += asking[engine].eq(
+                    beat.valid
+                    & pending.i.ready
+                    & (response == Response.OKAY)
+                    & (where.engine == engine)
+                )
+        with m.If(free):
+            m.d.sync += [question.chunk.eq(where.chunk), question.group.eq(where.group)]
+
+    def answer(self, m: Module, head: data.View, pending: Fifo) -> None:
+        """The oldest beat into ``beats``, with its engine's answer if it was asked."""
+        beat = Signal(self.beat, reset_less=True)
+        asked = Signal()
+        free = Signal()
+        go = Signal()
+        valid = Array(peeked.valid for peeked in self.peeked)[head.engine]
+        weights = Array(peeked.payload.as_value() for peeked in self.peeked)[head.engine]
+        m.d.comb += [
+            asked.eq(head.response == Response.OKAY),
+            free.eq(~self.beats.valid | self.beats.ready),
+            go.eq(pending.o.valid & (valid | ~asked)),
+            pending.o.ready.eq(free & (valid | ~asked)),
+            self.beats.payload.eq(beat),
+        ]
+        for engine, peeked in enumerate(self.peeked):
+            m.d.comb += peeked.ready.eq(pending.o.valid & asked & free & (head.engine == engine))
+        with m.If(free):
+            m.d.sync += [
+                self.beats.valid.eq(go),
+                beat.id.eq(head.id),
+                beat.data.eq(Mux(asked, weights, 0)),
+                beat.response.eq(head.response),
+                beat.last.eq(head.last),
+            ]

@@ -1,0 +1,236 @@
+"""The worker's registers, declared once for the hardware, the driver and the documentation."""
+
+from hdl.common.read_plan import COUNT_BITS
+from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
+from hdl.p4sgd.host.control import Cause
+from hdl.p4sgd.host.counters import COUNTER_BITS, COUNTERS
+from hdl.p4sgd.transport.registers import network_registers
+from hdl.p4sgd.worker_params import (
+    ADDRESS_BITS,
+    CHUNK_COUNT_BITS,
+    PRECISION_BITS,
+    Loss,
+    WorkerParams,
+)
+
+IDENTITY = 0x50345347  #: "P4SG"
+VERSION = 4
+PLACE = "a multiple of 32 below 2**address_bits"
+MOST_PORTS = 17  #: two for each of eight engines, and the labels'
+
+
+IDENTITY_REGISTERS = (
+    Register("identity", "What this is.", (ro("identity", 32, "0x50345347"),)),
+    Register("version", "Version of this register map.", (ro("version", 32, "4"),)),
+    Register(
+        "sizes",
+        "Parameters that the hardware was built with.",
+        (
+            ro("engines", 4, "N"),
+            ro("banks", 4, "K, samples of a micro-batch"),
+            ro("lanes", 10, "L, features of a chunk"),
+            ro("max_bits", 4, "largest precision"),
+            ro("fraction_bits", 5, "of weights, activations, labels and deltas"),
+            ro("l2_built", 1, "whether the L2 term is there"),
+            ro("data_parallel_built", 1, "whether data parallelism is there"),
+        ),
+    ),
+    Register(
+        "depths",
+        "More of them.",
+        (
+            ro("max_chunks", 17, "chunks that an engine's model memory holds"),
+            ro("address_bits", 6, "of a byte address on a memory port"),
+        ),
+    ),
+    Register(
+        "fifo",
+        "And more.",
+        (
+            ro("fifo_words", 17, "words that a word FIFO holds"),
+            ro("slots", 13, "AllReduces that can be under way"),
+        ),
+    ),
+)
+
+CONTROL_REGISTERS = (
+    Register(
+        "control",
+        "Commands; a field acts when it is written as one.",
+        (
+            pulse(
+                "start",
+                "begin a run, once a job that is being started is open; ignored unless idle",
+            ),
+            pulse(
+                "soft_reset",
+                "abandon a run or a failure; settings stay, weights are to be loaded anew",
+            ),
+            pulse("clear_counters", "set all counters to zero"),
+            pulse("start_job", "begin a job on the network at micro-batch 0; ignored unless idle"),
+        ),
+    ),
+    Register(
+        "network_state",
+        "What the network transport does.",
+        (
+            ro("job_open", 1, "a job is begun, until a soft reset"),
+            ro("network_idle", 1, "no AllReduce is under way"),
+            ro(
+                "stuck_slot", 12, "slot of the job that waited in vain, with cause NETWORK or PEERS"
+            ),
+            ro("oldest_slot", 12, "slot whose full activation comes next"),
+        ),
+    ),
+    Register(
+        "state",
+        "What the worker does, and why it stopped.",
+        (
+            ro("busy", 1, "a run or a reset is in progress"),
+            ro("done", 1, "the last run came to its end"),
+            ro("failed", 1, "the last run stopped; soft_reset recovers"),
+            ro("cause", 4, "why", enum=as_int_enum(Cause)),
+        ),
+    ),
+    Register(
+        "memory_state",
+        "Memory ports that were given up: their runs fail at once, until a soft reset in which all"
+        " that they were asked has been answered.",
+        (
+            ro(
+                "broken_ports",
+                MOST_PORTS,
+                "a bit a port: the word ports in order, then, the bit behind them, the labels'",
+            ),
+            ro("memory_owes", 1, "a memory port has still to answer"),
+        ),
+    ),
+)
+
+
+def setting_registers() -> tuple[Register, ...]:
+    """What the host sets before a run; it must hold still during the run."""
+    return (
+        Register(
+            "features",
+            "How the features are coded.",
+            (
+                rw("bits", PRECISION_BITS, "s, planes read of each feature, 1..max_bits", init=4),
+                rw(
+                    "signed_features",
+                    1,
+                    "1: plane 0 weighs -1, plane k > 0 weighs 2^-k; 0: plane k weighs 2^-(k+1)",
+                ),
+                rw(
+                    "chunks",
+                    CHUNK_COUNT_BITS,
+                    "C, chunks of an engine, 1..max_chunks; C s <= fifo_words",
+                ),
+            ),
+        ),
+        Register(
+            "loss",
+            "The loss, and the transport of activations.",
+            (
+                rw("loss", 2, "which", enum=as_int_enum(Loss)),
+                rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
+                rw("join", 1, "full activations are the partial ones: a single worker", init=1),
+                rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),
+                rw("data_parallel", 1, "workers share samples and exchange models; not with join"),
+                rw("from_zero", 1, "with data_parallel, on all workers but one"),
+            ),
+        ),
+        Register(
+            "step",
+            "eta / B = mantissa * 2^-exponent.",
+            (
+                rw("mantissa", 18, "two's complement"),
+                rw("exponent", 6, "1..63"),
+            ),
+        ),
+        Register(
+            "batch",
+            "Mini-batches.",
+            (
+                rw("batch_micro_batches", 16, "B / K, at least 1"),
+                rw("tail_samples", 4, "samples of an epoch's last micro-batch, 1..K"),
+            ),
+        ),
+        Register(
+            "micro_batches",
+            "Length of an epoch.",
+            (rw("epoch_micro_batches", 32, "micro-batches, at least 1"),),
+        ),
+        Register("epochs", "Length of a run.", (rw("epochs", 32, "epochs, at least 1"),)),
+        Register(
+            "memory_timeout",
+            "When a memory port is given up.",
+            (
+                rw(
+                    "memory_timeout",
+                    32,
+                    "cycles without a movement, up to twice as many; 0: never, so that a soft"
+                    " reset waits for ever for a memory that is gone",
+                    init=1_000_000,
+                ),
+            ),
+        ),
+        *wide("word_address", f"Words: byte address on each port, {PLACE}.", ADDRESS_BITS),
+        Register(
+            "word_beats",
+            "Words of a run of consecutive ones.",
+            (rw("word_beats", COUNT_BITS, "words"),),
+        ),
+        Register(
+            "word_stride",
+            "From the start of a run of words to the next.",
+            (rw("word_stride", COUNT_BITS, "words"),),
+        ),
+        Register("word_runs", "Runs of words in an epoch.", (rw("word_runs", COUNT_BITS, "runs"),)),
+        *wide("label_address", f"Labels: byte address, {PLACE}.", ADDRESS_BITS),
+        Register(
+            "label_beats",
+            "Labels of an epoch.",
+            (rw("label_beats", COUNT_BITS, "beats of eight labels"),),
+        ),
+    )
+
+
+def counter_registers() -> tuple[Register, ...]:
+    """The counters, two words each."""
+    return tuple(
+        Register(f"{name}_count", f"{doc[0].upper()}{doc[1:]}.", (ro(name, COUNTER_BITS, doc),))
+        for name, doc in COUNTERS.items()
+    )
+
+
+def worker_registers(params: WorkerParams) -> RegisterMap:
+    """The register map of a worker; the same for all sizes, so that one driver fits all."""
+    return RegisterMap(
+        "p4sgd_worker",
+        IDENTITY_REGISTERS
+        + CONTROL_REGISTERS
+        + setting_registers()
+        + network_registers()
+        + counter_registers(),
+    )
+
+
+def constants(params: WorkerParams) -> dict[str, int]:
+    """The fields that never change."""
+    engine = params.engine
+    return {
+        "identity": IDENTITY,
+        "version": VERSION,
+        "engines": params.engines,
+        "banks": engine.banks,
+        "lanes": engine.lanes,
+        "max_bits": engine.max_bits,
+        "fraction_bits": engine.fraction_bits,
+        "l2_built": int(engine.l2),
+        "data_parallel_built": int(engine.data_parallel),
+        "max_chunks": engine.chunks,
+        "address_bits": params.address_bits,
+        "fifo_words": engine.fifo_words,
+        "slots": params.slots,
+    }

@@ -1,0 +1,120 @@
+"""The loss unit: full activations and labels of a micro-batch in, deltas out."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import count_ones, delay
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.engine.schedule import Schedule
+from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
+from hdl.p4sgd.loss.sigmoid import Sigmoid
+from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
+
+DELTAS_DEPTH = 16  #: micro-batches in the lanes and behind them
+DELTAS_LATENCY = 1  #: cycles that they spend in their queue, at least
+
+
+class LossUnit(Component):
+    """A :class:`LossLane` per sample of the micro-batch: P4SGD, Algorithm 1.
+
+    Takes a full activation and a label for every sample and gives the deltas, zero for samples
+    that an epoch's last micro-batch lacks, with the schedule's marks: last of its mini-batch,
+    final of the run. ``saturations`` counts the existing samples whose derivative or delta
+    saturated, in the cycle in which their micro-batch enters the queue of deltas.
+
+    Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles, :attr:`logistic_latency`
+    for the logistic loss. A micro-batch enters when the queue has room for it, so the lanes never
+    stall.
+    """
+
+    latency = LossLane.latency + DELTAS_LATENCY
+    logistic_latency = LossLane.logistic_latency + DELTAS_LATENCY
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine = params.engine
+        super().__init__(
+            params,
+            {
+                "settings": In(engine.settings),
+                "loss": In(LOSS_SETTINGS),
+                "start": In(1),
+                "activations": In(stream.Signature(engine.activations)),
+                "labels": In(stream.Signature(engine.activations)),
+                "deltas": Out(stream.Signature(engine.deltas)),
+                "saturations": Out(data.StructLayout({"derivative": 4, "delta": 4})),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.schedule = schedule = Schedule(self.params.engine)
+        m.submodules.queue = queue = Fifo(
+            FifoParams(
+                width=self.params.engine.deltas.size, depth=DELTAS_DEPTH, style="distributed"
+            )
+        )
+        room = Signal(range(DELTAS_DEPTH + 1), init=DELTAS_DEPTH)
+        enters = Signal()
+        leaves = self.deltas.valid & self.deltas.ready
+        m.d.sync += room.eq(room + leaves - enters)
+        m.d.comb += [
+            enters.eq(self.activations.valid & self.labels.valid & (room != 0)),
+            self.activations.ready.eq(self.labels.valid & (room != 0)),
+            self.labels.ready.eq(self.activations.valid & (room != 0)),
+            schedule.settings.eq(self.settings),
+            schedule.start.eq(self.start),
+            schedule.step.eq(enters),
+            self.deltas.payload.as_value().eq(queue.o.payload),
+            self.deltas.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.deltas.ready),
+        ]
+        valid, tag = self.follow(m, enters, schedule.current)
+        deltas = Signal(self.params.engine.deltas)
+        m.d.comb += [
+            deltas.first.eq(tag.first),
+            deltas.last.eq(tag.last),
+            deltas.final.eq(tag.final),
+            queue.i.payload.eq(deltas),
+            queue.i.valid.eq(valid),
+        ]
+        self.add_lanes(m, deltas.delta, tag.present, valid)
+        return m
+
+    def add_lanes(self, m: Module, deltas, present, valid) -> None:
+        """A lane per sample, and what saturated in them."""
+        derivative, delta = [], []
+        for k in range(self.params.engine.banks):
+            m.submodules[f"lane_{k}"] = lane = LossLane(self.params)
+            exists = valid & present[k]
+            m.d.comb += [
+                lane.settings.eq(self.loss),
+                lane.activation.eq(self.activations.payload[k]),
+                lane.label.eq(self.labels.payload[k]),
+                deltas[k].eq(Mux(present[k], lane.delta, 0)),
+            ]
+            derivative.append(lane.derivative_saturated & exists)
+            delta.append(lane.delta_saturated & exists)
+        m.d.comb += [
+            self.saturations.derivative.eq(count_ones(derivative)),
+            self.saturations.delta.eq(count_ones(delta)),
+        ]
+
+    def follow(self, m: Module, enters, current) -> tuple[Signal, Signal]:
+        """The micro-batch's marks beside its deltas, on the way that its loss takes."""
+        is_logistic = self.loss.loss == Loss.LOGISTIC
+        valid = delay(m, enters, 1, "direct_valid", reset_less=False)
+        tag = delay(m, current, 1, "direct_tag")
+        slow_valid = delay(m, valid, Sigmoid.latency, "logistic_valid", reset_less=False)
+        slow_tag = delay(m, tag, Sigmoid.latency, "logistic_tag")
+        chosen_valid = Signal()
+        chosen_tag = Signal(current.shape())
+        m.d.comb += [
+            chosen_valid.eq(Mux(is_logistic, slow_valid, valid)),
+            chosen_tag.eq(Mux(is_logistic, slow_tag, tag)),
+        ]
+        return (
+            delay(m, chosen_valid, SCALE_CYCLES, "scaled_valid", reset_less=False),
+            delay(m, chosen_tag, SCALE_CYCLES, "scaled_tag"),
+        )

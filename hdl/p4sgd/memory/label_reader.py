@@ -1,0 +1,99 @@
+"""The worker's reader of labels, a micro-batch at a time (P4SGD, section 4.1.1)."""
+
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import AxiReadSignature
+from hdl.common.bus_watch import BUS, WATCH
+from hdl.common.component import Component
+from hdl.common.read_master import ReadMaster
+from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.memory.hbm_reader import port_reader
+from hdl.p4sgd.worker_params import WorkerParams
+
+
+class LabelReader(Component):
+    """Reads ``plan`` and delivers the labels of one micro-batch after the other.
+
+    A beat holds 8 labels, sample by sample, so with K banks it serves 8 / K micro-batches.
+    ``micro_batches`` is their number in an epoch, at least 1, still from the plan to the end of
+    ``busy``; the plan must read ``ceil(micro_batches * K / 8)`` beats per epoch. What an epoch's
+    last beat has beyond them is dropped: each epoch starts with a new beat.
+
+    ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
+    micro-batch a cycle. Latency: that of ``ReadMaster``. Stalls: the buffer fills and bursts cease.
+    """
+
+    plan_latency = ReadMaster.plan_latency
+
+    def __init__(self, params: WorkerParams) -> None:
+        self.reader = port_reader(params)
+        super().__init__(
+            params,
+            {
+                "plan": In(stream.Signature(self.reader.plan)),
+                "micro_batches": In(32),
+                "labels": Out(stream.Signature(params.engine.activations)),
+                "m_axi": Out(
+                    AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
+                ),
+                "halt": In(1),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "busy": Out(1),
+                "failed": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.reader = reader = ReadMaster(self.reader)
+        size = self.params.engine.activations.size
+        shares = PORT_BITS // size  # micro-batches of a beat
+        beat = Array(reader.o.payload[k * size : (k + 1) * size] for k in range(shares))
+        share = Signal(range(shares))
+        connect(m, reader.axi, flipped(self.m_axi))
+        m.d.comb += [
+            reader.plan.payload.eq(self.plan.payload),
+            reader.plan.valid.eq(self.plan.valid),
+            self.plan.ready.eq(reader.plan.ready),
+            reader.halt.eq(self.halt),
+            reader.watch.eq(self.watch),
+            self.bus.eq(reader.bus),
+            self.busy.eq(reader.busy),
+            self.failed.eq(reader.failed),
+            self.labels.valid.eq(reader.o.valid),
+            self.labels.payload.eq(beat[share]),
+        ]
+        if shares == 1:
+            m.d.comb += reader.o.ready.eq(self.labels.ready)
+        else:
+            final = self.count_epochs(m)
+            done = (share == shares - 1) | final
+            m.d.comb += reader.o.ready.eq(self.labels.ready & done)
+            with m.If(self.labels.valid & self.labels.ready):
+                m.d.sync += share.eq(share + 1)
+                with m.If(final):
+                    m.d.sync += share.eq(0)
+            with m.If(~self.busy):
+                m.d.sync += share.eq(0)
+        return m
+
+    def count_epochs(self, m: Module) -> Signal:
+        """High while the next micro-batch is the last of its epoch: a register."""
+        left = Signal(32, reset_less=True)
+        final = Signal(reset_less=True)
+        single = Signal(reset_less=True)
+        m.d.sync += single.eq(self.micro_batches == 1)
+        with m.If(self.labels.valid & self.labels.ready):
+            with m.If(final):
+                m.d.sync += [left.eq(self.micro_batches), final.eq(single)]
+            with m.Else():
+                m.d.sync += [left.eq(left - 1), final.eq(left == 2)]
+        # The first label comes several cycles after busy rises.
+        starting = Signal()
+        m.d.sync += starting.eq(~self.busy)
+        with m.If(starting):
+            m.d.sync += [left.eq(self.micro_batches), final.eq(single)]
+        return final

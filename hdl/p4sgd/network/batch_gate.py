@@ -1,0 +1,58 @@
+"""Vanilla model parallelism: no full activation enters backward before the last of its batch."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.mini_batches import MiniBatches
+from hdl.p4sgd.engine.params import EngineParams
+
+COUNT_BITS = 17  #: of micro-batches that have been seen and not delivered
+
+
+class BatchGate(Component):
+    """Holds full activations back until their mini-batch is complete: P4SGD, section 2.2.
+
+    ``seen`` counts full activations as they come in, ``delivered`` as they go on, both in order.
+    With ``vanilla``, ``allowed`` is high while a delivered one would be of a mini-batch that has
+    been seen to its end, so the backward pass overlaps neither its forward pass nor its
+    communication; without, always. ``start`` clears what was counted.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "lengths": In(params.lengths),
+                "start": In(1),
+                "vanilla": In(1),
+                "seen": In(1),
+                "delivered": In(1),
+                "allowed": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
+        gathering = Signal(COUNT_BITS, reset_less=True)  # of a mini-batch that has not ended
+        complete = Signal(COUNT_BITS, reset_less=True)  # of those that have
+        with m.If(self.start):
+            m.d.sync += [gathering.eq(0), complete.eq(0)]
+        with m.Elif(self.seen & mini_batches.last):
+            m.d.sync += [
+                gathering.eq(0),
+                complete.eq(complete + gathering + 1 - self.delivered),
+            ]
+        with m.Else():
+            m.d.sync += [
+                gathering.eq(gathering + self.seen),
+                complete.eq(complete - self.delivered),
+            ]
+        m.d.comb += [
+            mini_batches.lengths.eq(self.lengths),
+            mini_batches.start.eq(self.start),
+            mini_batches.step.eq(self.seen),
+            self.allowed.eq(~self.vanilla | (complete != 0)),
+        ]
+        return m

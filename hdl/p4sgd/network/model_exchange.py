@@ -1,0 +1,178 @@
+"""Data parallelism: after a mini-batch the workers' models are added up over the network."""
+
+from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.p4sgd.engine.params import GROUP_LANES
+from hdl.p4sgd.worker_params import WorkerParams
+
+
+class ModelExchange(Component):
+    """Between engines, host and network: who may reach the weights, and what is added up.
+
+    Model parallelism: ``partial`` and ``full`` activations are the network's, ``host_load``,
+    ``host_peek`` and ``host_peeked`` reach the engines, a run is ``finished`` with the engines.
+
+    Data parallelism (P4SGD, sections 2.1 and 5.1), where it is built and set: each worker trains
+    the whole model on samples of its own. One updates the model, the others update zero, so that
+    the sum over the workers is the model less all gradients. When all engines have ``updated``
+    the mini-batch, ``exchanging`` is high: eight weights a packet, engine by engine, group by
+    group, chunk by chunk, go to the network, and their sums, saturated there, into the model.
+    ``refill`` ends it.
+
+    Throughput of an exchange: a packet a cycle out; one in per load of an engine (5 cycles, and
+    the way to its die and back), or as fast as the network answers.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        engine, network = params.engine, params.transport.activations
+        activations = stream.Signature(engine.activations)
+        load, peek = stream.Signature(engine.load), stream.Signature(engine.address)
+        group, count = stream.Signature(engine.group), params.engines
+        super().__init__(
+            params,
+            {
+                "settings": In(engine.settings),
+                "begin": In(1),
+                "updated": In(count),
+                "engines_finished": In(1),
+                "exchanging": Out(1),
+                "refill": Out(1),
+                "finished": Out(1),
+                "partial": In(activations),
+                "full": Out(activations),
+                "network_partial": Out(stream.Signature(network)),
+                "network_full": In(stream.Signature(network)),
+                "host_load": In(load).array(count),
+                "host_peek": In(peek).array(count),
+                "host_peeked": Out(group).array(count),
+                "load": Out(load).array(count),
+                "peek": Out(peek).array(count),
+                "peeked": In(group).array(count),
+            },
+        )
+
+    @property
+    def place(self) -> data.StructLayout:
+        """Eight weights of the worker, in the order in which they are exchanged."""
+        address = self.params.engine.address.members
+        return data.StructLayout({"engine": range(max(2, self.params.engines)), **address})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        if self.params.engine.data_parallel:
+            self.exchange(m)
+        else:
+            self.pass_host(m)
+            m.d.comb += self.finished.eq(self.engines_finished)
+        with m.If(~self.settings.data_parallel):
+            self.pass_activations(m)
+        return m
+
+    def pass_activations(self, m: Module) -> None:
+        """Activations to the network and back, in the first of its eight lanes."""
+        outgoing, incoming = self.network_partial, self.network_full
+        size = self.params.engine.activations.size
+        m.d.comb += [
+            outgoing.payload.as_value().eq(self.partial.payload.as_value()),
+            outgoing.valid.eq(self.partial.valid),
+            self.partial.ready.eq(outgoing.ready),
+            self.full.payload.as_value().eq(incoming.payload.as_value()[:size]),
+            self.full.valid.eq(incoming.valid),
+            incoming.ready.eq(self.full.ready),
+        ]
+
+    def pass_host(self, m: Module) -> None:
+        """The host's accesses to the engines."""
+        for e in range(self.params.engines):
+            connect(m, flipped(self.host_load[e]), flipped(self.load[e]))
+            connect(m, flipped(self.host_peek[e]), flipped(self.peek[e]))
+            connect(m, flipped(self.peeked[e]), flipped(self.host_peeked[e]))
+
+    def exchange(self, m: Module) -> None:
+        """From the last update of a mini-batch to the new model in all engines."""
+        due = Signal(self.params.engines)
+        asking = Signal()
+        ended = Signal()
+        all_asked = Signal()
+        all_put = Signal()
+        with m.If(self.exchanging):
+            m.d.comb += all_asked.eq(self.ask(m, asking))
+            self.send(m)
+            m.d.comb += all_put.eq(self.put(m))
+        with m.Else():
+            self.pass_host(m)
+        m.d.sync += [due.eq(due | self.updated), self.refill.eq(all_put)]
+        with m.If(due.all() & self.settings.data_parallel):
+            m.d.sync += [due.eq(0), asking.eq(1), self.exchanging.eq(1)]
+        with m.If(all_asked):
+            m.d.sync += asking.eq(0)
+        with m.If(all_put):
+            m.d.sync += [self.exchanging.eq(0), ended.eq(self.engines_finished)]
+        # What a run without it has updated is not due in the next one.
+        with m.If(self.begin | ~self.settings.data_parallel):
+            m.d.sync += [due.eq(0), ended.eq(0)]
+        m.d.comb += self.finished.eq(Mux(self.settings.data_parallel, ended, self.engines_finished))
+
+    def ask(self, m: Module, asking: Signal) -> Value:
+        """Peek at all weights; high with the last."""
+        place = Signal(self.place, name="asked")
+        moves = Signal()
+        for e, peek in enumerate(self.peek):
+            m.d.comb += [
+                peek.payload.chunk.eq(place.chunk),
+                peek.payload.group.eq(place.group),
+                peek.valid.eq(asking & (place.engine == e)),
+            ]
+        m.d.comb += moves.eq(asking & Array(peek.ready for peek in self.peek)[place.engine])
+        return self.walk(m, place, moves)
+
+    def send(self, m: Module) -> None:
+        """What the engines answer, in the same order."""
+        place = Signal(self.place, name="sent")
+        moves = Signal()
+        outgoing = self.network_partial
+        payloads = Array(peeked.payload.as_value() for peeked in self.peeked)
+        m.d.comb += [
+            outgoing.payload.as_value().eq(payloads[place.engine]),
+            outgoing.valid.eq(Array(peeked.valid for peeked in self.peeked)[place.engine]),
+            moves.eq(outgoing.valid & outgoing.ready),
+        ]
+        for e, peeked in enumerate(self.peeked):
+            m.d.comb += peeked.ready.eq(outgoing.ready & (place.engine == e))
+        self.walk(m, place, moves)
+
+    def put(self, m: Module) -> Value:
+        """The sums into the engines, in the same order; high with the last."""
+        place = Signal(self.place, name="put")
+        moves = Signal()
+        incoming = self.network_full
+        for e, load in enumerate(self.load):
+            m.d.comb += [
+                load.payload.chunk.eq(place.chunk),
+                load.payload.group.eq(place.group),
+                load.payload.weights.as_value().eq(incoming.payload.as_value()),
+                load.valid.eq(incoming.valid & (place.engine == e)),
+            ]
+        m.d.comb += [
+            incoming.ready.eq(Array(load.ready for load in self.load)[place.engine]),
+            moves.eq(incoming.valid & incoming.ready),
+        ]
+        return self.walk(m, place, moves)
+
+    def walk(self, m: Module, place: data.View, moves: Signal) -> Value:
+        """Move on to the next engine, group, chunk; high when the last place is left."""
+        limits = (
+            ("engine", self.params.engines - 1),
+            ("group", -(-self.params.engine.lanes // GROUP_LANES) - 1),
+            ("chunk", (self.settings.chunks - 1)[: self.params.engine.chunk_bits]),
+        )
+        step: Value = moves
+        for name, limit in limits:
+            last = place[name] == limit
+            with m.If(step):
+                m.d.sync += place[name].eq(Mux(last, 0, place[name] + 1))
+            step = step & last
+        return step

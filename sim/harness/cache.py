@@ -1,0 +1,72 @@
+"""Folders that are made once and found again by the hash of what they are made from."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def cache_root() -> Path:
+    """``$INGATHER_CACHE``, or ``build`` of the checkout, or a folder of the user's."""
+    if chosen := os.environ.get("INGATHER_CACHE"):
+        return Path(chosen).absolute()
+    if (CHECKOUT / "pyproject.toml").exists():
+        return CHECKOUT / "build"
+    return Path.home() / ".cache" / "ingather"
+
+
+def digest(*parts: str) -> str:
+    """A name for a folder made from ``parts``: no two lists of parts share one."""
+    total = sha256()
+    for part in parts:
+        data = part.encode()
+        total.update(f"{len(data)}:".encode() + data)
+    return total.hexdigest()[:24]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file ``path``; the system lets go of it when the process dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Path, bool]:
+    """The folder ``kind/key`` of the cache, and whether it was made just now.
+
+    ``make`` fills an empty folder. It works under another name, which becomes the final one when
+    it returns: a folder that is there is finished. Processes that want one folder wait for the
+    first of them to make it.
+    """
+    root = cache_root() / kind
+    folder = root / key
+    if folder.is_dir():
+        return folder, False
+    with locked(root / ".locks" / key):
+        if folder.is_dir():
+            return folder, False
+        unfinished = root / ".unfinished" / key
+        shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed
+        unfinished.mkdir(parents=True)
+        make(unfinished)
+        os.replace(unfinished, folder)
+    return folder, True
+
+
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """A scratch folder, without a blank in its path: ``make`` cannot work in one that has."""
+    root = cache_root() / "scratch"
+    inside = " " not in str(root)
+    if inside:
+        root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root if inside else None) as folder:
+        yield Path(folder)

@@ -1,0 +1,92 @@
+"""From Verilator's C++ to a program: one unit a block, with headers and runtime compiled once."""
+
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.harness.build_tools import JOBS, cocotb_folder, execute, output_of, require_verilator
+from sim.harness.cache import cached_folder, digest
+
+PROGRAM = "simulation"
+MAIN = "verilator.cpp"  #: of cocotb
+HEADERS = "runtime.h"
+HEADER_TEXT = "".join(f'#include "verilated{part}.h"\n' for part in ("", "_dpi", "_vpi"))
+# What runs once, before the first clock edge, is nearly half of a design's code. It is optimised no
+# more than it is worth.
+HEADER_TEXT += "#undef VL_ATTR_COLD\n"
+HEADER_TEXT += '#define VL_ATTR_COLD __attribute__((cold, optimize("O0")))\n'
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Verilator's own C++, compiled."""
+
+    objects: list[str]  #: to link with
+    header: str  #: the compiler's option for the precompiled headers
+
+
+def compile_all(
+    work: Path, *, hierarchical: bool, effort: str, second_main: Path | None = None
+) -> None:
+    """Compile what Verilator wrote and link it with the shared runtime and cocotb.
+
+    A design, and each block of it, is one unit for the compiler, cocotb's main included: what the
+    units of Verilator's own makefile cost is the reading of the same headers again and again.
+    """
+    # Blocks are compiled for libraries, the top must be for the same headers.
+    level = f"{effort} -fPIC"
+    command = ["make", "-s", f"-j{JOBS}", "VM_PARALLEL_BUILDS=0", *require_verilator().variables]
+    runtime = shared_runtime(work, command, level)
+    if second_main is None:
+        with (work / "Vtop.cpp").open("a") as unit:
+            unit.write(f'#include "{MAIN}"\n')
+    command += ["VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"OPT_FAST={level} {runtime.header}"]
+    command += ["-f", "Vtop_hier.mk" if hierarchical else "Vtop.mk"]
+    libraries = [f"-L{cocotb_folder() / 'libs'}", "-lcocotbvpi_verilator"]
+    execute([*command, f"USER_LDLIBS={shlex.join([*runtime.objects, *libraries])}"], work)
+    if second_main is not None:
+        link_again(second_main, command, runtime, work)
+
+
+def link_again(main: Path, command: list[str], runtime: Runtime, work: Path) -> None:
+    """Link what is compiled with another ``main`` in place of cocotb's."""
+    shutil.move(work / PROGRAM, work / "first")
+    shutil.copy(main, work)
+    others = [f"VM_USER_CLASSES={main.stem}", f"USER_LDLIBS={shlex.join(runtime.objects)}"]
+    execute([*command, *others], work)
+    shutil.move(work / PROGRAM, work / main.stem)
+    shutil.move(work / "first", work / PROGRAM)
+
+
+def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
+    """Verilator's own C++, compiled once for all designs that use the same of it.
+
+    Objects and headers take ten times longer to compile than a small design.
+    """
+    classes = (work / "Vtop_classes.mk").read_text()
+    listed = re.search(r"^VM_GLOBAL_FAST \+= \\\n((?:  .*\n)+)", classes, re.M)
+    names = re.findall(r"\w+", listed[1]) if listed else []
+    switches = re.findall(r"^VM_(?:C11|TIMING|COVERAGE|TRACE\w*) = \d$", classes, re.M)
+    tool = require_verilator()
+    tools = (tool.source, tool.version, output_of("g++", "--version"))
+
+    def compiled(wanted: list[str], *decisive: str) -> Path:
+        def make_them(target: Path) -> None:
+            options = ["OPT_GLOBAL=-O2", f"OPT_FAST={level}"]
+            execute([*command, "-f", "Vtop.mk", *options, *wanted], work)
+            for name in wanted:
+                shutil.move(work / name, target / name)
+            # What the compiler reads should it ever refuse the precompiled form.
+            (target / f"{HEADERS}.fast").write_text(HEADER_TEXT)
+
+        key = digest(*wanted, *switches, *decisive, *tools)
+        return cached_folder("runtime", key, make_them)[0]
+
+    objects = compiled([f"{name}.o" for name in names])
+    (work / HEADERS).write_text(HEADER_TEXT)
+    headers = compiled([f"{HEADERS}.fast.gch"], level, HEADER_TEXT)
+    for path in headers.iterdir():  # work has no blank in its path
+        (work / path.name).symlink_to(path)
+    return Runtime(sorted(map(str, objects.glob("*.o"))), f"-include {work / HEADERS}.fast")

@@ -1,0 +1,80 @@
+"""Verilator's opinion of a design."""
+
+import shutil
+from collections.abc import Iterator
+
+from gen.emission.emit import Emission, EmittedModule
+from sim.harness.build_tools import execute, verilator_command
+from sim.harness.cache import workplace
+from sim.harness.primitives import models_of
+from sim.harness.verilate import WAIVERS
+
+ONCE = 1_000_000  #: characters; copies of a module that come to more are looked at once, alone
+
+
+def lint(emission: Emission) -> None:
+    """Raise BuildError unless Verilator accepts ``emission`` without a warning.
+
+    It takes every instance for a module of its own. What stands in a design so often that this
+    takes long is looked at by itself, and as a shell where it stands.
+    """
+    for top, texts in parts(emission):
+        with workplace() as work:
+            for name, text in texts.items():
+                (work / f"{name}.v").write_text(text)
+            shutil.copy(WAIVERS, work)
+            command = [*verilator_command(work), "--lint-only", "-Wall", WAIVERS.name]
+            command += ["--top-module", top, *(f"{name}.v" for name in texts)]
+            execute([*command, *map(str, models_of("".join(texts.values())))], work)
+
+
+def parts(emission: Emission) -> Iterator[tuple[str, dict[str, str]]]:
+    """Tops, and the texts of the modules that each is looked at with."""
+    shells = often(emission)
+    if not shells:
+        yield emission.top.name, {name: m.verilog for name, m in emission.modules.items()}
+        return
+    for top in (*shells, emission.top.name):
+        texts = {}
+        waiting = [top]
+        while waiting:
+            module = emission.modules[waiting.pop()]
+            if module.name in texts:
+                continue
+            is_shell = module.name in shells and module.name != top
+            texts[module.name] = shell(module) if is_shell else module.verilog
+            waiting += [] if is_shell else module.instances
+        yield top, texts
+
+
+def often(emission: Emission) -> list[str]:
+    """The modules, not one inside another, whose copies make a design large."""
+    whole: dict[str, int] = {}
+    for name, module in emission.modules.items():  # children first
+        inside = sum(whole[child] * times for child, times in module.instances.items())
+        whole[name] = len(module.verilog) + inside
+    counts = emission.counts()
+    large = [name for name in whole if (counts[name] - 1) * whole[name] > ONCE]
+    inside = {child for name in large for child in below(emission, name)}
+    return [name for name in large if name not in inside]
+
+
+def below(emission: Emission, name: str) -> set[str]:
+    """All modules inside ``name``."""
+    found: set[str] = set()
+    waiting = [*emission.modules[name].instances]
+    while waiting:
+        child = waiting.pop()
+        if child not in found:
+            found.add(child)
+            waiting += emission.modules[child].instances
+    return found
+
+
+def shell(module: EmittedModule) -> str:
+    """A module of the same ports that gives zeros."""
+    ports = module.ports
+    lines = [f"module {module.name}({', '.join(port.name for port in ports)});"]
+    lines += [f"  {port.direction} [{port.bits - 1}:0] {port.name};" for port in ports]
+    lines += [f"  assign {port.name} = 0;" for port in ports if port.direction == "output"]
+    return "\n".join([*lines, "endmodule", ""])

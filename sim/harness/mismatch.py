@@ -1,0 +1,188 @@
+"""Where two values first differ, and which beat of which stream that is."""
+
+import reprlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeGuard
+
+from sim.harness.beats import Beats, Origin, origin_of, path_of, plain
+
+__all__ = ["Mismatch", "Pair", "Wrong", "decoded", "difference", "wrong_of"]
+
+NOTHING = "no beat"
+LONGEST = 160  #: characters of a beat that is shown whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrong:
+    """The first beat that is not as it should be."""
+
+    stream: str  #: or the port
+    index: int | None  #: of the beat in its stream, from 0; None for a port
+    cycle: int | None  #: in which it moved, or in which it was missed
+    field: str = ""  #: of the beat, empty if all of it is meant
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        beat = "" if self.index is None else f", beat {self.index}"
+        field = f", {self.field}" if self.field else ""
+        cycle = "" if self.cycle is None else f", cycle {self.cycle}"
+        return f"{self.stream}{beat}{cycle}{field}: expected {self.expected}, got {self.got}"
+
+
+class Mismatch(AssertionError):
+    """A failure that knows the wrong beat."""
+
+    def __init__(self, text: str, wrong: Wrong) -> None:
+        super().__init__(text)
+        self.wrong = wrong
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two values that differ, by the path to them."""
+
+    left: Any
+    right: Any
+    key: Any = None  #: under which they stand in the pair before
+
+
+class Absent:
+    """Stands where one side has ended."""
+
+    def __repr__(self) -> str:
+        return NOTHING
+
+
+ABSENT = Absent()
+
+
+def difference(left: Any, right: Any) -> list[Pair]:
+    """From ``left`` and ``right`` as a whole down to the first two parts that differ."""
+    path = [Pair(left, right)]
+    while (step := first_step(path[-1].left, path[-1].right)) is not None:
+        path.append(step)
+    return path
+
+
+def first_step(left: Any, right: Any) -> Pair | None:
+    """The first parts of two values that differ; None if they have none to compare."""
+    return next((pair for pair in parts(left, right) if differ(pair.left, pair.right)), None)
+
+
+def parts(left: Any, right: Any) -> Iterator[Pair]:
+    """The parts of two values of one kind that stand under the same key."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for key in [*left, *(key for key in right if key not in left)]:
+            yield Pair(left.get(key, ABSENT), right.get(key, ABSENT), key)
+    elif is_sequence(left) and is_sequence(right):
+        for k in range(max(len(left), len(right))):
+            ours = left[k] if k < len(left) else ABSENT
+            theirs = right[k] if k < len(right) else ABSENT
+            yield Pair(ours, theirs, k)
+    elif is_dataclass(left) and type(left) is type(right):
+        for field in fields(left):
+            yield Pair(getattr(left, field.name), getattr(right, field.name), field.name)
+
+
+def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
+    """It has parts by number."""
+    return isinstance(value, list | tuple | range | bytes) or is_array(value)
+
+
+def is_array(value: Any) -> bool:
+    """It is an array of NumPy's, which takes long to import and need not be there."""
+    return getattr(value, "ndim", 0) > 0 and hasattr(value, "tolist")
+
+
+def differ(left: Any, right: Any) -> bool:
+    """They are not equal, as a whole."""
+    if left is ABSENT or right is ABSENT:
+        return left is not right
+    if is_array(left) or is_array(right):
+        shapes = {getattr(side, "shape", None) for side in (left, right)} - {None}
+        return len(shapes) > 1 or not (left == right).all()
+    return bool(left != right)
+
+
+def wrong_of(path: list[Pair], now: int, driven: Callable[[str], bool]) -> Wrong | None:
+    """The wrong beat at the end of ``path``; None if neither side was seen on a stream.
+
+    What was seen is what was got. If both sides were, a stream that the test has ``driven`` is
+    the one to go by. ``now`` is the cycle for a beat that has not come.
+    """
+    origin, other, side = seen(path, "left"), seen(path, "right"), "left"
+    if origin is None or (other is not None and driven(origin.stream) > driven(other.stream)):
+        origin, side = other, "right"
+    if origin is None:
+        return None
+    shown = whole_beat(path, side) or path[-1]
+    got, expected = (shown.left, shown.right)[:: 1 if side == "left" else -1]
+    return Wrong(
+        stream=origin.stream,
+        index=origin.index,
+        cycle=now if origin.cycle is None else origin.cycle,
+        field=origin.field or field_below(path, shown),
+        expected=decoded(expected),
+        got=decoded(got),
+    )
+
+
+def seen(path: list[Pair], side: str) -> Origin | None:
+    """The origin of the innermost value of one side that has one."""
+    values = [getattr(pair, side) for pair in path]
+    for value in reversed(values):
+        if (origin := origin_of(value)) is not None:
+            return origin
+    for pair, value in zip(path[1:], values, strict=False):
+        if getattr(pair, side) is ABSENT and (origin := missing(value, pair.key)) is not None:
+            return origin
+    return None
+
+
+def missing(values: Any, index: Any) -> Origin | None:
+    """The origin that the next of ``values`` would have had."""
+    if isinstance(values, Beats):
+        return values.origin(values.place(index))
+    last = origin_of(values[-1]) if is_sequence(values) and len(values) else None
+    if last is None or last.index is None:
+        return None
+    return Origin(stream=last.stream, index=last.index + 1, cycle=None)
+
+
+def whole_beat(path: list[Pair], side: str) -> Pair | None:
+    """The outermost pair of which one side is all of a beat, short enough to be shown."""
+    for pair in path:
+        origin = origin_of(getattr(pair, side))
+        if origin is not None and not origin.field:
+            fits = max(len(repr(plain(pair.left))), len(repr(plain(pair.right)))) <= LONGEST
+            return pair if fits else None
+    return None
+
+
+def field_below(path: list[Pair], shown: Pair) -> str:
+    """The path from a pair that is shown to the end."""
+    return path_of(pair.key for pair in path[path.index(shown) + 1 :])
+
+
+class Short(reprlib.Repr):
+    """Values in a line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxdict = self.maxlist = self.maxtuple = 16
+        self.maxother = self.maxstring = LONGEST
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Numbers of many bits in hexadecimal."""
+        return f"{x:#x}" if x >= 1 << 32 else str(x)
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """NumPy's numbers as plain ones."""
+        return self.repr1(x.item(), level) if hasattr(x, "item") else repr(x)
+
+
+def decoded(value: Any) -> str:
+    """``value`` in a line."""
+    return Short().repr(value.tolist() if is_array(value) else plain(value))

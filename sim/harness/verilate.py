@@ -1,0 +1,224 @@
+"""From Verilog to a program that simulates it: Verilator, make and g++, cached by content."""
+
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from gen.emission.emit import Emission
+from sim.harness.build_tools import (
+    JOBS,
+    BuildError,
+    cocotb_folder,
+    execute,
+    output_of,
+    require_verilator,
+    verilator_command,
+)
+from sim.harness.cache import cached_folder, digest, workplace
+from sim.harness.compile import MAIN, PROGRAM, compile_all
+from sim.harness.primitives import models_of
+
+WAIVERS = Path(__file__).with_name("waivers.vlt")
+NATIVE = "-march=native"
+OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished simulator of a design."""
+
+    folder: Path
+    top: str
+    traced: bool = False  #: it can write waves
+    built: bool = field(default=False, compare=False)  #: just now, not found in the cache
+    seconds: float = field(default=0.0, compare=False)  #: that it took to build or find
+    #: the class of which each module was emitted, by module
+    components: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def program(self) -> Path:
+        """The file to execute."""
+        return self.folder / PROGRAM
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what a simulator becomes."""
+
+    texts: tuple[str, ...]  #: Verilog, the design's first
+    top: str
+    flags: tuple[str, ...]
+    control: str  #: Verilator's own control file
+    optimise: bool
+    second_main: Path | None = None  #: C++ of another program of the same objects
+
+    @property
+    def covers_blocks(self) -> bool:
+        """Coverage is measured of hierarchical blocks too."""
+        return {"--hierarchical", "--coverage-toggle"} <= {*self.flags}
+
+    @property
+    def main(self) -> str:
+        """The C++ of the program's ``main``, which is cocotb's.
+
+        A hierarchical block goes with ``final``, and what it has counted for coverage goes with it,
+        so coverage is written before.
+        """
+        text = (cocotb_folder() / "share" / "lib" / "verilator" / MAIN).read_text()
+        if not self.covers_blocks:
+            return text
+        end, turned = "top->final();\n\n    wrap_up();\n", "wrap_up();\n\n    top->final();\n"
+        if text.count(end) != 1:
+            raise BuildError(f"cocotb {version('cocotb')}: its {MAIN} ends in another way")
+        return text.replace(end, turned)
+
+    @property
+    def effort(self) -> str:
+        """The C++ compiler's options.
+
+        What watches every signal is many times the code of the design itself, and runs seldom.
+        Other short simulations run as fast with -Og as with -O1, which takes twice as long.
+        """
+        if self.optimise:
+            return f"-O3 {NATIVE}"
+        return "-O0" if {"--trace", "--coverage-toggle"} & {*self.flags} else "-Og"
+
+    @property
+    def key(self) -> str:
+        """Equal keys are equal simulators."""
+        compiler = output_of("g++", "--version").partition("\n")[0]
+        tool = require_verilator()
+        return digest(
+            *self.texts,
+            self.top,
+            *self.flags,
+            self.control,
+            WAIVERS.read_text(),
+            str(self.optimise),
+            f"{tool.source} {tool.version}",
+            version("cocotb"),
+            compiler,
+            # What this machine's own instructions are.
+            output_of("g++", NATIVE, "-Q", "--help=target") if self.optimise else "",
+            *([self.main] if self.covers_blocks else []),
+            *([self.second_main.read_text()] if self.second_main else []),
+        )
+
+
+def build(
+    emission: Emission | None,
+    *,
+    top: str | None = None,
+    extra_sources: Sequence[Path] = (),
+    hier_blocks: Sequence[str] = (),
+    waves: bool = False,
+    coverage: bool = False,
+    all_signals: bool = False,
+    registers: Sequence[str] = (),
+    timing: bool = False,
+    optimise: bool = False,
+    second_main: Path | None = None,
+) -> Build:
+    """Make a simulator of ``emission`` and ``extra_sources``, or find the one made before.
+
+    Models of the vendor's primitives join it. ``top`` is the emission's own unless given.
+    ``hier_blocks`` names modules that Verilator translates once each, however often they are
+    placed. Python sees the ports of the top, and every signal with ``all_signals``; it sees and may
+    set ``registers`` of these names in any module, such as a counter, to a value near its end.
+    ``timing`` lets sources wait for times, as models do that make clocks. ``optimise`` spends more
+    on compiling to simulate faster. ``second_main`` has the ``main`` of a program without cocotb,
+    which is linked from the same objects and stands in the build's folder under the file's name.
+    """
+    if top is None:
+        if emission is None:
+            raise ValueError("without an emission, name the top")
+        top = emission.top.name
+    texts = [emission.verilog] if emission is not None else []
+    models = models_of("".join(texts))
+    recipe = Recipe(
+        texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
+        top=top,
+        flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing),
+        control=control_file(top, hier_blocks, registers, watched=coverage or all_signals),
+        optimise=optimise and os.environ.get(OPTIMISE) != "0",
+        second_main=second_main,
+    )
+    start = time.monotonic()
+    folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))
+    seconds = time.monotonic() - start
+    tally(f"built {recipe.key} {seconds:.1f}" if fresh else f"found {recipe.key}")
+    return Build(folder, top, waves, fresh, seconds, components_of(emission))
+
+
+def components_of(emission: Emission | None) -> dict[str, str]:
+    """The class of each module, by module."""
+    modules = emission.modules.values() if emission is not None else ()
+    return {module.name: class_path(module.kind) for module in modules}
+
+
+def class_path(kind: type) -> str:
+    """``hdl.common.fifo.Fifo``."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def verilator_flags(
+    hier: bool, waves: bool, coverage: bool, all_signals: bool, timing: bool
+) -> tuple[str, ...]:
+    """The flags that differ from build to build, and the fixed ones."""
+    flags = ["--cc", "--exe", "--vpi", "-O3", "-Wall", "--prefix", "Vtop"]
+    flags += ["--hierarchical"] * hier + ["--trace"] * waves + ["--timing"] * timing
+    # The names of all signals as one function would take the compiler many minutes.
+    flags += ["--public-flat-rw", "--output-split-cfuncs", "200"] * all_signals
+    flags += ["--coverage-line", "--coverage-toggle"] * coverage
+    return tuple(flags)
+
+
+def control_file(
+    top: str, hier_blocks: Sequence[str], registers: Sequence[str] = (), *, watched: bool
+) -> str:
+    """Which signals Python can see, and which modules stand alone."""
+    lines = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
+    lines += [f'public_flat_rw -module "*" -var "{name}"' for name in registers]
+    lines += [f'hier_block -module "{name}"' for name in hier_blocks]
+    # Verilator does not look into a block for paths, nor take a signal apart that is ``watched``,
+    # and so sees loops where there are none; and it takes an input that a block passes on to
+    # another block for an asynchronous reset.
+    lines += ["lint_off -rule UNOPTFLAT"] * (watched or bool(hier_blocks))
+    lines += ["lint_off -rule SYNCASYNCNET"] * bool(hier_blocks)
+    return "\n".join(lines) + "\n"
+
+
+def tally(line: str) -> None:
+    """Append to the file ``$INGATHER_TALLY``, from which a test session counts its builds."""
+    if path := os.environ.get("INGATHER_TALLY"):
+        with open(path, "a") as file:
+            file.write(line + "\n")
+
+
+def make(recipe: Recipe, target: Path) -> None:
+    """Translate, compile and link ``recipe``; leave the program and its sources in ``target``."""
+    with workplace() as work:
+        sources = []
+        for index, text in enumerate(recipe.texts):
+            sources.append(f"source_{index}.sv" if index else "design.v")
+            (work / sources[-1]).write_text(text)
+        (work / "control.vlt").write_text(recipe.control)
+        shutil.copy(WAIVERS, work / WAIVERS.name)
+        (work / MAIN).write_text(recipe.main)
+        command = [*verilator_command(work), *recipe.flags, "--top-module", recipe.top]
+        command += ["-o", PROGRAM, "-Mdir", ".", "-j", str(JOBS)]
+        command += [MAIN] * (recipe.second_main is not None)
+        execute([*command, WAIVERS.name, "control.vlt", *sources], work)
+        compile_all(
+            work,
+            hierarchical="--hierarchical" in recipe.flags,
+            effort=recipe.effort,
+            second_main=recipe.second_main,
+        )
+        programs = [PROGRAM] + ([recipe.second_main.stem] if recipe.second_main else [])
+        for name in (*programs, *sources):
+            shutil.move(work / name, target / name)

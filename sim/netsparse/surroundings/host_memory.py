@@ -1,0 +1,57 @@
+"""A host's own memory, as its processor reads and writes it in a simulation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cocotb.triggers import RisingEdge
+
+from sim.harness.payloads import pack
+from sim.surroundings.axi_ram import AxiRamParams
+
+
+class HostMemory:
+    """Memory ``index`` of a simulated system, or its only one: beside the bus of the card.
+
+    A beat is written in a cycle and read in two.
+    """
+
+    def __init__(self, dut: Any, params: AxiRamParams, index: int | None = None) -> None:
+        self.dut, self.params = dut, params
+        which = "" if index is None else f"_{index}"
+        self._access = getattr(dut, f"access{which}")
+        self._accessed = getattr(dut, f"accessed{which}")
+        self._access.value = 0
+        self._beat_bytes = params.data_bits // 8
+
+    async def read(self, address: int, size: int) -> bytes:
+        """What stands from ``address`` on."""
+        found = b""
+        for beat, first, part in self._beats(address, bytes(size)):
+            self._access.value = pack(self.params.access, {"valid": 1, "beat": beat})
+            await RisingEdge(self.dut.clk)
+            self._access.value = 0
+            await RisingEdge(self.dut.clk)
+            held = int(self._accessed.value).to_bytes(self._beat_bytes, "little")
+            found += held[first : first + len(part)]
+        return found
+
+    async def write(self, address: int, octets: bytes) -> None:
+        """Put ``octets`` there; they are there when this returns."""
+        for beat, first, part in self._beats(address, octets):
+            fields = {
+                "valid": 1,
+                "beat": beat,
+                "strobes": (1 << len(part)) - 1 << first,
+                "data": int.from_bytes(part, "little") << 8 * first,
+            }
+            self._access.value = pack(self.params.access, fields)
+            await RisingEdge(self.dut.clk)
+        self._access.value = 0
+
+    def _beats(self, address: int, octets: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Number of each beat, the byte in it that comes first, and its part of ``octets``."""
+        while octets:
+            beat, first = divmod(address, self._beat_bytes)
+            part = octets[: self._beat_bytes - first]
+            yield beat, first, part
+            address, octets = address + len(part), octets[len(part) :]

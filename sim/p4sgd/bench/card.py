@@ -1,0 +1,80 @@
+"""What the worker of the u280 preset takes of its card, and how long the estimate takes."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.marks import Mark, Row
+
+U280_WORKER = WorkerParams(engine=EngineParams(dsp=True))  #: as the preset has it
+
+MOST_SECONDS = Mark(300)
+MOST_SECONDS_AGAIN = Mark(30)
+MOST_LUT, MOST_FF, MOST_DSP, MOST_URAM = Mark(12_000), Mark(20_000), Mark(512), Mark(66)
+MOST_LEVELS, MOST_CHAINS, MOST_CARRY = Mark(6), Mark(1), Mark(64)
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Estimate worker and engine as a user does, with an empty cache and again."""
+    with tempfile.TemporaryDirectory(prefix="ingather-bench-") as folder:
+        progress("estimating the u280 worker from nothing")
+        first, worker = synth("p4sgd-worker", Path(folder))
+        progress("estimating the u280 worker again")
+        again, repeated = synth("p4sgd-worker", Path(folder))
+        progress("estimating an engine")
+        _, engine = synth("p4sgd-engine", Path(folder))
+    if repeated != worker:
+        raise RuntimeError("two estimates of one design differ")
+    return [*times(first, again, worker), *sizes(engine)]
+
+
+def synth(design: str, folder: Path) -> tuple[float, dict[str, Any]]:
+    """Seconds and figures of ``ingather synth``, whose cache is in ``folder``."""
+    file = folder / f"{design}.json"
+    command = [sys.executable, "-m", "gen", "synth", design, "--json", str(file)]
+    start = time.perf_counter()
+    subprocess.run(
+        command,
+        check=True,
+        capture_output=True,
+        env=os.environ | {"INGATHER_CACHE": str(folder / "cache")},
+    )
+    return time.perf_counter() - start, json.loads(file.read_text())
+
+
+def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
+    """How long the worker took, and whether there is room for it."""
+    count = len(worker["modules"])
+    return [
+        Row(
+            what="worker, estimated from nothing",
+            value=first,
+            unit="s",
+            mark=MOST_SECONDS,
+            note=f"{count} distinct modules",
+        ),
+        Row(what="worker, nothing changed", value=again, unit="s", mark=MOST_SECONDS_AGAIN),
+        Row(what="worker: kinds that the card lacks", value=len(worker["lacks"]), mark=Mark(0)),
+    ]
+
+
+def sizes(engine: dict[str, Any]) -> list[Row]:
+    """An engine against its marks."""
+    total, depth = engine["total"], engine["depth"]
+    return [
+        Row(what="engine: LUT, LUTRAM, SRL", value=total["luts"], mark=MOST_LUT),
+        Row(what="engine: FF", value=total["ff"], mark=MOST_FF),
+        Row(what="engine: DSP48E2", value=total["dsp"], mark=MOST_DSP),
+        Row(what="engine: URAM288", value=total["uram"], mark=MOST_URAM),
+        Row(what="engine: LUTs on any path", value=depth["most_levels"], mark=MOST_LEVELS),
+        Row(what="engine: carry chains on any path", value=depth["most_chains"], mark=MOST_CHAINS),
+        Row(what="engine: bits of a chain", value=depth["most_carry"], mark=MOST_CARRY),
+    ]

@@ -1,0 +1,139 @@
+"""Cycles of an epoch by the hardware's counters, beside the ideal ones."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.marks import Mark, Row
+from sim.harness.verilate import Build
+from sim.p4sgd.bench.card import U280_WORKER
+from sim.p4sgd.bench.replay import FREE_RUNNING, replay
+from sim.p4sgd.train import build_worker
+from sim.p4sgd.training import Options, TrainingRun
+from sim.workloads.datasets import DataSet
+
+LOOP_CYCLES = U280_WORKER.engine.update_loop  #: the least a micro-batch takes
+MOST_DEVIATION = Mark(0.03)
+MOST_TURNAROUND = Mark(40)
+SAMPLES, BATCH, BITS = 512, 64, 4
+FEATURES = (64, 1 << 10, 1 << 14)
+HARDWARE = {"1 engine": replace(U280_WORKER, engines=1), "8 engines": U280_WORKER}
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """An epoch of the steady state, in cycles."""
+
+    measured: float
+    ideal: int
+
+    @property
+    def deviation(self) -> float:
+        """How far the measured cycles are from the ideal ones, as a share of these."""
+        return abs(self.measured / self.ideal - 1)
+
+
+def ideal_cycles(*, micro_batches: int, batches: int, words: int, turnaround: int) -> int:
+    """An epoch of the steady state: ``(B / K) C s + T`` for every mini-batch.
+
+    ``words`` is C s, at least the length of the update loop. The formula's ``C s`` once, the
+    last micro-batch's way backward, belongs to a run and not to its epochs: the next epoch's
+    words follow the model's update as any next mini-batch's do.
+    """
+    return micro_batches * max(words, LOOP_CYCLES) + batches * turnaround
+
+
+def workload(
+    params: WorkerParams, features: int, *, samples: int, batch: int, epochs: int
+) -> TrainingRun:
+    """Random data, ready for ``params``."""
+    rng = np.random.default_rng(features)
+    labels = rng.integers(0, 2, size=samples).astype(float)
+    data = DataSet("random", rng.random((samples, features)), labels, "")
+    return TrainingRun(data, params, Options(bits=BITS, batch=batch, epochs=epochs))
+
+
+def epoch_cycles(
+    params: WorkerParams, simulator: Build, features: int, *, samples: int, batch: int
+) -> float:
+    """A run of three epochs less a run of one, halved: start and end of a run cancel."""
+    counts = []
+    for epochs in (1, 3):
+        training = workload(params, features, samples=samples, batch=batch, epochs=epochs)
+        with tempfile.TemporaryDirectory() as folder:
+            counts.append(replay(training, simulator, Path(folder)).counters["cycles"])
+    return (counts[1] - counts[0]) / 2
+
+
+def turnaround(params: WorkerParams, simulator: Build) -> int:
+    """T: from a micro-batch's last word in to the first word of the next mini-batch.
+
+    Measured where it stands alone: mini-batches of one micro-batch take ``C s + T``.
+    """
+    banks, lanes = params.engine.banks, params.engine.lanes
+    features, batches = 2 * params.engines * lanes, 16  # two chunks: more than the update loop
+    batch = max(banks, 8)
+    cycles = epoch_cycles(params, simulator, features, samples=batches * batch, batch=batch)
+    each, rest = divmod(cycles, batches)
+    assert rest == 0, f"{cycles} cycles for {batches} mini-batches"
+    return int(each) - batch // banks * 2 * BITS
+
+
+def compare(
+    params: WorkerParams, simulator: Build, features: int, turnaround: int, samples: int = SAMPLES
+) -> Epoch:
+    """An epoch of random data of that many features."""
+    measured = epoch_cycles(params, simulator, features, samples=samples, batch=BATCH)
+    training = workload(params, features, samples=samples, batch=BATCH, epochs=1)
+    ideal = ideal_cycles(
+        micro_batches=training.micro_batches,
+        batches=-(-samples // BATCH),
+        words=training.chunks * BITS,
+        turnaround=turnaround,
+    )
+    return Epoch(measured, ideal)
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """All sizes on all hardware."""
+    found = []
+    for name, params in HARDWARE.items():
+        progress(f"building the simulator of {name}")
+        simulator = build_worker(params, second_main=FREE_RUNNING)
+        progress(f"{name}: turnaround")
+        found += hardware_rows(name, params, simulator, progress)
+    return found
+
+
+def hardware_rows(
+    name: str,
+    params: WorkerParams,
+    simulator: Build,
+    progress: Callable[[str], None],
+    features: Sequence[int] = FEATURES,
+) -> list[Row]:
+    """The turnaround, and an epoch of each number of features; the largest has the mark."""
+    cycles = turnaround(params, simulator)
+    mark = MOST_TURNAROUND if params.engines == 1 else None
+    note = "s = 4, logistic, no network"
+    found = [Row(what=f"{name}: T", value=cycles, unit="cycles", mark=mark, note=note)]
+    for count in features:
+        progress(f"{name}: {count} features")
+        epoch = compare(params, simulator, count, cycles)
+        found.append(epoch_row(f"{name}: D = {count}", epoch, marked=count == max(features)))
+    return found
+
+
+def epoch_row(what: str, epoch: Epoch, *, marked: bool) -> Row:
+    """How far an epoch is from the formula."""
+    return Row(
+        what=what,
+        value=100 * epoch.deviation,
+        unit="%",
+        mark=Mark(100 * MOST_DEVIATION.bound) if marked else None,
+        note=f"{epoch.measured:,.0f} cycles an epoch, {epoch.ideal:,} by the formula",
+    )

@@ -1,0 +1,152 @@
+"""Cycles of the network: AllReduce, switch, and training on one to eight workers."""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.switch import Switch
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.bench.marks import Mark, Row
+from sim.harness.verilator import run
+from sim.p4sgd.bench.switch_in_simulator import RESULTS
+from sim.p4sgd.reproduce import allreduce, points
+from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
+from sim.p4sgd.train import build_system
+
+MOST_ALLREDUCE = Mark(40)
+MOST_SWITCH = Mark(8)
+SAME = Mark(0)
+LEAST_THROUGHPUT = Mark(1, at_least=True)
+LEAST_LINEAR = Mark(90, at_least=True)
+MOST_DEVIATION = Mark(3)
+ALLREDUCES = 100
+
+WORKERS = (1, 2, 4, 8)
+FEATURES, BATCH = 1 << 16, 64
+LINK_LATENCY = 150  #: cycles, one way
+HARDWARE = WorkerParams(engines=1, engine=EngineParams(chunks=1024, fifo_words=8192, max_bits=BITS))
+STALLS = ("memory", "network", "dependency", "fifo")
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """All three parts."""
+    progress("AllReduce of 8 workers")
+    found = allreduce_rows(*allreduce.latencies([allreduce.Order(0, 0, ALLREDUCES)]))
+    progress("switch alone")
+    found += switch_rows(measure_switch(SwitchParams()))
+    asked = scale_out_points()
+    everything = [*asked, *(point.turnaround for point in asked)]
+    measured = points.measure(everything, lambda what, *_: progress(f"scale-out: {what}"))
+    return found + scale_out_rows(asked, measured)
+
+
+def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
+    """From the partial activation to the full one, of every worker and time."""
+    least, most = min(found.cycles), max(found.cycles)
+    note = f"8 workers send in the same cycle, no link delay; {found.order.count} times"
+    return [
+        Row(what="AllReduce", value=most, unit="cycles", mark=MOST_ALLREDUCE, note=note),
+        Row(
+            what="AllReduce: most - least",
+            value=most - least,
+            unit="cycles",
+            mark=SAME,
+            note="of all workers and times",
+        ),
+    ]
+
+
+def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
+    """What a switch alone does."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder, "results.json")
+        run(
+            build_system(Switch(params), []),
+            "sim.p4sgd.bench.switch_in_simulator",
+            params=params,
+            component=Switch,
+            seed=1,
+            env={RESULTS: str(results)},
+        )
+        return json.loads(results.read_text())
+
+
+def switch_rows(found: Mapping[str, Any]) -> list[Row]:
+    """From the last packet taken to the sum on every port, and packets a cycle."""
+    made = [
+        Row(
+            what="switch: last packet to sum",
+            value=max(found["latencies"]),
+            unit="cycles",
+            mark=MOST_SWITCH,
+            note=f"on every port; least {min(found['latencies'])}",
+        )
+    ]
+    for name, slots in (("random", "random slots"), ("single", "a single slot")):
+        packets, cycles = found[name]
+        made.append(
+            Row(
+                what=f"switch: {slots}",
+                value=packets / cycles,
+                unit="packets/cycle",
+                mark=LEAST_THROUGHPUT,
+                note=f"{packets:,} packets in {cycles:,} cycles by its own counters",
+            )
+        )
+    return made
+
+
+def scale_out_points() -> list[Point]:
+    """The same training on more and more workers."""
+    return [
+        Point(
+            workers=workers,
+            hardware=HARDWARE,
+            features=FEATURES,
+            batch=BATCH,
+            link_latency=LINK_LATENCY,
+        )
+        for workers in WORKERS
+    ]
+
+
+def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> list[Row]:
+    """Beside the formula, and beside one worker's share."""
+    made = []
+    first = measured[asked[0]].batch_cycles
+    for point in asked:
+        cycles, found = measured[point].batch_cycles, turnaround(point, measured)
+        ideal, speed_up = point.ideal(found), first / cycles
+        name = f"{point.workers} worker{'s' * (point.workers > 1)}"
+        made += [
+            Row(
+                what=f"{name}: off the formula",
+                value=100 * abs(cycles / ideal - 1),
+                unit="%",
+                mark=MOST_DEVIATION,
+                note=f"{cycles:,.0f} cycles a mini-batch, {ideal:,.0f} by the formula, T {found:g}",
+            ),
+            Row(
+                what=f"{name}: of linear",
+                value=100 * speed_up / point.workers,
+                unit="%",
+                mark=LEAST_LINEAR,
+                note=f"{speed_up:.2f} times 1 worker; D = {point.features:,}, B = {point.batch},"
+                f" links of {point.link_latency} cycles",
+            ),
+        ]
+    counters = measured[asked[0]].workers[0]
+    made += [
+        Row(
+            what=f"{asked[0].workers} worker: waits for {stall}",
+            value=100 * counters[f"{stall}_stalls"] / counters["cycles"],
+            unit="%",
+            note=f"{counters[f'{stall}_stalls']:,} of {counters['cycles']:,} cycles of a run",
+        )
+        for stall in STALLS
+    ]
+    return made

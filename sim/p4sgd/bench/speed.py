@@ -1,0 +1,101 @@
+"""How long a simulator takes to build, and how fast ``train`` simulates beside the bare model."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from sim.bench.marks import Mark, Row
+from sim.harness.verilate import Build
+from sim.p4sgd.bench.card import U280_WORKER
+from sim.p4sgd.bench.replay import FREE_RUNNING, replay
+from sim.p4sgd.golden.sgd import Loss
+from sim.p4sgd.train import Epoch, build_worker, simulate_training
+from sim.p4sgd.training import Options, TrainingRun
+from sim.workloads.datasets import load
+
+MOST_BUILD_SECONDS = Mark(120)
+LEAST_SHARE = Mark(0.6, at_least=True)
+ROUNDS = 5
+
+
+@contextmanager
+def empty_cache() -> Iterator[None]:
+    """Let nothing be found that was built before."""
+    before = os.environ.get("INGATHER_CACHE")
+    with tempfile.TemporaryDirectory(prefix="ingather-bench-") as folder:
+        os.environ["INGATHER_CACHE"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["INGATHER_CACHE"]
+            if before is not None:
+                os.environ["INGATHER_CACHE"] = before
+
+
+def build_rows(progress: Callable[[str], None]) -> list[Row]:
+    """Build the u280 worker's simulator from nothing, emission included."""
+    progress("building the simulator of the u280 worker from nothing")
+    start = time.perf_counter()
+    with empty_cache():
+        build_worker(U280_WORKER)
+    seconds = time.perf_counter() - start
+    note = f"emission, Verilator, g++ on {os.cpu_count()} cores"
+    return [
+        Row(
+            what="u280 worker system",
+            value=seconds,
+            unit="s",
+            mark=MOST_BUILD_SECONDS,
+            note=note,
+        )
+    ]
+
+
+def speed_rows(progress: Callable[[str], None]) -> list[Row]:
+    """Train on digits with Python and without, in turns."""
+    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), U280_WORKER, Options(epochs=30))
+    progress("building the simulator of the u280 worker, with a second main")
+    simulator = build_worker(training.params, second_main=FREE_RUNNING)
+    with_python, without = [], []
+    for turn in range(1, ROUNDS + 1):
+        with tempfile.TemporaryDirectory() as folder:
+            progress(f"training on digits, turn {turn} of {ROUNDS}: without Python")
+            bare = replay(training, simulator, Path(folder))
+            without.append(bare.cycles / bare.seconds)
+            progress(f"training on digits, turn {turn} of {ROUNDS}: train")
+            last = train(training, simulator, Path(folder))
+            with_python.append(last.simulated_cycles / last.seconds)
+    return judge(with_python, without)
+
+
+def train(training: TrainingRun, simulator: Build, folder: Path) -> Epoch:
+    """What ``ingather train`` simulates; the last epoch, which has the totals."""
+    epochs: list[Epoch] = []
+    simulate_training(training, simulator, folder, epochs.append)
+    return epochs[-1]
+
+
+def judge(with_python: list[float], without: list[float]) -> list[Row]:
+    """The rows of these speeds in cycles per second, measured in turns."""
+    middle, bare = median(with_python), median(without)
+    turns = f"median of {len(without)} turns"
+    return [
+        Row(
+            what="the Verilated model alone",
+            value=bare,
+            unit="cycles/s",
+            note=f"{turns}, {min(without):,.0f} to {max(without):,.0f}; one start of all epochs",
+        ),
+        Row(
+            what="train",
+            value=middle,
+            unit="cycles/s",
+            note=f"{turns}, {min(with_python):,.0f} to {max(with_python):,.0f}; host accesses"
+            " after each epoch included",
+        ),
+        Row(what="train / alone", value=middle / bare, mark=LEAST_SHARE),
+    ]

@@ -1,0 +1,142 @@
+"""Drives a switch alone, as hard as its ports allow; what it says of itself goes to a file."""
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.network.frame import FRAME_KEEP
+from hdl.p4sgd.switch.params import SwitchParams
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator
+from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS
+from sim.p4sgd.golden.frames import BYTES, WireFrame
+from sim.p4sgd.switch_driver import SwitchDriver
+
+RESULTS = "INGATHER_SWITCH_RESULTS"
+EPOCH = 1
+USES = 50  #: of slots in a measurement of throughput
+ROUNDS = 5  #: over all ports in that of latency
+
+
+class Bench:
+    """All ports of a switch, and a job on all of them."""
+
+    def __init__(self, dut: Any, params: SwitchParams) -> None:
+        self.dut, self.ports = dut, range(params.ports)
+        self.host = SwitchDriver(dut, params)
+        self.edge = RisingEdge(dut.clk)
+        self.uses: dict[int, int] = {}  # of each slot, the next
+
+    def port(self, bus: str, index: int, name: str) -> Any:
+        """A signal of a port."""
+        return getattr(self.dut, f"{bus}_{index}_{name}")
+
+    async def begin(self, slots: int) -> None:
+        """A job of all ports on all slots."""
+        for k in self.ports:
+            self.offer(k, None)
+            self.port("m_axis", k, "tready").value = 1
+        await start(self.dut)
+        await self.host.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+        everyone = (1 << len(self.ports)) - 1
+        await self.host.start_job(JOB, ports=everyone, epoch=EPOCH, base=0, slots=slots)
+
+    def frame(self, port: int, slot: int, is_agg: bool) -> bytes:
+        """Of the worker at a port, in the present use of a slot."""
+        return WireFrame(
+            destination=SWITCH_ADDRESS,
+            is_agg=is_agg,
+            bm=1 << port,
+            job=JOB,
+            epoch=EPOCH,
+            seq=slot,
+            use=self.uses[slot] % 256,
+            payload=(port + 1,) * 8 if is_agg else (0,) * 8,
+        ).to_bytes()
+
+    def offer(self, port: int, data: bytes | None) -> None:
+        """Show a frame, or none; the switch always takes it."""
+        self.port("s_axis", port, "tvalid").value = data is not None
+        if data is not None:
+            self.port("s_axis", port, "tdata").value = int.from_bytes(data, "little")
+            self.port("s_axis", port, "tkeep").value = FRAME_KEEP
+            self.port("s_axis", port, "tlast").value = 1
+            self.port("s_axis", port, "tuser").value = 0
+
+    async def send(self, frames: Sequence[tuple[int, bytes]]) -> list[int]:
+        """Frames in one cycle; of each port the cycles until it answers, -1 for never."""
+        for port, data in frames:
+            self.offer(port, data)
+        answered = [-1 for _ in self.ports]
+        for now in range(4 * len(self.ports) + 20):
+            await self.edge
+            for port, _ in frames:
+                self.offer(port, None)
+            for port in self.ports:
+                if answered[port] < 0 and self.port("m_axis", port, "tvalid").value:
+                    answered[port] = now
+                    self.check(port)
+        return answered
+
+    def check(self, port: int) -> None:
+        """A sum is the sum of what all sent."""
+        data = int(self.port("m_axis", port, "tdata").value).to_bytes(64, "little")[:BYTES]
+        answer, total = WireFrame.from_bytes(data), sum(k + 1 for k in self.ports)
+        assert not answer.is_agg or answer.payload == (total,) * 8
+
+    async def latency(self, slot: int, last: int) -> list[int]:
+        """Of each port: cycles from the last partial activation, at port ``last``, to the sum."""
+        self.uses[slot] = self.uses.get(slot, -1) + 1
+        others = [port for port in self.ports if port != last]
+        found: list[int] = []
+        for is_agg in (True, False):
+            waits = await self.send([(port, self.frame(port, slot, is_agg)) for port in others])
+            assert set(waits) == {-1}, "an answer before all have sent"
+            answers = await self.send([(last, self.frame(last, slot, is_agg))])
+            assert min(answers) >= 0, "no answer"
+            found = found or answers
+        return found
+
+    async def throughput(self, slots: Sequence[int]) -> tuple[int, int]:
+        """Packets and cycles by the switch's counters, with all ports sending in every cycle."""
+        await self.host.clear_counters()
+        for slot in slots:
+            self.uses[slot] = self.uses.get(slot, -1) + 1
+            for is_agg in (True, False):
+                for port in self.ports:
+                    self.offer(port, self.frame(port, slot, is_agg))
+                await self.edge
+        for port in self.ports:
+            self.offer(port, None)
+        for _ in range(8 * len(self.ports) * len(slots) + 50):  # enough at a quarter of the rate
+            await self.edge
+        for row in (await self.host.verdicts()).values():
+            assert row["ADDED"] == row["ACKNOWLEDGED"] == len(slots), row
+        return await self.host.read("packets"), await self.host.read("cycles")
+
+
+@cocotb.test()
+async def measure(dut: Any) -> None:
+    """Latency with each port the last one; throughput on random slots and on one."""
+    params = params_in_simulator(SwitchParams)
+    bench = Bench(dut, params)
+    await bench.begin(params.slots)
+    latencies = [
+        cycles
+        for round in range(ROUNDS)
+        for last in bench.ports
+        for cycles in await bench.latency(round, last)
+    ]
+    scattered = [random.randrange(params.slots) for _ in range(USES)]
+    found = {
+        "latencies": latencies,
+        "random": await bench.throughput(scattered),
+        "single": await bench.throughput([0] * USES),
+    }
+    Path(os.environ[RESULTS]).write_text(json.dumps(found))

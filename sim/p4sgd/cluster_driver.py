@@ -1,0 +1,120 @@
+"""A host's driver of a whole cluster: workers, switch, job; and the watch that it does not hang."""
+
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Event, Timer
+
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.streams import PERIOD_NS
+from sim.p4sgd.surroundings.cluster import ClusterParams
+from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.training_job import NetworkSettings
+from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
+
+SWITCH_ADDRESS = bytes.fromhex("02000000ff00")  # locally administered
+GROUP_ADDRESS = bytes.fromhex("03000000ff01")
+JOB = 0
+WATCH_CYCLES = 100_000  #: between two looks at a cluster that runs
+
+
+class StuckError(RuntimeError):
+    """No worker gets on; the text names the slots that they wait in."""
+
+
+def number(address: bytes) -> int:
+    """An Ethernet address as registers hold it."""
+    return int.from_bytes(address, "little")
+
+
+EPOCHS = 1 << 16  #: of a job, told apart by the bits in a packet
+
+
+class ClusterDriver:
+    """Starts a job on all workers of a simulated cluster, and runs it."""
+
+    def __init__(self, dut: Any, params: ClusterParams) -> None:
+        self.dut, self.params = dut, params
+        self.workers = [WorkerDriver(dut, params.worker, f"_{k}") for k in range(params.workers)]
+        self.switch = SwitchDriver(dut, params.network.switch, "s_axil_switch")
+        self.epoch = 0
+
+    async def start_job(self, network: NetworkSettings, under_way: int) -> None:
+        """Begin a job of all workers on slots of its own, with a new epoch.
+
+        ``under_way`` is the most AllReduces that can be at a time.
+        """
+        self.epoch = (self.epoch + 1) % EPOCHS
+        count = self.params.workers
+        everyone = (1 << count) - 1
+        slots = network.slots or self.params.worker.slots
+        await self.switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+        await self.switch.start_job(JOB, ports=everyone, epoch=self.epoch, base=0, slots=slots)
+        for index, worker in enumerate(self.workers):
+            await worker.start_job(
+                address=number(bytes.fromhex("020000000000")[:5] + bytes([index])),
+                switch_address=number(SWITCH_ADDRESS),
+                group_address=number(GROUP_ADDRESS),
+                worker=index,
+                workers=everyone,
+                job=JOB,
+                epoch=self.epoch,
+                slot_base=0,
+                slot_count=slots,
+                timeout=network.patience(count, min(slots, under_way)),
+                retries=network.retries,
+                peer_retries=network.peer_retries,
+            )
+            await worker.write(join=0)
+
+    async def run(self) -> None:
+        """One run on all workers, started in the same cycle.
+
+        Raises the first worker's ``WorkerFailure``, or :class:`StuckError`.
+        """
+        running, failures = set(range(len(self.workers))), []
+        ended = Event()
+
+        async def follow(index: int) -> None:
+            try:
+                await self.workers[index].run()
+            except WorkerFailure as failure:
+                failures.append(failure)
+            running.discard(index)
+            if failures or not running:
+                ended.set()
+
+        async def watch() -> None:
+            failures.append(await self.stuck())
+            ended.set()
+
+        tasks = [cocotb.start_soon(follow(index)) for index in running]
+        tasks.append(cocotb.start_soon(watch()))
+        await ended.wait()
+        for task in tasks:
+            task.cancel()
+        if failures:
+            raise failures[0]
+
+    async def stuck(self) -> StuckError:
+        """Wait until nobody has taken a micro-batch for a while; say who waits for what."""
+        before = None
+        while True:
+            await Timer(WATCH_CYCLES * PERIOD_NS, "ns")
+            done = [await worker.read("micro_batches") for worker in self.workers]
+            if done == before:
+                return StuckError(await self.describe(done))
+            before = done
+
+    async def describe(self, done: list[int]) -> str:
+        """Who waits for what."""
+        waiting = [
+            f"worker {k} waits in slot {await worker.read('oldest_slot')} after {count}"
+            for k, (worker, count) in enumerate(zip(self.workers, done, strict=True))
+        ]
+        return f"no micro-batch in {WATCH_CYCLES:,} cycles: {'; '.join(waiting)} micro-batches"
+
+
+def worker_params(params: WorkerParams | ClusterParams) -> WorkerParams:
+    """Those of each worker."""
+    return params.worker if isinstance(params, ClusterParams) else params

@@ -1,0 +1,120 @@
+"""Sends activations through transports, links and switch, and notes when their sums come back."""
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator
+from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS, number
+from sim.p4sgd.reproduce.allreduce import ORDERS, RESULTS, Order
+from sim.p4sgd.surroundings.allreduce_system import AllReduceParams
+from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.training_job import NetworkSettings
+
+EPOCH = 1
+SPARE = 4000  #: cycles by which a worker may wait for the others
+
+
+@cocotb.test()
+async def measure(dut: Any) -> None:
+    """All orders, one after the other."""
+    orders = [Order(**order) for order in json.loads(os.environ[ORDERS])]
+    params = params_in_simulator(AllReduceParams)
+    bench = Bench(dut, params)
+    found = []
+    for order in orders:
+        await bench.begin(order.link_latency)
+        found.append([await bench.add_up(order.spread) for _ in range(order.count)])
+        await ClockCycles(dut.clk, 4)
+    Path(os.environ[RESULTS]).write_text(json.dumps(found))
+
+
+class Bench:
+    """Drives all workers' ends."""
+
+    def __init__(self, dut: Any, params: AllReduceParams) -> None:
+        self.dut, self.params = dut, params
+        self.workers = range(params.network.workers)
+        self.edge = RisingEdge(dut.clk)
+        self.switch: SwitchDriver | None = None
+        self.next = 0  # slot that the next one takes, counted without end
+
+    def port(self, name: str, worker: int) -> Any:
+        """A port of a worker's transport."""
+        return getattr(self.dut, name.format(worker))
+
+    async def begin(self, latency: int) -> None:
+        """A new job on links of this latency."""
+        dut, params = self.dut, self.params
+        network = NetworkSettings(latency=latency)
+        everyone, slots = (1 << len(self.workers)) - 1, params.transport.slots
+        dut.link.value = pack(params.network.link.settings, network.fields)
+        dut.cut.value = 0
+        dut.clear.value = 0
+        for k in self.workers:
+            settings = {
+                "address": number(bytes([2, 0, 0, 0, 0, k])),
+                "switch_address": number(SWITCH_ADDRESS),
+                "group_address": number(GROUP_ADDRESS),
+                "worker": k,
+                "workers": everyone,
+                "job": JOB,
+                "epoch": EPOCH,
+                "slot_base": 0,
+                "slot_count": slots,
+                "timeout": network.patience(len(self.workers), 1) + SPARE,
+                "retries": 0,
+                "peer_retries": 0,
+            }
+            self.port("settings_{}", k).value = pack(NETWORK_SETTINGS, settings)
+            self.port("partial_{}_valid", k).value = 0
+            self.port("full_{}_ready", k).value = 1
+        await start(dut)
+        self.switch = self.switch or SwitchDriver(dut, params.network.switch)
+        await self.switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+        await self.switch.start_job(JOB, ports=everyone, epoch=EPOCH, base=0, slots=slots)
+        dut.clear.value = 1
+        await self.edge
+        dut.clear.value = 0
+        await ClockCycles(dut.clk, slots + 2)
+
+    async def add_up(self, spread: int) -> list[int]:
+        """One AllReduce: of each worker the cycles from the last partial in to the sum out.
+
+        The workers start at random within ``spread`` cycles, or all in the same cycle.
+        """
+        dut, layout = self.dut, self.params.transport.activations
+        starts = {k: random.randrange(spread) if spread else 0 for k in self.workers}
+        values = [[random.randrange(-1000, 1000) for _ in range(layout.length)] for _ in starts]
+        total = pack(layout, [sum(lane) for lane in zip(*values, strict=True)])
+        for k in self.workers:
+            self.port("partial_{}_payload", k).value = pack(layout, values[k])
+        sent: dict[int, int] = {}
+        seen: dict[int, int] = {}
+        now = 0
+        while len(seen) < len(starts):
+            for k in self.workers:
+                valid = now >= starts[k] and k not in sent
+                self.port("partial_{}_valid", k).value = valid
+            await self.edge
+            for k in self.workers:
+                if k not in sent and now >= starts[k] and self.port("partial_{}_ready", k).value:
+                    sent[k] = now
+                if self.port("full_{}_valid", k).value:
+                    assert k not in seen, f"worker {k} got two sums"
+                    assert int(self.port("full_{}_payload", k).value) == total, f"worker {k}"
+                    seen[k] = now
+            now += 1
+            assert now < 20_000, "no sum"
+        while int(dut.idle.value) != (1 << len(starts)) - 1:
+            await self.edge
+        last = max(sent.values())
+        return [seen[k] - last for k in self.workers]

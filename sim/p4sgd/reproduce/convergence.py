@@ -1,0 +1,157 @@
+"""Figure 14: loss against epochs, of the RTL, its golden model and float64 SGD."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.p4sgd.golden.sgd import Loss
+from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
+from sim.p4sgd.reproduce.points import BITS, SCALING
+from sim.p4sgd.train import Epoch, build_cluster, simulate_training
+from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training_job import MemorySettings, NetworkSettings
+from sim.p4sgd.training_report import Comparison, Row
+from sim.workloads.datasets import load
+
+WORKERS = 4
+BATCH = 64
+EPOCHS, QUICK_EPOCHS = 40, 12
+DATA = ("digits", "breast-cancer")
+TOLERANCE = 1.01  #: the loss that counts as the same
+MOST_LATER = 1  #: epochs
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """A training, epoch by epoch."""
+
+    data: str
+    rows: Sequence[Row]
+
+    @property
+    def target(self) -> float:
+        """The loss of float64 SGD after three quarters of the epochs, give or take 1 %."""
+        return self.rows[3 * len(self.rows) // 4 - 1].float_loss * TOLERANCE
+
+    def epochs(self, source: str) -> int | None:
+        """Epochs that ``source`` needs to reach the target; None if it does not."""
+        reached = (row.epoch for row in self.rows if getattr(row, source) <= self.target)
+        return next(reached, None)
+
+    @property
+    def bit_exact(self) -> bool:
+        """The RTL's weights were the golden model's, after every epoch."""
+        return all(row.bit_exact for row in self.rows)
+
+
+def train(data: str, epochs: int, link_latency: int) -> Convergence:
+    """Train the RTL and both models side by side."""
+    hardware = WorkerParams(engines=1, engine=SCALING)
+    options = Options(bits=BITS, batch=BATCH, epochs=epochs)
+    training = TrainingRun(load(data, loss=Loss.LOGISTIC), hardware, options, WORKERS)
+    comparison = Comparison(training)
+
+    def add(epoch: Epoch) -> None:
+        comparison.add(epoch)
+
+    with tempfile.TemporaryDirectory() as folder:
+        simulate_training(
+            training,
+            build_cluster(hardware, WORKERS),
+            Path(folder),
+            add,
+            memory=MemorySettings(latency=4),
+            network=NetworkSettings(latency=link_latency),
+            seed=1,
+        )
+    return Convergence(data, comparison.rows)
+
+
+def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> Figure:
+    """Both data sets."""
+    epochs = QUICK_EPOCHS if quick else EPOCHS
+    found = []
+    for data in DATA:
+        progress(f"training on {data}, {WORKERS} workers, {epochs} epochs")
+        found.append(train(data, epochs, link_latency))
+    return judged(found, link_latency)
+
+
+def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
+    """The figure of these trainings."""
+    return Figure(
+        name="convergence",
+        title="Loss against epochs",
+        source="section 5.5, figure 14",
+        quote="We observe that all the methods require the same number of epochs to converge to"
+        " roughly the same loss, because they are all synchronous.",
+        setting=f"RTL: {WORKERS} workers of 1 engine, {SCALING.banks} x {SCALING.lanes},"
+        f" s = {BITS}, B = {BATCH}, eta = 1, logistic regression; links of {link_latency}"
+        " cycles each way. The data sets of the paper are too large to simulate: scikit-learn's"
+        " digits (0-4 against 5-9) and breast-cancer. Float64: mini-batch SGD on"
+        " features that are scaled, not quantised.",
+        rows=[
+            {
+                "data": each.data,
+                "epoch": row.epoch,
+                "rtl_loss": row.rtl_loss,
+                "golden_loss": row.golden_loss,
+                "float64_loss": row.float_loss,
+                "rtl_accuracy": row.rtl_accuracy,
+                "float64_accuracy": row.float_accuracy,
+                "bit_exact": row.bit_exact,
+                "cycles": row.counters["cycles"],
+            }
+            for each in found
+            for row in each.rows
+        ],
+        panels=[Panel(each.data, drawing(each)) for each in found],
+        claims=claims(found),
+    )
+
+
+def claims(found: Sequence[Convergence]) -> list[Claim]:
+    """The same epochs to the same loss; and ours, that the RTL is the golden model."""
+    made = []
+    for each in found:
+        rtl, double = each.epochs("rtl_loss"), each.epochs("float_loss")
+        assert double is not None
+        made.append(
+            Claim(
+                f"{each.data}: as many epochs as full precision to the same loss, give or take one",
+                rtl is not None and abs(rtl - double) <= MOST_LATER,
+                f"loss {each.target:.4f} after {rtl or 'no number of'} epochs in RTL with"
+                f" {BITS} bits, {double} in float64",
+            )
+        )
+        made.append(
+            Claim(
+                f"(ours) {each.data}: weights equal the golden model's, bit for bit",
+                each.bit_exact,
+                f"{sum(row.bit_exact for row in each.rows)} of {len(each.rows)} epochs",
+            )
+        )
+    return made
+
+
+def drawing(found: Convergence) -> Callable[[Axes], None]:
+    """Three curves of loss."""
+
+    def draw(axes: Axes) -> None:
+        epochs = [row.epoch for row in found.rows]
+        styles = {
+            "float_loss": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
+            "golden_loss": ("golden model", {"color": "tab:blue"}),
+            "rtl_loss": ("RTL", {"color": "tab:orange", "marker": "o", "ms": 3, "ls": "none"}),
+        }
+        for source, (label, style) in styles.items():
+            axes.plot(epochs, [getattr(row, source) for row in found.rows], label=label, **style)
+        axes.axhline(found.target, color="0.4", linestyle=":", label="loss to reach")
+        axes.set_xlabel("epoch")
+        axes.set_ylabel("loss")
+
+    return draw

@@ -1,0 +1,225 @@
+"""Figure 9: an epoch of model parallelism beside one of data parallelism."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.p4sgd.golden.sgd import Schedule
+from sim.p4sgd.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.p4sgd.reproduce.formula import PAPER_DATA, SLOTS, Machine
+from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
+from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
+
+WORKERS = 4
+FEATURES, QUICK_FEATURES = (512, 2048, 8192), (512, 2048)
+BATCHES, QUICK_BATCHES = (16, 32, 64, 128, 256, 512, 1024), (16, 128, 1024)
+SEVERAL, EQUAL = 2.0, 1.5  #: times as fast: what counts as several, and still as equal
+EXCHANGE_DEVIATION = 0.15  #: of the formula, which knows only few groups and many
+PAPER_MACHINE = Machine(workers=WORKERS)
+
+NOTE = (
+    "Data parallelism by the formula: B / (M K) micro-batches of the whole model's C s words, T,"
+    " then the model in packets of eight, 2 M cycles each (fewer while all have a slot of their"
+    " own): our switch takes one packet a cycle over all its ports, and M partial sums and M"
+    " acknowledgements make an AllReduce. The exchange costs about K M N L / (B s) times the"
+    " computation if the features are many: it counts for more, the more engines share the"
+    " computation. A switch that takes a packet a cycle at each port, like the paper's, would"
+    " exchange up to M times as fast."
+)
+
+#: Four banks, so that a worker's share of 16 samples is a micro-batch.
+ENGINE = EngineParams(
+    banks=4, lanes=64, max_bits=BITS, chunks=128, fifo_words=2048, data_parallel=True
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Of one number of features: how much longer data parallelism takes, by mini-batch."""
+
+    label: str
+    features: int
+    batches: Sequence[int]
+    ratios: Sequence[float]
+    ideal: Sequence[float] = ()
+
+
+def points(quick: bool, link_latency: int) -> list[Point]:
+    """All that must be measured."""
+    asked = series(quick, link_latency)
+    return asked + [point.turnaround for point in asked]
+
+
+def series(quick: bool, link_latency: int) -> list[Point]:
+    """Every number of features with every batch, in every order that fits."""
+    hardware = WorkerParams(engines=1, engine=ENGINE, slots=SLOTS)
+    return [
+        Point(
+            workers=WORKERS,
+            hardware=hardware,
+            features=features,
+            batch=batch,
+            schedule=schedule,
+            link_latency=link_latency,
+        )
+        for features in (QUICK_FEATURES if quick else FEATURES)
+        for batch in (QUICK_BATCHES if quick else BATCHES)
+        for schedule in Schedule
+        if schedule is not Schedule.VANILLA or vanilla_fits(features, batch)
+    ]
+
+
+def vanilla_fits(features: int, batch: int) -> bool:
+    """Whether a whole mini-batch fits the word FIFO and the slots."""
+    machine = Machine(workers=WORKERS, engines=1, banks=ENGINE.banks, lanes=ENGINE.lanes, bits=BITS)
+    micro_batches = machine.micro_batches(batch)
+    return micro_batches * machine.words(features) <= ENGINE.fifo_words and micro_batches <= SLOTS
+
+
+def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure:
+    """How many times as long data parallelism takes."""
+    asked = series(quick, link_latency)
+    batches = QUICK_BATCHES if quick else BATCHES
+    rows = {point: measured(point, measurements) for point in asked}
+    curves = [
+        measured_curve(rows, features, batches)
+        for features in dict.fromkeys(point.features for point in asked)
+    ]
+    found = {
+        schedule: turnaround(replace(asked[0], schedule=schedule), measurements)
+        for schedule in Schedule
+    }
+    paper_rows, paper = extend(batches, found)
+    shown = ", ".join(f"{schedule.value} {cycles:g}" for schedule, cycles in found.items())
+    return Figure(
+        name="parallelism",
+        title="Model against data parallelism",
+        source="section 5.3, figure 9",
+        quote="First, model parallelism has significantly smaller elapsed time per epoch [...] in"
+        " most cases [...]. Second, model parallelism has a higher speedup [...] when B is smaller"
+        " [...], while model and data parallelism has roughly the same elapsed time when B is 1024."
+        " Third, model parallelism has a higher speedup [...] when the number of features is"
+        " larger.",
+        setting=f"RTL: {WORKERS} workers of 1 engine, {ENGINE.banks} x {ENGINE.lanes}, s = {BITS};"
+        f" links of {link_latency} cycles each way. Vanilla order is in the table where its"
+        f" mini-batch fits the word FIFO. T in cycles, measured: {shown}. By the formula: the"
+        " paper's data sets on 4 workers of 8 engines, 8 x 64.",
+        rows=[*rows.values(), *paper_rows],
+        panels=[
+            Panel("RTL (markers) and formula (lines)", lambda axes: draw(axes, curves)),
+            Panel("by the formula: 4 workers, 8 engines, 8 x 64", lambda axes: draw(axes, paper)),
+        ],
+        claims=[
+            *claims(curves, ""),
+            *claims(paper, "by the formula: "),
+            follows_formula(
+                [row for row in rows.values() if not exchanges(row)], "model parallelism"
+            ),
+            follows_formula(
+                [row for row in rows.values() if exchanges(row)],
+                "data parallelism",
+                EXCHANGE_DEVIATION,
+            ),
+        ],
+        note=NOTE,
+    )
+
+
+def exchanges(row: Row) -> bool:
+    """Whether a row is of data parallelism."""
+    return row["schedule"] == Schedule.DATA_PARALLEL.value
+
+
+def measured_curve(rows: dict[Point, Row], features: int, batches: Sequence[int]) -> Curve:
+    """Of one number of features."""
+
+    def ratios(column: str) -> list[float]:
+        values = {
+            (point.batch, point.schedule): row[column]
+            for point, row in rows.items()
+            if point.features == features
+        }
+        return [
+            values[batch, Schedule.DATA_PARALLEL] / values[batch, Schedule.PIPELINED]
+            for batch in batches
+        ]
+
+    label = f"D = {features:,}"
+    return Curve(label, features, batches, ratios("mini_batch_cycles"), ratios("formula_cycles"))
+
+
+def extend(batches: Sequence[int], found: dict[Schedule, float]) -> tuple[list[Row], list[Curve]]:
+    """The formula on the paper's data and hardware."""
+    rows, curves = [], []
+    machine = PAPER_MACHINE
+    ways = {
+        Schedule.PIPELINED: machine.pipelined,
+        Schedule.VANILLA: machine.vanilla,
+        Schedule.DATA_PARALLEL: machine.data_parallel,
+    }
+    for data in PAPER_DATA:
+        ratios = []
+        for batch in batches:
+            cycles = {way: rule(data.features, batch, found[way]) for way, rule in ways.items()}
+            rows += [
+                by_formula(data, machine, batch, way.value, found[way], each)
+                for way, each in cycles.items()
+            ]
+            ratios.append(cycles[Schedule.DATA_PARALLEL] / cycles[Schedule.PIPELINED])
+        label = f"{data.name}, D = {data.features:,}"
+        curves.append(Curve(label, data.features, batches, ratios))
+    return rows, curves
+
+
+def claims(curves: Sequence[Curve], kind: str) -> list[Claim]:
+    """What the paper says, of these curves."""
+    ordered = sorted(curves, key=lambda curve: curve.features)
+    all_ratios = [ratio for curve in ordered for ratio in curve.ratios]
+    faster = sum(ratio > 1 for ratio in all_ratios)
+    least, most = ordered[0].batches[0], ordered[0].batches[-1]
+    first = "; ".join(f"{curve.label}: {curve.ratios[0]:.2f}" for curve in curves)
+    last = "; ".join(f"{curve.label}: {curve.ratios[-1]:.2f}" for curve in curves)
+    return [
+        Claim(
+            f"{kind}model parallelism is faster in most cases",
+            2 * faster > len(all_ratios),
+            f"in {faster} of {len(all_ratios)}",
+        ),
+        Claim(
+            f"{kind}several times as fast at B = {least} ({SEVERAL:g} or more)",
+            all(curve.ratios[0] >= SEVERAL for curve in ordered),
+            first,
+        ),
+        Claim(
+            f"{kind}the smaller B, the higher its speed-up",
+            all(left > right for curve in ordered for left, right in pairwise(curve.ratios)),
+            f"from {first} at B = {least} to {last} at B = {most}",
+        ),
+        Claim(
+            f"{kind}roughly the same time at B = {most} (up to {EQUAL:g} times)",
+            all(1 / EQUAL <= curve.ratios[-1] <= EQUAL for curve in ordered),
+            last,
+        ),
+        Claim(
+            f"{kind}more features give a higher speed-up at B = {least}",
+            all(left.ratios[0] < right.ratios[0] for left, right in pairwise(ordered)),
+            first,
+        ),
+    ]
+
+
+def draw(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Measured points as markers on the formula's lines, or lines alone."""
+    doubling(axes, curves[0].batches, "mini-batch B")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_ylabel("data parallelism / model parallelism")
+    axes.axhline(1, color="0.6", linestyle=":", label="equal")
+    for index, (curve, marker) in enumerate(zip(curves, "os^Dv", strict=False)):
+        color = f"C{index}"
+        axes.plot(curve.batches, curve.ideal or curve.ratios, color=color, linewidth=1)
+        axes.plot(curve.batches, curve.ratios, marker, color=color, label=curve.label)

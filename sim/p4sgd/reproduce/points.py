@@ -1,0 +1,193 @@
+"""Cycles of a mini-batch by the hardware's counters, for many sizes of training at a time.
+
+Hardware that trains spends the same cycles whatever the data are. So nothing is loaded here: the
+memories are empty and read as zeros, and one simulation measures point after point.
+"""
+
+import json
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.verilator import Build, run
+from sim.p4sgd.golden.sgd import Schedule
+from sim.p4sgd.reproduce.formula import Machine
+from sim.p4sgd.surroundings.cluster import ClusterSystem
+from sim.p4sgd.train import build_cluster, cluster_params
+from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training_job import NetworkSettings
+from sim.workloads.datasets import DataSet
+
+JOB, JOB_FILE, RESULTS = "INGATHER_POINTS_JOB", "points.pickle", "points.jsonl"
+PASS_SAMPLES = 128  #: of a pass, or one mini-batch if that has more
+PASSES = (1, 2)  #: of two runs whose difference is measured
+PARALLEL = 2  #: simulations at a time
+POLL_SECONDS = 0.2
+
+BITS = 4
+SCALING = EngineParams(lanes=32, max_bits=BITS, chunks=512, fifo_words=4096)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A size of training, and the hardware that does it."""
+
+    workers: int = 1  #: M
+    hardware: WorkerParams
+    features: int  #: D
+    batch: int = 64  #: B
+    schedule: Schedule = Schedule.PIPELINED
+    link_latency: int = 0  #: one way
+
+    @property
+    def machine(self) -> Machine:
+        """What the formulas know of it."""
+        engine = self.hardware.engine
+        return Machine(
+            workers=self.workers,
+            engines=self.hardware.engines,
+            banks=engine.banks,
+            lanes=engine.lanes,
+            bits=BITS,
+        )
+
+    @property
+    def batches(self) -> int:
+        """Mini-batches of a pass."""
+        return -(-PASS_SAMPLES // self.batch)
+
+    @property
+    def turnaround(self) -> "Point":
+        """A point like this one whose mini-batch shows T: the fewest samples, two chunks."""
+        engine, data_parallel = self.hardware.engine, self.schedule is Schedule.DATA_PARALLEL
+        holders = 1 if data_parallel else self.workers  # of a feature each
+        samples = max(8, engine.banks * (self.workers if data_parallel else 1))
+        features = 2 * holders * self.hardware.engines * engine.lanes
+        return replace(self, features=features, batch=samples)
+
+    def ideal(self, turnaround: float) -> float:
+        """Cycles of a mini-batch by the formula."""
+        formula = {
+            Schedule.PIPELINED: self.machine.pipelined,
+            Schedule.VANILLA: self.machine.vanilla,
+            Schedule.DATA_PARALLEL: self.machine.data_parallel,
+        }[self.schedule]
+        return formula(self.features, self.batch, turnaround)
+
+    def training(self) -> TrainingRun:
+        """A pass over data of this size, for its settings; ``DoesNotFit`` if they do not fit."""
+        shape = (self.batches * self.batch, self.features)
+        data = DataSet("zeros", np.zeros(shape), np.zeros(shape[0]), "")
+        options = Options(bits=BITS, batch=self.batch, schedule=self.schedule)
+        return TrainingRun(data, self.hardware, options, self.workers)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the hardware counted."""
+
+    batch_cycles: float  #: of a mini-batch in the steady state
+    workers: Sequence[Mapping[str, int]]  #: counters of each worker in the longest run
+
+
+Measurements = dict[Point, Measurement]
+Progress = Callable[[str, int, int], None]  #: what is going on, points done, points in all
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the simulator is told of a point."""
+
+    settings: list[list[dict[str, int]]]  #: of each run and worker
+    micro_batches: list[int]  #: that each run has
+    network: NetworkSettings
+
+
+def order(point: Point) -> Order:
+    """The runs of a point."""
+    training = point.training()
+    return Order(
+        [[training.settings(count, k) for k in range(point.workers)] for count in PASSES],
+        [training.micro_batches * count for count in PASSES],
+        NetworkSettings(latency=point.link_latency),
+    )
+
+
+def measure(points: Iterable[Point], progress: Progress) -> Measurements:
+    """Build each cluster there is, and measure its points; two simulations run at a time.
+
+    Every schedule has a simulation of its own.
+    """
+    groups: dict[tuple[WorkerParams, int, Schedule], list[Point]] = {}
+    for point in dict.fromkeys(points):
+        groups.setdefault((point.hardware, point.workers, point.schedule), []).append(point)
+    total, found = sum(map(len, groups.values())), {}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        ThreadPoolExecutor(PARALLEL) as pool,
+    ):
+        futures: dict[Future[Measurements], Path] = {}
+
+        def report(text: str) -> None:
+            progress(text, sum(len(read(folder)) for folder in futures.values()), total)
+
+        # The largest first: it simulates slowest, while others are still being built.
+        for index, group in enumerate(sorted(groups, key=cost, reverse=True)):
+            hardware, workers, _ = group
+            report(f"building the simulator of {workers} x {hardware.engines} engines")
+            simulator = build_cluster(hardware, workers)
+            folder = Path(scratch, str(index))
+            future = pool.submit(simulate, simulator, groups[group], folder)
+            futures[future] = folder
+        waiting = set(futures)
+        while waiting:
+            report("measuring")
+            done, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
+            for future in done:
+                found |= future.result()
+    return found
+
+
+def cost(group: tuple[WorkerParams, int, Schedule]) -> tuple[bool, int]:
+    """How long a simulation takes: data parallelism longest, else by what is in a cycle."""
+    hardware, workers, schedule = group
+    return schedule is Schedule.DATA_PARALLEL, workers * hardware.engines
+
+
+def simulate(simulator: Build, points: Sequence[Point], folder: Path) -> Measurements:
+    """Measure points of one cluster, in one simulation."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / JOB_FILE).write_bytes(pickle.dumps([order(point) for point in points]))
+    run(
+        simulator,
+        "sim.p4sgd.reproduce.points_in_simulator",
+        params=cluster_params(points[0].hardware, points[0].workers),
+        component=ClusterSystem,
+        seed=1,
+        env={JOB: str(folder)},
+        folder=folder,
+    )
+    return {
+        point: Measurement((runs[1]["cycles"] - runs[0]["cycles"]) / point.batches, runs[1]["all"])
+        for point, runs in zip(points, read(folder), strict=True)
+    }
+
+
+def read(folder: Path) -> list[list[dict]]:
+    """What a simulation has written so far: of each point and run the time and all counters."""
+    path = folder / RESULTS
+    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def turnaround(point: Point, measurements: Measurements) -> float:
+    """T of the hardware, network and schedule of ``point``, from what was measured."""
+    small = point.turnaround
+    return measurements[small].batch_cycles - small.ideal(0)

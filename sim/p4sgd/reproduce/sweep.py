@@ -1,0 +1,174 @@
+"""Figures in which something doubles: throughput relative to its first value, by features."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+
+from sim.p4sgd.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.p4sgd.reproduce.formula import PAPER_DATA, Machine
+from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
+from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
+
+MARKERS = "os^Dv"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Of one number of features."""
+
+    label: str
+    features: int
+    x: Sequence[int]
+    speed_up: Sequence[float]
+    ideal: Sequence[float] = ()  #: by the formula, if that is not what ``speed_up`` is
+
+    @property
+    def gain(self) -> float:
+        """From the first value to the last."""
+        return self.speed_up[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """A figure: what doubles, and what the paper says of it."""
+
+    name: str
+    title: str
+    source: str
+    quote: str
+    setting: str  #: what is the same in all points
+    what: str  #: that doubles
+    values: Sequence[int]
+    quick_values: Sequence[int]
+    features: Sequence[int]
+    quick_features: Sequence[int]
+    point: Callable[[int, int, int], Point]  #: of value, features, latency of the links
+    paper: Callable[[int], tuple[Machine, int]]  #: of a value: the paper's machine, and B
+    rises: str  #: the statement that every step helps
+    by_features: str  #: the statement on the number of features
+    more_features: bool  #: gain more; else less
+    near_linear: str = ""  #: the statement on the largest data set, if there is one
+    linear: bool = False  #: draw what is linear
+
+    def series(self, quick: bool, link_latency: int) -> dict[int, list[Point]]:
+        """By features: a point for each value."""
+        return {
+            features: [
+                self.point(value, features, link_latency)
+                for value in (self.quick_values if quick else self.values)
+            ]
+            for features in (self.quick_features if quick else self.features)
+        }
+
+    def points(self, quick: bool, link_latency: int) -> list[Point]:
+        """All that must be measured."""
+        asked = [point for mine in self.series(quick, link_latency).values() for point in mine]
+        return asked + [point.turnaround for point in asked]
+
+    def figure(self, quick: bool, link_latency: int, measurements: Measurements) -> Figure:
+        """The numbers, two pictures, the claims."""
+        series = self.series(quick, link_latency)
+        values = self.quick_values if quick else self.values
+        rows = {
+            features: [measured(point, measurements) for point in mine]
+            for features, mine in series.items()
+        }
+        curves = [self.measured_curve(features, values, mine) for features, mine in rows.items()]
+        turnarounds = [turnaround(point, measurements) for point in next(iter(series.values()))]
+        paper_rows, paper = self.extend(values, turnarounds)
+        all_rows = [row for mine in rows.values() for row in mine]
+        shown = ", ".join(f"{each:g}" for each in dict.fromkeys(turnarounds))
+        return Figure(
+            name=self.name,
+            title=self.title,
+            source=self.source,
+            quote=self.quote,
+            setting=f"{self.setting} Links of {link_latency} cycles each way; T = {shown} cycles,"
+            " measured. By the formula: the paper's data sets on engines of 8 x 64, s = 4, with"
+            " the T that was measured at the same value.",
+            rows=[*all_rows, *paper_rows],
+            panels=[
+                Panel("RTL (markers) and formula (lines)", self.drawing(curves)),
+                Panel("by the formula: the paper's data sets and hardware", self.drawing(paper)),
+            ],
+            claims=[
+                *self.claims(curves, ""),
+                *self.claims(paper, "by the formula: "),
+                *self.linear_claims(paper),
+                follows_formula(all_rows),
+            ],
+        )
+
+    def measured_curve(self, features: int, values: Sequence[int], rows: Sequence[Row]) -> Curve:
+        """Of the rows of one number of features."""
+        found = [row["batch"] / row["mini_batch_cycles"] for row in rows]
+        ideal = [row["batch"] / row["formula_cycles"] for row in rows]
+        return Curve(f"D = {features:,}", features, values, relative(found), relative(ideal))
+
+    def extend(
+        self, values: Sequence[int], turnarounds: Sequence[float]
+    ) -> tuple[list[Row], list[Curve]]:
+        """The formula on the paper's data and hardware."""
+        rows, curves = [], []
+        for data in PAPER_DATA:
+            rates = []
+            for value, found in zip(values, turnarounds, strict=True):
+                machine, batch = self.paper(value)
+                cycles = machine.pipelined(data.features, batch, found)
+                rows.append(by_formula(data, machine, batch, "pipelined", found, cycles))
+                rates.append(batch / cycles)
+            label = f"{data.name}, D = {data.features:,}"
+            curves.append(Curve(label, data.features, values, relative(rates)))
+        return rows, curves
+
+    def claims(self, curves: Sequence[Curve], kind: str) -> list[Claim]:
+        """What the paper says, of these curves."""
+        gains = [curve.gain for curve in sorted(curves, key=lambda curve: curve.features)]
+        shown = "; ".join(f"{curve.label}: {curve.gain:.2f}" for curve in curves)
+        if not self.more_features:
+            gains.reverse()
+        return [
+            Claim(f"{kind}{self.rises}", all(rises(curve.speed_up) for curve in curves), shown),
+            Claim(f"{kind}{self.by_features}", rises(gains), shown),
+        ]
+
+    def linear_claims(self, paper: Sequence[Curve]) -> list[Claim]:
+        """At least 90 % of linear on the data with the most features."""
+        if not self.near_linear:
+            return []
+        most = max(paper, key=lambda curve: curve.features)
+        share = most.gain * most.x[0] / most.x[-1]
+        found = f"{most.label}: {most.gain:.2f} with {most.x[-1]}, {share:.1%} of linear"
+        return [Claim(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, found)]
+
+    def drawing(self, curves: Sequence[Curve]) -> Callable[[Axes], None]:
+        """Measured points as markers on the formula's lines, or lines alone."""
+
+        def draw(axes: Axes) -> None:
+            values = curves[0].x
+            doubling(axes, values, self.what)
+            axes.set_yscale("log", base=2)
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.set_ylabel(f"throughput relative to {values[0]}")
+            if self.linear:
+                best = relative(list(values))
+                axes.plot(values, best, color="0.6", linestyle=":", label="linear")
+            for index, (curve, marker) in enumerate(zip(curves, MARKERS, strict=False)):
+                style = {"color": f"C{index}", "linewidth": 1}
+                axes.plot(curve.x, curve.ideal or curve.speed_up, **style)
+                label = curve.label
+                axes.plot(curve.x, curve.speed_up, marker, color=f"C{index}", label=label)
+
+        return draw
+
+
+def rises(values: Sequence[float]) -> bool:
+    """All the way."""
+    return all(first < second for first, second in pairwise(values))
+
+
+def relative(values: Sequence[float]) -> list[float]:
+    """To the first."""
+    return [value / values[0] for value in values]

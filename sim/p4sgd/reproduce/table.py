@@ -1,0 +1,65 @@
+"""Rows of the tables on throughput, measured or by the formula, and what is said of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sim.p4sgd.reproduce.figure import Claim
+from sim.p4sgd.reproduce.formula import DataSize, Machine
+from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
+
+MOST_DEVIATION = 0.03  #: from the formula
+
+Row = Mapping[str, Any]
+
+
+def measured(point: Point, measurements: Measurements) -> Row:
+    """Cycles of a mini-batch by the hardware's counters, and by the formula."""
+    cycles = measurements[point].batch_cycles
+    found = turnaround(point, measurements)
+    ideal = point.ideal(found)
+    return {
+        "source": "RTL",
+        "data": "zeros",
+        "features": point.features,
+        "workers": point.workers,
+        "engines": point.hardware.engines,
+        "batch": point.batch,
+        "schedule": point.schedule.value,
+        "turnaround": found,
+        "mini_batch_cycles": cycles,
+        "formula_cycles": ideal,
+        "deviation": round(cycles / ideal - 1, 5),
+        "samples_per_kilocycle": round(1000 * point.batch / cycles, 4),
+        "epoch_seconds": "",
+    }
+
+
+def by_formula(
+    data: DataSize, machine: Machine, batch: int, schedule: str, turnaround: float, cycles: float
+) -> Row:
+    """The same of what was not simulated, with the seconds of an epoch at 250 MHz."""
+    seconds = -(-data.samples // batch) * cycles / 250e6
+    return {
+        "source": "formula",
+        "data": data.name,
+        "features": data.features,
+        "workers": machine.workers,
+        "engines": machine.engines,
+        "batch": batch,
+        "schedule": schedule,
+        "turnaround": turnaround,
+        "mini_batch_cycles": "",
+        "formula_cycles": cycles,
+        "deviation": "",
+        "samples_per_kilocycle": round(1000 * batch / cycles, 4),
+        "epoch_seconds": f"{seconds:.4g}",
+    }
+
+
+def follows_formula(
+    rows: Sequence[Row], what: str = "cycles", most: float = MOST_DEVIATION
+) -> Claim:
+    """Not of the paper: the cycles are those of the formula."""
+    found = max(abs(row["deviation"]) for row in rows)
+    text = f"(ours) {what} within {most:.0%} of the formula"
+    return Claim(text, found <= most, f"at most {found:.2%} away, {len(rows)} points")

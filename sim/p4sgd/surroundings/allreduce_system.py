@@ -1,0 +1,74 @@
+"""Transports around a network, without anything to train: AllReduce alone."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
+from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
+from sim.p4sgd.surroundings.network import LINK_COUNTS, Network, NetworkParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllReduceParams:
+    """Sizes of the system."""
+
+    transport: TransportParams = field(default_factory=TransportParams)
+    network: NetworkParams = field(default_factory=NetworkParams)
+
+    @property
+    def suffix(self) -> str:
+        """Both."""
+        return f"{self.network.suffix}_{self.transport.suffix}"
+
+
+class AllReduceSystem(Component):
+    """M :class:`Transport` around a :class:`Network`; ``clear`` begins a job on all of them."""
+
+    def __init__(self, params: AllReduceParams) -> None:
+        count = params.network.workers
+        activations = stream.Signature(params.transport.activations)
+        super().__init__(
+            params,
+            {
+                "settings": In(NETWORK_SETTINGS).array(count),
+                "clear": In(1),
+                "partial": In(activations).array(count),
+                "full": Out(activations).array(count),
+                "idle": Out(count),
+                "gave_up": Out(count),
+                "events": Out(NETWORK_EVENTS).array(count),
+                "s_axil": In(params.network.axil),
+                "link": In(params.network.link.settings),
+                "cut": In(count),
+                "counts": Out(LINK_COUNTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.network = network = Network(self.params.network)
+        connect(m, flipped(self.s_axil), network.s_axil)
+        m.d.comb += [
+            network.link.eq(self.link),
+            network.cut.eq(self.cut),
+            self.counts.eq(network.counts),
+        ]
+        for k in range(self.params.network.workers):
+            m.submodules[f"transport_{k}"] = transport = Transport(self.params.transport)
+            connect(m, flipped(self.partial[k]), transport.partial)
+            connect(m, transport.full, flipped(self.full[k]))
+            connect(m, transport.m_axis, network.from_workers[k])
+            connect(m, network.to_workers[k], transport.s_axis)
+            m.d.comb += [
+                transport.settings.eq(self.settings[k]),
+                transport.clear.eq(self.clear),
+                transport.allowed.eq(1),
+                self.idle[k].eq(transport.idle),
+                self.gave_up[k].eq(transport.gave_up),
+                self.events[k].eq(transport.events),
+            ]
+        return m

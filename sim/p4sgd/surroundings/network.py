@@ -1,0 +1,92 @@
+"""A switch and the links to it, inside the simulated design."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Module, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.p4sgd.network.frame import AXIS
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.registers import switch_registers
+from hdl.p4sgd.switch.switch import Switch
+from sim.surroundings.link import COUNTERS, Link, LinkParams
+
+LINK_COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, 32))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkParams:
+    """Sizes of a network."""
+
+    workers: int = 8  #: M, 1..32
+    link: LinkParams = field(default_factory=LinkParams)
+    slots: int = 1 << 16  #: of the switch
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.workers <= 32:
+            raise ValueError(f"workers must be from 1 to 32: {self.workers}")
+
+    @property
+    def suffix(self) -> str:
+        """Workers and slots."""
+        return f"{self.workers}_{self.slots}_{self.link.suffix}"
+
+    @property
+    def switch(self) -> SwitchParams:
+        """A port for each worker."""
+        return SwitchParams(ports=max(2, self.workers), slots=self.slots)
+
+    @property
+    def axil(self) -> AxiLiteSignature:
+        """The switch's register bus."""
+        return AxiLiteSignature(address_bits=switch_registers(self.switch).address_bits)
+
+
+class Network(Component):
+    """A :class:`Switch`, with a :class:`Link` from and to each worker.
+
+    ``link`` sets all links; ``cut`` has a bit for each worker, whose links are then down.
+    ``counts`` adds up the counters of all links.
+    """
+
+    def __init__(self, params: NetworkParams) -> None:
+        super().__init__(
+            params,
+            {
+                "from_workers": In(AXIS).array(params.workers),
+                "to_workers": Out(AXIS).array(params.workers),
+                "s_axil": In(params.axil),
+                "link": In(params.link.settings),
+                "cut": In(params.workers),
+                "counts": Out(LINK_COUNTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.switch = switch = Switch(self.params.switch)
+        connect(m, flipped(self.s_axil), switch.s_axil)
+        links = []
+        for k in range(self.params.workers):
+            m.submodules[f"up_{k}"] = up = Link(self.params.link)
+            m.submodules[f"down_{k}"] = down = Link(self.params.link)
+            connect(m, flipped(self.from_workers[k]), up.i)
+            connect(m, up.o, switch.s_axis[k])
+            connect(m, switch.m_axis[k], down.i)
+            connect(m, down.o, flipped(self.to_workers[k]))
+            for index, link in enumerate((up, down), start=2 * k):
+                links.append(link)
+                m.d.comb += link.index.eq(index)
+                for name in self.params.link.settings.members:
+                    value = self.link[name]
+                    if name == "down":
+                        value = value | self.cut[k]
+                    m.d.comb += link.settings[name].eq(value)
+        for name in COUNTERS:
+            counts = [getattr(link, name) for link in links]
+            total = Value.cast(sum(counts[1:], start=counts[0]))
+            m.d.comb += self.counts[name].eq(total[: len(self.counts[name])])
+        return m

@@ -1,0 +1,79 @@
+"""A worker with its memories in one simulated design, so that Python may sleep while it runs."""
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import Axi4Signature, AxiLiteSignature
+from hdl.common.component import Component
+from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.host.model_address import model_bus
+from hdl.p4sgd.host.registers import worker_registers
+from hdl.p4sgd.network.frame import AXIS
+from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.surroundings.axi_memory import AxiMemory, AxiMemoryParams
+
+
+def memory_params(params: WorkerParams) -> AxiMemoryParams:
+    """The memory behind each port of a worker."""
+    return AxiMemoryParams(address_bits=params.address_bits, data_bits=PORT_BITS)
+
+
+def memory_count(params: WorkerParams) -> int:
+    """Memories of a worker: its word ports in order, then the labels."""
+    return params.engines * params.ports + 1
+
+
+class WorkerSystem(Component):
+    """A :class:`Worker` and an :class:`AxiMemory` behind each of its memory ports.
+
+    Memory i (the word ports in order, then the labels, from ``first_memory`` on) holds the file
+    that ``+memory_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail`` holds for
+    memory ``fail_index`` only. ``missing`` counts beats that were read beyond the end of a file.
+    """
+
+    def __init__(self, params: WorkerParams) -> None:
+        bus = model_bus(params)
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=worker_registers(params).address_bits)),
+                "s_axi_model": In(
+                    Axi4Signature(
+                        address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
+                    )
+                ),
+                "memory": In(memory_params(params).settings),
+                "first_memory": In(8),
+                "fail_index": In(8),
+                "m_axis": Out(AXIS),
+                "s_axis": In(AXIS),
+                "busy": Out(1),
+                "missing": Out(32),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.worker = worker = Worker(self.params)
+        connect(m, flipped(self.s_axil), worker.s_axil)
+        connect(m, flipped(self.s_axi_model), worker.s_axi_model)
+        connect(m, worker.m_axis, flipped(self.m_axis))
+        connect(m, flipped(self.s_axis), worker.s_axis)
+        m.d.comb += self.busy.eq(worker.busy)
+        missing = Const(0, 32)
+        for index, port in enumerate([*worker.m_axi_words, worker.m_axi_labels]):
+            memory = AxiMemory(memory_params(self.params))
+            m.submodules[f"memory_{index}"] = memory
+            connect(m, port, memory.axi)
+            settings = Signal(data.Layout.cast(memory_params(self.params).settings))
+            m.d.comb += [
+                settings.eq(self.memory),
+                settings.fail.eq(self.memory.fail & (self.fail_index == memory.index)),
+                memory.index.eq((self.first_memory + index)[: len(memory.index)]),
+                memory.settings.eq(settings),
+            ]
+            missing = missing + memory.missing
+        m.d.comb += self.missing.eq(missing[: len(self.missing)])
+        return m

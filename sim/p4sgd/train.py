@@ -1,0 +1,180 @@
+"""Training on the RTL: build the simulator, run it, and follow it epoch by epoch."""
+
+import json
+import pickle
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gen.emission.emit import module_name
+from hdl.common.component import Component
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.verilator import Build, build, emission_of, run
+from sim.p4sgd.surroundings.cluster import ClusterParams, ClusterSystem
+from sim.p4sgd.surroundings.network import NetworkParams
+from sim.p4sgd.surroundings.worker_system import WorkerSystem
+from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_job import (
+    JOB,
+    JOB_FILE,
+    PROGRESS,
+    Job,
+    MemorySettings,
+    NetworkSettings,
+    combined,
+)
+from sim.surroundings.axi_memory import MEMORY_ARRAY, memory_file
+from sim.surroundings.link import Link
+
+POLL_SECONDS = 0.1
+
+
+class TrainingStopped(RuntimeError):
+    """A worker stopped, or none got on; the text says why."""
+
+
+@dataclass
+class Epoch:
+    """What the hardware reports after an epoch."""
+
+    number: int  #: from 1
+    weights: NDArray[np.int64]  #: [D]
+    counters: Mapping[str, int]  #: of this epoch alone, of all workers together
+    workers: Sequence[Mapping[str, int]]  #: the same of each worker
+    network: Mapping[str, int]  #: packets on all links, of this epoch alone
+    simulated_cycles: int  #: from the start of the simulation, host accesses included
+    seconds: float  #: likewise
+
+
+def build_worker(params: WorkerParams, **options: Any) -> Build:
+    """The simulator of a worker and its memories, from the cache if it is there."""
+    blocks = [Engine(params.engine)] if params.engines > 1 else []
+    return build_system(WorkerSystem(params), blocks, **options)
+
+
+def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
+    """The cluster that trains on ``workers`` workers."""
+    return ClusterParams(worker=worker, network=NetworkParams(workers=workers))
+
+
+def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
+    """The simulator of a cluster, likewise."""
+    params = cluster_params(worker, workers)
+    blocks = [Engine(worker.engine), Worker(worker), Link(params.network.link)]
+    return build_system(ClusterSystem(params), blocks if workers > 1 else [], **options)
+
+
+def build_system(system: Component, blocks: Sequence[Component], **options: Any) -> Build:
+    """The simulator of ``system``, in which ``blocks`` are translated once each."""
+    emission = emission_of(system)
+    return build(
+        emission,
+        extra_sources=[MEMORY_ARRAY],
+        hier_blocks=[module_name(block) for block in blocks],
+        optimise=True,
+        **options,
+    )
+
+
+def memory_arguments(training: TrainingRun, folder: Path) -> list[str]:
+    """Write the memories' files; the arguments that name them."""
+    arguments = []
+    for index, image in enumerate(training.images):
+        path = folder / f"memory_{index}.bin"
+        path.write_bytes(image)
+        arguments.append(memory_file(index, path))
+    return arguments
+
+
+def simulate_training(
+    training: TrainingRun,
+    simulator: Build,
+    folder: Path,
+    on_epoch: Callable[[Epoch], None],
+    *,
+    initial: NDArray[np.int64] | None = None,
+    memory: MemorySettings | None = None,
+    network: NetworkSettings | None = None,
+    seed: int | None = None,
+) -> None:
+    """Train on the RTL in ``folder``; ``on_epoch`` is called after each epoch as it ends.
+
+    ``simulator`` is of a worker, or with ``network`` of a cluster. Weights start at zero or
+    ``initial`` [D]. Raises :class:`TrainingStopped` if a worker stops.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / PROGRESS).unlink(missing_ok=True)
+    start = np.zeros(training.features, dtype=np.int64) if initial is None else initial
+    job = Job(
+        settings=[training.settings(1, worker) for worker in range(training.workers)],
+        models=training.models(start),
+        chunks=training.chunks,
+        epochs=training.options.epochs,
+        memory=memory or MemorySettings(),
+        network=network,
+        under_way=training.under_way,
+    )
+    system: tuple[Any, type[Component]] = (training.params, WorkerSystem)
+    if network is not None:
+        system = (cluster_params(training.params, training.workers), ClusterSystem)
+    (folder / JOB_FILE).write_bytes(pickle.dumps(job))
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            run(
+                simulator,
+                "sim.p4sgd.train_in_simulator",
+                params=system[0],
+                component=system[1],
+                seed=seed,
+                plusargs=memory_arguments(training, folder),
+                env={JOB: str(folder)},
+                folder=folder,
+            )
+        except BaseException as failure:  # handed on to the caller's thread
+            failures.append(failure)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    seen = 0
+    while True:
+        alive = thread.is_alive()
+        lines = read_lines(folder / PROGRESS)
+        for line in map(json.loads, lines[seen:]):
+            if "failure" in line:
+                thread.join()
+                raise TrainingStopped(line["failure"])
+            on_epoch(read_epoch(training, folder, line))
+        seen = len(lines)
+        if not alive:
+            break
+        time.sleep(POLL_SECONDS)
+    if failures:
+        raise failures[0]
+
+
+def read_lines(path: Path) -> list[str]:
+    """Whole lines of a file that is being written."""
+    return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
+def read_epoch(training: TrainingRun, folder: Path, line: Mapping[str, Any]) -> Epoch:
+    """What the simulator wrote of an epoch."""
+    return Epoch(
+        number=line["epoch"],
+        weights=training.weights(np.load(folder / f"model_{line['epoch']}.npy")),
+        counters=combined(line["workers"], training.shares_samples),
+        workers=line["workers"],
+        network=line["network"],
+        simulated_cycles=line["cycle"],
+        seconds=line["seconds"],
+    )

@@ -1,0 +1,296 @@
+"""A training run: from a data set to memory images and settings, and back to original units."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hdl.p4sgd.worker_params import Loss as HardwareLoss
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.arithmetic import Step
+from sim.p4sgd.golden import float_sgd
+from sim.p4sgd.golden.data_parallel import data_parallel_epoch
+from sim.p4sgd.golden.sgd import (
+    Loss,
+    Parts,
+    Saturations,
+    Schedule,
+    Training,
+)
+from sim.p4sgd.golden.sgd import epoch as golden_epoch
+from sim.p4sgd.training_options import DoesNotFit, Options, check
+from sim.workloads.datasets import DataSet
+from sim.workloads.layout import (
+    BEAT_BYTES,
+    Geometry,
+    hbm_images,
+    model_to_weights,
+    weights_to_model,
+)
+from sim.workloads.quantise import Quantiser, to_fixed, truncate
+from sim.workloads.step_size import Smoothness
+
+__all__ = ["DoesNotFit", "Options", "TrainingRun"]
+
+
+class TrainingRun:
+    """A data set made ready for a worker: what its memories hold and how it is set.
+
+    Raises :class:`DoesNotFit` where the hardware cannot hold the data, ``ValueError`` for options
+    that are illegal for any hardware.
+    """
+
+    def __init__(
+        self, data: DataSet, params: WorkerParams, options: Options, workers: int = 1
+    ) -> None:
+        self.data, self.params, self.options = data, params, options
+        self.workers = workers
+        engine = params.engine
+        check(options, params, workers)
+        self.stored_bits = stored = options.stored
+        self.quantiser = Quantiser.fit(
+            data.features, stored, per_feature=options.per_feature, center=options.center
+        )
+        self.stored_codes = self.quantiser.encode(data.features)
+        self.codes = truncate(self.stored_codes, stored, options.bits)
+        self.labels = to_fixed(data.labels, engine.fraction_bits)
+        self.geometry = Geometry(
+            workers=1 if self.shares_samples else workers,
+            engines=params.engines,
+            banks=engine.banks,
+            lanes=engine.lanes,
+        )
+        self.training = Training(
+            loss=options.loss,
+            bits=options.bits,
+            signed=self.quantiser.signed,
+            batch=options.batch,
+            banks=engine.banks,
+            step=Step.of(self.eta / options.batch),
+            l2_shift=options.l2_shift,
+            fraction_bits=engine.fraction_bits,
+        )
+        self.check_fit()
+
+    @property
+    def shares_samples(self) -> bool:
+        """Data parallelism: each worker has the whole model, and samples of its own."""
+        return self.options.shares_samples
+
+    @property
+    def under_way(self) -> int:
+        """AllReduces at a time: the next mini-batch's wait for the update of this one's."""
+        slots, batch = self.params.slots, self.options.batch // self.params.engine.banks
+        return slots if self.shares_samples else min(slots, batch)
+
+    def samples_of(self, worker: int) -> NDArray[np.intp]:
+        """The samples that a worker sees, in order; those from ``samples`` on are absent."""
+        if not self.shares_samples:
+            return np.arange(self.samples)
+        batches = -(-self.samples // self.options.batch)
+        shares = np.arange(batches * self.options.batch).reshape(batches, self.workers, -1)
+        return shares[:, worker].ravel()
+
+    @property
+    def samples(self) -> int:
+        """Samples of an epoch."""
+        return len(self.codes)
+
+    @property
+    def features(self) -> int:
+        """D."""
+        return self.codes.shape[1]
+
+    @property
+    def chunks(self) -> int:
+        """C, chunks of each engine."""
+        return self.geometry.chunks(self.features)
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of an epoch of each worker."""
+        return self.geometry.micro_batches(len(self.samples_of(0)))
+
+    def check_fit(self) -> None:
+        """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
+        engine, options = self.params.engine, self.options
+        if self.chunks > engine.chunks:
+            capacity = self.workers * self.params.engines * engine.chunks * engine.lanes
+            raise DoesNotFit(
+                f"{self.features} features need {self.chunks} chunks an engine, the model memory"
+                f" holds {engine.chunks}: at most {capacity} features; more workers, engines, lanes"
+                f" or chunks help"
+            )
+        words = self.chunks * options.bits
+        if words > engine.fifo_words:
+            raise DoesNotFit(
+                f"a micro-batch of {self.chunks} chunks x {options.bits} bits = {words} words"
+                f" does not fit the word FIFO of {engine.fifo_words} words; fewer bits, more"
+                f" workers, engines or fifo_words help"
+            )
+        micro_batches = options.batch // engine.banks
+        if options.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
+            raise DoesNotFit(
+                f"in vanilla order a mini-batch waits in the word FIFO: {micro_batches}"
+                f" micro-batches x {words} words = {micro_batches * words} words do not fit its"
+                f" {engine.fifo_words}; a smaller batch, more workers or more fifo_words help"
+            )
+        if options.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
+            raise DoesNotFit(
+                f"in vanilla order every micro-batch of a mini-batch needs a slot: {micro_batches}"
+                f" of {self.params.slots}; a smaller batch or more slots help"
+            )
+        if micro_batches >= 1 << 16:
+            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {options.batch}")
+        size = self.micro_batches * self.chunks * self.stored_bits * BEAT_BYTES
+        if size > 1 << self.params.address_bits:
+            raise DoesNotFit(
+                f"the data need {size} bytes on each memory port, which has"
+                f" {1 << self.params.address_bits}; more engines help"
+            )
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """That of the features as the hardware sees them."""
+        return Smoothness.of(self.values, self.options.batch)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The features [S, D] as the hardware sees them."""
+        return np.ldexp(self.codes.astype(np.float64), self.quantiser.signed - self.options.bits)
+
+    @property
+    def centering_gain(self) -> float:
+        """How much larger the learning rate could be without the means of the features."""
+        centred = Smoothness.of(self.values, self.options.batch, center=True).expected
+        return self.smoothness.expected / centred if centred else 1.0
+
+    @cached_property
+    def eta(self) -> float:
+        """The learning rate: what was chosen, or what suits the data."""
+        chosen = self.options.eta
+        return self.smoothness.learning_rate(self.options.loss) if chosen is None else chosen
+
+    @cached_property
+    def images(self) -> list[bytes]:
+        """What each memory holds: of each worker the word ports in order, then the labels."""
+        found = []
+        for worker in range(self.workers):
+            samples = self.samples_of(worker)
+            absent = max(0, int(samples.max()) + 1 - self.samples)
+            images = hbm_images(
+                np.pad(self.stored_codes, ((0, absent), (0, 0)))[samples],
+                np.pad(self.labels, (0, absent))[samples],
+                self.stored_bits,
+                self.geometry,
+                0 if self.shares_samples else worker,
+            )
+            found += [port for engine in images.words for port in engine] + [images.labels]
+        return found
+
+    def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+        """What the model memories of each worker hold, of weights [D]."""
+        if self.shares_samples:
+            return [weights_to_model(weights, self.geometry, 0, self.chunks)] * self.workers
+        return [
+            weights_to_model(weights, self.geometry, worker, self.chunks)
+            for worker in range(self.workers)
+        ]
+
+    def weights(self, models: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+        """Weights [D] out of the model memories of all workers."""
+        if self.shares_samples:
+            assert all((model == models[0]).all() for model in models), "the workers' models differ"
+            models = models[:1]
+        return model_to_weights(models, self.geometry, self.features)
+
+    def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
+        """The registers of a worker for a run of ``epochs`` epochs."""
+        share = self.options.batch // (self.workers if self.shares_samples else 1)
+        chunk_count = self.micro_batches * self.chunks
+        whole = self.stored_bits == self.options.bits
+        step = self.training.step
+        loss = {
+            Loss.LINEAR: HardwareLoss.LINEAR,
+            Loss.LOGISTIC: HardwareLoss.LOGISTIC,
+            Loss.HINGE: HardwareLoss.HINGE,
+        }[self.options.loss]
+        return {
+            "bits": self.options.bits,
+            "signed_features": int(self.quantiser.signed),
+            "chunks": self.chunks,
+            "loss": loss.value,
+            "l2_shift": self.options.l2_shift,
+            "join": 1,
+            "vanilla": int(self.options.schedule is Schedule.VANILLA),
+            "mantissa": step.mantissa,
+            "exponent": step.exponent,
+            "data_parallel": int(self.shares_samples),
+            "from_zero": int(self.shares_samples and worker > 0),
+            "batch_micro_batches": share // self.params.engine.banks,
+            "tail_samples": (len(self.samples_of(worker)) - 1) % self.params.engine.banks + 1,
+            "epoch_micro_batches": self.micro_batches,
+            "epochs": epochs,
+            "word_address_low": 0,
+            "word_address_high": 0,
+            "word_beats": chunk_count * self.stored_bits if whole else self.options.bits,
+            "word_stride": self.stored_bits,
+            "word_runs": 1 if whole else chunk_count,
+            "label_address_low": 0,
+            "label_address_high": 0,
+            "label_beats": -(-self.micro_batches * self.params.engine.banks // 8),
+        }
+
+    def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:
+        """One epoch of the golden model on weights [D]."""
+        parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
+        if self.shares_samples:
+            return data_parallel_epoch(
+                self.codes, self.labels, weights, self.training, self.workers, parts
+            )
+        return golden_epoch(self.codes, self.labels, weights, self.training, parts)
+
+    def original(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Fixed-point weights [D] in the units of the data."""
+        return self.quantiser.to_original(weights, self.params.engine.fraction_bits)
+
+    @cached_property
+    def scaled(self) -> NDArray[np.float64]:
+        """The features as float64 SGD sees them: scaled, not quantised."""
+        return self.quantiser.scaled(self.data.features)
+
+    def float_epoch(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One epoch of float64 mini-batch SGD on weights [D] of the scaled features."""
+        return float_sgd.epoch(
+            self.scaled,
+            self.data.labels,
+            weights,
+            loss=self.options.loss,
+            batch=self.options.batch,
+            step=self.eta / self.options.batch,
+            l2_shift=self.options.l2_shift,
+        )
+
+    def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
+        """Loss and accuracy of weights in original units on the data set as it came."""
+        return self.evaluated_on(self.data, original)
+
+    def evaluate_test(self, original: NDArray[np.float64]) -> tuple[float | None, float | None]:
+        """The same on the samples that were held out; None if there are none."""
+        test = self.data.test
+        return (None, None) if test is None else self.evaluated_on(test, original)
+
+    def evaluated_on(
+        self, data: DataSet, original: NDArray[np.float64]
+    ) -> tuple[float, float | None]:
+        """Loss and accuracy of weights in original units."""
+        intercept = self.quantiser.intercept(original)
+        return float_sgd.evaluate(
+            self.options.loss, data.features, data.labels, original, intercept
+        )
+
+    @property
+    def chance(self) -> float:
+        """The loss of weights that are all zero, which know nothing."""
+        return self.evaluate(np.zeros(self.features))[0]

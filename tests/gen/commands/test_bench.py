@@ -1,0 +1,80 @@
+"""The table, and the exit status of ``make bench``."""
+
+import json
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from gen.commands import bench
+from sim.bench.marks import Mark, Row
+
+GOOD = Row(what="good", value=1.5, unit="s", mark=Mark(2))
+BAD = Row(what="bad", value=2500, unit="s", mark=Mark(2), note="the reason")
+FREE = Row(what="free", value=1e9)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run the bench on rows by part; nothing is measured."""
+    app = typer.Typer()
+    app.command()(bench.bench)
+
+    def run(parts, *arguments):
+        monkeypatch.setattr(bench, "PARTS", {part: (part, "") for part in parts})
+        monkeypatch.setattr(bench, "measure", lambda part, progress: parts[part])
+        return CliRunner().invoke(app, arguments)
+
+    return run
+
+
+def test_every_part_can_be_imported():
+    for _, path in bench.PARTS.values():
+        module, _, name = path.partition(":")
+        assert callable(getattr(__import__(module, fromlist=[name]), name))
+
+
+def test_all_marks_hold(run):
+    result = run({"one": [GOOD, FREE], "two": [GOOD]})
+    assert result.exit_code == 0
+    assert "2 of 2 marks hold" in result.output
+
+
+def test_one_mark_does_not(run):
+    result = run({"one": [GOOD], "two": [FREE, BAD]})
+    assert result.exit_code == 1
+    assert "two: bad: 2,500 s is not at most 2 s" in result.output
+    assert "1 of 2 marks hold" in result.output
+
+
+def test_one_part_alone(run):
+    result = run({"one": [GOOD], "two": [BAD]}, "--only", "one")
+    assert result.exit_code == 0
+    assert "bad" not in result.output
+
+
+def test_unknown_part(run):
+    result = run({"one": [GOOD]}, "--only", "three")
+    assert result.exit_code == 2
+    assert "no such part: three" in result.output
+
+
+def test_json(run, tmp_path):
+    file = tmp_path / "deep" / "bench.json"
+    run({"one": [GOOD, BAD]}, "--json", str(file))
+    good, bad = json.loads(file.read_text())["one"]
+    assert good["holds"]
+    assert not bad["holds"]
+    assert bad["mark"] == {"bound": 2, "at_least": False}
+
+
+def test_table_shows_what_holds():
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(bench.table("title", [GOOD, BAD, FREE]))
+    lines = [line.split("│") for line in capture.get().splitlines() if "│" in line]
+    shown = {line[1].strip(): [cell.strip() for cell in line[2:-1]] for line in lines}
+    assert shown["good"] == ["1.5 s", "at most 2 s", "yes", ""]
+    assert shown["bad"] == ["2,500 s", "at most 2 s", "NO", "the reason"]
+    assert shown["free"] == ["1,000,000,000", "", "", ""]

@@ -1,0 +1,159 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gen.commands import mutate as mutate_command
+from gen.commands.mutate import mutate
+from gen.errors import UserError
+from sim.mutation import worker
+from sim.mutation.campaign import Plan
+from sim.mutation.targets import all_targets
+
+FIFO, FORK = "hdl.common.fifo.Fifo", "hdl.common.streams.Fork"
+
+
+def outcome(name, fates, seed=1):
+    mutants = [
+        {
+            "mutant": f"<{name}>: inv $add ${number}.Y[0]",
+            "mode": "inv",
+            "module": "fifo",
+            "sources": ["hdl/common/fifo.py:3"],
+            "fate": fate,
+            "how": "failed",
+            "message": "",
+            "seconds": 0.1,
+        }
+        for number, fate in enumerate(fates)
+    ]
+    return {
+        "format": 1,
+        "component": name,
+        "key": Plan(seed=seed).key(all_targets()[name]),
+        "tests": ["tests/hdl/common/test_fifo.py"],
+        "sizes": [{"module": "fifo", "top": "fifo"}],
+        "mutants": mutants,
+        "error": "",
+        "seconds": 2.5,
+    }
+
+
+@pytest.fixture
+def examined(monkeypatch):
+    """Stands in for the simulations; the names of what was examined."""
+    names = []
+
+    def examine_apart(target, plan, file, progress):
+        names.append(target.name)
+        progress("busy")
+        fates = ["found"] * 9 + ["survived", "equivalent"]
+        result = outcome(target.name, fates, plan.seed)
+        file.write_text(json.dumps(result))
+        return result
+
+    monkeypatch.setattr(worker, "examine_apart", examine_apart)
+    return names
+
+
+def run(*arguments):
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(mutate)
+    return CliRunner().invoke(app, ["--seeds", "1", *map(str, arguments)])
+
+
+def test_report_and_resume(examined, tmp_path):
+    target = tmp_path / "out"
+    result = run("Fifo", FORK, "-o", target)
+    assert result.exception is None
+    assert examined == [FIFO, FORK]
+    assert "90 %" in result.stdout
+    assert "common.streams.Fork" in result.stdout
+    assert f"not explained: <{FIFO}>: inv $add $9.Y[0]\n" in result.stdout
+    content = json.loads((target / "mutate.json").read_text())
+    assert [one["component"] for one in content["components"]] == [FIFO, FORK]
+    assert content["components"][0]["percent"] == 90
+    assert content["components"][0]["survivors"][0]["reason"] == ""
+    assert content["below"] == []
+    html = (target / "index.html").read_text()
+    assert "not explained" in html
+    assert "&lt;hdl.common.fifo.Fifo&gt;: inv" in html
+    before = (target / "mutate.json").read_bytes(), html
+    assert run("Fifo", FORK, "-o", target).exception is None
+    assert examined == [FIFO, FORK]  # nothing again
+    assert ((target / "mutate.json").read_bytes(), (target / "index.html").read_text()) == before
+    assert run("Fifo", "-o", target).exception is None  # the other one stays in the report
+    assert ((target / "mutate.json").read_bytes(), (target / "index.html").read_text()) == before
+    assert run("Fifo", "-o", target, "--no-resume").exception is None
+    assert run(FORK, "-o", target, "--sample", 3).exception is None
+    assert examined == [FIFO, FORK, FIFO, FORK]
+
+
+def test_seeds_are_taken_together(monkeypatch, tmp_path):
+    seen = []
+
+    def examine_apart(target, plan, file, progress):
+        seen.append(plan.seed)
+        fates = ["found" if number % 3 == plan.seed % 3 else "survived" for number in range(9)]
+        result = outcome(target.name, [*fates, "survived"], plan.seed)
+        file.write_text(json.dumps(result))
+        return result
+
+    monkeypatch.setattr(worker, "examine_apart", examine_apart)
+    result = run("Fifo", "-o", tmp_path, "--seed", 4, "--seeds", 3)
+    assert result.exception is None
+    assert seen == [4, 5, 6]
+    assert "90 %" in result.stdout
+    content = json.loads((tmp_path / "mutate.json").read_text())
+    assert content["plan"]["seeds"] == 3
+    assert content["components"][0]["mutants"] == 10
+    assert content["components"][0]["found"] == 9
+    assert run("Fifo", "-o", tmp_path, "--seed", 4, "--seeds", 2).exception is not None  # 60 %
+    assert seen == [4, 5, 6]
+
+
+def test_falling_short_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        worker, "examine_apart", lambda target, *rest: outcome(target.name, ["found", "survived"])
+    )
+    result = run("Fifo", "-o", tmp_path)
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception) == (
+        f"1 of 1 components fall short: {FIFO}: 50 % found of the 90 % asked for"
+    )
+    assert (tmp_path / "index.html").is_file()
+
+
+def test_an_error_is_tried_again(examined, tmp_path):
+    file = tmp_path / "components" / f"{FIFO}.1.json"
+    file.parent.mkdir()
+    for error, tried in (("", 0), ("no compiler", 1)):
+        file.write_text(json.dumps(outcome(FIFO, ["found"]) | {"error": error}))
+        assert run("Fifo", "-o", tmp_path).exception is None
+        assert len(examined) == tried
+
+
+def test_mistakes(examined, tmp_path):
+    (tmp_path / "file").write_text("precious")
+    for arguments, text in (
+        (["Fifi"], "did you mean Fifo?"),
+        (
+            ["hdl.commn"],
+            "did you mean hdl.common? there are: hdl.common, hdl.netsparse, ",
+        ),
+        (["Fifo", "-o", tmp_path / "file"], "is not a folder"),
+        (["Fifo", "-o", tmp_path], "was not made by ingather"),
+        (["Fifo", "-o", tmp_path / "file" / "out"], "cannot write"),
+    ):
+        result = run(*arguments)
+        assert isinstance(result.exception, UserError), arguments
+        assert text in str(result.exception)
+    assert examined == []
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_outside_a_checkout(monkeypatch):
+    monkeypatch.setattr("sim.mutation.targets.all_targets", dict)
+    with pytest.raises(UserError, match="in a checkout"):
+        mutate_command.choose([])

@@ -1,0 +1,116 @@
+"""``ingather reproduce``: what is left behind, and what is refused."""
+
+import json
+
+import pytest
+
+from gen.cli import main
+from sim.p4sgd.reproduce import report
+from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
+
+
+def figure(name, holds=True):
+    return Figure(
+        name=name,
+        title=f"About {name}",
+        source="section 5",
+        quote="Faster.",
+        setting="RTL.",
+        rows=[{"x": 1, "y": 2}],
+        panels=[Panel("y", lambda axes: axes.plot([1], [2], label="y"))],
+        claims=[Claim("it is faster", holds, "2 times")],
+        note="Not all.",
+    )
+
+
+@pytest.fixture
+def ingather(monkeypatch, capsys, tmp_path):
+    """Runs the command; gives status, output and errors. Figures are made up."""
+    monkeypatch.chdir(tmp_path)
+    asked = []
+
+    def reproduce(names, *, quick, link_latency, progress):
+        asked.append((list(names), quick, link_latency))
+        progress("measuring", 0, 1)
+        return [figure(name, holds=name != "scale-up") for name in names]
+
+    monkeypatch.setattr(report, "reproduce", reproduce)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ingather", "reproduce", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    run.asked = asked
+    return run
+
+
+def test_leaves_a_report(ingather, tmp_path):
+    status, out, err = ingather("p4sgd", "-o", "made", "--only", "scale-up", "--only", "allreduce")
+    assert (status, err) == (0, "")
+    assert ingather.asked == [(["scale-up", "allreduce"], False, 130)]
+    made = tmp_path / "made"
+    manifest = json.loads((made / "manifest.json").read_text())
+    assert sorted(manifest["files"]) == sorted(
+        ["report.md", "scale-up.csv", "scale-up.png", "allreduce.csv", "allreduce.png"]
+    )
+    text = (made / "report.md").read_text()
+    assert "| it is faster | 2 times | NO |" in text
+    assert "| it is faster | 2 times | yes |" in text
+    assert "[About scale-up](#about-scale-up) | section 5 | 0 of 1" in text
+    assert "![About scale-up](scale-up.png)" in text
+    assert (made / "scale-up.png").read_bytes().startswith(b"\x89PNG")
+    assert "NO" in out
+
+    status, _, _ = ingather("p4sgd", "-o", "made", "--quick", "--link-latency", 0)
+    assert status == 0  # what was made by us may be made again
+    assert ingather.asked[-1] == (list(report.FIGURES), True, 0)
+    assert not (set(report.FIGURES) - {path.stem for path in made.glob("*.csv")})
+
+
+def test_every_name_is_made():
+    assert set(report.FIGURES) == set(report.OF_POINTS) | set(report.OF_THEIR_OWN)
+
+
+def test_help_has_an_example(ingather):
+    status, out, _ = ingather("--help")
+    assert status == 0
+    assert "ingather reproduce p4sgd --quick" in out
+    for name in report.FIGURES:
+        assert name in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "'paper'"),
+        (["p4sdg"], "did you mean p4sgd?"),
+        (["p4sgd", "--only", "scaleup"], "did you mean scale-up?"),
+        (["p4sgd", "--link-latency", "5000"], "link-latency"),
+        (["p4sgd", "--link-latency", "-1"], "link-latency"),
+        (["p4sgd", "--link-latency", "far"], "link-latency"),
+        (["p4sgd", "-o", "taken"], "taken"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "precious.txt").write_text("mine")
+    extra = [] if "-o" in arguments else ["-o", "made"]
+    status, _, err = ingather(*extra, *arguments)
+    assert status == 2
+    assert len(err.strip().splitlines()) == 1, err
+    assert says in err
+    assert ingather.asked == []
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+    assert (tmp_path / "taken" / "precious.txt").read_text() == "mine"
+
+
+def test_nothing_is_left_of_a_failure(ingather, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "reproduce", fail)
+    status, _, _ = ingather("p4sgd", "-o", "made")
+    assert status == 130
+    assert list(tmp_path.iterdir()) == []

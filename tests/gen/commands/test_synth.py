@@ -1,0 +1,107 @@
+"""``ingather synth`` on small circuits.
+
+:mod:`tests.gen.synth.test_engine_marks` has it on an engine.
+"""
+
+import json
+import sys
+
+import pytest
+
+from gen.catalogue import Design
+from gen.commands import synth as synth_command
+from gen.commands.synth import synth
+from gen.errors import UserError
+from gen.synth.device import DEVICES, U280
+from gen.synth.resources import Resources
+from tests.gen.test_cli import ingather
+
+CIRCUITS = Design(
+    name="circuits",
+    about="small circuits",
+    component="tests.gen.synth.circuits:Circuits",
+    params="tests.gen.synth.circuits:NoParams",
+    presets={"only": {}},
+    preset="only",
+)
+
+
+@pytest.fixture(autouse=True)
+def circuits(monkeypatch):
+    monkeypatch.setattr(synth_command, "find_design", lambda name: CIRCUITS)
+
+
+def test_the_table_is_for_people(capsys):
+    synth("circuits")
+    out = capsys.readouterr().out
+    assert "sum_16" in out
+    assert "fits u280 with the shell" in out
+
+
+def test_figures_are_json(capsys, tmp_path):
+    synth("circuits", json_file=str(tmp_path / "a.json"))
+    capsys.readouterr()
+    synth("circuits", json_file="-")
+    text = capsys.readouterr().out
+    assert text == (tmp_path / "a.json").read_text()
+    figures = json.loads(text)
+    assert (figures["design"], figures["preset"], figures["top"]) == (
+        "circuits",
+        "only",
+        "circuits",
+    )
+    assert figures["total"]["luts"] == 18 + 12
+    assert figures["fits"] is True
+    assert figures["lacks"] == []
+    assert figures["device"]["slrs"][0]["free"]["uram"] == 320
+
+
+def test_what_does_not_fit_is_said_and_ends_in_an_error_only_if_strict(monkeypatch, capsys):
+    offers = Resources(lut=10, ff=10_000, uram=1, dsp=1, bram18=2)
+    slr = type(U280.slrs[0])(name="SLR0", offers=offers, shell=Resources())
+    small = type(U280)(name="u280", part="part", slrs=(slr,), crossing_wires=0)
+    monkeypatch.setitem(DEVICES, "u280", small)
+    line = "does not fit u280: LUT needs 30, 10 are free, 20 too many"
+    synth("circuits", json_file="-")
+    assert json.loads(capsys.readouterr().out)["lacks"] == [line]
+    synth("circuits")
+    assert line in capsys.readouterr().out
+    with pytest.raises(UserError, match=line):
+        synth("circuits", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"board": "u820"}, "no board 'u820'; did you mean u280"),
+        ({"preset": "onyl"}, "did you mean only"),
+        ({"settings": ["lanes=3"]}, "lanes"),
+        ({"json_file": "."}, "is a folder"),
+        ({"json_file": "none/x.json"}, "there is no folder none"),
+    ],
+)
+def test_mistakes_are_told_before_any_work(options, words, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(synth_command, "estimate", None)
+    with pytest.raises(UserError) as error:
+        synth("circuits", **options)
+    assert words in str(error.value)
+
+
+def test_a_missing_yosys_is_told_before_any_work(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyosys.libyosys", None)
+    with pytest.raises(UserError, match="pip install ingather"):
+        synth("circuits")
+
+
+def test_help_has_an_example():
+    result = ingather("synth", "--help")
+    assert result.returncode == 0
+    assert "Example: ingather synth" in result.stdout
+
+
+def test_unknown_design_is_one_line():
+    result = ingather("synth", "p4sgd-engin")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert "did you mean p4sgd-engine?" in result.stderr

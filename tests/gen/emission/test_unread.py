@@ -1,0 +1,57 @@
+"""What nothing in a module reads: each signal is named in sim/coverage/exclusions.toml, or used.
+
+Verilator's UNUSEDSIGNAL sees the copies that Amaranth makes of every port; Yosys says which nets
+nobody reads, through all instances.
+"""
+
+from functools import cache
+
+import pytest
+
+from gen.catalogue import DESIGNS
+from gen.settings import make_params
+from sim.coverage.data import Toggle
+from sim.coverage.exclusions import read_rules
+from sim.coverage.nets import nets_of
+from sim.coverage.source import modules_of
+from sim.harness import emissions
+
+PRESETS = {"p4sgd-worker": "u280", "p4sgd-switch": "8-port", "netsparse-snic": "u280"}
+UNNAMED = ("$", "\\$")  # results of operators: carries that are cut off, for example
+RULES = [rule for rule in read_rules() if rule.nature == "unread"]
+
+
+@cache
+def unread(name):
+    """Every bit that nothing reads: its component, and the rule that names it or None."""
+    design = DESIGNS[name]
+    params = make_params(design.params_class, design.settings_of(PRESETS[name]))
+    emission = emissions.emission_of(design.make(params), generated=True)
+    modules = modules_of(emission.verilog)
+    nets = nets_of(modules.values())
+    found = {}
+    for module, source in modules.items():
+        kind = emission.modules[module].kind
+        component = f"{kind.__module__}.{kind.__qualname__}"
+        for signal, bits in nets[source.key].unread.items():
+            for bit in () if signal.startswith(UNNAMED) else bits:
+                found[component, signal, bit] = rule_for(component, signal, bit)
+    return found
+
+
+def rule_for(component, signal, bit):
+    at = Toggle(signal, bit, rises=True)
+    rules = (rule for rule in RULES if rule.is_for(component) and rule.takes_toggle(at, "unread"))
+    return next(rules, None)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_unread_signals_are_named(name):
+    missing = {f"{place[0]} {place[1]}" for place, rule in unread(name).items() if rule is None}
+    assert not missing, "nothing reads\n" + "\n".join(sorted(missing))
+
+
+def test_what_is_named_is_unread():
+    needed = {rule for name in PRESETS for rule in unread(name).values()}
+    idle = [f"{rule.component} {rule.signal}" for rule in RULES if rule not in needed]
+    assert not idle, "everything is read that these rules name\n" + "\n".join(idle)

@@ -1,0 +1,72 @@
+import cocotb
+import numpy as np
+import pytest
+
+from hdl.p4sgd.core.partial_sum import PartialSum
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness import streams
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import LOW, TOP, clock, generator, put, watch, wild
+
+LATENCIES = {1: 2, 2: 3, 3: 3, 8: 4}  # by engines: levels of three-input adders, and two
+BANKS = {1: 8, 2: 2, 3: 1, 8: 2}
+
+
+@pytest.mark.parametrize("engines", LATENCIES)
+def test_partial_sum(engines):
+    banks = BANKS[engines]
+    engine = EngineParams(banks=banks, lanes=512 // banks)
+    simulate(PartialSum(WorkerParams(engines=engines, engine=engine)), __name__)
+
+
+def sums(rng, params, shift):
+    """Exact sums [micro-batches, engines, banks]: extremes, ties, edges of the range, anything."""
+    engine = params.engine
+    size = (params.engines, engine.banks)
+    low, top = -(1 << engine.partial_bits - 1), (1 << engine.partial_bits - 1) - 1
+    beats = [np.full(size, value) for value in (low, top, 0, -1)]
+    alone = np.zeros(size, dtype=np.int64)
+    alone[0] = 1
+    half = (1 << shift) >> 1
+    edges = [TOP << shift, (TOP << shift) + half, (LOW << shift) - half, (LOW << shift) - half - 1]
+    beats += [alone * value for value in (half, -half, half - 1, 3 * half, -3 * half, *edges)]
+    for bits in (12, 32 + shift, 34 + shift, engine.partial_bits):
+        beats += [wild(rng, bits, size) for _ in range(15)]
+    return beats
+
+
+def rounded(beat, shift):
+    """Each sample's sum over the engines, rounded and clamped; how many of them clamped."""
+    exact = [sum(map(int, column)) for column in beat.T]
+    whole = [(2 * value + (1 << shift)) >> shift + 1 for value in exact]
+    clamped = [min(max(value, LOW), TOP) for value in whole]
+    return clamped, sum(a != b for a, b in zip(whole, clamped, strict=True))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(precision=[(1, True), (1, False), (4, True), (8, False)], stalls=streams.STALLS)
+async def adds_rounds_and_clamps(dut, precision, stalls):
+    params = params_in_simulator(WorkerParams)
+    bits, signed = precision
+    source, sink = stalls
+    beats = sums(generator(), params, bits - signed)
+    golden = [rounded(beat, bits - signed) for beat in beats]
+    await streams.start(dut)
+    put(dut, settings={"bits": bits, "signed_features": signed})
+    counted = watch(dut, "saturations")
+    engines = [streams.Source(dut, f"partials_{e}", stall=source) for e in range(params.engines)]
+    for beat in beats:
+        for engine, sums_of_engine in zip(engines, beat, strict=True):
+            engine.append(sums_of_engine)
+    shown, taken = await streams.receive(dut, "activations", len(beats), sink)
+    await clock(dut, 2)
+    assert shown == [clamped for clamped, _ in golden]
+    assert [counted.at("saturations", when + 1) for when in taken] == [n for _, n in golden]
+    assert sum(counted["saturations"]) == sum(n for _, n in golden)
+    assert all(engine.cycles == engines[0].cycles for engine in engines)
+    if stalls.none:
+        latency = PartialSum(params).latency
+        assert latency == LATENCIES[params.engines]
+        assert taken == [when + latency for when in engines[0].cycles]
+        assert taken == list(range(taken[0], taken[0] + len(beats)))

@@ -1,0 +1,343 @@
+import random
+from collections import deque
+from dataclasses import asdict, replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from gen.emission.emit import module_name
+from hdl.p4sgd.core.group_params import GroupParams
+from hdl.p4sgd.core.training_core import TrainingCore
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.worker import OVER_DIES, Worker
+from hdl.p4sgd.worker_params import Loss, WorkerParams
+from sim.golden.arithmetic import Step
+from sim.harness import streams
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden import sgd as golden
+from sim.workloads import layout
+from tests.hdl.p4sgd.bench import (
+    ONE,
+    as_numbers,
+    clock,
+    generator,
+    lingers,
+    load,
+    peek,
+    pulse,
+    put,
+    random_codes,
+    watch,
+)
+from tests.hdl.p4sgd.bench import wild as any_numbers
+
+ENGINE = EngineParams(lanes=32, chunks=4, fifo_words=40, l2=True)
+SIZES = {
+    "one die": WorkerParams(engines=2, engine=ENGINE),
+    "three dies": WorkerParams(engines=4, engine=ENGINE, slrs=3),
+    "exchanging": WorkerParams(engines=2, engine=replace(ENGINE, l2=False, data_parallel=True)),
+}
+APART = {1: 0, 3: 2 * 2 * 3 + 2}  #: cycles by dies: two crossings, out and back, and two adders
+EPOCHS = 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_training_core(size):
+    params = SIZES[size]
+    blocks = [module_name(Engine(params.engine))]
+    tests = "trains_|mark_|tells_|keeps_" + "|exchanges_" * params.engine.data_parallel
+    simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
+
+
+class Job:
+    """A small data set, weights, and what the golden model makes of them."""
+
+    def __init__(self, params, rng, loss, wild):
+        engine = params.engine
+        bits = int(rng.integers(1, 8, endpoint=True))
+        chunks = int(rng.integers(1, min(engine.chunks, engine.fifo_words // bits), endpoint=True))
+        self.params, self.chunks = params, chunks
+        self.geometry = layout.Geometry(
+            engines=params.engines, banks=engine.banks, lanes=engine.lanes
+        )
+        batch = 8 * int(rng.integers(1, 3, endpoint=True))
+        self.training = golden.Training(
+            loss=golden.Loss[loss.name],
+            bits=bits,
+            signed=bool(rng.integers(2)),
+            batch=batch,
+            banks=engine.banks,
+            step=Step.of(8.0 if wild else 0.01 / batch),
+            l2_shift=6 * engine.l2,
+        )
+        self.loss = {"loss": loss, **asdict(self.training.step)}
+        samples, features = int(rng.integers(1, 40)), chunks * engine.lanes * params.engines
+        self.codes = random_codes(rng, bits, self.training.signed, (samples, features))
+        self.labels = rng.integers(0, 2, samples) * ONE
+        if wild and loss is Loss.LINEAR:
+            self.labels = any_numbers(rng, 32, samples)
+        scale = 31 if wild else 20
+        self.weights = rng.integers(-(1 << scale), 1 << scale, features)
+        self.weights[:3] = -(1 << scale), (1 << scale) - 1, 0
+        self.micro_batches = self.geometry.micro_batches(samples)
+        self.settings = {
+            "bits": bits,
+            "signed_features": self.training.signed,
+            "chunks": chunks,
+            "batch_micro_batches": batch // engine.banks,
+            "epoch_micro_batches": self.micro_batches,
+            "tail_samples": (samples - 1) % engine.banks + 1,
+            "epochs": EPOCHS,
+            "l2_shift": self.training.l2_shift,
+        }
+
+    def words(self, engine):
+        packed = layout.pack(self.codes, self.training.bits, self.geometry, 0, engine)
+        return as_numbers(packed) * EPOCHS
+
+    def label_beats(self):
+        banks = self.geometry.banks
+        padded = np.zeros(self.micro_batches * banks, dtype=np.int64)
+        padded[: len(self.labels)] = self.labels
+        return [*padded.reshape(-1, banks)] * EPOCHS
+
+    def trained(self):
+        """Weights and saturations after the run."""
+        features = len(self.weights)
+        parts = golden.Parts(np.zeros(features, int), self.geometry.group_of(features))
+        weights, total = self.weights, golden.Saturations()
+        for _ in range(EPOCHS):
+            weights, counts = golden.epoch(self.codes, self.labels, weights, self.training, parts)
+            total += counts
+        return weights, total
+
+    def shares(self, weights):
+        """Weights [engines, chunks, lanes]."""
+        return weights.reshape(self.params.engines, self.chunks, -1)
+
+
+async def network(dut, count, sink, delay):
+    """Full activations of a lone worker, those of ``delay`` cycles together; all partial ones."""
+    full = streams.Source(dut, "full", stall=sink)
+    held = deque()
+    partial = streams.Sink(dut, "partial", stall=lingers(sink), callback=held.append)
+    while len(full.cycles) < count:
+        await clock(dut, delay)
+        while held:
+            full.append(held.popleft())
+    return partial.beats
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(loss=list(Loss), wild=[False, True], delay=[None, 50], stalls=streams.STALLS)
+async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
+    """Joined (no delay at all) or through a network; engines get their words apart."""
+    params = params_in_simulator(WorkerParams)
+    job = Job(params, generator(), loss, wild)
+    source, sink = stalls
+    await streams.start(dut)
+    put(dut, settings=job.settings, loss=job.loss, join=delay is None)
+    engines = range(params.engines)
+    for e in engines:
+        await load(dut, params.engine, job.shares(job.weights)[e], f"_{e}", lingers(source))
+    trace = watch(dut, "events", "finished", *(f"engine_events_{e}" for e in engines))
+    await pulse(dut, "begin")
+    total = job.micro_batches * EPOCHS
+    if delay is not None:
+        exchange = cocotb.start_soon(network(dut, total, sink, delay))
+    else:
+        dut.partial_ready.value = 1
+    labels = streams.Source(dut, "labels", stall=lingers(sink))
+    for beat in job.label_beats():
+        labels.append(beat)
+    for e in engines:
+        words = streams.Source(dut, f"words_{e}", stall=[source, sink][e % 2])
+        for word in job.words(e):
+            words.append(word)
+    while not dut.finished.value:
+        await RisingEdge(dut.clk)
+    await clock(dut, 3)
+    dut.join.value = 0
+    if delay is not None:
+        check_partials(job, await exchange)
+    weights, saturations = job.trained()
+    stall = lingers(sink)
+    shown = [await peek(dut, params.engine, job.chunks, f"_{e}", stall) for e in engines]
+    assert (np.array(shown) == job.shares(weights)).all()
+    check_events(job, trace, saturations, total)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(loss=list(Loss))
+async def mark_turnaround(dut, loss):
+    """Joined: last word -> first word of the next mini-batch, s = 4: the sum of its parts.
+
+    Within 40 cycles, and those that it takes to and from other dies.
+    """
+    params = params_in_simulator(WorkerParams)
+    count, bits = 6, 4
+    settings = {"bits": bits, "chunks": 1, "batch_micro_batches": 1, "tail_samples": 8}
+    await streams.start(dut)
+    put(
+        dut,
+        settings=settings | {"epoch_micro_batches": count, "epochs": 1},
+        loss={"loss": loss, "mantissa": 1, "exponent": 1},
+        join=1,
+    )
+    await pulse(dut, "begin")
+    labels = streams.Source(dut, "labels")
+    for _ in range(count):
+        labels.append([0] * params.engine.banks)
+    words = [streams.Source(dut, f"words_{e}") for e in range(params.engines)]
+    for source in words:
+        for _ in range(count * bits):
+            source.append(0)
+    while not dut.finished.value:
+        await RisingEdge(dut.clk)
+    cycles = words[0].cycles
+    delays = {a - b for a, b in zip(cycles[bits::bits], cycles[bits - 1 :: bits], strict=False)}
+    dut._log.info("turnaround with %s loss: %s cycles", loss.name, delays)
+    parts = Worker(params).latencies
+    names = ["last word in to partials", "deltas to the next mini-batch's first word, with one bit"]
+    kind = "logistic" if loss is Loss.LOGISTIC else "linear and hinge"
+    names += [f"partials to deltas, {kind}"]
+    apart = parts[OVER_DIES] if params.slrs > 1 else 0
+    assert delays == {sum(parts[name] for name in names) + bits - 1 + apart}
+    assert max(delays) <= 40 + apart
+    assert apart == APART[params.slrs]
+
+
+def check_partials(job, beats):
+    """Those of the first mini-batch, which the weights at the start give."""
+    codes = job.codes[: job.training.batch]
+    expected, _ = golden.partial_activation(codes, job.weights, job.training.shift)
+    assert np.ravel(beats)[: len(expected)].tolist() == expected.tolist()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def tells_what_it_lacks(dut):
+    """Words, of every engine by itself, then labels; and when each engine has its last update."""
+    params = params_in_simulator(WorkerParams)
+    engines, count, bits = list(range(params.engines)), 3, 2
+    lacking = (1 << params.engines) - 1
+    sizes = {"batch_micro_batches": count, "epoch_micro_batches": count, "epochs": 1}
+    await streams.start(dut)
+    put(
+        dut,
+        settings=sizes | {"bits": bits, "chunks": 1, "tail_samples": 8},
+        loss={"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1},
+        join=1,
+    )
+    trace = watch(dut, "updated")
+
+    async def compare():
+        while True:
+            await RisingEdge(dut.clk)
+            assert not (dut.labels_waiting.value and dut.labels_valid.value)
+
+    cocotb.start_soon(compare())
+
+    async def lacks(words, labels):
+        await clock(dut, 60)
+        assert int(dut.words_waiting.value) == words
+        assert int(dut.labels_waiting.value) == labels
+
+    await lacks(0, 0)
+    await pulse(dut, "begin")
+    await lacks(lacking, 0)
+    random.shuffle(engines)
+    for e in engines:
+        words = streams.Source(dut, f"words_{e}")
+        await words.send_all([0] * (count * bits))
+        lacking &= ~(1 << e)
+        await lacks(lacking, not lacking)
+    assert not dut.finished.value
+    assert not any(trace["updated"])
+    await streams.Source(dut, "labels").send_all([[0] * params.engine.banks] * count)
+    await lacks(0, 0)
+    assert dut.finished.value
+    told = {e for updated in trace["updated"] for e in engines if updated >> e & 1}
+    # Other dies tell it only where it is asked for: with data parallelism.
+    assert told == set(GroupParams(worker=params, index=0).own)
+    assert sum(map(bool, trace["updated"])) == 1
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+@cocotb.parametrize(stalls=streams.STALLS)
+async def exchanges_models(dut, stalls):
+    """Mini-batches of micro-batches of a word, on the weights that came before each of them."""
+    params = params_in_simulator(WorkerParams)
+    engine, engines, count = params.engine, range(params.engines), 4
+    rng, (source, sink) = generator(), stalls
+    settings = {"bits": 1, "chunks": 1, "batch_micro_batches": count, "tail_samples": engine.banks}
+    settings |= {"epoch_micro_batches": 2 * count, "epochs": 1, "data_parallel": 1}
+    loss = {"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1}
+    await streams.start(dut)
+    put(dut, settings=settings, loss=loss, join=0, exchanging=0, refill=0)
+    batch = count * engine.banks
+    codes = rng.integers(2, size=(2 * batch, params.engines * engine.lanes))
+    geometry = layout.Geometry(engines=params.engines, banks=engine.banks, lanes=engine.lanes)
+    partial = streams.Sink(dut, "partial", stall=sink)
+    full, labels = streams.Source(dut, "full"), streams.Source(dut, "labels", stall=source)
+    trace = watch(dut, "updated")
+    for half in range(2):
+        weights = rng.integers(-(1 << 20), 1 << 20, (params.engines, 1, engine.lanes))
+        for e in engines:
+            await load(dut, engine, weights[e], f"_{e}", source)
+        put(dut, exchanging=0)
+        await pulse(dut, "refill" if half else "begin")
+        for e in engines if not half else ():
+            words = streams.Source(dut, f"words_{e}", stall=source)
+            for word in as_numbers(layout.pack(codes, 1, geometry, 0, e)):
+                words.append(word)
+        await partial.wait_for((half + 1) * count)
+        mine = codes[half * batch :][:batch]
+        expected, _ = golden.partial_activation(mine, weights.reshape(-1), 1)
+        assert np.ravel(partial.beats[half * count :]).tolist() == expected.tolist()
+        for _ in range(count):  # nothing to learn
+            full.append([0] * engine.banks)
+            labels.append([0] * engine.banks)
+        while not all(sum(u >> e & 1 for u in trace["updated"]) > half for e in engines):
+            await RisingEdge(dut.clk)
+        put(dut, exchanging=1 - half)
+        for e in engines:
+            assert (await peek(dut, engine, 1, f"_{e}", sink) == weights[e]).all()
+    assert len(partial.beats) == 2 * count
+    assert dut.finished.value
+
+
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def keeps_answers_until_they_are_taken(dut):
+    """Of more questions than an engine has room for."""
+    params = params_in_simulator(WorkerParams)
+    engine = params.engine
+    await streams.start(dut)
+    weights = any_numbers(generator(), 32, (engine.chunks, engine.lanes))
+    groups = weights.reshape(-1, GROUP_LANES).tolist() * 3
+    places = list(np.ndindex(engine.chunks, engine.lanes // GROUP_LANES)) * 3
+    beats = [{"chunk": chunk, "group": group} for chunk, group in places]
+    for e in range(params.engines):
+        await load(dut, engine, weights, f"_{e}")
+        asking = cocotb.start_soon(streams.send(dut, f"peek_{e}", beats, lingers(streams.often)))
+        await clock(dut, 80)
+        stall = lingers(streams.often)
+        answers, _ = await streams.receive(dut, f"peeked_{e}", len(beats), stall)
+        await asking
+        assert answers == groups
+
+
+def check_events(job, trace, saturations, total):
+    """What the counters would add up."""
+    events = trace["events"]
+    assert sum(event["micro_batches"] for event in events) == total
+    for name in ("activation", "derivative", "delta"):
+        counted = sum(event[f"{name}_saturations"] for event in events)
+        assert counted == getattr(saturations, name), name
+    engines = [trace[f"engine_events_{e}"] for e in range(job.params.engines)]
+    counted = sum(event["model_saturation"] for engine in engines for event in engine)
+    assert counted == saturations.model
+    for e, engine in enumerate(engines):
+        assert sum(event["word"] for event in engine) == len(job.words(e))

@@ -1,0 +1,100 @@
+"""DSP slices add what adder trees add: proven at small sizes; broken slices are found."""
+
+import pytest
+
+from hdl.p4sgd.engine.params import EngineParams
+from tests.formal.sby import prove
+from tests.hdl.p4sgd.engine.dsp_proof import GradientProof, PlaneSumProof
+from tests.mutants import Mutant, chosen, every_claim_has_one, find
+
+SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
+LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
+BANKS = [EngineParams(banks=banks, lanes=1, max_bits=1, **SMALL) for banks in (1, 3, 4)]
+
+CASCADE = "hdl.p4sgd.engine.dsp_cascade"
+USERS = tuple(f"hdl.p4sgd.{user}.DspCascade" for user in ("plane_sum", "gradient_lane"))
+PLANES, GRADIENT = "slices_sum_what_the_tree_sums", "slices_add_up_the_same"
+
+
+def plane_slice(old, new):
+    """A broken slice, found by sums of planes."""
+    return broken_slice(old, new, PlaneSumProof, PLANES)
+
+
+def gradient_slice(old, new, claim=GRADIENT):
+    """A broken slice, found by gradients."""
+    return broken_slice(old, new, GradientProof, claim)
+
+
+def broken_slice(old, new, kind, claim):
+    return Mutant("hdl.common.dsp48e2", old, new, (f"{CASCADE}.gated_adder",), kind, claim)
+
+
+def cascade(old, new, kind, claim):
+    """A broken DspCascade."""
+    return Mutant(CASCADE, old, new, USERS, kind, claim)
+
+
+MUTANTS = {
+    "X takes P": plane_slice("x, y = (gate.replicate(2)", "x, y = (Cat(0, gate)"),
+    "C without its sign": plane_slice(
+        "Value.cast(v).as_signed(), sign_of(v)", "Value.cast(v), C(0, 40)"
+    ),
+    "adds where it subtracts": plane_slice("Cat(negate.replicate(2), C(0, 2))", "C(0, 4)"),
+    "no cascade": plane_slice("0b001 if cascade_in is not None", "0b000 if cascade_in is not None"),
+    "begins at the sum so far": gradient_slice(
+        "Cat(~accumulation.first, accumulation.first)", "C(1, 2)"
+    ),
+    "adds in bubbles": gradient_slice("else accumulation.valid", "else C(1, 1)"),
+    "gates in step": cascade('k, f"gates_{k}"', '0, f"gates_{k}"', PlaneSumProof, PLANES),
+    "signs in step": cascade('k, f"negate_{k}"', '0, f"negate_{k}"', PlaneSumProof, PLANES),
+    "counts too late": cascade(
+        'self.params.slices, "valid"',
+        'self.params.slices + 1, "valid"',
+        GradientProof,
+        GRADIENT,
+    ),
+    "drops a bit of the gradient": Mutant(
+        "hdl.p4sgd.engine.gradient_lane",
+        "exact >> self.params.max_bits",
+        "exact >> (self.params.max_bits + self.params.dsp)",
+        ("tests.hdl.p4sgd.engine.dsp_proof.GradientLane",),
+        GradientProof,
+        "the_same_gradient",
+    ),
+}
+SAMPLES = ["adds where it subtracts", "adds in bubbles"]
+
+
+def prove_plane_sum(params):
+    return prove(PlaneSumProof(params), mode="bmc", depth=params.sum_latency + 2)
+
+
+def prove_gradient(params, mode="prove"):
+    return prove(GradientProof(params), mode=mode, depth=params.gradient_latency + 3)
+
+
+@pytest.mark.parametrize("params", LANES, ids=lambda params: f"{params.lanes} lanes")
+def test_plane_sums_are_equal(params):
+    """Feed-forward: more cycles than the pipeline is long show all that can happen."""
+    assert prove_plane_sum(params).holds
+
+
+@pytest.mark.parametrize("params", BANKS, ids=lambda params: f"{params.banks} banks")
+def test_gradients_are_equal(params):
+    assert prove_gradient(params).holds
+
+
+@pytest.mark.parametrize("proof", [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])])
+def test_what_is_compared_happens(proof):
+    assert prove(proof, mode="cover", depth=12).holds
+
+
+def test_every_claim_finds_broken_slices():
+    every_claim_has_one(MUTANTS, [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])])
+
+
+@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+def test_broken_slices_are_found(name, monkeypatch):
+    params = LANES[1] if MUTANTS[name].kind is PlaneSumProof else BANKS[1]
+    find(MUTANTS[name], params, monkeypatch)

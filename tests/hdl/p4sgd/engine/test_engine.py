@@ -1,0 +1,258 @@
+from itertools import pairwise
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import EngineParams
+from sim.harness import streams
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import (
+    LOW,
+    TOP,
+    Reference,
+    Run,
+    clock,
+    generator,
+    load,
+    peek,
+    pulse,
+    put,
+    start_run,
+    watch,
+    wild,
+)
+
+SIZES = {
+    "plain": EngineParams(lanes=32, chunks=16, fifo_words=64),
+    "odd": EngineParams(banks=3, lanes=5, chunks=5, fifo_words=41, max_bits=7),
+    "one": EngineParams(banks=1, lanes=1, chunks=1, fifo_words=8, max_bits=1),
+    "parallel": EngineParams(banks=4, lanes=20, chunks=8, fifo_words=64, data_parallel=True),
+    "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
+    "dsp": EngineParams(lanes=32, chunks=16, fifo_words=64, dsp=True),
+    "odd_dsp": EngineParams(banks=3, lanes=5, chunks=2, fifo_words=17, max_bits=7, dsp=True),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_engine(size):
+    simulate(Engine(SIZES[size]), __name__, test_filter="matches_golden")
+
+
+def test_engine_exchanges():
+    simulate(Engine(SIZES["parallel"]), __name__, test_filter="exchanges_")
+
+
+def test_engine_of_the_card():
+    """The u280 preset's engine with few chunks: golden model, and cycles."""
+    params = EngineParams(chunks=16, fifo_words=256, dsp=True)
+    largest = "matches_golden/bits=(3|8)/.*/extreme=True"
+    simulate(Engine(params), __name__, test_filter=f"{largest}|mark_")
+
+
+def random_deltas(rng, banks, extreme):
+    return wild(rng, 32, banks) if extreme else rng.integers(-(1 << 20), 1 << 20, banks)
+
+
+async def train(dut, run, stalls, extreme):
+    """A run with random weights and deltas, everything compared with the golden model."""
+    source, sink = stalls
+    params, marks = run.params, run.marks
+    await streams.start(dut)
+    weights = run.rng.integers(LOW, -LOW, (run.chunks, params.lanes))
+    weights[-1, -1], weights[0, 0] = TOP, LOW
+    reference = Reference(run, weights)
+    await load(dut, params, weights)
+    assert (await peek(dut, params, run.chunks) == weights).all()
+
+    trace = watch(dut, "events", "waiting", "words_valid")
+    await start_run(dut, run)
+    words = streams.Source(dut, "words", stall=source)
+    for word in run.words:
+        words.append(word)
+    partials = streams.Sink(dut, "partials", stall=sink)
+    deltas = streams.Source(dut, "deltas", stall=source)
+    for j, mark in enumerate(marks):
+        await partials.wait_for(j + 1)
+        assert partials.beats[j] == reference.sums(j).tolist(), f"micro-batch {j}"
+        delta = random_deltas(run.rng, params.banks, extreme)
+        reference.learn(j, delta, mark["last"])
+        deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+    while not dut.finished.value:
+        await RisingEdge(dut.clk)
+    await clock(dut, 3)
+    partials.stop()
+    assert len(partials.beats) == len(marks)
+    read = await peek(dut, params, run.chunks)
+    assert (read.reshape(-1) == reference.architectural).all()
+    events = trace["events"]
+    assert sum(event["model_saturation"] for event in events) == reference.saturations
+    assert sum(event["word"] for event in events) == len(run.words)
+    taken = [k for k, event in enumerate(events) if event["word"]]
+    cycles = list(zip(events, trace["waiting"], trace["words_valid"], strict=True))
+    for event, waiting, valid in cycles[taken[0] : taken[-1]]:
+        assert waiting == (not valid)
+        assert waiting or not event["memory_stall"]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(
+    bits=[1, 3, 4, 8], signed=[False, True], stalls=streams.STALLS, extreme=[False, True]
+)
+async def matches_golden(dut, bits, signed, stalls, extreme):
+    params = params_in_simulator(EngineParams)
+    rng = generator()
+    bits = min(bits, params.max_bits)
+    chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits), endpoint=True))
+    samples = int(rng.integers(1, 6 * params.banks))
+    batch = params.banks * int(rng.integers(1, 4))
+    l2_shift = 5 * params.l2
+    run = Run(params, rng, samples, chunks, bits, signed, batch, epochs=2, l2_shift=l2_shift)
+    await train(dut, run, stalls, extreme)
+
+
+async def share(dut, run, stalls, from_zero):
+    """A run that gives its model away after each mini-batch, and goes on with another one."""
+    source, sink = stalls
+    params, rng = run.params, run.rng
+    await streams.start(dut)
+    put(dut, exchanging=0, refill=0)
+    reference = Reference(run, rng.integers(LOW, -LOW, (run.chunks, params.lanes)))
+    await load(dut, params, reference.architectural.reshape(run.chunks, -1))
+    trace = watch(dut, "updated")
+    put(dut, settings=run.settings | {"data_parallel": 1, "from_zero": from_zero})
+    await pulse(dut, "start")
+    words = streams.Source(dut, "words", stall=source)
+    for word in run.words:
+        words.append(word)
+    deltas = streams.Source(dut, "deltas", stall=source)
+    partials = streams.Sink(dut, "partials", stall=sink)
+    size = run.bits * run.chunks
+    for j, mark in enumerate(run.marks):
+        await partials.wait_for(j + 1)
+        assert partials.beats[j] == reference.sums(j).tolist(), f"micro-batch {j}"
+        if mark["first"] and from_zero:
+            reference.updated = np.zeros_like(reference.updated)
+        delta = random_deltas(rng, params.banks, extreme=rng.random() < 0.5)
+        reference.learn(j, delta, mark["last"])
+        deltas.append({"delta": delta, **{name: mark[name] for name in ("first", "last", "final")}})
+        if not mark["last"]:
+            continue
+        while not dut.updated.value:
+            await RisingEdge(dut.clk)
+        await clock(dut, int(rng.integers(1, 9)))
+        put(dut, exchanging=1)
+        given = await peek(dut, params, run.chunks, stall=sink)
+        assert (given.reshape(-1) == reference.architectural).all()
+        new = rng.integers(LOW, -LOW, given.shape)
+        await load(dut, params, new, stall=source)
+        await clock(dut, 20)
+        assert len(words.cycles) == (j + 1) * size
+        reference.updated = new.reshape(-1)
+        reference.architectural = reference.updated.copy()
+        put(dut, exchanging=0, refill=1)
+        await clock(dut)
+        put(dut, refill=0)
+    await clock(dut, 3)
+    assert dut.finished.value
+    assert len(trace.when("updated")) == sum(mark["last"] for mark in run.marks)
+    assert len(partials.beats) == len(run.marks)
+    assert (await peek(dut, params, run.chunks) == new).all()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(bits=[1, 4, 8], stalls=streams.STALLS, from_zero=[False, True])
+async def exchanges_models(dut, bits, stalls, from_zero):
+    params = params_in_simulator(EngineParams)
+    rng = generator()
+    chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits), endpoint=True))
+    samples = int(rng.integers(1, 6 * params.banks))
+    batch = params.banks * int(rng.integers(1, 4))
+    run = Run(params, rng, samples, chunks, bits, True, batch, epochs=2)
+    await share(dut, run, stalls, from_zero)
+
+
+class Cycles:
+    """A run without stalls, whose deltas follow on the partial activations; when all moved."""
+
+    def __init__(self, dut, run):
+        self.dut, self.run = dut, run
+        self.size = run.bits * run.chunks
+        self.delta_valid = []  #: when each delta was first offered
+
+    async def go(self):
+        dut = self.dut
+        await streams.start(dut)
+        trace = watch(dut, "deltas_valid")
+        await start_run(dut, self.run)
+        self.words = streams.Source(dut, "words")
+        for word in self.run.words:
+            self.words.append(word)
+        self.deltas = streams.Source(dut, "deltas")
+        self.partials = streams.Sink(dut, "partials")
+        for j, mark in enumerate(self.run.marks):
+            await self.partials.wait_for(j + 1)
+            delta = np.zeros(self.run.params.banks, int)
+            self.deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+        while not dut.finished.value:
+            await RisingEdge(dut.clk)
+        # A delta is offered in the cycle after the one before it was taken, or later.
+        valid = trace.when("deltas_valid")
+        taken = [0, *self.deltas.cycles]
+        self.delta_valid = [next(v for v in valid if v > before) for before in taken[:-1]]
+        return self
+
+
+def run_of(micro_batches, chunks, bits, batch):
+    """``batch`` in micro-batches."""
+    params = params_in_simulator(EngineParams)
+    banks = params.banks
+    return Run(params, generator(), micro_batches * banks, chunks, bits, False, batch * banks)
+
+
+def steps(cycles):
+    return [after - before for before, after in pairwise(cycles)]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(size=[(1, 1), (1, 4), (3, 1), (6, 1), (2, 3), (2, 8), (16, 4)])
+async def mark_micro_batch(dut, size):
+    """A word a cycle; C s cycles a micro-batch, or those of the update loop if that is longer."""
+    chunks, bits = size
+    count = 12
+    seen = await Cycles(dut, run_of(count, chunks, bits, count)).go()
+    words = chunks * bits
+    loop = max(words, params_in_simulator(EngineParams).update_loop)
+    if words == loop:
+        assert steps(seen.words.cycles) == [1] * (count * words - 1)
+        assert steps(seen.partials.cycles) == [words] * (count - 1)
+    assert steps(seen.deltas.cycles) == [loop] * (count - 1)
+    assert loop <= max(words, 6)
+    dut._log.info("C s = %d: %d cycles a micro-batch", words, loop)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(size=[(1, 1), (1, 4), (1, 8), (16, 4)])
+async def mark_partials(dut, size):
+    """Last word of a micro-batch -> partial activations: at most 12 cycles."""
+    seen = await Cycles(dut, run_of(8, *size, 8)).go()
+    ends = seen.words.cycles[seen.size - 1 :: seen.size]
+    delays = [shown - end for shown, end in zip(seen.partials.cycles, ends, strict=True)]
+    dut._log.info("last word -> partial activations: %s cycles", set(delays))
+    assert max(delays) <= 12
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(bits=[1, 4, 8], chunks=[1, 4], batch=[1, 2])
+async def mark_turnaround(dut, bits, chunks, batch):
+    """Delta -> first word of the next mini-batch, words always offered: at most 12 + s cycles."""
+    count = 4 * batch
+    seen = await Cycles(dut, run_of(count, chunks, bits, batch)).go()
+    starts = seen.words.cycles[:: seen.size][batch::batch]
+    asked = seen.delta_valid[batch - 1 :: batch]
+    delays = [start - when for start, when in zip(starts, asked, strict=False)]
+    dut._log.info("s = %d: delta -> next mini-batch: %s cycles", bits, delays)
+    assert len(delays) == 3
+    assert max(delays) <= 12 + bits

@@ -1,0 +1,42 @@
+from itertools import product
+
+import cocotb
+from cocotb.triggers import Timer
+
+from hdl.p4sgd.engine.engine_events import EngineEvents
+from hdl.p4sgd.engine.params import EngineParams
+from sim.harness.payloads import unpack
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.p4sgd.bench import put
+
+INPUTS = ("active", "no_queue", "no_credit", "no_room", "no_word", "starved", "saturated")
+NAMES = ("word", "memory_stall", "network_stall", "dependency_stall", "fifo_stall")
+
+
+def test_engine_events():
+    simulate(EngineEvents(EngineParams()), __name__)
+
+
+def cause(active, no_queue, no_credit, no_room, no_word, starved, saturated):
+    """What the cycle was spent on."""
+    if not active:
+        return None
+    if no_queue:
+        return "network_stall"
+    if no_credit:
+        return "network_stall" if starved else "dependency_stall"
+    if no_room:
+        return "network_stall" if starved else "fifo_stall"
+    return "memory_stall" if no_word else "word"
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def names_one_cause_a_cycle(dut):
+    layout = params_in_simulator(EngineParams).events
+    for bits in product((0, 1), repeat=len(INPUTS)):
+        inputs = dict(zip(INPUTS, bits, strict=True))
+        put(dut, **inputs)
+        await Timer(1, "ns")
+        events = unpack(layout, int(dut.events.value))
+        assert events.pop("model_saturation") == inputs["saturated"]
+        assert events == {name: name == cause(**inputs) for name in NAMES}

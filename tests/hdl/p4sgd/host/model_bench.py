@@ -1,0 +1,116 @@
+"""A worker's model port on engines that only remember weights."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import memory, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.host.model_port import ModelPort
+from hdl.p4sgd.worker_params import WorkerParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelBenchParams:
+    worker: WorkerParams
+    together: bool  #: engines take a question in the cycle of its answer, or else at once
+
+    @property
+    def suffix(self):
+        return self.worker.suffix + "_together" * self.together
+
+    @property
+    def engine(self) -> EngineParams:
+        return self.worker.engine
+
+
+class RememberingEngine(Component):
+    """Weights by group; does nothing while ``pause`` is high."""
+
+    def __init__(self, params):
+        engine = params.engine
+        super().__init__(
+            params,
+            {
+                "pause": In(1),
+                "load": In(stream.Signature(engine.load)),
+                "peek": In(stream.Signature(engine.address)),
+                "peeked": Out(stream.Signature(engine.group)),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        engine = self.params.engine
+        m.submodules.weights = weights = memory.Memory(
+            shape=engine.group.size, depth=1 << engine.address.size, init=[]
+        )
+        write = weights.write_port()
+        m.d.comb += [
+            self.load.ready.eq(~self.pause),
+            write.addr.eq(Cat(self.load.payload.group, self.load.payload.chunk)),
+            write.data.eq(self.load.payload.weights),
+            write.en.eq(self.load.valid & self.load.ready),
+        ]
+        where = Cat(self.peek.payload.group, self.peek.payload.chunk)
+        if self.params.together:
+            read = weights.read_port(domain="comb")
+            waited = Signal(2)
+            m.d.comb += [
+                read.addr.eq(where),
+                self.peeked.valid.eq(self.peek.valid & (waited == 3)),
+                self.peeked.payload.eq(read.data),
+                self.peek.ready.eq(self.peeked.valid & self.peeked.ready),
+            ]
+            with m.If(self.peek.ready):
+                m.d.sync += waited.eq(0)
+            with m.Elif(self.peek.valid & (waited != 3) & ~self.pause):
+                m.d.sync += waited.eq(waited + 1)
+        else:
+            m.submodules.answers = answers = Fifo(FifoParams(width=engine.group.size, depth=16))
+            read = weights.read_port()
+            asked = Signal()
+            m.d.comb += [
+                read.addr.eq(where),
+                self.peek.ready.eq(~self.pause & (answers.level < 12)),
+                answers.i.payload.eq(read.data),
+                answers.i.valid.eq(asked),
+                self.peeked.payload.eq(answers.o.payload),
+                self.peeked.valid.eq(answers.o.valid),
+                answers.o.ready.eq(self.peeked.ready),
+            ]
+            m.d.sync += asked.eq(self.peek.valid & self.peek.ready)
+        return m
+
+
+class ModelBench(Component):
+    """The port and its engines; what is left is what the host sees."""
+
+    def __init__(self, params):
+        port = ModelPort(params.worker)
+        super().__init__(
+            params,
+            {
+                "s_axi": port.signature.members["s_axi"],
+                "allow": In(1),
+                "busy": Out(1),
+                "pause": In(params.worker.engines),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.port = port = ModelPort(self.params.worker)
+        connect(m, flipped(self.s_axi), port.s_axi)
+        m.d.comb += [port.allow.eq(self.allow), self.busy.eq(port.busy)]
+        for index in range(self.params.worker.engines):
+            engine = RememberingEngine(self.params)
+            m.submodules[f"engine_{index}"] = engine
+            m.d.comb += engine.pause.eq(self.pause[index])
+            connect(m, port.load[index], engine.load)
+            connect(m, port.peek[index], engine.peek)
+            connect(m, engine.peeked, port.peeked[index])
+        return m

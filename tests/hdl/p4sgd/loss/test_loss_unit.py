@@ -1,0 +1,122 @@
+import cocotb
+import numpy as np
+import pytest
+
+from hdl.p4sgd.core.partial_sum import PartialSum
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.loss.loss_unit import DELTAS_DEPTH, DELTAS_LATENCY, LossUnit
+from hdl.p4sgd.worker_params import Loss, WorkerParams
+from sim.golden.arithmetic import Step
+from sim.harness import streams
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.p4sgd.golden import sgd as golden
+from tests.hdl.p4sgd.bench import clock, generator, micro_batches, pulse, put, watch, wild
+
+SIZES = [EngineParams(), EngineParams(banks=2, lanes=128)]
+LATENCIES = {
+    Loss.LINEAR: LossUnit.latency,
+    Loss.LOGISTIC: LossUnit.logistic_latency,
+    Loss.HINGE: LossUnit.latency,
+}
+MARKS = {Loss.LINEAR: 8, Loss.LOGISTIC: 12, Loss.HINGE: 8}  # with the adder of a lone engine
+STEP = Step.of(0.7)
+
+
+@pytest.mark.parametrize("engine", SIZES, ids=lambda params: params.suffix)
+def test_loss_unit(engine):
+    simulate(LossUnit(WorkerParams(engines=1, engine=engine)), __name__)
+
+
+def settings_of(loss, step):
+    return {"loss": loss, "mantissa": step.mantissa, "exponent": step.exponent}
+
+
+def expected(loss, activations, labels, marks, step):
+    """Deltas, and the counts of saturated samples of each micro-batch."""
+    banks = activations.shape[1]
+    here = np.array([[mark["present"] >> k & 1 for k in range(banks)] for mark in marks], bool)
+    slope, slope_mask = golden.derivative(golden.Loss[loss.name], activations, labels)
+    delta, delta_mask = golden.delta(slope, step)
+    beats = [
+        {"delta": row.tolist()} | {name: mark[name] for name in ("first", "last", "final")}
+        for row, mark in zip(np.where(here, delta, 0), marks, strict=True)
+    ]
+    derivatives, deltas = (slope_mask & here).sum(axis=1), (delta_mask & here).sum(axis=1)
+    counts = zip(derivatives.tolist(), deltas.tolist(), strict=True)
+    return beats, [{"derivative": a, "delta": b} for a, b in counts]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(loss=list(Loss), stalls=streams.STALLS, step=[STEP, Step.of(3.3)])
+async def marks_and_masks(dut, loss, stalls, step):
+    params = params_in_simulator(WorkerParams)
+    rng = generator()
+    banks = params.engine.banks
+    source, sink = stalls
+    settings = {
+        "batch_micro_batches": int(rng.integers(1, 5)),
+        "epoch_micro_batches": int(rng.integers(1, 12)),
+        "tail_samples": int(rng.integers(1, banks, endpoint=True)),
+        "epochs": 4,
+    }
+    marks = micro_batches(settings, banks)
+    await streams.start(dut)
+    put(dut, settings=settings, loss=settings_of(loss, step))
+    counted = watch(dut, "saturations")
+    for _ in range(2):  # a run leaves nothing behind
+        activations, labels = wild(rng, 32, (2, len(marks), banks))
+        beats, counts = expected(loss, activations, labels, marks, step)
+        await pulse(dut, "start")
+        inputs = [streams.Source(dut, name, stall=source) for name in ("activations", "labels")]
+        for stream, values in zip(inputs, (activations, labels), strict=True):
+            for beat in values:
+                stream.append(beat)
+        shown, taken = await streams.receive(dut, "deltas", len(marks), sink)
+        await clock(dut, 2)
+        assert shown == beats
+        entered = inputs[0].cycles
+        assert inputs[1].cycles == entered
+        queued = [when + LATENCIES[loss] - DELTAS_LATENCY for when in entered]
+        assert [counted.at("saturations", when) for when in queued] == counts
+        if stalls.none:
+            assert taken == [when + LATENCIES[loss] for when in entered]
+            assert taken == list(range(taken[0], taken[0] + len(taken)))
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(loss=list(Loss))
+async def keeps_room_for_deltas(dut, loss):
+    """Without anybody to take them, as many micro-batches enter as the queue has room for."""
+    params = params_in_simulator(WorkerParams)
+    total, banks = 3 * DELTAS_DEPTH, params.engine.banks
+    settings = {"batch_micro_batches": 3, "epoch_micro_batches": total, "epochs": 1}
+    settings["tail_samples"] = banks
+    activations, labels = wild(generator(), 32, (2, total, banks))
+    await streams.start(dut)
+    put(dut, settings=settings, loss=settings_of(loss, STEP))
+    dut.deltas_ready.value = 0
+    await pulse(dut, "start")
+    cocotb.start_soon(streams.send(dut, "labels", labels))
+    feed = streams.Source(dut, "activations")
+    for beat in activations:
+        feed.append(beat)
+    await clock(dut, 3 * DELTAS_DEPTH)
+    assert len(feed.cycles) == DELTAS_DEPTH
+    shown, _ = await streams.receive(dut, "deltas", total, streams.rarely)
+    assert shown == expected(loss, activations, labels, micro_batches(settings, banks), STEP)[0]
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+@cocotb.parametrize(loss=list(Loss))
+async def keeps_its_mark(dut, loss):
+    """From the sum of a lone engine to the deltas: at most 8 cycles, 12 with the sigmoid."""
+    params = params_in_simulator(WorkerParams)
+    await streams.start(dut)
+    put(dut, settings={"epochs": 1}, loss=settings_of(loss, STEP))
+    zeros = [[0] * params.engine.banks]
+    cocotb.start_soon(streams.send(dut, "labels", zeros))
+    sending = cocotb.start_soon(streams.send(dut, "activations", zeros))
+    _, taken = await streams.receive(dut, "deltas", 1)
+    total = taken[0] - (await sending)[0] + PartialSum(params).latency
+    dut._log.info("engine sum, rounding, %s loss: %d cycles", loss.name, total)
+    assert total <= MARKS[loss]

@@ -1,0 +1,133 @@
+"""What is proven of the job table: what it promises the aggregator, and that jobs are apart."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.p4sgd.switch.job_control import TURNS, State
+from hdl.p4sgd.switch.job_table import JobTable
+from hdl.p4sgd.switch.params import COMMAND, SwitchParams, Verdict
+from tests.formal.claims import check, claim, granted, reach
+from tests.formal.promises import RequestPromises
+
+CLEARING = 3  #: cycles from the table to a slot that is cleared, seen from the aggregator
+
+
+class JobTableProof(Component):
+    """A :class:`JobTable` with free packets and commands: its requests are as promised.
+
+    Every request is of a slot that was last cleared for the packet's own job and ports: jobs never
+    touch each other's slots. Assumed is what the table asks for: one port sends a packet, none
+    in the cycle behind ``hold``, and operands hold still while it is ``busy`` and a cycle longer.
+    """
+
+    #: Inputs that are wired to what is inside instead.
+    peeks = {"table": "dut.control.table", "state": "dut.control.state"}
+
+    def __init__(self, params: SwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "command": In(COMMAND),
+                "waiting": In(1),
+                "packet_valid": In(1),
+                "sender": In(params.ports),
+                "packet": In(params.packet),
+                "table": In(data.ArrayLayout(params.job, params.jobs)),
+                "state": In(State),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.dut = dut = granted(JobTable(params))
+        m.submodules.asked = asked = RequestPromises(params)
+        m.d.comb += [
+            dut.command.eq(self.command),
+            dut.waiting.eq(self.waiting),
+            dut.packet_valid.eq(self.packet_valid),
+            dut.sender.eq(self.sender),
+            dut.packet.eq(self.packet),
+            asked.slot.eq(delay(m, dut.slot, dut.latency, "slot")),
+            asked.valid.eq(dut.valid),
+            asked.clear.eq(dut.clear),
+            asked.request.eq(dut.request),
+        ]
+        owners = Array(Signal(params.job_bits, name=f"owner_{k}") for k in range(params.slots))
+        job = delay(m, self.command.job, CLEARING, "job")  # of the command that clears
+        with m.If(dut.clear):
+            m.d.sync += owners[asked.slot].eq(job[: params.job_bits])
+        had = delay(m, self.packet_valid, dut.latency, "had", reset_less=False)
+        claim(m, "requests_as_promised", asked.kept)
+        claim(m, "valid_or_refused", had == (dut.valid ^ (dut.refused != Verdict.NONE)))
+        claim(m, "nothing_twice", ~(dut.valid & (dut.refused != Verdict.NONE)))
+        with m.If(dut.valid):
+            claim(m, "slot_of_the_job", dut.request.header.job == owners[asked.slot])
+        self.tables(m)
+        self.slots(m, asked, owners)
+        for k in range(params.jobs):
+            mine = dut.valid & (dut.request.header.job == k)
+            others = [self.table[j].active for j in range(params.jobs) if j != k]
+            reach(m, f"packet_of_job_{k}_beside_others", mine & Cat(others).all())
+        self.happenings(m, dut, asked)
+        return m
+
+    def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
+        """The first and the last slot, a start under load and one of a job that runs."""
+        slots, clearing = self.params.slots, self.state == State.CLEAR
+        first = Signal()  # a packet of slot 0 has gone on
+        runs = Signal()  # the job that is being started was active
+        with m.If(dut.valid & (asked.slot == 0)):
+            m.d.sync += first.eq(1)
+        with m.If(~clearing):
+            index = self.command.job[: self.params.job_bits]
+            m.d.sync += runs.eq(Array(job.active for job in self.table)[index])
+        reach(m, "first_and_last_slot", dut.valid & (asked.slot == slots - 1) & first)
+        reach(m, "holds_ports_that_wait", dut.hold & self.waiting)
+        reach(m, "starts_one_that_runs", clearing & runs)
+        reach(m, "all_slots_of_one_job", clearing & (self.command.count == slots))
+
+    def tables(self, m: Module) -> None:
+        """The table at any time: jobs are apart, and so is one that is being started."""
+        params, command = self.params, self.command
+        index = command.job[: params.job_bits]
+        end = command.base + command.count
+        clearing = self.state == State.CLEAR
+        for k in range(params.jobs):
+            job = self.table[k]
+            with m.If(job.active):
+                claim(m, "job_has_ports_and_slots", (job.ports != 0) & (job.base < job.end))
+                claim(m, "slots_exist", job.end <= params.slots)
+                for other in (self.table[j] for j in range(k)):
+                    with m.If(other.active):
+                        claim(m, "ports_apart", (job.ports & other.ports) == 0)
+                        claim(m, "slots_apart", (job.end <= other.base) | (other.end <= job.base))
+            with m.If(clearing & (index != k) & job.active):
+                check(m, "start_keeps_ports_apart", (job.ports & command.ports) == 0)
+                slots_apart = (job.end <= command.base) | (end <= job.base)
+                check(m, "start_keeps_slots_apart", slots_apart)
+            with m.If(clearing & (index == k)):
+                check(m, "start_entered", ~job.active & (job.ports == command.ports))
+                check(m, "slots_entered", (job.base == command.base) & (job.end == end))
+        with m.If(clearing):
+            check(m, "ports_exist", (command.ports != 0) & (command.ports >> params.ports == 0))
+            check(m, "start_in_range", (command.job < params.jobs) & (end <= params.slots))
+        # A start ends under any load, and induction need not look back further.
+        cycles = Signal(range(TURNS * params.slots + 1))
+        m.d.sync += cycles.eq(Mux(clearing, cycles + 1, 0))
+        claim(m, "cleared_in_time", ~clearing | (cycles < TURNS * params.slots))
+
+    def slots(self, m: Module, asked: RequestPromises, owners) -> None:
+        """The slots of a job, as they have arrived at the aggregator."""
+        params = self.params
+        table = delay(m, self.table, CLEARING, "table", reset_less=False)
+        for slot in range(params.slots):
+            for k in range(params.jobs):
+                job = table[k]
+                with m.If(job.active & (slot >= job.base) & (slot < job.end)):
+                    check(m, "slot_cleared", asked.cleared[slot])
+                    check(m, "slot_of_the_ports", asked.everyone[slot] == job.ports)
+                    check(m, "slot_owned", owners[slot] == k)

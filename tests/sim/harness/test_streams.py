@@ -1,0 +1,122 @@
+"""Sources, sinks and monitors, on a component that joins streams."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import cocotb
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from cocotb.triggers import RisingEdge
+from cocotb_bus.scoreboard import Scoreboard
+
+from hdl.common.component import Component
+from sim.harness import streams
+from sim.harness.streams import Monitor, Sink, Source
+from sim.harness.verilator import simulate
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinParams:
+    bits: int = 6
+
+
+class Join(Component):
+    """``o = a + 1`` when a beat of ``go``, which carries nothing, lets it."""
+
+    def __init__(self, params):
+        super().__init__(
+            params,
+            {
+                "a": In(stream.Signature(params.bits)),
+                "go": In(stream.Signature(0)),
+                "o": Out(stream.Signature(params.bits)),
+                "edges": Out(16),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        moves = self.o.valid & self.o.ready
+        m.d.comb += [
+            self.o.valid.eq(self.a.valid & self.go.valid),
+            self.o.payload.eq((self.a.payload + 1)[: len(self.o.payload)]),
+            self.a.ready.eq(moves),
+            self.go.ready.eq(moves),
+        ]
+        m.d.sync += self.edges.eq(self.edges + 1)
+        return m
+
+
+def test_join():
+    ran = simulate(Join(JoinParams()), __name__)
+    assert len(ran.tests) == 3 + 2
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=streams.STALLS)
+async def joins(dut, stalls):
+    await streams.start(dut)
+    busy_source, busy_sink = stalls
+    values = [k % 63 for k in range(100)]
+    source = Source(dut, "a", stall=busy_source)
+    go = Source(dut, "go", stall=streams.rarely if busy_source is streams.often else busy_source)
+    sink = Sink(dut, "o", stall=busy_sink)
+    board = Scoreboard(dut)
+    board.add_interface(sink, [value + 1 for value in values])
+    watch = Monitor(dut, "a")
+    for value in values:
+        source.append(value)
+        go.append(0)
+    await sink.wait_for(len(values))
+    assert watch.beats == values
+    assert watch.cycles == sink.cycles == source.cycles
+    assert board.result
+    if stalls.none:
+        assert sink.cycles[-1] - sink.cycles[0] == len(values) - 1
+    else:
+        assert sink.cycles[-1] - sink.cycles[0] > len(values)
+    sink.stop()
+    go.append(0)
+    await source.send_all([])  # sends nothing, and so is done at once
+    source.append(1)
+    for _ in range(5):
+        await RisingEdge(dut.clk)
+    assert len(watch.beats) == len(values)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def cycles_are_edges(dut):
+    cycles = await streams.start(dut)
+    assert int(cycles) == 0
+    for count in range(1, 50):
+        await RisingEdge(dut.clk)
+        assert int(cycles) == count
+        # Counted by hardware, read before this edge counts; the first edge ended the reset.
+        assert int(dut.edges.value) == count - 1
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def beats_of_a_test_start_anew(dut):
+    await streams.start(dut)
+    go = cocotb.start_soon(streams.send(dut, "go", [0] * 3))
+    sent = cocotb.start_soon(streams.send(dut, "a", [1, 2, 3]))
+    beats, cycles = await streams.receive(dut, "o", 3)
+    assert beats == [2, 3, 4]
+    assert await sent == await go == cycles
+
+
+WITHOUT_COVERAGE = """
+import sys
+sys.modules["cocotb_coverage"] = None
+import sim.p4sgd.train_in_simulator
+import sim.netsparse.gather_in_simulator
+"""
+
+
+def test_runs_need_no_library_of_coverage():
+    """Training and gathers start their clock here, with nothing of an extra installed."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", WITHOUT_COVERAGE], env=environment, check=True)

@@ -1,0 +1,84 @@
+"""One epoch of P4SGD in Python integers and fractions, one sample and feature at a time.
+
+Written from the specification alone, so that the vectorised model has something to disagree with.
+"""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+from sim.p4sgd.golden.sgd import Loss, Training
+
+
+def rounded(value: Fraction) -> int:
+    return math.floor(value + Fraction(1, 2))
+
+
+def clamp(value: int, counts: Counter, name: str) -> int:
+    inside = max(-(2**31), min(2**31 - 1, value))
+    counts[name] += inside != value
+    return inside
+
+
+def sigmoid(x: int, fraction_bits: int) -> int:
+    one = 2**fraction_bits
+    if x < 0:
+        return one - sigmoid(-x, fraction_bits)
+    position = Fraction(32 * x, one)
+    if position >= 512:
+        return one
+    index = math.floor(position)
+    low, high = (math.floor(one / (1 + math.exp(-end / 32)) + 0.5) for end in (index, index + 1))
+    return low + rounded((high - low) * (position - index))
+
+
+def derivative(loss: Loss, fa: int, label: int, fraction_bits: int) -> int:
+    one = 2**fraction_bits
+    if loss is Loss.LINEAR:
+        return fa - label
+    if loss is Loss.LOGISTIC:
+        return sigmoid(fa, fraction_bits) - label
+    sign = 1 if label >= 0 else -1
+    return -sign * one if sign * fa < one else 0
+
+
+def epoch(
+    codes: list[list[int]],
+    labels: list[int],
+    weights: list[int],
+    training: Training,
+    worker_of: list[int],
+    group_of: list[int],
+) -> tuple[list[int], Counter]:
+    counts = Counter()
+    one = 2**training.shift
+    step = Fraction(training.step.mantissa, 2**training.step.exponent)
+    model = list(weights)
+    deltas = {}
+    for i in range(len(codes)):
+        if i % training.batch == 0:
+            architectural = list(model)  # all samples of the mini-batch see these
+        activations = {worker: Fraction(0) for worker in worker_of}
+        for d, weight in enumerate(architectural):
+            activations[worker_of[d]] += weight * Fraction(codes[i][d], one)
+        partial = [clamp(rounded(a), counts, "activation") for a in activations.values()]
+        fa = clamp(sum(partial), counts, "full")
+        slope = derivative(training.loss, fa, labels[i], training.fraction_bits)
+        slope = clamp(slope, counts, "derivative")
+        deltas[i] = clamp(rounded(slope * step), counts, "delta")
+        batch_ends = (i + 1) % training.batch == 0 or i + 1 == len(codes)
+        if (i + 1) % training.banks == 0 or batch_ends:
+            decay = training.l2_shift if batch_ends else 0
+            saturated = set()
+            for d, weight in enumerate(model):
+                gradient = sum(delta * Fraction(codes[k][d], one) for k, delta in deltas.items())
+                value = weight - rounded(gradient)
+                if decay:
+                    value -= rounded(Fraction(weight, 2**decay))
+                mine = Counter()
+                model[d] = clamp(value, mine, "model")
+                if mine["model"]:
+                    saturated.add(group_of[d])
+            counts["model"] += len(saturated)
+            deltas = {}
+    return model, counts

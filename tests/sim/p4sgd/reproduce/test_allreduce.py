@@ -1,0 +1,35 @@
+"""Cycles of an AllReduce in RTL, and what is said of them."""
+
+import pytest
+
+from sim.p4sgd.reproduce.allreduce import Latencies, Order, claims, latencies
+
+STEP, RANDOM, LATE = Order(0, 0, 3), Order(0, 64, 3), Order(130, 0, 3)
+
+
+def holds(*found):
+    return [claim.holds for claim in claims(found)]
+
+
+@pytest.mark.parametrize(
+    ("step", "random", "expected"),
+    [
+        ([25, 25], [18, 19], [True, True, True]),
+        ([25, 26], [18, 19], [True, False, True]),
+        ([25, 25], [18, 49], [True, True, False]),
+        ([300, 300], [18, 18], [False, True, True]),
+    ],
+)
+def test_claims(step, random, expected):
+    late = Latencies(LATE, [285, 285])
+    assert holds(Latencies(STEP, step), Latencies(RANDOM, random), late) == expected
+
+
+def test_two_workers():
+    orders = [Order(0, 0, 5), Order(40, 0, 5), Order(0, 30, 20)]
+    bare, late, spread = latencies(orders, workers=2)
+    assert [len(each.cycles) for each in (bare, late, spread)] == [10, 10, 40]
+    assert len(set(bare.cycles)) == 1
+    assert bare.mean <= 40
+    assert set(late.cycles) == {bare.cycles[0] + 80}
+    assert bare.cycles[0] - 2 <= min(spread.cycles) <= max(spread.cycles) <= bare.cycles[0]

@@ -1,0 +1,28 @@
+"""Cycles by the formulas, counted by hand."""
+
+from sim.p4sgd.reproduce.formula import LOOP_CYCLES, PAPER_MACHINE, SLOTS, Machine
+
+
+def test_pipelined():
+    # 5,000 features on 8 workers x 8 engines x 64 lanes: two chunks of 4 bits, 8 words.
+    assert PAPER_MACHINE.words(5_000) == 8
+    assert PAPER_MACHINE.pipelined(5_000, 64, 100) == 8 * 8 + 100
+    # One chunk takes as long as the update loop.
+    assert PAPER_MACHINE.pipelined(64, 64, 100) == 8 * LOOP_CYCLES + 100
+
+
+def test_vanilla_does_backward_after_forward():
+    machine = Machine(workers=1, engines=1, banks=8, lanes=32, bits=4)
+    assert machine.pipelined(320, 32, 50) == 4 * 40 + 50
+    assert machine.vanilla(320, 32, 50) == 4 * 40 + 3 * 40 + 50
+
+
+def test_data_parallel_has_fewer_samples_and_all_features():
+    machine = Machine(workers=4, engines=1, banks=4, lanes=64, bits=4)
+    # 256 features: 4 chunks, 16 words; 64 / 4 = 16 samples, 4 micro-batches; 32 groups.
+    assert machine.data_parallel(256, 64, 50) == 4 * 16 + 50 + 32 * 5.5
+    # Above the slots, partial sums and acknowledgements share the switch.
+    features = 8 * 2 * SLOTS
+    assert machine.data_parallel(features, 64, 0) == 4 * features // 64 * 4 + 2 * SLOTS * 8
+    # Padding is exchanged too.
+    assert machine.data_parallel(1, 64, 0) == 4 * LOOP_CYCLES + 8 * 5.5

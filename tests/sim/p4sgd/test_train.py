@@ -1,0 +1,174 @@
+"""Training on the RTL equals the golden model, bit for bit."""
+
+import numpy as np
+import pytest
+
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.verilator import chosen_seed
+from sim.p4sgd.golden.sgd import Loss, Saturations
+from sim.p4sgd.train import build_worker, simulate_training
+from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training_job import MemorySettings
+from sim.p4sgd.training_report import Comparison, saturations_agree
+from sim.workloads.datasets import DataSet, load
+
+ENGINE = EngineParams(lanes=32, chunks=16, fifo_words=256)
+HARDWARE = {
+    "1 engine": WorkerParams(engines=1, engine=ENGINE),
+    "2 engines": WorkerParams(engines=2, engine=EngineParams(chunks=8, fifo_words=64, l2=True)),
+    "4 engines": WorkerParams(engines=4, engine=ENGINE),
+    "4 banks": WorkerParams(
+        engines=1, engine=EngineParams(banks=4, chunks=9, fifo_words=80), prefetch_beats=64
+    ),
+    "1 bank": WorkerParams(
+        engines=1, engine=EngineParams(banks=1, lanes=256, chunks=3, fifo_words=32)
+    ),
+}
+
+
+def random_data(rng, samples, features, loss, *, signed=False, extreme=False):
+    """Random features, a third of them zero; labels with noise, or anything that is legal."""
+    values = rng.random((samples, features)) * (rng.random((samples, features)) < 0.67)
+    if signed:
+        values *= rng.choice([-1.0, 1.0], size=values.shape)
+    truth = values @ rng.normal(size=features)
+    if loss is Loss.LINEAR:
+        labels = truth + rng.normal(size=samples)
+        if extreme:
+            labels = rng.choice([-256.0, 255.99999], size=samples)
+    else:
+        labels = np.where((truth > np.median(truth)) ^ (rng.random(samples) < 0.2), 1.0, 0.0)
+        if extreme:
+            labels = rng.integers(0, 2, size=samples).astype(float)
+        if loss is Loss.HINGE:
+            labels = 2 * labels - 1
+    return DataSet("random", values, labels, "")
+
+
+def random_memory(rng):
+    stall = int(rng.choice([0, 20, 150]))
+    return MemorySettings(
+        latency=int(rng.integers(0, 300)),
+        ar_stall=stall,
+        r_stall=stall,
+        seed=int(rng.integers(1 << 31)),
+    )
+
+
+def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
+    """Every epoch's weights and saturations equal the golden model's; the saturations of all."""
+    golden = np.zeros(training.features, dtype=np.int64) if initial is None else initial
+    total = Saturations()
+    epochs = []
+
+    def check(epoch):
+        nonlocal golden, total
+        golden, saturations = training.golden(golden)
+        total = total + saturations
+        epochs.append(epoch)
+        different = np.flatnonzero(epoch.weights != golden)
+        assert not len(different), f"epoch {epoch.number}: weights {different[:8]} differ"
+        assert saturations_agree(epoch.counters, saturations), (epoch.counters, saturations)
+        assert epoch.counters["micro_batches"] == training.micro_batches
+        words = training.micro_batches * training.chunks * training.options.bits
+        assert epoch.counters["words"] == words * training.params.engines
+
+    simulate_training(
+        training, build_worker(hardware), folder, check, initial=initial, memory=memory
+    )
+    assert len(epochs) == training.options.epochs
+    return total, epochs
+
+
+@pytest.mark.parametrize("loss", Loss)
+@pytest.mark.parametrize("bits", [1, 3, 4, 8])
+@pytest.mark.parametrize("name", ["1 engine", "2 engines", "4 engines"])
+def test_weights_equal_golden(name, bits, loss, tmp_path):
+    rng = np.random.default_rng([chosen_seed(), bits, len(loss), len(name)])
+    hardware = HARDWARE[name]
+    pace = hardware.engines * hardware.engine.lanes
+    chunks = int(rng.choice([1, 3, 5, 7]))  # odd ones; the last one perhaps not full
+    features = int(rng.integers((chunks - 1) * pace + 1, chunks * pace + 1))
+    data = random_data(rng, int(rng.integers(9, 150)), features, loss, signed=bool(bits % 2))
+    options = Options(
+        loss=loss, bits=bits, batch=int(rng.choice([8, 16, 24, 64])), epochs=2, eta=0.125
+    )
+    training = TrainingRun(data, hardware, options)
+    assert training.chunks == chunks
+    train_and_compare(training, hardware, tmp_path, memory=random_memory(rng))
+
+
+@pytest.mark.parametrize("loss", Loss)
+@pytest.mark.parametrize("signed", [False, True])
+def test_extremes_saturate_and_are_counted(loss, signed, tmp_path):
+    rng = np.random.default_rng([chosen_seed(), len(loss), signed])
+    hardware = HARDWARE["1 engine"]
+    data = random_data(rng, 60, 70, loss, signed=signed, extreme=True)
+    options = Options(loss=loss, bits=4, batch=16, epochs=2, eta=1e6)
+    training = TrainingRun(data, hardware, options)
+    low = -(1 << 31)
+    initial = rng.choice([low, -low - 1, 0, 1], size=training.features)
+    total, _ = train_and_compare(training, hardware, tmp_path, initial=initial)
+    assert total.activation
+    assert total.delta
+    assert total.model
+    if loss is Loss.LINEAR:
+        assert total.derivative
+
+
+@pytest.mark.parametrize("name", ["4 banks", "1 bank"])
+def test_fewer_banks(name, tmp_path):
+    rng = np.random.default_rng([chosen_seed(), len(name)])
+    hardware = HARDWARE[name]
+    data = random_data(rng, 45, 200, Loss.LOGISTIC)
+    training = TrainingRun(data, hardware, Options(bits=3, batch=8, epochs=3))
+    train_and_compare(training, hardware, tmp_path, memory=random_memory(rng))
+
+
+@pytest.mark.parametrize(("bits", "stored_bits"), [(1, 8), (3, 8), (4, 5)])
+def test_lower_precision_reads_fewer_planes(bits, stored_bits, tmp_path):
+    rng = np.random.default_rng([chosen_seed(), bits])
+    hardware = HARDWARE["1 engine"]
+    data = random_data(rng, 50, 90, Loss.HINGE, signed=bits == 4)
+    options = Options(loss=Loss.HINGE, bits=bits, stored_bits=stored_bits, batch=16, epochs=2)
+    train_and_compare(
+        TrainingRun(data, hardware, options), hardware, tmp_path, memory=random_memory(rng)
+    )
+
+
+@pytest.mark.parametrize("l2_shift", [4, 9, 23])
+def test_l2_term(l2_shift, tmp_path):
+    rng = np.random.default_rng([chosen_seed(), l2_shift])
+    hardware = HARDWARE["2 engines"]
+    data = random_data(rng, 70, 300, Loss.LOGISTIC, signed=True)
+    options = Options(bits=5, batch=16, epochs=2, l2_shift=l2_shift)
+    training = TrainingRun(data, hardware, options)
+    initial = rng.integers(-(1 << 31), 1 << 31, size=training.features)
+    train_and_compare(training, hardware, tmp_path, initial=initial)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "eta", "accuracy"), [("digits", 4, 1.0, 0.89), ("breast-cancer", 8, 4.0, 0.92)]
+)
+def test_real_data(name, bits, eta, accuracy, tmp_path):
+    hardware = HARDWARE["1 engine"]
+    data = load(name, loss=Loss.LOGISTIC)
+    training = TrainingRun(data, hardware, Options(bits=bits, eta=eta, batch=64, epochs=30))
+    comparison = Comparison(training)
+    simulate_training(training, build_worker(hardware), tmp_path, comparison.add)
+    last = comparison.rows[-1]
+    assert comparison.bit_exact
+    assert len(comparison.rows) == 30
+    assert last.float_accuracy >= accuracy
+    assert last.rtl_loss == pytest.approx(last.float_loss, rel=0.02)
+    assert last.rtl_accuracy == pytest.approx(last.float_accuracy, abs=0.01)
+
+
+def test_u280_at_full_size(tmp_path):
+    """The preset as it is built for the board, on real data with a memory that stalls."""
+    hardware = WorkerParams(engine=EngineParams(dsp=True))
+    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), hardware, Options(epochs=2))
+    memory = MemorySettings(latency=128, ar_stall=20, r_stall=20)
+    _, epochs = train_and_compare(training, hardware, tmp_path, memory=memory)
+    assert all(epoch.counters["read_errors"] == 0 for epoch in epochs)

@@ -1,0 +1,147 @@
+"""What a training run is made of, and what becomes of it, by the golden model alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.p4sgd.golden.sgd import Loss
+from sim.p4sgd.train import Epoch
+from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training_report import Comparison
+from sim.workloads.datasets import DataSet, load
+
+HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=512, fifo_words=4096))
+
+
+def trained(data, **options):
+    """The comparison after epochs in which the hardware does what the golden model does."""
+    training = TrainingRun(data, HARDWARE, Options(**options))
+    comparison, weights = Comparison(training), np.zeros(training.features, dtype=np.int64)
+    for number in range(training.options.epochs):
+        weights, counted = training.golden(weights)
+        counters = {f"{name}_saturations": count for name, count in vars(counted).items()}
+        counters["cycles"] = 1
+        comparison.add(Epoch(number + 1, weights, counters, [], {}, 0, 1.0))
+    return comparison
+
+
+def classes(rng):
+    """26 groups of samples about centres of their own, the first half of them negative; sorted."""
+    groups = np.repeat(np.arange(26), 60)
+    centres = rng.uniform(0, 2, (26, 40))
+    values = centres[groups] + rng.normal(0, 0.3, (len(groups), 40))
+    return {"X": values, "y": (groups >= 13).astype(int)}
+
+
+def test_a_sorted_file_is_learnt_once_it_is_shuffled(rng, tmp_path):
+    np.savez(tmp_path / "sorted.npz", **classes(rng))
+    options = {"loss": Loss.HINGE, "epochs": 8, "eta": None}
+    accuracies = [
+        trained(load(str(tmp_path / "sorted.npz"), loss=Loss.HINGE, order=order), **options)
+        .rows[-1]
+        .rtl_accuracy
+        for order in (None, 1)
+    ]
+    assert accuracies[0] < 0.6
+    assert accuracies[1] > 0.8
+
+
+def wide(rng, kind):
+    """As madelon and arcene are: many features, of large values that are alike."""
+    labels = np.arange(400 if kind == "madelon" else 100) % 2
+    if kind == "madelon":
+        features = 480 + rng.normal(0, 25, (400, 500))
+        features[:, :20] += 25 * labels[:, None]
+    else:
+        features = rng.gamma(1, 80, (100, 3000)) * (rng.random((100, 3000)) < 0.54)
+        features[:, :200] += 60 * labels[:, None]
+    return DataSet(kind, features.round().clip(0, 999), labels.astype(float), "1 against 0")
+
+
+@pytest.mark.parametrize("kind", ["madelon", "arcene"])
+@pytest.mark.parametrize("loss", Loss)
+@pytest.mark.parametrize("center", [False, True])
+def test_wide_data_do_not_diverge(rng, kind, loss, center):
+    data = wide(rng, kind)
+    if loss is not Loss.LOGISTIC:
+        data = replace(data, labels=2 * data.labels - 1)
+    found = trained(data, loss=loss, epochs=5, eta=None, center=center)
+    assert found.warnings == []
+    assert found.rows[-1].rtl_loss < found.training.chance
+    assert found.result()["options"]["eta"] == found.training.eta
+    if center and loss is not Loss.LINEAR:
+        assert found.rows[-1].rtl_accuracy > 0.95
+
+
+def test_a_step_that_is_too_long_is_warned_of(rng):
+    data = wide(rng, "madelon")
+    for eta, saturates in ((1.0, False), (1e5, True)):
+        found = trained(data, epochs=3, eta=eta)
+        suits = found.training.smoothness.learning_rate(Loss.LOGISTIC)
+        hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}"
+        assert 0.005 < suits < 0.05
+        assert "above the 0.69315 of no model" in found.warnings[0]
+        assert all(warning.endswith(hint) for warning in found.warnings)
+        assert [" saturations: numbers outgrew" in text for text in found.warnings[1:]] == (
+            [True] * saturates
+        )
+        assert found.result()["warnings"] == found.warnings
+
+
+@pytest.mark.parametrize("loss", [Loss.LINEAR, Loss.LOGISTIC])
+def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
+    """Also when the features were centred, and by the test samples too."""
+    labels = np.arange(120) % 2
+    features = np.column_stack([50 + rng.normal(labels, 0.5), rng.random(120), np.full(120, 3.0)])
+    np.savez(tmp_path / "data.npz", X=features, y=labels)
+    data = load(str(tmp_path / "data.npz"), loss=loss, order=3, test="0.2")
+    found = trained(data, loss=loss, epochs=20, eta=None, center=True, bits=8)
+    found.save_weights(tmp_path / "weights.npz")
+    weights, last = np.load(tmp_path / "weights.npz"), found.rows[-1]
+    assert weights["offset"] == pytest.approx([data.features[:, 0].mean(), 0.5, 0], abs=0.2)
+    for samples, loss_, accuracy in (
+        (data, last.rtl_loss, last.rtl_accuracy),
+        (data.test, last.rtl_test_loss, last.rtl_test_accuracy),
+    ):
+        z = samples.features @ weights["original"] + weights["intercept"]
+        scaled = (samples.features - weights["offset"]) / weights["scale"]
+        assert z == pytest.approx(scaled @ (weights["fixed_point"] / 2.0**23), abs=1e-6)
+        if loss is Loss.LINEAR:
+            assert loss_ == pytest.approx(np.mean((z - samples.labels) ** 2) / 2)
+        else:
+            assert accuracy == np.mean((z > 0) == (samples.labels > 0))
+            assert accuracy > 0.7
+    result = found.result()
+    assert result["data"]["order"] == "shuffled with seed 3"
+    assert result["data"]["test"] == {"name": "data.npz", "samples": 24}
+    assert result["options"]["center"]
+
+
+def test_classes_of_unequal_size_need_a_constant_beside_centred_features(rng):
+    """What ``train --center`` adds: without it predictions are zero on average."""
+    values = (rng.random((800, 12)) < 0.3) * 1.0
+    labels = (values[:, :4].sum(axis=1) >= 3).astype(float)
+    assert labels.mean() < 0.2
+    with_constant = np.column_stack([values, np.ones(800)])
+    lone, helped = (
+        trained(DataSet("few", features, labels, "a"), epochs=30, eta=None, center=True, bits=8)
+        .rows[-1]
+        .rtl_accuracy
+        for features in (values, with_constant)
+    )
+    assert lone < 0.85
+    assert helped > 0.93
+
+
+def test_other_fraction_bits_are_understood(rng):
+    """Weights come back in the units of the data, however many bits of fraction they have."""
+    data = DataSet("two", rng.random((64, 2)), np.arange(64) % 2.0, "1 against 0")
+    training = TrainingRun(
+        data, WorkerParams(engines=1, engine=EngineParams(fraction_bits=20)), Options()
+    )
+    assert training.original(np.array([1 << 20, 0])) * training.quantiser.scale == (
+        pytest.approx([1, 0])
+    )
