@@ -5,25 +5,19 @@
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Cat, Value
 from amaranth.lib import data, enum
 
-from hdl.common.axi import AxiStreamSignature
+from hdl.common.packets import BEAT_BYTES
 
 #: Ethernet priorities of the two classes, reads and responses with errors (IEEE 802.1Q), which are
 #: paused apart. A packet has no VLAN tag: its DSCP is the priority's class selector (RFC 2474), by
 #: which a switch that trusts DSCP finds the priority.
 PRIORITIES = (3, 4)
-PRIORITY_COUNT = 8
 
 
 def dscp_ecn(priority: int) -> int:
     """The byte of the IPv4 header that has the DSCP: the priority is its upper three bits."""
     return priority << 5
-
-
-BEAT_BYTES = 64  #: of every path that carries properties
-AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: towards a 100G MAC, 250 MHz
 
 
 class Kind(enum.Enum, shape=2):
@@ -109,12 +103,6 @@ UDP_OFFSET = 34  #: bytes before source_port
 
 LENGTH_BITS = 13  #: of a property's bytes, up to 4,096
 MOST_PROPERTY_BYTES = 4096
-
-
-def in_lanes(number: Value) -> Value:
-    """A header as the bytes of a stream: the first on the wire is in the lowest bits."""
-    number = Value.cast(number)
-    return Cat(reversed([number[k : k + 8] for k in range(0, len(number), 8)]))
 
 
 def pr_beat(*, payload: bool) -> data.StructLayout:

@@ -8,6 +8,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.register_block import RegisterBlock
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.common.streams import cut_ready
@@ -17,7 +18,7 @@ from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.idx_filter.cache import FilterCache
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.protocol import AXIS, BEAT_BYTES, READ_PR, RESPONSE_BEAT
+from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 from hdl.netsparse.queue.completion_ring import CompletionRing
 from hdl.netsparse.queue.descriptor_fetch import DescriptorFetch
 from hdl.netsparse.queue.params import Fault

@@ -7,6 +7,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
+from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.common.streams import StreamRegisterParams, StreamSkid
 from hdl.p4sgd.core.engine_chain import EngineChain
@@ -23,7 +24,7 @@ from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.memory.hbm_reader import HbmReader
 from hdl.p4sgd.memory.label_reader import LabelReader
 from hdl.p4sgd.network.batch_gate import BatchGate
-from hdl.p4sgd.network.frame import AXIS, FRAME_KEEP, Frame
+from hdl.p4sgd.network.frame import FRAME_KEEP, Frame
 from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.transport.registers import network_values
 from hdl.p4sgd.transport.transport import Transport

@@ -22,6 +22,7 @@ from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.packets import BEAT, to_axis, to_stream
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.u280.axi_wires import join
 from hdl.u280.board_status import BoardStatus
@@ -32,7 +33,6 @@ from hdl.u280.interrupt_request import InterruptRequest
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
-from hdl.u280.packets import BEAT, to_axis, to_stream
 from hdl.u280.pcie import PINS, PcieBridge, PcieDma
 from hdl.u280.pcie_ip import CORE_MHZ
 from hdl.u280.registers import BoardRegistersParams

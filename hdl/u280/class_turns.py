@@ -5,10 +5,10 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.common.streams import StreamRegister
 from hdl.u280.kind_split import KINDS
-from hdl.u280.packets import AXIS, BEAT, to_axis, to_stream
 
 
 class ClassTurns(Component):

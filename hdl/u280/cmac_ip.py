@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Const
 
-from hdl.netsparse.concat.concatenator_params import MOST_MTU
+from hdl.common.packets import MOST_MTU
 from hdl.u280 import flow_control
 from hdl.u280.mac_signals import FEC_LANES, PCS_LANES
 from hdl.u280.vendor import VendorIp, VendorPort

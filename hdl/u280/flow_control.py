@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Const
 
-from hdl.netsparse.concat.concatenator_params import MOST_MTU
-from hdl.netsparse.protocol import PRIORITIES, PRIORITY_COUNT
+from hdl.common.packets import MOST_MTU, PRIORITY_COUNT
+from hdl.netsparse.protocol import PRIORITIES
 
 WORD_BYTES = 64  #: of a beat, and of a word of a buffer
 LINE_BITS_PER_NS = 100

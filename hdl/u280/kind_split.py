@@ -5,8 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind, in_lanes
-from hdl.u280.packets import AXIS
+from hdl.common.packets import AXIS, in_lanes
+from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
 
 READS, RESPONSES = 0, 1
 KINDS = 2

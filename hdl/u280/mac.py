@@ -19,6 +19,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, CountCrossingParams
 from hdl.common.crossing.crossing import inside
+from hdl.common.packets import AXIS
 from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
 from hdl.u280.cut_watch import CutWatch
@@ -38,7 +39,6 @@ from hdl.u280.mac_signals import (
     events_of,
 )
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
-from hdl.u280.packets import AXIS
 from hdl.u280.pauses import Pauses
 from hdl.u280.transmit_repair import TransmitRepair
 

@@ -5,10 +5,10 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
-from hdl.netsparse.concat.packet_buffer import PacketBuffer
+from hdl.common.packet_buffer import PacketBuffer
+from hdl.common.packets import AXIS, BEAT, to_axis
 from hdl.u280.mac_transmit import MacTransmitParams
 from hdl.u280.packet_crossing import PacketCrossing
-from hdl.u280.packets import AXIS, BEAT, to_axis
 
 
 class MacReceive(Component):

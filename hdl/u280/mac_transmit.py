@@ -7,11 +7,9 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
-from hdl.netsparse.concat.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packets import AXIS, BEAT, LEAST_BYTES, to_axis, to_stream
 from hdl.u280.packet_crossing import PacketCrossing
-from hdl.u280.packets import AXIS, BEAT, to_axis, to_stream
-
-LEAST_BYTES = 60  #: of a frame without its checksum
 
 
 @dataclass(frozen=True, kw_only=True)

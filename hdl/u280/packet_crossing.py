@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
-from hdl.u280.packets import BEAT
+from hdl.common.packets import BEAT
 
 CROSSING = StreamCrossingParams(width=BEAT.size)
 

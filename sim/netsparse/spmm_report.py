@@ -6,7 +6,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.snic_counters import BUCKETS, CLASSES
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.golden.redundancy import (

@@ -6,8 +6,8 @@ from typing import Any
 
 from amaranth.lib import data
 
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import (
-    BEAT_BYTES,
     IP_OFFSET,
     MOST_PROPERTY_BYTES,
     PACKET_CONSTANTS,

@@ -10,7 +10,8 @@ from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.p4sgd.network.frame import AXIS, FRAME_BYTES
+from hdl.common.packets import AXIS
+from hdl.p4sgd.network.frame import FRAME_BYTES
 
 TIME_BITS = 32
 DELAY_BITS = 12

@@ -7,8 +7,9 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, PR_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, PR_BYTES
 
 
 class Arrivals(Component):

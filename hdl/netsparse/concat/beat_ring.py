@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.concat.deconcatenator_params import LANES, PR_LANES, DeconcatenatorParams
-from hdl.netsparse.protocol import AXIS, BEAT_BYTES, PR_LAYER
+from hdl.netsparse.protocol import PR_LAYER
 
 LANE_BITS = AXIS.data_bits // LANES
 

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
+from hdl.common.packets import AXIS
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
@@ -19,7 +20,6 @@ from hdl.netsparse.concat.line_writer import LineWriter
 from hdl.netsparse.concat.mark_order import MarkOrder
 from hdl.netsparse.concat.packet_header import PacketHeader
 from hdl.netsparse.concat.queue_table import QueueTable
-from hdl.netsparse.protocol import AXIS
 
 
 class Concatenator(Component):

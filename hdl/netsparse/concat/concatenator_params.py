@@ -10,8 +10,8 @@ from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.memory import STYLES
+from hdl.common.packets import BEAT_BYTES, MOST_MTU
 from hdl.netsparse.protocol import (
-    BEAT_BYTES,
     LENGTH_BITS,
     MOST_PROPERTY_BYTES,
     PACKET_HEADER_BYTES,
@@ -22,7 +22,7 @@ from hdl.netsparse.protocol import (
 )
 
 LINE_BYTES = 128  #: of storage; a physical queue of section 7.2
-LEAST_MTU, MOST_MTU = 128, 9216
+LEAST_MTU = 128
 SPARE_QUEUES = 4  #: of the virtual form: with fewer left, the oldest packet is marked
 PIPELINE_LINES = 8  #: what a packet holds between its mark and its first line's return
 WAITING_PACKETS = 64  #: marked, beside one open in every queue

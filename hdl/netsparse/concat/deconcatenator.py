@@ -5,13 +5,11 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.packet_buffer import PacketBuffer
+from hdl.common.packets import AXIS
 from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams
-from hdl.netsparse.concat.packet_buffer import PacketBuffer
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.concat.unpacker import Unpacker
-from hdl.netsparse.protocol import (
-    AXIS,
-)
 
 
 class Deconcatenator(Component):

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.netsparse.concat.packet_buffer import PacketBufferParams
+from hdl.common.packet_buffer import PacketBufferParams
+from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.protocol import (
-    AXIS,
-    BEAT_BYTES,
     LENGTH_BITS,
     MOST_PROPERTY_BYTES,
     PACKET_HEADER_BYTES,

@@ -7,10 +7,10 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_memory import LineMemory
-from hdl.netsparse.protocol import AXIS, BEAT_BYTES
 
 OFFSET_BITS = ceil_log2(BEAT_BYTES)
 

@@ -6,8 +6,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
-from hdl.netsparse.protocol import BEAT_BYTES
 
 PIECE_BYTES = 2  #: written alone
 GROUP_BYTES = 8  #: of one memory, so always in one line

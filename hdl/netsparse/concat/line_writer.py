@@ -7,6 +7,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import (
     GROUP_BYTES,
@@ -14,7 +15,7 @@ from hdl.netsparse.concat.line_memory import (
     PIECE_BYTES,
     PIECES,
 )
-from hdl.netsparse.protocol import BEAT_BYTES, PR_BYTES, in_lanes
+from hdl.netsparse.protocol import PR_BYTES
 
 PIECE_BITS = 8 * PIECE_BYTES + 1  #: and whether it counts
 COARSE = 4  #: the first of the six steps of a rotation that are behind the middle register

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.packets import in_lanes
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import (
     CONCATENATION_LAYER,
@@ -19,7 +20,6 @@ from hdl.netsparse.protocol import (
     UPPER_LAYERS,
     Kind,
     dscp_ecn,
-    in_lanes,
 )
 
 IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: of total_length, beside the PRs

@@ -9,6 +9,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.deconcatenator_params import (
     BEAT,
     EVENTS,
@@ -21,8 +22,6 @@ from hdl.netsparse.concat.deconcatenator_params import (
     Drop,
 )
 from hdl.netsparse.protocol import (
-    AXIS,
-    BEAT_BYTES,
     IP_OFFSET,
     PACKET_CONSTANTS,
     PACKET_HEADER,
@@ -30,7 +29,6 @@ from hdl.netsparse.protocol import (
     PR_BYTES,
     UDP_OFFSET,
     Kind,
-    in_lanes,
 )
 
 

@@ -10,10 +10,11 @@ from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import LANES, PR_LANES, DeconcatenatorParams
 from hdl.netsparse.concat.packet_verdict import header_of
-from hdl.netsparse.protocol import AXIS, BEAT_BYTES, LENGTH_BITS, Kind, in_lanes
+from hdl.netsparse.protocol import LENGTH_BITS, Kind
 
 
 class Unpacker(Component):

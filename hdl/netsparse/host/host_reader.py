@@ -8,12 +8,12 @@ from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import BEAT_WORDS, EVENTS, LINE_OFFSET_BITS, HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
 from hdl.netsparse.host.request_splitter import RequestSplitter
-from hdl.netsparse.protocol import BEAT_BYTES
 
 
 class HostReader(Component):

@@ -8,6 +8,7 @@ from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.host.params import (
     BEAT_WORDS,
@@ -21,7 +22,6 @@ from hdl.netsparse.host.request_beats import RequestBeats
 from hdl.netsparse.host.request_splitter import RequestSplitter
 from hdl.netsparse.host.rotator import Rotator
 from hdl.netsparse.host.spreader import Spreader
-from hdl.netsparse.protocol import BEAT_BYTES
 
 AHEAD = 16  #: requests that AW may be ahead of W, and beats of properties that wait for W
 

@@ -5,9 +5,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, WORD_BYTES, HostParams
 from hdl.netsparse.host.rotator import Rotator, words_below
-from hdl.netsparse.protocol import BEAT_BYTES
 
 
 class Packer(Component):

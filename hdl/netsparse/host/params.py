@@ -7,7 +7,8 @@ from amaranth.utils import bits_for
 
 from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
-from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 
 LINE_BYTES = 128  #: no request leaves an aligned line of so many bytes
 WORD_BYTES = 4  #: addresses and sizes are multiples of it

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, WORD_BYTES, HostParams
-from hdl.netsparse.protocol import BEAT_BYTES
 
 
 def words_below(lane: Value) -> Value:

@@ -5,9 +5,9 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.host.params import BEAT_WORDS, WORD_BYTES, HostParams
 from hdl.netsparse.host.rotator import words_below
-from hdl.netsparse.protocol import BEAT_BYTES
 
 
 class Spreader(Component):

@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import COUNT_BITS, READ_BEAT, RigParams
 
 BYTES_BITS = COUNT_BITS + 3

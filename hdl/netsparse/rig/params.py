@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
-from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 
 ID_BITS = 32  #: of a PR: the pending entry in the low bits, the generation above it
 TAG_BITS = 16  #: the host's name for a work request

@@ -5,7 +5,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, RESPONSE_BEAT
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, RESPONSE_BEAT
 from hdl.netsparse.rig.params import RigParams
 
 MATCH_EVENTS = data.StructLayout({"response": 1, "stale": 1, "remote": 1})

@@ -8,7 +8,8 @@ from amaranth.utils import ceil_log2
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.netsparse.protocol import BEAT_BYTES, LENGTH_BITS, PR_LAYER, READ_PR, RESPONSE_BEAT
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, PR_LAYER, READ_PR, RESPONSE_BEAT
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.response_match import PROPERTY_BEAT
 

@@ -6,10 +6,9 @@
 from amaranth.hdl import Cat, Const, Value, ValueLike, signed
 from amaranth.lib import data
 
-from hdl.common.axi import AxiStreamSignature
+from hdl.common.packets import LEAST_BYTES
 
-AXIS = AxiStreamSignature(data_bits=512)  #: towards a 100G MAC, 250 MHz
-FRAME_BYTES = 60  #: without its checksum: the least that Ethernet allows
+FRAME_BYTES = LEAST_BYTES  #: without its checksum
 LANES = 8  #: activations of a frame
 ETHERTYPE = 0x88B5  #: IEEE 802's for local experiments
 VERSION = 2

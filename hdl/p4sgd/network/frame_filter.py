@@ -5,7 +5,8 @@ from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.network.frame import AXIS, ETHERTYPE_ON_WIRE, FRAME_KEEP, VERSION, Frame
+from hdl.common.packets import AXIS
+from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_KEEP, VERSION, Frame
 
 HEADER_BYTES = 15  #: of a frame that can be told to be ours: addresses, ethertype, version
 

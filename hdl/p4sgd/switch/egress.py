@@ -5,7 +5,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.p4sgd.network.frame import AXIS, FRAME_KEEP, Frame, frame_bits
+from hdl.common.packets import AXIS
+from hdl.p4sgd.network.frame import FRAME_KEEP, Frame, frame_bits
 from hdl.p4sgd.switch.params import SwitchParams
 
 

@@ -4,8 +4,8 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.packets import AXIS
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
-from hdl.p4sgd.network.frame import AXIS
 from hdl.p4sgd.switch.ingress_port import IngressPort
 from hdl.p4sgd.switch.params import SwitchParams
 

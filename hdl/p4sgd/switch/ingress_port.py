@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.p4sgd.network.frame import AXIS
+from hdl.common.packets import AXIS
 from hdl.p4sgd.network.frame_filter import FrameFilter, Quality
 from hdl.p4sgd.switch.params import SwitchParams
 

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
+from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
-from hdl.p4sgd.network.frame import AXIS
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.egress import SwitchEgress
 from hdl.p4sgd.switch.ingress import SwitchIngress

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.p4sgd.network.frame import AXIS
+from hdl.common.packets import AXIS
 from hdl.p4sgd.network.frame_filter import FrameFilter, Quality
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
 

@@ -8,7 +8,8 @@ from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.p4sgd.network.frame import AXIS, FRAME_KEEP, frame_bits
+from hdl.common.packets import AXIS
+from hdl.p4sgd.network.frame import FRAME_KEEP, frame_bits
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TRIES, Phase, TransportParams
 
 QUEUE_DEPTH = 8  #: packets between the choice and the MAC

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.p4sgd.network.frame import AXIS
+from hdl.common.packets import AXIS
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.delivery import Delivery
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict

@@ -10,8 +10,9 @@ from amaranth.utils import ceil_log2
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
-from hdl.netsparse.protocol import AXIS, BEAT_BYTES, PACKET_HEADER, in_lanes
+from hdl.netsparse.protocol import PACKET_HEADER
 from sim.surroundings.chance import random_bits
 
 MOST_NODES = 16

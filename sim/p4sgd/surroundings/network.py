@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
-from hdl.p4sgd.network.frame import AXIS
+from hdl.common.packets import AXIS
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch

@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
+from hdl.common.packets import AXIS
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
-from hdl.p4sgd.network.frame import AXIS
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.surroundings.axi_memory import AxiMemory, AxiMemoryParams

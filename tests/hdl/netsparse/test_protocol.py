@@ -4,9 +4,8 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
+from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.protocol import (
-    AXIS,
-    BEAT_BYTES,
     CONCATENATION_LAYER,
     IP_OFFSET,
     LENGTH_BITS,
@@ -22,7 +21,6 @@ from hdl.netsparse.protocol import (
     UPPER_BYTES,
     UPPER_LAYERS,
     Kind,
-    in_lanes,
 )
 from sim.harness.payloads import pack, unpack
 

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import Out, connect, flipped
 from cocotb.triggers import ClockCycles
 
 from hdl.common.component import Component
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
 from sim.harness.streams import STALLS, Sink, Source, never, start
 from sim.harness.verilator import params_in_simulator, simulate

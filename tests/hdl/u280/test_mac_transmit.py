@@ -4,7 +4,8 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.u280.mac_transmit import LEAST_BYTES, MacTransmit, MacTransmitParams
+from hdl.common.packets import LEAST_BYTES
+from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
 from sim.harness.streams import STALLS
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start

@@ -3,8 +3,8 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge, Timer
 
+from hdl.common.packets import BEAT
 from hdl.u280.packet_crossing import PacketCrossing
-from hdl.u280.packets import BEAT
 from sim.harness.streams import never, often
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start

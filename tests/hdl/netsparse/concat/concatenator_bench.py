@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import cocotb
 from cocotb.triggers import RisingEdge
 
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from hdl.netsparse.protocol import BEAT_BYTES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Source, cycle, never, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator

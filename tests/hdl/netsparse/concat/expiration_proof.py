@@ -7,10 +7,11 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
 from hdl.netsparse.concat.queue_table import QueueTable
-from hdl.netsparse.protocol import BEAT_BYTES, PR_BYTES
+from hdl.netsparse.protocol import PR_BYTES
 from tests.formal.claims import check, claim, granted, reach
 from tests.hdl.netsparse.concat.line_pool_proof import SmallParams
 

@@ -5,9 +5,10 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, Timer
 
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.queue_table import QueueTable
-from hdl.netsparse.protocol import BEAT_BYTES, PR_LAYER
+from hdl.netsparse.protocol import PR_LAYER
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate

@@ -6,8 +6,9 @@ from collections import Counter
 import cocotb
 from cocotb.triggers import RisingEdge
 
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.idx_filter.params import answer_layout, request_layout
-from hdl.netsparse.protocol import BEAT_BYTES, RESPONSE_BEAT
+from hdl.netsparse.protocol import RESPONSE_BEAT
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, cycle, never

@@ -6,7 +6,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.server import READS, SERVER_EVENTS, Server
 from sim.harness.payloads import pack

@@ -5,7 +5,8 @@ from dataclasses import replace
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.protocol import BEAT_BYTES, MOST_PROPERTY_BYTES
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
 from sim.harness.payloads import pack

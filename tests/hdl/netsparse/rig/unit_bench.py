@@ -6,7 +6,7 @@ from collections import deque
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.protocol import BEAT_BYTES
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from sim.harness.payloads import pack

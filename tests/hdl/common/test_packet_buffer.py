@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.netsparse.concat.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 

@@ -2,7 +2,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.sim import Simulator
 
-from hdl.u280.packets import AXIS, BEAT, to_axis, to_stream
+from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
 
 
 def test_there_and_back():
