@@ -91,3 +91,7 @@ def fail(text: str) -> int:
     """Say what was wrong, in one line; the exit status."""
     print(f"ingather: {' '.join(text.split())}", file=sys.stderr)
     return 2
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from gen.catalogue import Design, Settings, find_design, load
 from gen.errors import UserError, unknown
 from gen.synth.device import U280, Device
 
-CONSTRAINTS = Path(__file__).resolve().parents[2] / "constraints"
+CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from amaranth.utils import ceil_log2
 from gen.errors import UserError
 from hdl.u280.vendor import VendorIp, VendorPort
 
-FOLDER = Path(__file__).parents[2] / "constraints" / "ip"
+FOLDER = Path(__file__).parents[1] / "constraints" / "ip"
 PLACES = {"nn": "02", "n": ""}  #: in a name, and how their number is written
 FORMS = {"hex": r"(0x)?[0-9A-Fa-f_]+", "real": r"\d+(\.\d+)?", "text": r".*"}
 #: what expressions may call; ``max_of`` is the largest of several properties

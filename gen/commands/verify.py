@@ -65,16 +65,18 @@ def verify(
     output: Output = Path("build/verify"),
 ) -> None:
     """Run the cocotb regression: every test that simulates, on each seed; exit 1 if one fails."""
-    check_installed()
     from gen.verify.targets import targets
     from sim.harness.cache import CHECKOUT, cache_root
+
+    chosen = targets(CHECKOUT, names or [])
+    check_installed()
     from sim.verify.regression import Options
     from sim.verify.report import verify_json
     from sim.verify.seeds import seeds_from
 
     options = Options(
         root=CHECKOUT,
-        targets=targets(CHECKOUT, names or []),
+        targets=chosen,
         seeds=seeds_from(first_of(seed), seeds),
         keyword=checked_filter(keyword),
         jobs=jobs or os.cpu_count() or 1,

@@ -11,9 +11,9 @@ import pytest
 ENGINE = ("generate", "p4sgd-engine", "--preset", "tiny")
 
 
-def ingather(*arguments, cwd=None, python=()):
+def ingather(*arguments, cwd=None, python=(), module="gen"):
     return subprocess.run(
-        [sys.executable, *python, "-m", "gen", *map(str, arguments)],
+        [sys.executable, *python, "-m", module, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
@@ -116,8 +116,9 @@ def test_help_has_an_example(command):
     assert f"Example: ingather {command}" in result.stdout
 
 
-def test_no_arguments_show_help():
-    result = ingather()
+@pytest.mark.parametrize("module", ["gen", "gen.cli"])
+def test_no_arguments_show_help(module):
+    result = ingather(module=module)
     assert result.returncode == 0
     assert "generate" in result.stdout
 

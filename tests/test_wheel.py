@@ -1,0 +1,130 @@
+"""The distribution as a user has it: a wheel, installed outside of the checkout.
+
+Its environment sees the packages that this one has, but not the checkout. Simulators are shared
+with all other tests by the cache.
+"""
+
+import json
+import os
+import site
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from sim.harness.cache import cache_root
+
+ROOT = Path(__file__).parents[1]
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+TINY = ("--preset", "tiny")
+SWEEP = """
+design = "p4sgd-worker"
+preset = "tiny"
+metrics = ["cycles_per_epoch"]
+set = {samples = 64, features = 64}
+grid = {bits = [2]}
+"""
+
+
+def called(*command, **options):
+    result = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, **options
+    )
+    assert "Traceback" not in result.stderr, result.stderr
+    return result
+
+
+def copy_of_checkout(folder):
+    """What a wheel is built from: as a build in the checkout itself would mix with its caches."""
+    with tarfile.open(folder / "sources.tar", "w") as archive:
+        for name in ("gen", "hdl", "sim", "constraints", "pyproject.toml"):
+            archive.add(ROOT / name, name, filter=lambda f: None if "__pycache__" in f.name else f)
+    with tarfile.open(folder / "sources.tar") as archive:
+        archive.extractall(folder / "sources", filter="data")
+    return folder / "sources"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the environment of an installed wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    sources = copy_of_checkout(folder)
+    offline = ("--no-deps", "--no-index")
+    build = called(*PIP, "wheel", *offline, "--no-build-isolation", "-w", folder, sources)
+    assert build.returncode == 0, build.stderr
+    environment = folder / "environment"
+    called(sys.executable, "-m", "venv", "--without-pip", environment)
+    python = environment / "bin" / "python"
+    (wheel,) = folder.glob("*.whl")
+    install = called(*PIP, "--python", python, "install", *offline, wheel)
+    assert install.returncode == 0, install.stderr
+    (packages,) = environment.glob("lib/python*/site-packages")
+    # A folder that a .pth names is searched for packages; what its own .pth files say is not done,
+    # which is where the checkout would come from.
+    (packages / "locked.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    (folder / "home").mkdir()
+    (folder / "work").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ingather(installed):
+    """Calls the installed command, in a folder of a user who has no checkout."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(installed / "home"),
+        "INGATHER_CACHE": str(cache_root()),
+        "INGATHER_OPTIMISE": "0",
+    }
+    command = installed / "environment" / "bin" / "ingather"
+
+    def run(*arguments):
+        return called(command, *arguments, cwd=installed / "work", env=environment, timeout=600)
+
+    return run
+
+
+def made(ingather, *arguments):
+    result = ingather(*arguments)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_an_installed_wheel_does_what_the_checkout_does(installed, ingather):
+    work = installed / "work"
+    card = ("generate", "p4sgd-worker", "--board", "u280", "--no-estimate", *TINY, "-o", "card")
+    made(ingather, *card)
+    assert {"Makefile", "README.md", "rtl", "tcl", "xdc"} <= {
+        p.name for p in (work / "card").iterdir()
+    }
+    trained = made(ingather, "train", *TINY, "--epochs", 1, "-o", "trained")
+    assert "equal the golden model's bit for bit" in " ".join(trained.split())
+    product = made(ingather, "spmm", *TINY, "--matrix", "queen:rows=80", "-o", "product")
+    assert "the product equals scipy's" in product
+    (work / "bits.toml").write_text(SWEEP)
+    assert "1 points done" in made(ingather, "sweep", "bits.toml", "--jobs", 1, "-o", "bits.sqlite")
+    report = made(ingather, "report", "trained", "product", "bits.sqlite", "-o", "report.html")
+    assert "left out" not in report
+    page = (work / "report.html").read_text()
+    assert "p4sgd-worker" in page
+    assert "queen" in page
+    module = json.loads((work / "card" / "manifest.json").read_text())["modules"][0]
+    assert (work / "card" / module["file"]).is_file()
+
+
+def test_it_came_from_the_wheel_alone(installed):
+    code = "import gen, hdl, sim; print(gen.__file__, hdl.__file__, sim.__file__)"
+    python = installed / "environment" / "bin" / "python"
+    places = called(python, "-c", code, cwd=installed / "work").stdout.split()
+    assert len(places) == 3
+    assert all(Path(place).is_relative_to(installed / "environment") for place in places)
+
+
+@pytest.mark.parametrize("command", ["verify", "mutate"])
+def test_what_needs_the_tests_says_so_in_one_line(ingather, command):
+    result = ingather(command)
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "checkout" in result.stderr
