@@ -10,11 +10,13 @@ COMMIT_SEED = $$((0x$$(git rev-parse HEAD 2>/dev/null | grep -o '^.......' || ec
 # An environment that was made in another place is of no use.
 $(shell test "$$(cat $(READY) 2>/dev/null)" = "$$PWD" || rm -f $(READY))
 
-.PHONY: help run test bench lint clean distclean lock tools
+.PHONY: help run test test-all bench lint clean distclean lock tools tclsh
 
 help:
 	@echo "make run    generate the U280 design and train on it in simulation"
 	@echo "make test   lint, the whole regression, and a size of each component on a drawn seed"
+	@echo "make test-all  before a release: also every size, long run and mutant of a proof, ten seeds,"
+	@echo "               a sample of broken RTL of each component (hours)"
 	@echo "make bench  measure"
 	@echo "make lint   ruff and pyright"
 	@echo "make clean  remove what was built;  make distclean  .venv too"
@@ -26,11 +28,19 @@ run: $(READY)
 # Hundreds of processes import the same sources.
 unexport PYTHONDONTWRITEBYTECODE
 
-test: lint
-	@command -v tclsh >/dev/null \
-		|| { echo "missing: tclsh, for the tests of the board package (on Debian: apt-get install tcl)" >&2; exit 1; }
+test: tclsh lint
 	$(PYTHON) -m pytest -n 2 --dist worksteal
 	$(PYTHON) -m pytest -n 2 --dist worksteal --one-size --seed $(COMMIT_SEED) tests/hdl
+
+# What `make test` leaves out is marked as long; it says how much that is.
+test-all: tclsh lint
+	$(PYTHON) -m pytest -n 2 --dist worksteal --all
+	$(PYTHON) -m pytest -n 2 --dist worksteal --all -m simulates --seed 2 --seeds 10
+	.venv/bin/ingather mutate --sample 10 --seeds 1 --jobs 2
+
+tclsh:
+	@command -v tclsh >/dev/null \
+		|| { echo "missing: tclsh, for the tests of the board package (on Debian: apt-get install tcl)" >&2; exit 1; }
 
 bench: $(READY)
 	$(PYTHON) -m gen.commands.bench

@@ -5,6 +5,7 @@
 
 pytest_plugins = [
     "sim.verify.seeds",
+    "sim.verify.long",
     "sim.verify.one_size",
     "sim.verify.records",
     "sim.verify.order",

@@ -84,6 +84,7 @@ def termination_as_interrupt() -> Iterator[None]:
 def arguments(options: Options) -> list[str]:
     """pytest's command line: items are handed out one by one, in their order."""
     return [
+        "--all",
         *(["-k", options.keyword] if options.keyword else []),
         *(["--waves"] if options.waves else []),
         *(["--timeout", str(options.timeout)] if options.timeout else []),
