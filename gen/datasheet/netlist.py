@@ -49,7 +49,7 @@ def read_netlist(emission: Emission) -> Netlist:
         add_pins(netlist, OUTSIDE, name, port["bits"], drives=port["direction"] == "input")
     for name, cell in module["cells"].items():
         if cell["type"] in emission.modules:
-            # Amaranth numbers what shares its name with a signal.
+            # What shares its name with a port is numbered.
             block = re.sub(r"\$\d+$", "", name)
             netlist.blocks[block] = cell["type"]
             outputs = {

@@ -19,6 +19,7 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
 from gen.emission.lean_rtlil import to_rtlil
+from gen.emission.names import NAME_REGISTERS, stable
 from gen.emission.narrowing import check, strict_constants
 from gen.errors import UserError
 from hdl.common.component import Component
@@ -31,6 +32,7 @@ PASSES = (
     "opt_clean -purge",
     f"attrmap {REMOVE}",
     f"attrmap -modattr {REMOVE}",
+    NAME_REGISTERS,
 )
 
 
@@ -205,7 +207,7 @@ def to_verilog(modules: list[EmittedModule]) -> None:
             for command in (f"read_rtlil {source}", *PASSES, f"write_verilog -norename {target}"):
                 ys.run_pass(f"tee -q -o {folder}/log {command}", design)
             # The first line names the compiler that Yosys was built with.
-            module.verilog = renumber(target.read_text().split("\n", 1)[1].lstrip())
+            module.verilog = stable(target.read_text().split("\n", 1)[1].lstrip())
 
 
 def native_yosys() -> Any:
@@ -214,16 +216,6 @@ def native_yosys() -> Any:
         return import_module("pyosys.libyosys")
     except ImportError as error:
         raise UserError("Yosys is missing: pip install ingather, which brings pyosys") from error
-
-
-def renumber(verilog: str) -> str:
-    """Number the names that Yosys makes up from 1: it counts through all of a process."""
-    numbers: dict[str, int] = {}
-    return re.sub(
-        r"\\\$auto\$\S+",
-        lambda name: rf"\$auto${numbers.setdefault(name[0], len(numbers) + 1)}",
-        verilog,
-    )
 
 
 @contextmanager

@@ -14,14 +14,26 @@ from typing import Any
 from unittest.mock import patch
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from amaranth.hdl import Fragment
+from amaranth.hdl import Fragment, _ir
 from amaranth.hdl._ast import SignalDict
 from amaranth.hdl._ir import build_netlist
 from amaranth.hdl._nir import Net, Netlist, Value
 
+from gen.emission.names import PartNames, add_name, assign_names
+
 
 class LeanModuleEmitter(rtlil.ModuleEmitter):
-    """Amaranth's own, but for the contents of empty memories."""
+    """Amaranth's own, but for the contents of empty memories and the names of registers."""
+
+    def emit_cell_wires(self) -> None:
+        """Name the parts of registers; a signal's own wire has the signal's name."""
+        parts = PartNames(self.netlist, self.module)
+        for value in self.value_attrs:
+            if value not in self.value_names and (name := parts.find(value)):
+                self.value_names[value] = name
+                wire = self.builder.wire(len(value), name=name, attrs=self.value_attrs[value])
+                self.sigport_wires[name] = (wire, value)
+        super().emit_cell_wires()
 
     def emit_memory(self, cell_idx: Any, cell: Any) -> None:
         """Leave out contents that are all zero."""
@@ -58,6 +70,8 @@ def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
         patch.object(Netlist, "resolve_value", resolved),
         patch.object(Value, "__new__", unasserted),
         patch.object(Fragment, "_create_missing_domains", sorted_domains),
+        patch.object(_ir.Design, "_assign_names", assign_names),
+        patch.object(_ir, "_add_name", add_name),
     ):
         netlist = build_netlist(fragment, ports=ports, name=name)
     for fields in netlist.signal_fields.values():

@@ -17,7 +17,8 @@ from unittest.mock import patch
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 
-from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, renumber, silent_stdout
+from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, silent_stdout
+from gen.emission.names import stable
 from hdl.common.component import Component
 from sim.harness.primitives import models_of
 from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
@@ -239,7 +240,7 @@ def choose(
 def selectable(verilog: str, name: str) -> str:
     """The module with its control no longer a port, but what the environment says at the start."""
     numbers: dict[str, int] = {}
-    text = renumber(verilog.split("\n", 1)[1].lstrip())
+    text = stable(verilog.split("\n", 1)[1].lstrip())
     text = MADE_UP.sub(lambda n: f"$procmux${numbers.setdefault(n[1], len(numbers) + 1)}", text)
     header = re.search(rf"^module {name}\([^;]*\);", text, re.M)
     if header is not None:

@@ -31,7 +31,7 @@ def run(xdc):
 
 def small():
     parts = (
-        Part(name="hub", cells=("registers", "control$12"), resources=Resources(lut=500)),
+        Part(name="hub", cells=("registers", "control$1"), resources=Resources(lut=500)),
         Part(name="far", cells=("core/chain/group_1",), resources=Resources(lut=1_000, uram=3)),
     )
     return Floorplan(
@@ -48,7 +48,7 @@ def test_commands():
         "resize pblock_slr0 -add SLR0",
         "set pblock_slr0 IS_SOFT FALSE",
         "add pblock_slr0 registers",
-        "add pblock_slr0 control$12",
+        "add pblock_slr0 control$1",
         "create pblock_slr1",
         "resize pblock_slr1 -add SLR1",
         "set pblock_slr1 IS_SOFT FALSE",

@@ -37,7 +37,7 @@ def test_registers_that_constraints_name():
     top = modules["stream_crossing_9x32"].verilog
     assert 'ram_style = "distributed"' in top
     assert "gray_crossing_6 write_pointer (" in top
-    assert "reg [8:0] o__payload" in top
+    assert "reg [8:0] payload" in top
 
 
 def test_crossings():
