@@ -26,13 +26,6 @@ class Mutant:
     depth: int = 12  #: cycles within which it shows
 
 
-def chosen(mutants: Mapping[str, Any], samples: Sequence[str]) -> list[Any]:
-    """The names of ``mutants``; all but ``samples`` are left to the long form of the tests."""
-    return [
-        name if name in samples else pytest.param(name, marks=pytest.mark.long) for name in mutants
-    ]
-
-
 def broken(module: str, old: str, new: str) -> types.ModuleType:
     """The module of that name with ``old``, which stands there once, replaced by ``new``."""
     file = import_module(module).__file__

@@ -17,7 +17,7 @@ from cocotb.triggers import Event, RisingEdge
 from cocotb_bus.drivers import BusDriver
 from cocotb_bus.monitors import BusMonitor
 
-from sim.harness import first_wrong
+from sim.harness import first_wrong, quick_handles
 from sim.harness.beats import Beats, Moments
 from sim.harness.clock import PERIOD_NS, cycle
 from sim.harness.harvest import samples
@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 RESET_CYCLES = 2
+
+quick_handles.install()
 
 Stall = Callable[[], bool]  #: asked every cycle: pause in this one?
 

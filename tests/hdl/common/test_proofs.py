@@ -7,7 +7,8 @@ from hdl.common.stream_arbiter import StreamArbiterParams
 from tests.formal.sby import prove
 from tests.hdl.common.arbiter_proof import ArbiterProof
 from tests.hdl.common.fifo_proof import FifoProof
-from tests.mutants import Mutant, chosen, every_claim_has_one, find
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
 
 FIFOS = [
     FifoParams(width=2, depth=depth, style=style, output_register=register)
@@ -123,7 +124,7 @@ def test_every_claim_finds_broken_rtl():
     every_claim_has_one(MUTANTS, [FifoProof(FIFO), ArbiterProof(ARBITER)])
 
 
-@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     params = FIFO if MUTANTS[name].kind is FifoProof else ARBITER
     find(MUTANTS[name], params, monkeypatch)

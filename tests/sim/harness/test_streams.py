@@ -6,10 +6,12 @@ import sys
 from dataclasses import dataclass
 
 import cocotb
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
-from cocotb.triggers import RisingEdge
+from cocotb import handle
+from cocotb.triggers import ReadOnly, RisingEdge
 from cocotb_bus.scoreboard import Scoreboard
 
 from hdl.common.component import Component
@@ -20,7 +22,7 @@ from sim.harness.verilator import simulate
 
 @dataclass(frozen=True, kw_only=True)
 class JoinParams:
-    bits: int = 6
+    bits: int = 40
 
 
 class Join(Component):
@@ -52,7 +54,7 @@ class Join(Component):
 
 def test_join():
     ran = simulate(Join(JoinParams()), __name__)
-    assert len(ran.tests) == 3 + 2
+    assert len(ran.tests) == 3 + 3
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -106,6 +108,32 @@ async def beats_of_a_test_start_anew(dut):
     beats, cycles = await streams.receive(dut, "o", 3)
     assert beats == [2, 3, 4]
     assert await sent == await go == cycles
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def values_are_cocotb_s_own(dut):
+    """What is read and written in a shorter way has the same types, values and errors."""
+    await streams.start(dut)
+    own = handle.ValueObjectBase.value
+    for signal, values in ((dut.a_valid, (0, 1, True)), (dut.a_payload, (0, 1, (1 << 40) - 1))):
+        assert type(signal).value is not own
+        for value in values:
+            for given in (value, type(signal.value)(value, *[40][: len(signal) // 40])):
+                signal.value = given
+                await RisingEdge(dut.clk)
+                assert type(signal.value) is type(own.fget(signal))
+                assert signal.value == own.fget(signal) == value
+                assert str(signal.value) == f"{value:0{len(signal)}b}"
+        for wrong, error in ((1 << len(signal), ValueError), ("2", ValueError), (0.5, TypeError)):
+            with pytest.raises(error):
+                signal.value = wrong
+    assert dut.a_payload.value[39:38] == 3
+    dut.a_payload.value = -1
+    await ReadOnly()
+    assert dut.a_payload.value == (1 << 40) - 1
+    for signal in (dut.a_valid, dut.a_payload):
+        with pytest.raises(RuntimeError, match="ReadOnly"):
+            signal.value = 0
 
 
 WITHOUT_COVERAGE = """

@@ -26,6 +26,7 @@ from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, G
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.workloads.partition import Partition
+from tests.long import short_and_long
 from tests.sim.netsparse.cases import EIGHT
 
 ROWS, WORDS, IDXS = 600, 17, 300  # properties of 68 bytes
@@ -180,7 +181,21 @@ def faults(gather):
 NAMES = list(faults(gather_of(np.random.default_rng(0))))
 
 
-@pytest.mark.parametrize("name", NAMES)
+# One of each cause and of each bus, in each of the ways in which a memory breaks.
+SHORT = [
+    "idx read",
+    "property read",
+    "property write DEAF",
+    "filter read MUTE",
+    "malformed response",
+    "idx beyond the matrix",
+    "out of bounds",
+    "another array without a clearing",
+    "array that is not aligned",
+]
+
+
+@pytest.mark.parametrize("name", short_and_long(NAMES, SHORT))
 def test_fault(tmp_path, rng, name):
     state = rng.bit_generator.state
     fault = faults(gather_of(rng))[name]

@@ -9,6 +9,7 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from sim.netsparse.gather import GatherError, build_gather, check, simulate_gather
 from sim.netsparse.golden.line_requests import line_requests
+from tests.long import short_and_long, short_products
 from tests.sim.netsparse.cases import (
     EIGHT,
     FAMILIES,
@@ -23,8 +24,14 @@ from tests.sim.netsparse.cases import (
 SIZES = [4, 16, 64, 512]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("property_bytes", SIZES)
+# The short form has each size once and each family; the long one has all of the product.
+TWO_NODES = [(4, "queen"), (16, "stokes"), (64, "uk"), (512, "arabic")]
+FOUR_NODES = [(4, "uk"), (512, "europe")]
+
+
+@pytest.mark.parametrize(
+    ("property_bytes", "name"), short_products(SIZES, FAMILIES, short=TWO_NODES)
+)
 def test_two_nodes(tmp_path, rng, name, property_bytes):
     """With one to seven client units, the others serve."""
     clients = int(rng.integers(1, 8))
@@ -42,8 +49,9 @@ def test_two_nodes(tmp_path, rng, name, property_bytes):
     run_gather(gather, EIGHT, tmp_path, rng)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("property_bytes", [4, 512])
+@pytest.mark.parametrize(
+    ("property_bytes", "name"), short_products([4, 512], FAMILIES, short=FOUR_NODES)
+)
 def test_four_nodes_with_the_smallest_tables(tmp_path, rng, name, property_bytes):
     clients = int(rng.integers(1, 4))
     gather = make_gather(
@@ -61,7 +69,7 @@ MECHANISMS = {
 }
 
 
-@pytest.mark.parametrize("row", MECHANISMS)
+@pytest.mark.parametrize("row", short_and_long(MECHANISMS, ["RIG", "Conc"]))
 def test_ablation(tmp_path, rng, row):
     """Table 8's rows in one build; each counts what it must, a PR a packet where PRs stay alone."""
     around = surroundings(rng)
@@ -139,6 +147,7 @@ def test_golden_memory_is_compared(tmp_path, rng):
         gathered.hosts[1] = kept
 
 
+@pytest.mark.long
 def test_one_unit_a_node(tmp_path, rng):
     """One node's only unit asks; the other's serves it."""
     matrix = family("stokes")
@@ -149,6 +158,7 @@ def test_one_unit_a_node(tmp_path, rng):
     assert gathered.result.nodes[1].totals["served"] == gather.expected(0).distinct
 
 
+@pytest.mark.long
 def test_as_large_as_the_paper(tmp_path, rng):
     """Table 5's SNIC with all its 32 units, half of them servers, on two nodes.
 

@@ -25,6 +25,7 @@ from sim.p4sgd.training import Options, TrainingRun
 from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 from sim.p4sgd.training_report import Comparison
 from sim.p4sgd.worker_driver import WorkerFailure
+from tests.long import short_and_long, short_products
 from tests.sim.p4sgd.test_train import random_data
 
 # That of preset tiny: the command's tests simulate it, too.
@@ -67,8 +68,9 @@ def train(
     return training, epochs
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("rate", [0.0, 0.01, 0.1, 0.3])
+@pytest.mark.parametrize(
+    ("rate", "workers"), short_products([0.0, 0.01, 0.1, 0.3], WORKERS, short=[(0.0, 2), (0.1, 4)])
+)
 def test_weights_are_the_loss_free_golden_ones(tmp_path, rng, workers, rate):
     """Drop, duplicate and reorder at ``rate`` each; a packet is at most 64 cycles late, far below
     the 255 uses of a slot that the rule allows.
@@ -89,7 +91,7 @@ def test_weights_are_the_loss_free_golden_ones(tmp_path, rng, workers, rate):
                 assert 0.3 * expected < packets[name] < 2 * expected, (name, packets)
 
 
-@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("workers", short_and_long(WORKERS, [2]))
 def test_few_slots_on_a_corrupting_network(tmp_path, rng, workers):
     """Three slots wrap their 256 uses around within two epochs of 400 micro-batches."""
     training, epochs = train(
@@ -99,7 +101,7 @@ def test_few_slots_on_a_corrupting_network(tmp_path, rng, workers):
     assert sum(epoch.counters["corrupt_packets"] for epoch in epochs) > 0
 
 
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("workers", short_and_long([1, 4], [4]))
 def test_vanilla_order(tmp_path, workers):
     """Without overlap: the same weights, and by the formula (B/K - 1) C s more a mini-batch."""
     training, cycles = None, {}
@@ -121,7 +123,9 @@ def test_vanilla_order(tmp_path, workers):
     assert abs(longer - (micro_batches - 1) * words) <= 2
 
 
-@pytest.mark.parametrize(("workers", "rate"), [(1, 0.0), (2, 0.1), (4, 0.0)])
+@pytest.mark.parametrize(
+    ("workers", "rate"), short_and_long([(1, 0.0), (2, 0.1), (4, 0.0)], [(2, 0.1)])
+)
 def test_data_parallelism(tmp_path, rng, workers, rate):
     """Models instead of activations, bit for bit the golden model of data parallelism."""
     training, epochs = train(

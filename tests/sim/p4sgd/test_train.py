@@ -12,6 +12,7 @@ from sim.p4sgd.training import Options, TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_report import Comparison, saturations_agree
 from sim.workloads.datasets import DataSet, load
+from tests.long import short_and_long, short_products
 
 ENGINE = EngineParams(lanes=32, chunks=16, fifo_words=256)
 HARDWARE = {
@@ -81,9 +82,21 @@ def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
     return total, epochs
 
 
-@pytest.mark.parametrize("loss", Loss)
-@pytest.mark.parametrize("bits", [1, 3, 4, 8])
-@pytest.mark.parametrize("name", ["1 engine", "2 engines", "4 engines"])
+# Each loss, each number of bits and each number of engines; the long form has the product.
+SHORT = [
+    ("1 engine", 1, Loss.LINEAR),
+    ("1 engine", 4, Loss.LOGISTIC),
+    ("2 engines", 8, Loss.HINGE),
+    ("2 engines", 3, Loss.LOGISTIC),
+    ("4 engines", 3, Loss.LINEAR),
+    ("4 engines", 8, Loss.LOGISTIC),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "loss"),
+    short_products(["1 engine", "2 engines", "4 engines"], [1, 3, 4, 8], Loss, short=SHORT),
+)
 def test_weights_equal_golden(name, bits, loss, tmp_path):
     rng = np.random.default_rng([chosen_seed(), bits, len(loss), len(name)])
     hardware = HARDWARE[name]
@@ -99,8 +112,14 @@ def test_weights_equal_golden(name, bits, loss, tmp_path):
     train_and_compare(training, hardware, tmp_path, memory=random_memory(rng))
 
 
-@pytest.mark.parametrize("loss", Loss)
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("signed", "loss"),
+    short_products(
+        [False, True],
+        Loss,
+        short=[(False, Loss.LOGISTIC), (True, Loss.LINEAR), (True, Loss.HINGE)],
+    ),
+)
 def test_extremes_saturate_and_are_counted(loss, signed, tmp_path):
     rng = np.random.default_rng([chosen_seed(), len(loss), signed])
     hardware = HARDWARE["1 engine"]
@@ -117,7 +136,7 @@ def test_extremes_saturate_and_are_counted(loss, signed, tmp_path):
         assert total.derivative
 
 
-@pytest.mark.parametrize("name", ["4 banks", "1 bank"])
+@pytest.mark.parametrize("name", short_and_long(["4 banks", "1 bank"], ["1 bank"]))
 def test_fewer_banks(name, tmp_path):
     rng = np.random.default_rng([chosen_seed(), len(name)])
     hardware = HARDWARE[name]
@@ -126,7 +145,9 @@ def test_fewer_banks(name, tmp_path):
     train_and_compare(training, hardware, tmp_path, memory=random_memory(rng))
 
 
-@pytest.mark.parametrize(("bits", "stored_bits"), [(1, 8), (3, 8), (4, 5)])
+@pytest.mark.parametrize(
+    ("bits", "stored_bits"), short_and_long([(1, 8), (3, 8), (4, 5)], [(3, 8)])
+)
 def test_lower_precision_reads_fewer_planes(bits, stored_bits, tmp_path):
     rng = np.random.default_rng([chosen_seed(), bits])
     hardware = HARDWARE["1 engine"]
@@ -137,7 +158,7 @@ def test_lower_precision_reads_fewer_planes(bits, stored_bits, tmp_path):
     )
 
 
-@pytest.mark.parametrize("l2_shift", [4, 9, 23])
+@pytest.mark.parametrize("l2_shift", short_and_long([4, 9, 23], [9]))
 def test_l2_term(l2_shift, tmp_path):
     rng = np.random.default_rng([chosen_seed(), l2_shift])
     hardware = HARDWARE["2 engines"]
@@ -148,8 +169,12 @@ def test_l2_term(l2_shift, tmp_path):
     train_and_compare(training, hardware, tmp_path, initial=initial)
 
 
+DIGITS = ("digits", 4, 1.0, 0.89)
+BREAST_CANCER = ("breast-cancer", 8, 4.0, 0.92)
+
+
 @pytest.mark.parametrize(
-    ("name", "bits", "eta", "accuracy"), [("digits", 4, 1.0, 0.89), ("breast-cancer", 8, 4.0, 0.92)]
+    ("name", "bits", "eta", "accuracy"), short_and_long([DIGITS, BREAST_CANCER], [DIGITS])
 )
 def test_real_data(name, bits, eta, accuracy, tmp_path):
     hardware = HARDWARE["1 engine"]

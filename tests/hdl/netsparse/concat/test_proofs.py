@@ -7,7 +7,8 @@ from tests.hdl.netsparse.concat.concatenator_proof import ConcatenatorProof
 from tests.hdl.netsparse.concat.expiration_proof import ExpirationProof
 from tests.hdl.netsparse.concat.line_pool_proof import LinePoolProof, SmallParams
 from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
-from tests.mutants import Mutant, chosen, every_claim_has_one, find
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
 
 # PRs of one, two or three beats and up to two lines; two of the shorter ones fit into a packet.
 SMALL = SmallParams(
@@ -178,6 +179,6 @@ def test_every_claim_finds_broken_rtl():
     every_claim_has_one(MUTANTS, [kind(SMALL) for kind in COVER])
 
 
-@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     find(MUTANTS[name], SMALL, monkeypatch)

@@ -5,7 +5,8 @@ import pytest
 from hdl.netsparse.rig.pending_table import PendingTableParams
 from tests.formal.sby import prove
 from tests.hdl.netsparse.rig.pending_table_proof import PendingTableProof
-from tests.mutants import Mutant, chosen, every_claim_has_one, find
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
 
 MODULE = "hdl.netsparse.rig.pending_table"
 
@@ -117,6 +118,6 @@ def test_every_claim_finds_broken_rtl():
     every_claim_has_one(MUTANTS, [PendingTableProof(PARAMS)])
 
 
-@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     find(MUTANTS[name], PARAMS, monkeypatch)

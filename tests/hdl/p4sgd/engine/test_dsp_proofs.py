@@ -5,7 +5,8 @@ import pytest
 from hdl.p4sgd.engine.params import EngineParams
 from tests.formal.sby import prove
 from tests.hdl.p4sgd.engine.dsp_proof import GradientProof, PlaneSumProof
-from tests.mutants import Mutant, chosen, every_claim_has_one, find
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
 
 SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
 LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
@@ -94,7 +95,7 @@ def test_every_claim_finds_broken_slices():
     every_claim_has_one(MUTANTS, [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])])
 
 
-@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
 def test_broken_slices_are_found(name, monkeypatch):
     params = LANES[1] if MUTANTS[name].kind is PlaneSumProof else BANKS[1]
     find(MUTANTS[name], params, monkeypatch)

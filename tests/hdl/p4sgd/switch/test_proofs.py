@@ -6,7 +6,8 @@ from hdl.p4sgd.switch.params import SwitchParams
 from tests.formal.sby import prove
 from tests.hdl.p4sgd.switch.aggregator_proof import AggregatorProof
 from tests.hdl.p4sgd.switch.job_table_proof import JobTableProof
-from tests.mutants import Mutant, chosen, every_claim_has_one, find
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
 
 FOLDER = "hdl.p4sgd.switch"
 
@@ -210,7 +211,7 @@ def test_every_claim_finds_broken_rtl():
     every_claim_has_one(MUTANTS, [kind(params) for kind, (params, *_) in PROOFS.items()])
 
 
-@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     params, *_ = PROOFS[MUTANTS[name].kind]
     find(MUTANTS[name], params, monkeypatch)

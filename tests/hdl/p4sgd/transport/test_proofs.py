@@ -5,7 +5,8 @@ import pytest
 from hdl.p4sgd.transport.params import TransportParams
 from tests.formal.sby import prove
 from tests.hdl.p4sgd.transport.slot_table_proof import SlotTableProof
-from tests.mutants import Mutant, chosen, every_claim_has_one, find
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
 
 PARAMS = TransportParams(slots=3, lanes=1)
 
@@ -113,6 +114,6 @@ def test_every_claim_finds_broken_rtl():
     every_claim_has_one(MUTANTS, [SlotTableProof(PARAMS)])
 
 
-@pytest.mark.parametrize("name", chosen(MUTANTS, SAMPLES))
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
 def test_broken_rtl_is_found(name, monkeypatch):
     find(MUTANTS[name], PARAMS, monkeypatch)
