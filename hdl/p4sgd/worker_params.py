@@ -117,7 +117,7 @@ class WorkerParams:
     @property
     def sum_bits(self) -> int:
         """A sample's sum over all engines: exact."""
-        return self.engine.partial_bits + ceil_log2(self.engines)
+        return self.engine.bank.partial_bits + ceil_log2(self.engines)
 
     @property
     def engine_index(self) -> range:
@@ -133,7 +133,7 @@ class WorkerParams:
 
     def sums(self, engines: int) -> data.ArrayLayout:
         """The exact partial activations of a micro-batch, added over some of the engines."""
-        bits = self.engine.partial_bits + ceil_log2(engines)
+        bits = self.engine.bank.partial_bits + ceil_log2(engines)
         return data.ArrayLayout(signed(bits), self.engine.banks)
 
     @property

@@ -7,9 +7,11 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.p4sgd.core.engine_group import EngineGroup, sum_levels
+from hdl.p4sgd.core.engine_group import EngineGroup
 from hdl.p4sgd.core.group_params import GroupParams
 from hdl.p4sgd.core.slr_crossing import SlrCrossing
+from hdl.p4sgd.core.sum_tree import sum_levels
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -48,13 +50,13 @@ class EngineChain(Component):
                 "words": In(stream.Signature(engine.word)).array(params.engines),
                 "deltas": In(stream.Signature(engine.deltas)),
                 "partials": Out(stream.Signature(params.sums(params.engines))),
-                "load": In(stream.Signature(engine.load)).array(params.engines),
-                "peek": In(stream.Signature(engine.address)).array(params.engines),
-                "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+                "load": In(stream.Signature(engine.model.load)).array(params.engines),
+                "peek": In(stream.Signature(engine.model.address)).array(params.engines),
+                "peeked": Out(stream.Signature(engine.model.group)).array(params.engines),
                 "updated": Out(params.engines),
                 "waiting": Out(params.engines),
                 "finished": Out(1),
-                "events": Out(engine.events).array(params.engines),
+                "events": Out(ENGINE_EVENTS).array(params.engines),
             },
         )
 
@@ -91,7 +93,7 @@ class EngineChain(Component):
                 m.d.comb += load.payload.engine.eq(engine)
                 m.d.comb += [
                     load.payload[name].eq(waiting.payload[name])
-                    for name in self.params.engine.load.members
+                    for name in self.params.engine.model.load.members
                 ]
             m.d.comb += waiting.ready.eq(waiting.valid & first.loaded)
         with m.If(first.loaded):
@@ -108,7 +110,7 @@ class EngineChain(Component):
                 m.d.comb += peek.payload.engine.eq(engine)
                 m.d.comb += [
                     peek.payload[name].eq(waiting.payload[name])
-                    for name in self.params.engine.address.members
+                    for name in self.params.engine.model.address.members
                 ]
             due = peeked.payload.engine == engine
             m.d.comb += [

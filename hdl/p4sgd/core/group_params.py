@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -44,17 +45,17 @@ class GroupParams:
 
 def group_load(params: WorkerParams) -> data.StructLayout:
     """Eight weights for one of the engines."""
-    return data.StructLayout({"engine": params.engine_index, **params.engine.load.members})
+    return data.StructLayout({"engine": params.engine_index, **params.engine.model.load.members})
 
 
 def group_peek(params: WorkerParams) -> data.StructLayout:
     """Eight weights that are asked of one of the engines."""
-    return data.StructLayout({"engine": params.engine_index, **params.engine.address.members})
+    return data.StructLayout({"engine": params.engine_index, **params.engine.model.address.members})
 
 
 def group_peeked(params: WorkerParams) -> data.StructLayout:
     """Eight weights and the engine that answered."""
-    return data.StructLayout({"engine": params.engine_index, "group": params.engine.group})
+    return data.StructLayout({"engine": params.engine_index, "group": params.engine.model.group})
 
 
 class GroupSignature(Signature):
@@ -89,6 +90,6 @@ class GroupSignature(Signature):
                 "updated": In(count),
                 "waiting": In(count),
                 "finished": In(1),
-                "events": In(data.ArrayLayout(engine.events, count)),
+                "events": In(data.ArrayLayout(ENGINE_EVENTS, count)),
             }
         )

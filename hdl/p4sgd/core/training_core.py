@@ -10,6 +10,7 @@ from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.network_join import NetworkJoin
 from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.host.counters import EVENTS
 from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
@@ -43,9 +44,9 @@ class TrainingCore(Component):
             "labels": In(activations),
             "partial": Out(activations),
             "full": In(activations),
-            "load": In(stream.Signature(engine.load)).array(params.engines),
-            "peek": In(stream.Signature(engine.address)).array(params.engines),
-            "peeked": Out(stream.Signature(engine.group)).array(params.engines),
+            "load": In(stream.Signature(engine.model.load)).array(params.engines),
+            "peek": In(stream.Signature(engine.model.address)).array(params.engines),
+            "peeked": Out(stream.Signature(engine.model.group)).array(params.engines),
             "exchanging": In(1),
             "refill": In(1),
             "updated": Out(params.engines),
@@ -53,7 +54,7 @@ class TrainingCore(Component):
             "words_waiting": Out(params.engines),
             "labels_waiting": Out(1),
             "events": Out(EVENTS),
-            "engine_events": Out(engine.events).array(params.engines),
+            "engine_events": Out(ENGINE_EVENTS).array(params.engines),
         }
         super().__init__(params, ports)
 

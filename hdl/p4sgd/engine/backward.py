@@ -11,25 +11,25 @@ from hdl.common.component import Component
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
-from hdl.p4sgd.engine.word_counter import WordCounter
+from hdl.p4sgd.engine.word_counter import WordCounter, word_position
 
 
 def backward_orders(params: EngineParams) -> dict[str, Any]:
     """What the stage tells the data path, in the order in which a chunk passes it."""
     return {
-        "position": params.position,  # of the word that enters
+        "position": word_position(params),  # of the word that enters
         "next_word": 1,  # a word enters
         "planes": params.word,  # the word, a cycle later
         "planes_valid": 1,
         "planes_first": 1,
-        "read_chunk": params.chunk_bits,  # of the updated model
+        "read_chunk": params.model.chunk_bits,  # of the updated model
         "keep": 1,  # leave all lanes as they are
         "from_zero": 1,  # take zero for the weights
         "decaying": 1,  # take off the L2 term
         "replace": 1,  # put the host's weights in
         "write": 1,
         "write_both": 1,  # to the architectural model too
-        "write_chunk": params.chunk_bits,
+        "write_chunk": params.model.chunk_bits,
     }
 
 
@@ -51,7 +51,7 @@ class BackwardStage(Component):
     """
 
     def __init__(self, params: EngineParams) -> None:
-        self.gradient_latency = 1 + params.gradient_latency
+        self.gradient_latency = 1 + params.gradient.latency
         self.read_latency = ModelMemory.latency + params.update_lead
         self.latency = self.gradient_latency + UpdateLane.latency
         super().__init__(
@@ -61,7 +61,7 @@ class BackwardStage(Component):
                 "start": In(1),
                 "stored": In(stream.Signature(params.word)),
                 "deltas": In(stream.Signature(params.deltas)),
-                "load": In(stream.Signature(params.load)),
+                "load": In(stream.Signature(params.model.load)),
                 **{name: Out(shape) for name, shape in backward_orders(params).items()},
                 "granted": Out(1),
                 "updated": Out(1),
@@ -96,7 +96,7 @@ class BackwardStage(Component):
         chunk = Signal(
             data.StructLayout(
                 {
-                    "chunk": params.chunk_bits,
+                    "chunk": params.model.chunk_bits,
                     "from_zero": 1,
                     "last": 1,
                     "ends": 1,

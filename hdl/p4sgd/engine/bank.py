@@ -20,8 +20,8 @@ class Bank(Component):
     Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the
     planes are summed by Horner's rule and the chunks added up; ``tag`` says where the plane
     stands, and whether it weighs -1 (the first one of signed features). ``partial`` holds a
-    micro-batch's sum ``params.bank_latency`` cycles after its last plane, until the first chunk
-    of the next one is through. ``weights[l]`` comes ``params.weight_skew(l)`` cycles after its
+    micro-batch's sum ``params.bank.latency`` cycles after its last plane, until the first chunk
+    of the next one is through. ``weights[l]`` comes ``params.bank.weight_skew(l)`` cycles after its
     bit of the plane.
 
     Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
@@ -39,21 +39,21 @@ class Bank(Component):
                 "valid": In(1),
                 "tag": In(TAG),
                 "plane": In(params.lanes),
-                "weights": In(params.weight),
-                "partial": Out(signed(params.partial_bits)),
+                "weights": In(params.model.weights),
+                "partial": Out(signed(params.bank.partial_bits)),
                 "delta": In(signed(params.weight_bits)),
                 "next_plane": In(1),
                 "first_plane": In(1),
                 "second_plane": In(1),
-                "scaled": Out(signed(params.scaled_bits)),
+                "scaled": Out(signed(params.bank.scaled_bits)),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        valid = delay(m, self.valid, self.params.sum_latency, "valid", reset_less=False)
-        tag = delay(m, self.tag, self.params.sum_latency, "tag")
-        bits = self.params.plane_sum_bits + self.params.max_bits  # of all planes together
+        valid = delay(m, self.valid, self.params.bank.sum_latency, "valid", reset_less=False)
+        tag = delay(m, self.tag, self.params.bank.sum_latency, "tag")
+        bits = self.params.bank.plane_sum_bits + self.params.max_bits  # of all planes together
         codes = Signal(signed(bits), reset_less=True)
         with_plane = self.add_plane(m, tag, codes)
         with m.If(valid):
@@ -73,7 +73,7 @@ class Bank(Component):
                 plane_sum.weights.eq(self.weights),
             ]
             return sum(plane_sum.terms, start=before)
-        m.submodules.tree = tree = GatedAdderTree(self.params.forward_tree)
+        m.submodules.tree = tree = GatedAdderTree(self.params.bank.tree)
         m.d.comb += [tree.gates.eq(self.plane), tree.values.eq(self.weights)]
         return Mux(tag.negative, -tree.total, before + tree.total)
 
@@ -84,7 +84,7 @@ class Bank(Component):
         m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
         with m.If(chunk_done):
             total = Mux(first_chunk, 0, self.partial) + codes
-            m.d.sync += self.partial.eq(low_bits(total, self.params.partial_bits))
+            m.d.sync += self.partial.eq(low_bits(total, self.params.bank.partial_bits))
 
     def scale(self, m: Module) -> None:
         """The delta shifted to the weight of each plane in turn."""
@@ -93,7 +93,7 @@ class Bank(Component):
         with m.If(self.next_plane):
             with m.If(self.first_plane):
                 m.d.sync += self.scaled.eq(
-                    Mux(self.signed_features, -whole, half)[: self.params.scaled_bits]
+                    Mux(self.signed_features, -whole, half)[: self.params.bank.scaled_bits]
                 )
             with m.Elif(self.second_plane & self.signed_features):
                 m.d.sync += self.scaled.eq(half)

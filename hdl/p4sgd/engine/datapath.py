@@ -10,7 +10,8 @@ from hdl.p4sgd.engine.bank import Bank
 from hdl.p4sgd.engine.forward import forward_orders
 from hdl.p4sgd.engine.gradient_lane import GradientLane
 from hdl.p4sgd.engine.model_memory import ModelMemory
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
 
 
@@ -35,9 +36,9 @@ class Datapath(Component):
                 "signed_features": In(1),
                 "l2_shift": In(5),
                 "deltas": In(params.activations),
-                "host_group": In(params.group_bits),
-                "host_weights": In(params.group),
-                "sums": Out(signed_array(params.partial_bits, params.banks)),
+                "host_group": In(params.model.group_bits),
+                "host_weights": In(params.model.group),
+                "sums": Out(signed_array(params.bank.partial_bits, params.banks)),
                 "saturated": Out(1),
             },
         )
@@ -63,7 +64,7 @@ class Datapath(Component):
         scaled = []
         for k in range(self.params.banks):
             m.submodules[f"bank_{k}"] = bank = Bank(self.params)
-            later = self.params.delta_skew(k)
+            later = self.params.gradient.delta_skew(k)
             m.d.comb += [
                 bank.signed_features.eq(self.signed_features),
                 bank.valid.eq(self.forward_valid),

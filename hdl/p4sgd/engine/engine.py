@@ -8,7 +8,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.engine.backward import BackwardStage, backward_orders
 from hdl.p4sgd.engine.datapath import Datapath
-from hdl.p4sgd.engine.engine_events import EngineEvents
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
 from hdl.p4sgd.engine.forward import ForwardStage, forward_orders
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.read_back import ReadBack
@@ -49,15 +49,15 @@ class Engine(Component):
                 "words": In(stream.Signature(params.word)),
                 "partials": Out(stream.Signature(params.partials)),
                 "deltas": In(stream.Signature(params.deltas)),
-                "load": In(stream.Signature(params.load)),
-                "peek": In(stream.Signature(params.address)),
-                "peeked": Out(stream.Signature(params.group)),
+                "load": In(stream.Signature(params.model.load)),
+                "peek": In(stream.Signature(params.model.address)),
+                "peeked": Out(stream.Signature(params.model.group)),
                 "exchanging": In(1),
                 "refill": In(1),
                 "updated": Out(1),
                 "finished": Out(1),
                 "waiting": Out(1),
-                "events": Out(params.events),
+                "events": Out(ENGINE_EVENTS),
             },
         )
 

@@ -1,10 +1,23 @@
 """What each cycle of an engine's forward stage was spent on."""
 
 from amaranth.hdl import Module
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import EngineParams
+
+#: What a cycle of an engine was spent on; counters add these up.
+ENGINE_EVENTS = data.StructLayout(
+    {
+        "word": 1,  # a word was taken
+        "memory_stall": 1,  # no word was there
+        "network_stall": 1,  # backward stood still, waiting for a full activation
+        "dependency_stall": 1,  # the chunk was not updated yet
+        "fifo_stall": 1,  # the word FIFO was full
+        "model_saturation": 1,  # a chunk update in which a lane saturated
+    }
+)
 
 
 class EngineEvents(Component):
@@ -27,7 +40,7 @@ class EngineEvents(Component):
                 "no_word": In(1),
                 "starved": In(1),
                 "saturated": In(1),
-                "events": Out(params.events),
+                "events": Out(ENGINE_EVENTS),
             },
         )
 

@@ -11,7 +11,9 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.engine.bank import TAG
 from hdl.p4sgd.engine.model_memory import ModelMemory
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.read_back import probe_layout
 from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.engine.word_counter import WordCounter
 
@@ -21,7 +23,7 @@ PARTIALS_LATENCY = 1  #: cycles that they spend in their queue, at least
 
 def forward_orders(params: EngineParams) -> dict[str, Any]:
     """What the stage tells the data path: the chunk to read, then its planes and their tag."""
-    return {"chunk": params.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
+    return {"chunk": params.model.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
 
 
 class ForwardStage(Component):
@@ -43,7 +45,7 @@ class ForwardStage(Component):
     """
 
     def __init__(self, params: EngineParams) -> None:
-        self.latency = ModelMemory.latency + params.bank_latency + PARTIALS_LATENCY
+        self.latency = ModelMemory.latency + params.bank.latency + PARTIALS_LATENCY
         super().__init__(
             params,
             {
@@ -55,9 +57,9 @@ class ForwardStage(Component):
                 "refill": In(1),
                 "exchanging": In(1),
                 **{name: Out(shape) for name, shape in forward_orders(params).items()},
-                "sums": In(signed_array(params.partial_bits, params.banks)),
+                "sums": In(signed_array(params.bank.partial_bits, params.banks)),
                 "partials": Out(stream.Signature(params.partials)),
-                "probe": In(stream.Signature(params.probe)),
+                "probe": In(stream.Signature(probe_layout(params))),
                 "active": Out(1),
                 "no_credit": Out(1),
                 "no_queue": Out(1),
@@ -138,10 +140,12 @@ class ForwardStage(Component):
         params = self.params
         m.submodules.queue = queue = Fifo(
             FifoParams(
-                width=params.banks * params.partial_bits, depth=PARTIALS_DEPTH, style="distributed"
+                width=params.banks * params.bank.partial_bits,
+                depth=PARTIALS_DEPTH,
+                style="distributed",
             )
         )
-        done = delay(m, ends, ModelMemory.latency + params.bank_latency, "done", reset_less=False)
+        done = delay(m, ends, ModelMemory.latency + params.bank.latency, "done", reset_less=False)
         waiting = Signal(range(PARTIALS_DEPTH + 1))
         taken = self.partials.valid & self.partials.ready
         m.d.sync += waiting.eq(waiting + ends - taken)

@@ -14,9 +14,9 @@ class GradientLane(Component):
     """``gradient = sum over planes and banks of bit * scaled delta``: P4SGD, section 4.1.2.
 
     ``planes`` has this lane's bit of every bank and ``scaled`` every bank's delta times the
-    weight of the plane, that of bank k ``params.delta_skew(k)`` cycles later; ``first`` marks the
-    first plane of a chunk. ``gradient`` holds the rounded gradient, ``floor(sum + 1/2)``,
-    ``params.gradient_latency`` cycles after the last plane: the sum is exact with ``max_bits``
+    weight of the plane, that of bank k ``params.gradient.delta_skew(k)`` cycles later; ``first``
+    marks the first plane of a chunk. ``gradient`` holds the rounded gradient, ``floor(sum + 1/2)``,
+    ``params.gradient.latency`` cycles after the last plane: the sum is exact with ``max_bits``
     fraction bits, starts at one half, and its fraction is cut off.
 
     Throughput: one plane a cycle, never stalls; cycles without ``valid`` change nothing.
@@ -29,8 +29,8 @@ class GradientLane(Component):
                 "valid": In(1),
                 "first": In(1),
                 "planes": In(params.banks),
-                "scaled": In(signed_array(params.scaled_bits, params.banks)),
-                "gradient": Out(signed(params.gradient_bits - params.max_bits)),
+                "scaled": In(signed_array(params.bank.scaled_bits, params.banks)),
+                "gradient": Out(signed(params.gradient.bits - params.max_bits)),
             },
         )
 
@@ -42,7 +42,7 @@ class GradientLane(Component):
 
     def cascade(self, m: Module) -> Value:
         """In DSP slices, of which the last one adds up the planes."""
-        m.submodules.cascade = cascade = DspCascade(self.params.gradient_cascade)
+        m.submodules.cascade = cascade = DspCascade(self.params.gradient.cascade)
         m.d.comb += [
             cascade.gates.eq(self.planes),
             cascade.values.eq(self.scaled),
@@ -54,13 +54,13 @@ class GradientLane(Component):
     def tree(self, m: Module) -> Value:
         """In LUTs: a tree over the banks, an accumulator for the planes."""
         params = self.params
-        m.submodules.tree = tree = GatedAdderTree(params.backward_tree)
+        m.submodules.tree = tree = GatedAdderTree(params.gradient.tree)
         m.d.comb += [tree.gates.eq(self.planes), tree.values.eq(self.scaled)]
-        first = delay(m, self.first, params.backward_tree.latency, "first")
-        valid = delay(m, self.valid, params.backward_tree.latency, "valid", reset_less=False)
-        exact = Signal(signed(params.gradient_bits), reset_less=True)
+        first = delay(m, self.first, params.gradient.tree.latency, "first")
+        valid = delay(m, self.valid, params.gradient.tree.latency, "valid", reset_less=False)
+        exact = Signal(signed(params.gradient.bits), reset_less=True)
         half = 1 << (params.max_bits - 1)
         with m.If(valid):
             total = Mux(first, half, exact) + tree.total
-            m.d.sync += exact.eq(low_bits(total, params.gradient_bits))
+            m.d.sync += exact.eq(low_bits(total, params.gradient.bits))
         return exact

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import LENGTHS, EngineParams
 
 
 class MiniBatches(Component):
@@ -18,7 +18,7 @@ class MiniBatches(Component):
         super().__init__(
             params,
             {
-                "lengths": In(params.lengths),
+                "lengths": In(LENGTHS),
                 "start": In(1),
                 "step": In(1),
                 "first": Out(1),

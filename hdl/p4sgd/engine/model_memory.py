@@ -17,8 +17,9 @@ class ModelMemory(Component):
     the updated copy, with ``both`` to either. At the size of the ``u280`` preset a copy fills 29
     UltraRAMs.
 
-    The weight of lane l leaves ``architectural`` another ``params.weight_skew(l)`` cycles later:
-    columns of UltraRAM are read one after the other, as the cascades of DSP slices want them.
+    The weight of lane l leaves ``architectural`` another ``params.bank.weight_skew(l)`` cycles
+    later: columns of UltraRAM are read one after the other, as the cascades of DSP slices want
+    them.
 
     Throughput: a read of each copy and a write a cycle. Latency: :attr:`latency` cycles from
     address to data; what a write stores can be read from the next cycle on.
@@ -30,20 +31,20 @@ class ModelMemory(Component):
         super().__init__(
             params,
             {
-                "forward_chunk": In(params.chunk_bits),
-                "architectural": Out(params.weight),
-                "update_chunk": In(params.chunk_bits),
-                "updated": Out(params.weight),
+                "forward_chunk": In(params.model.chunk_bits),
+                "architectural": Out(params.model.weights),
+                "update_chunk": In(params.model.chunk_bits),
+                "updated": Out(params.model.weights),
                 "write": In(1),
                 "both": In(1),
-                "write_chunk": In(params.chunk_bits),
-                "result": In(params.weight),
+                "write_chunk": In(params.model.chunk_bits),
+                "result": In(params.model.weights),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.updated = updated = self.copy(self.params.model_bits)
+        m.submodules.updated = updated = self.copy(self.params.model.weights.size)
         m.d.comb += [
             updated.read_address.eq(self.update_chunk),
             updated.write.eq(self.write),
@@ -64,7 +65,7 @@ class ModelMemory(Component):
         """The architectural copy in columns; what comes before its time waits in registers."""
         params = self.params
         parts = []
-        for column in params.model_columns:
+        for column in params.model.columns:
             m.submodules[f"architectural_{column.skew}"] = memory = self.copy(column.bits)
             m.d.comb += [
                 memory.read_address.eq(

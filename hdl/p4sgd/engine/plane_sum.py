@@ -16,28 +16,28 @@ class PlaneSum(Component):
     Cascades of DSP slices add the gated weights of eight lanes each, a tree of two-input adders
     their sums, down to two numbers: ``terms``, at most two, which the bank adds in the adder that
     it has for the planes. ``negative`` negates the sum, in the slices. ``weights[l]`` comes
-    ``params.weight_skew(l)`` cycles after its bit.
+    ``params.bank.weight_skew(l)`` cycles after its bit.
 
-    Throughput: one plane a cycle, never stalls. Latency: ``params.sum_latency``. Exact.
+    Throughput: one plane a cycle, never stalls. Latency: ``params.bank.sum_latency``. Exact.
     """
 
     def __init__(self, params: EngineParams) -> None:
-        count = min(2, params.bank_cascades)
-        levels = max(0, ceil_log2(params.bank_cascades) - 1)
-        bits = params.bank_cascade.total_bits + levels
+        count = min(2, params.bank.cascades)
+        levels = max(0, ceil_log2(params.bank.cascades) - 1)
+        bits = params.bank.cascade.total_bits + levels
         super().__init__(
             params,
             {
                 "plane": In(params.lanes),
                 "negative": In(1),
-                "weights": In(params.weight),
+                "weights": In(params.model.weights),
                 "terms": Out(signed_array(bits, count)),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        terms = [self.add_cascade(m, c) for c in range(self.params.bank_cascades)]
+        terms = [self.add_cascade(m, c) for c in range(self.params.bank.cascades)]
         level = 0
         while len(terms) > 2:
             sums = []
@@ -54,11 +54,11 @@ class PlaneSum(Component):
     def add_cascade(self, m: Module, c: int):
         """Cascade ``c``: two lanes of each group that comes at one time; its sum."""
         params = self.params
-        step = 2 * params.bank_cascades
-        inputs = params.bank_cascade.inputs
+        step = 2 * params.bank.cascades
+        inputs = params.bank.cascade.inputs
         lanes = [k // 2 * step + 2 * c + k % 2 for k in range(inputs)]
         there = [lane if lane < params.lanes else None for lane in lanes]
-        m.submodules[f"cascade_{c}"] = cascade = DspCascade(params.bank_cascade)
+        m.submodules[f"cascade_{c}"] = cascade = DspCascade(params.bank.cascade)
         m.d.comb += [
             cascade.gates.eq(Cat(C(0, 1) if k is None else self.plane[k] for k in there)),
             cascade.negate.eq(self.negative),

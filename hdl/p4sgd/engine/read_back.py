@@ -1,13 +1,30 @@
 """Reading weights back through the banks, eight at a time."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
 
 OUTSTANDING = 15  #: probes on their way; the forward stage's queue has room for their sums
+
+
+def probe_steps(params: EngineParams) -> int:
+    """Return the number of words that read back a group, each a weight of every bank."""
+    return -(-GROUP_LANES // params.banks)
+
+
+def probe_layout(params: EngineParams) -> data.StructLayout:
+    """Describe a word that reads back one weight of every bank.
+
+    Bank b of step s gives the weight of lane ``group * 8 + s * banks + b``.
+    """
+    return data.StructLayout(
+        {**params.model.address.members, "step": max(1, ceil_log2(probe_steps(params)))}
+    )
 
 
 class ReadBack(Component):
@@ -24,10 +41,10 @@ class ReadBack(Component):
         super().__init__(
             params,
             {
-                "peek": In(stream.Signature(params.address)),
-                "probe": Out(stream.Signature(params.probe)),
+                "peek": In(stream.Signature(params.model.address)),
+                "probe": Out(stream.Signature(probe_layout(params))),
                 "sums": In(stream.Signature(params.partials)),
-                "peeked": Out(stream.Signature(params.group)),
+                "peeked": Out(stream.Signature(params.model.group)),
                 "busy": Out(1),
             },
         )
@@ -42,13 +59,13 @@ class ReadBack(Component):
         m.d.sync += outstanding.eq(outstanding + asks - answers)
         fresh = [self.sums.payload[bank][: params.weight_bits] for bank in range(params.banks)]
         weights = fresh
-        for earlier in range(params.probe_steps - 1):
+        for earlier in range(probe_steps(params) - 1):
             kept = Signal(params.banks * params.weight_bits, name=f"kept_{earlier}")
             with m.If(answers & (answered == earlier)):
                 m.d.sync += kept.eq(Cat(*fresh))
             stored = [kept.word_select(b, params.weight_bits) for b in range(params.banks)]
             weights = weights[: -params.banks] + stored + fresh
-        last = answered == params.probe_steps - 1
+        last = answered == probe_steps(params) - 1
         room = outstanding != OUTSTANDING
         m.d.comb += [
             self.busy.eq(outstanding != 0),
@@ -59,7 +76,7 @@ class ReadBack(Component):
             self.peeked.payload.as_value().eq(Cat(*weights[:GROUP_LANES])),
             self.peeked.valid.eq(self.busy & self.sums.valid & last),
             self.sums.ready.eq(self.busy & (self.peeked.ready | ~last)),
-            self.peek.ready.eq(self.probe.ready & room & (asked == params.probe_steps - 1)),
+            self.peek.ready.eq(self.probe.ready & room & (asked == probe_steps(params) - 1)),
         ]
         return m
 
@@ -67,10 +84,10 @@ class ReadBack(Component):
         """The step of the next probe, and that of the next sums."""
         steps = []
         for name, moves in (("asked", self.probe), ("answered", self.sums)):
-            step = Signal(self.params.probe.members["step"], name=name)
+            step = Signal(probe_layout(self.params)["step"].shape, name=name)
             with m.If(moves.valid & moves.ready):
                 m.d.sync += step.eq(step + 1)
-                with m.If(step == self.params.probe_steps - 1):
+                with m.If(step == probe_steps(self.params) - 1):
                     m.d.sync += step.eq(0)
             steps.append(step)
         return steps[0], steps[1]

@@ -1,12 +1,25 @@
 """The order of micro-batches: mini-batches, epochs, and the end of the run."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.mini_batches import MiniBatches
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import LENGTHS, EngineParams
+
+
+def micro_batch(params: EngineParams) -> data.StructLayout:
+    """Describe where a micro-batch stands in the run."""
+    return data.StructLayout(
+        {
+            "first": 1,  # of its mini-batch
+            "last": 1,  # of its mini-batch
+            "final": 1,  # of the run
+            "present": params.banks,  # a bit for each sample, high if it exists
+        }
+    )
 
 
 class Schedule(Component):
@@ -26,7 +39,7 @@ class Schedule(Component):
                 "start": In(1),
                 "step": In(1),
                 "active": Out(1),
-                "current": Out(params.micro_batch),
+                "current": Out(micro_batch(params)),
             },
         )
 
@@ -40,7 +53,7 @@ class Schedule(Component):
         m.d.comb += [
             mini_batches.start.eq(self.start),
             mini_batches.step.eq(self.step),
-            *(mini_batches.lengths[name].eq(settings[name]) for name, _ in self.params.lengths),
+            *(mini_batches.lengths[name].eq(settings[name]) for name, _ in LENGTHS),
             current.first.eq(mini_batches.first),
             current.last.eq(mini_batches.last),
             current.final.eq(mini_batches.ends_epoch & (epoch == settings.epochs - 1)),

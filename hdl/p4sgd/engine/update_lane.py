@@ -34,7 +34,7 @@ class UpdateLane(Component):
                 "keep": In(1),
                 "from_zero": In(1),
                 "weight": In(signed(params.weight_bits)),
-                "gradient": In(signed(params.gradient_bits - params.max_bits)),
+                "gradient": In(signed(params.gradient.bits - params.max_bits)),
                 "replace": In(1),
                 "host_weight": In(signed(params.weight_bits)),
                 "result": Out(signed(params.weight_bits)),
@@ -55,7 +55,7 @@ class UpdateLane(Component):
             ]
             # Shift 0, no decay, is one by 31 and a rounding one: all that is left of it is 0.
             decay = Mux(self.decaying, decay, 0)
-        step = Signal(signed(params.gradient_bits - params.max_bits + 2), reset_less=True)
+        step = Signal(signed(params.gradient.bits - params.max_bits + 2), reset_less=True)
         if params.data_parallel:
             weight = Mux(self.from_zero, 0, weight)
         m.d.sync += step.eq(weight - decay - Mux(self.keep, 0, self.gradient))

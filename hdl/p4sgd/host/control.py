@@ -185,7 +185,7 @@ class Control(Component):
         illegal = Signal()
         # What is cut off here is too large anyway.
         chunks = settings.chunks[: bits_for(engine.chunks)]
-        bits = settings.bits[: engine.bits_bits]
+        bits = settings.bits[: engine.precision_bits]
         words = Signal(len(chunks) + len(bits), reset_less=True)
         m.d.sync += words.eq(chunks * bits)
         decays = (settings.l2_shift >= 4) & (settings.l2_shift <= 23) & engine.l2

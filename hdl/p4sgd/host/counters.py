@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -79,7 +80,7 @@ class Counters(Component):
                 "clear": In(1),
                 "running": In(1),
                 "events": In(EVENTS),
-                "engine_events": In(params.engine.events).array(params.engines),
+                "engine_events": In(ENGINE_EVENTS).array(params.engines),
                 "network_events": In(NETWORK_EVENTS),
                 "outstanding": In(params.transport.count_bits),
                 "read_errors": In(params.engines + 1),

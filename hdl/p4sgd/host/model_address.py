@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeatsParams
-from hdl.p4sgd.engine.params import GROUP_LANES
+from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.worker_params import WorkerParams
 
 ENGINE_BITS = 3  #: of every worker, so that addresses do not depend on the number of engines
@@ -18,8 +18,8 @@ def group_address(params: WorkerParams) -> data.StructLayout:
     """The index of a beat of eight weights: group, chunk, engine from the lowest bit up."""
     return data.StructLayout(
         {
-            "group": params.engine.group_bits,
-            "chunk": params.engine.chunk_bits,
+            "group": params.engine.model.group_bits,
+            "chunk": params.engine.model.chunk_bits,
             "engine": ENGINE_BITS,
         }
     )

@@ -40,9 +40,9 @@ class ModelPort(Component):
                     )
                 ),
                 "allow": In(1),
-                "load": Out(stream.Signature(engine.load)).array(params.engines),
-                "peek": Out(stream.Signature(engine.address)).array(params.engines),
-                "peeked": In(stream.Signature(engine.group)).array(params.engines),
+                "load": Out(stream.Signature(engine.model.load)).array(params.engines),
+                "peek": Out(stream.Signature(engine.model.address)).array(params.engines),
+                "peeked": In(stream.Signature(engine.model.group)).array(params.engines),
                 "busy": Out(1),
             },
         )

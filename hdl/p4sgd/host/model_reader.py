@@ -49,8 +49,8 @@ class ModelReader(Component):
                 "allow": In(1),
                 "bursts": In(stream.Signature(self.bus.burst)),
                 "beats": Out(stream.Signature(self.beat)),
-                "peek": Out(stream.Signature(params.engine.address)).array(params.engines),
-                "peeked": In(stream.Signature(params.engine.group)).array(params.engines),
+                "peek": Out(stream.Signature(params.engine.model.address)).array(params.engines),
+                "peeked": In(stream.Signature(params.engine.model.group)).array(params.engines),
                 "busy": Out(1),
             },
         )
@@ -74,7 +74,7 @@ class ModelReader(Component):
         """Note a beat in ``pending`` and ask the engine for it, in this order or at once."""
         where = data.View(group_address(self.params), beat.payload.index)
         asking = Signal(self.params.engines)  # a question waits for this engine
-        question = Signal(self.params.engine.address, reset_less=True)
+        question = Signal(self.params.engine.model.address, reset_less=True)
         note = Signal(self.pending)
         free = Signal()
         response = verdict(m, self.params, beat.payload.index, self.allow & beat.payload.plain)

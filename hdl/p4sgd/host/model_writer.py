@@ -37,7 +37,7 @@ class ModelWriter(Component):
                     stream.Signature(data.StructLayout({"data": bits, "strobes": bits // 8}))
                 ),
                 "answers": Out(stream.Signature(self.answer)),
-                "load": Out(stream.Signature(params.engine.load)).array(params.engines),
+                "load": Out(stream.Signature(params.engine.model.load)).array(params.engines),
                 "busy": Out(1),
             },
         )
@@ -50,7 +50,7 @@ class ModelWriter(Component):
             data.View(group_address(self.params), walker.beats.payload.index),
         )
         loading = Signal(self.params.engines)  # weights wait for this engine
-        weights = Signal(self.params.engine.load, reset_less=True)
+        weights = Signal(self.params.engine.model.load, reset_less=True)
         worst = Signal(2)  # responses get worse bit by bit: 0, 2, 3
         finished = Signal()
         free = Signal()

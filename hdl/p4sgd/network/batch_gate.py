@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.mini_batches import MiniBatches
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import LENGTHS, EngineParams
 
 COUNT_BITS = 17  #: of micro-batches that have been seen and not delivered
 
@@ -23,7 +23,7 @@ class BatchGate(Component):
         super().__init__(
             params,
             {
-                "lengths": In(params.lengths),
+                "lengths": In(LENGTHS),
                 "start": In(1),
                 "vanilla": In(1),
                 "seen": In(1),

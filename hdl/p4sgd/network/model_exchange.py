@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.p4sgd.engine.params import GROUP_LANES
+from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -29,8 +29,8 @@ class ModelExchange(Component):
     def __init__(self, params: WorkerParams) -> None:
         engine, network = params.engine, params.transport.activations
         activations = stream.Signature(engine.activations)
-        load, peek = stream.Signature(engine.load), stream.Signature(engine.address)
-        group, count = stream.Signature(engine.group), params.engines
+        load, peek = stream.Signature(engine.model.load), stream.Signature(engine.model.address)
+        group, count = stream.Signature(engine.model.group), params.engines
         super().__init__(
             params,
             {
@@ -57,7 +57,7 @@ class ModelExchange(Component):
     @property
     def place(self) -> data.StructLayout:
         """Eight weights of the worker, in the order in which they are exchanged."""
-        address = self.params.engine.address.members
+        address = self.params.engine.model.address.members
         return data.StructLayout({"engine": range(max(2, self.params.engines)), **address})
 
     def elaborate(self, platform) -> Module:
@@ -167,7 +167,7 @@ class ModelExchange(Component):
         limits = (
             ("engine", self.params.engines - 1),
             ("group", -(-self.params.engine.lanes // GROUP_LANES) - 1),
-            ("chunk", (self.settings.chunks - 1)[: self.params.engine.chunk_bits]),
+            ("chunk", (self.settings.chunks - 1)[: self.params.engine.model.chunk_bits]),
         )
         step: Value = moves
         for name, limit in limits:

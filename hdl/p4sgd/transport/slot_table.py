@@ -1,19 +1,18 @@
 """The slots of a worker: which use each is in, and what it waits for."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
+from hdl.p4sgd.transport.slot_progress import Progress, read_port
 
-USE_BITS = 8
-QUESTIONS = 3
-
-#: Of the use last taken and the use last freed, the lowest bit: a slot is never two uses behind.
-PROGRESS = data.StructLayout({"taken": 1, "freed": 1})
+USE_BITS = 8  #: width of the number of a slot's use
+QUESTIONS = 3  #: slots that others may ask for in a cycle
 
 
 class SlotTable(Component):
@@ -63,49 +62,44 @@ class SlotTable(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.progress = progress = Memory(
-            shape=PROGRESS,
+            shape=Progress,
             depth=self.params.slots,
             init=[],
             attrs={"ram_style": "distributed"},
         )
-
-        def read(slot: Value):
-            port = progress.read_port(domain="comb")
-            m.d.comb += port.addr.eq(slot)
-            return port.data
-
+        asked = [read_port(progress) for _ in range(QUESTIONS)]
+        of_arrival, of_next, of_delivered, of_seen = (read_port(progress) for _ in range(4))
         previous_use = Signal(USE_BITS, init=-1)
-
-        def use_of(slot: Value) -> Value:
-            return Mux(slot < self.next_slot, self.next_use, previous_use)
-
-        def phase_of(slot: Value) -> Value:
-            bit, known = use_of(slot)[0], read(slot)
-            waits = Mux(known.taken == bit, Phase.ACK, Phase.PARTIAL)
-            return Mux(known.freed == bit, Phase.FREE, waits)
-
-        for question, answer in zip(self.questions, self.answers, strict=True):
-            m.d.comb += [answer.phase.eq(phase_of(question)), answer.use.eq(use_of(question))]
-        self.judge(m, progress.write_port(), phase_of, use_of)
+        for question, answer, port in zip(self.questions, self.answers, asked, strict=True):
+            use = self.use_of(question, previous_use)
+            m.d.comb += port.addr.eq(question)
+            m.d.comb += [answer.phase.eq(port.data.phase(use)), answer.use.eq(use)]
+        self.judge(m, of_arrival, previous_use)
+        self.write(m, progress.write_port(), self.use_of(self.arrival.slot, previous_use))
         wraps = self.step(m, self.next_slot, self.start)
         with m.If(self.start & wraps):
             m.d.sync += [self.next_use.eq(self.next_use + 1), previous_use.eq(self.next_use)]
         with m.If(self.clear):
             m.d.sync += [self.next_use.eq(0), previous_use.eq(-1)]
+        m.d.comb += of_next.addr.eq(self.next_slot)
         m.d.comb += self.may_start.eq(
             self.open
-            & (read(self.next_slot).freed != self.next_use[0])
+            & of_next.data.has_freed_before(self.next_use)
             & (self.outstanding != self.slot_count)
         )
-        self.follow(m, "deliver", self.deliver_slot, read, self.arrived, self.delivered)
+        self.follow(m, "deliver", self.deliver_slot, of_delivered, self.arrived, self.delivered)
         seen_slot = Signal(self.params.slot_bits)
-        self.follow(m, "see", seen_slot, read, self.seen, self.seen)
+        self.follow(m, "see", seen_slot, of_seen, self.seen, self.seen)
         self.count(m)
         self.surroundings(m)
         return m
 
+    def use_of(self, slot: Value, previous_use: Signal) -> Value:
+        """The use that a slot is in: slots are started in turn, so those behind are one back."""
+        return Mux(slot < self.next_slot, self.next_use, previous_use)
+
     def surroundings(self, m: Module) -> None:
-        """What transmitter, delivery, arrivals and the check of the settings keep."""
+        """State what transmitter, delivery, arrivals and the check of the settings keep."""
         arrival, count = self.arrival, self.slot_count
         dropped = arrival.verdict.as_value() >= Verdict.WRONG_SLOT.value
         judged = (arrival.verdict == Verdict.NONE) & (~self.open | (arrival.slot < count))
@@ -126,11 +120,12 @@ class SlotTable(Component):
             slot_count_stays=stays,
         )
 
-    def judge(self, m: Module, write, phase_of, use_of) -> None:
-        """What an arrival is, and what it changes; or the job's start, slot after slot."""
+    def judge(self, m: Module, port: Any, previous_use: Signal) -> None:
+        """Say what an arrival is; ``port`` reads how far its slot has come."""
         arrival = self.arrival
-        phase, use = phase_of(arrival.slot), use_of(arrival.slot)
-        cleared = Signal(self.params.slot_bits)
+        use = self.use_of(arrival.slot, previous_use)
+        m.d.comb += port.addr.eq(arrival.slot)
+        phase = port.data.phase(use)
         with m.If(self.valid):
             with m.If(arrival.verdict != Verdict.NONE):
                 m.d.comb += self.verdict.eq(arrival.verdict)
@@ -146,14 +141,18 @@ class SlotTable(Component):
                 m.d.comb += self.verdict.eq(Verdict.FREED)
             with m.Else():
                 m.d.comb += self.verdict.eq(Verdict.REPEATED)
+
+    def write(self, m: Module, port: Any, use: Value) -> None:
+        """Write what an arrival changes of its slot; or the job's start, slot after slot."""
+        cleared = Signal(self.params.slot_bits)
         m.d.comb += [
-            write.en.eq((self.verdict == Verdict.FULL) | (self.verdict == Verdict.FREED)),
-            write.addr.eq(arrival.slot),
-            write.data.taken.eq(use[0]),
-            write.data.freed.eq(use[0] ^ arrival.is_agg),
+            port.en.eq((self.verdict == Verdict.FULL) | (self.verdict == Verdict.FREED)),
+            port.addr.eq(self.arrival.slot),
+            port.data.taken.eq(use[0]),
+            port.data.freed.eq(use[0] ^ self.arrival.is_agg),  # a full activation frees nothing yet
         ]
         with m.If(self.clearing):
-            m.d.comb += [write.en.eq(1), write.addr.eq(cleared), write.data.as_value().eq(0b11)]
+            m.d.comb += [port.en.eq(1), port.addr.eq(cleared), port.data.as_value().eq(0b11)]
             m.d.sync += cleared.eq(cleared + 1)
             with m.If(cleared == self.params.slots - 1):
                 m.d.sync += [cleared.eq(0), self.clearing.eq(0), self.open.eq(1)]
@@ -161,7 +160,7 @@ class SlotTable(Component):
             m.d.sync += [cleared.eq(0), self.clearing.eq(1), self.open.eq(0)]
 
     def step(self, m: Module, slot: Signal, moves: Value) -> Value:
-        """Go round the job's slots; high at the last of them."""
+        """Move ``slot`` round the job's slots; return what is high at the last of them."""
         last = Signal(name=f"{slot.name}_last")
         m.d.comb += last.eq(slot == (self.slot_count - 1)[: self.params.slot_bits])
         with m.If(moves):
@@ -170,11 +169,17 @@ class SlotTable(Component):
             m.d.sync += slot.eq(0)
         return last
 
-    def follow(self, m: Module, name: str, slot: Signal, read, there: Signal, moves: Value) -> None:
-        """A pointer that goes over the full activations in order; ``there`` when one is."""
-        bit = Signal(name=f"{name}_bit")
+    def follow(
+        self, m: Module, name: str, slot: Signal, port: Any, there: Signal, moves: Value
+    ) -> None:
+        """Go over the full activations in order; ``there`` when that of ``slot`` is.
+
+        ``port`` reads how far the slot has come.
+        """
+        bit = Signal(name=f"{name}_bit")  # the lowest of the use that the slot is in
         ahead = Signal(self.params.count_bits, name=f"{name}_ahead")
-        m.d.comb += there.eq((ahead != 0) & (read(slot).taken == bit))
+        m.d.comb += port.addr.eq(slot)
+        m.d.comb += there.eq((ahead != 0) & port.data.has_taken(bit))
         m.d.sync += ahead.eq(ahead + self.start - moves)
         with m.If(moves & self.step(m, slot, moves)):
             m.d.sync += bit.eq(~bit)
@@ -182,7 +187,7 @@ class SlotTable(Component):
             m.d.sync += [bit.eq(0), ahead.eq(0)]
 
     def count(self, m: Module) -> None:
-        """Slots that wait, and micro-batches that were not delivered."""
+        """Count the slots that wait, and the micro-batches that were not delivered."""
         waiting = Signal(self.params.count_bits)
         m.d.sync += [
             waiting.eq(waiting + self.start - (self.verdict == Verdict.FREED)),

@@ -1,8 +1,7 @@
 """A timer for every slot: what waits for too long is sent again, and in the end given up."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
@@ -16,7 +15,9 @@ from hdl.p4sgd.transport.params import (
     Phase,
     TransportParams,
 )
+from hdl.p4sgd.transport.pending_flags import add_pending_flags
 
+#: What is kept of the last packet of a slot: when it was sent, and how often before.
 SENT = data.StructLayout({"time": TIME_BITS, "tries": TRIES})
 
 
@@ -97,13 +98,23 @@ class Timers(Component):
         return m
 
     def decide(self, m: Module, late: Signal, sent_tries: data.View) -> None:
-        """Once more, or never again; a packet that does not get out in time is as good as lost."""
+        """Have the packet sent once more, or give up.
+
+        A packet that does not get out in time is as good as lost.
+        """
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
         tries = Signal(TRIES)
         again = Signal()
         decides = late & ~self.gave_up & ~overdue.valid
-        heard = self.listen(m, self.questions[1], decides)
+        heard = add_pending_flags(
+            m,
+            slots=self.params.slots,
+            comes=self.pending,
+            comes_for=self.pending_slot,
+            asks=decides,
+            asks_for=self.questions[1],
+        )
         with m.If(~overdue.valid):
             m.d.comb += [
                 again.eq(decides),
@@ -136,52 +147,25 @@ class Timers(Component):
         with m.If(self.clear):
             m.d.sync += [overdue.valid.eq(0), self.gave_up.eq(0), self.peers_missing.eq(0)]
 
-    def listen(self, m: Module, slot: Value, asks: Value) -> Value:
-        """Whether ``pending`` came for ``slot`` since it was last asked for with ``asks``.
-
-        It did if two bits of the slot differ: the answers write one of them, who asks the other.
-        What is left from an earlier use is met by a packet that has not been repeated: no harm.
-        """
-        bits = []
-        for name in ("said", "known"):
-            m.submodules[name] = memory = Memory(
-                shape=1, depth=self.params.slots, init=[], attrs={"ram_style": "distributed"}
-            )
-            bits.append(memory)
-
-        def read(memory: Memory, slot: Value) -> Value:
-            port = memory.read_port(domain="comb")
-            m.d.comb += port.addr.eq(slot)
-            return port.data
-
-        said, known = (memory.write_port() for memory in bits)
-        shown = read(bits[0], slot)
-        m.d.comb += [
-            said.en.eq(self.pending),
-            said.addr.eq(self.pending_slot),
-            said.data.eq(~read(bits[1], self.pending_slot)),
-            known.en.eq(asks),
-            known.addr.eq(slot),
-            known.data.eq(shown),
-        ]
-        return shown ^ read(bits[1], slot)
-
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
-        """The slot that was looked at before, and whether one is: not while one is overdue."""
+        """Look at one slot after the other, but not while one is overdue.
+
+        Returns the slot that was looked at a cycle ago, and whether one is looked at now. When a
+        slot turns out to be ``late``, the look at the one behind it is lost: that one comes next,
+        lest two slots of three starve.
+        """
         slot = Signal(self.params.slot_bits)
         looks = Signal()
+        before = delay(m, slot, 1, "looked_at")
+        last = slot == (self.settings.slot_count - 1)[: self.params.slot_bits]
         m.d.comb += [
             looks.eq(self.open & ~self.overdue.valid & ~self.gave_up),
             self.questions[0].eq(slot),
         ]
-        with m.If(looks):
-            m.d.sync += slot.eq(slot + 1)
-            with m.If(slot == (self.settings.slot_count - 1)[: self.params.slot_bits]):
-                m.d.sync += slot.eq(0)
-        before = delay(m, slot, 1, "looked_at")
-        with m.If(late & ~self.overdue.valid):
-            # The look at the slot behind is lost: it comes next, lest two slots of three starve.
-            m.d.sync += slot.eq(before)
         with m.If(self.clear):
             m.d.sync += slot.eq(0)
+        with m.Elif(late & ~self.overdue.valid):
+            m.d.sync += slot.eq(before)
+        with m.Elif(looks):
+            m.d.sync += slot.eq(Mux(last, 0, slot + 1))
         return before, looks

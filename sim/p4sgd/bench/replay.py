@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hdl.common.registers import Register
-from hdl.p4sgd.engine.params import GROUP_LANES
+from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import worker_registers

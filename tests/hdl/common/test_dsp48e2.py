@@ -89,8 +89,8 @@ def test_attributes_of_every_instance(params):
         # Only the last slice of a cascade adds up, from one half on.
         half = 1 << params.max_bits - 1 if "_acc" in module else 0
         assert sorted(found) == [0] * (len(found) - 1) + [half]
-    lanes = params.bank_cascades * params.bank_cascade.slices
-    assert placed == params.banks * lanes + params.lanes * params.gradient_cascade.slices
+    lanes = params.bank.cascades * params.bank.cascade.slices
+    assert placed == params.banks * lanes + params.lanes * params.gradient.cascade.slices
     if params == EngineParams(dsp=True):
         assert placed == 512
 

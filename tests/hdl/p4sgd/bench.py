@@ -12,7 +12,8 @@ from amaranth.hdl import Shape
 from amaranth.lib import data
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
 from sim.harness import first_wrong
 from sim.harness.beats import Beats
 from sim.harness.payloads import layout_of, numbered, pack, unpack

@@ -7,7 +7,9 @@ from cocotb.triggers import RisingEdge
 from gen.emission.emit import module_name
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.engine.engine import Engine
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.payloads import unpack
@@ -31,7 +33,6 @@ PARAMS = WorkerParams(
     slr_stages=4,
     engine=EngineParams(lanes=32, chunks=4, fifo_words=40, data_parallel=True),
 )
-EVENTS = PARAMS.engine.events
 
 
 def test_engine_chain():
@@ -98,7 +99,9 @@ class Watcher:
         while True:
             await edge
             for e, sent in enumerate(self.sent):
-                self.taken[e] += unpack(EVENTS, int(getattr(dut, f"events_{e}").value))["word"]
+                self.taken[e] += unpack(ENGINE_EVENTS, int(getattr(dut, f"events_{e}").value))[
+                    "word"
+                ]
                 if int(dut.waiting.value) >> e & 1:
                     assert sent <= self.taken[e], f"engine {e}: words are on their way"
                 valid, ready = (getattr(dut, f"words_{e}_{name}") for name in ("valid", "ready"))

@@ -24,14 +24,14 @@ def sums(rng, params, shift):
     """Exact sums [micro-batches, engines, banks]: extremes, ties, edges of the range, anything."""
     engine = params.engine
     size = (params.engines, engine.banks)
-    low, top = -(1 << engine.partial_bits - 1), (1 << engine.partial_bits - 1) - 1
+    low, top = -(1 << engine.bank.partial_bits - 1), (1 << engine.bank.partial_bits - 1) - 1
     beats = [np.full(size, value) for value in (low, top, 0, -1)]
     alone = np.zeros(size, dtype=np.int64)
     alone[0] = 1
     half = (1 << shift) >> 1
     edges = [TOP << shift, (TOP << shift) + half, (LOW << shift) - half, (LOW << shift) - half - 1]
     beats += [alone * value for value in (half, -half, half - 1, 3 * half, -3 * half, *edges)]
-    for bits in (12, 32 + shift, 34 + shift, engine.partial_bits):
+    for bits in (12, 32 + shift, 34 + shift, engine.bank.partial_bits):
         beats += [wild(rng, bits, size) for _ in range(15)]
     return beats
 

@@ -11,8 +11,10 @@ from gen.emission.emit import module_name
 from hdl.p4sgd.core.group_params import GroupParams
 from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
-from hdl.p4sgd.worker import OVER_DIES, Worker
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_latencies import OVER_DIES
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.golden.arithmetic import Step
 from sim.harness import streams

@@ -21,14 +21,14 @@ class PlaneSumProof(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {"plane": In(params.lanes), "negative": In(1), "weights": In(params.weight)},
+            {"plane": In(params.lanes), "negative": In(1), "weights": In(params.model.weights)},
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
         m.submodules.slices = slices = PlaneSum(params)
-        m.submodules.tree = tree = GatedAdderTree(params.forward_tree)
+        m.submodules.tree = tree = GatedAdderTree(params.bank.tree)
         m.d.comb += [
             slices.plane.eq(self.plane),
             slices.negative.eq(self.negative),
@@ -36,11 +36,11 @@ class PlaneSumProof(Component):
             tree.values.eq(self.weights),
         ]
         for lane in range(params.lanes):
-            late = delay(m, self.weights[lane], params.weight_skew(lane), f"weight_{lane}")
+            late = delay(m, self.weights[lane], params.bank.weight_skew(lane), f"weight_{lane}")
             m.d.comb += slices.weights[lane].eq(late)
-        total = delay(m, tree.total, params.sum_latency - params.forward_tree.latency, "total")
-        negative = delay(m, self.negative, params.sum_latency, "negative")
-        known = delay(m, Signal(init=1), params.sum_latency, "known", reset_less=False)
+        total = delay(m, tree.total, params.bank.sum_latency - params.bank.tree.latency, "total")
+        negative = delay(m, self.negative, params.bank.sum_latency, "negative")
+        known = delay(m, Signal(init=1), params.bank.sum_latency, "known", reset_less=False)
         expected = Mux(negative, -total, total)
         with m.If(known):
             claim(m, "slices_sum_what_the_tree_sums", sum(slices.terms) == expected)
@@ -55,7 +55,7 @@ class GradientProof(Component):
     """
 
     def __init__(self, params: EngineParams) -> None:
-        last = params.gradient_cascade.slices - 1
+        last = params.gradient.cascade.slices - 1
         self.peeks = {"exact": "tree.exact", "sum": f"slices.cascade.slice_{last}.sum"}
         super().__init__(
             params,
@@ -63,8 +63,8 @@ class GradientProof(Component):
                 "valid": In(1),
                 "first": In(1),
                 "planes": In(params.banks),
-                "scaled": In(signed_array(params.scaled_bits, params.banks)),
-                "exact": In(signed(params.gradient_bits)),
+                "scaled": In(signed_array(params.bank.scaled_bits, params.banks)),
+                "exact": In(signed(params.gradient.bits)),
                 "sum": In(DSP_BITS),
             },
         )
@@ -82,16 +82,16 @@ class GradientProof(Component):
                 lane.planes.eq(self.planes),
             ]
         for k in range(params.banks):
-            late = delay(m, self.scaled[k], params.delta_skew(k), f"scaled_{k}")
+            late = delay(m, self.scaled[k], params.gradient.delta_skew(k), f"scaled_{k}")
             m.d.comb += [slices.scaled[k].eq(late), tree.scaled[k].eq(self.scaled[k])]
-        lag = params.gradient_latency - in_luts.gradient_latency
+        lag = params.gradient.latency - in_luts.gradient.latency
         exact = delay(m, self.exact, lag, "exact")
         gradient = delay(m, tree.gradient, lag, "gradient")
         begun = Signal()
         begins = begun | (self.valid & self.first)
         m.d.sync += begun.eq(begins)
-        known = delay(m, begins, params.gradient_latency, "known", reset_less=False)
-        same = self.sum[: params.gradient_bits].as_signed()
+        known = delay(m, begins, params.gradient.latency, "known", reset_less=False)
+        same = self.sum[: params.gradient.bits].as_signed()
         with m.If(known):
             claim(m, "slices_add_up_the_same", same == exact)
             claim(m, "the_same_gradient", slices.gradient == gradient)

@@ -3,7 +3,8 @@ import pytest
 
 from hdl.p4sgd.engine.backward import BackwardStage
 from hdl.p4sgd.engine.model_memory import ModelMemory
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
 from sim.harness import streams
 from sim.harness.payloads import unpack

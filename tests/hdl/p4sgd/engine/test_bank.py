@@ -47,7 +47,7 @@ def gap(rng, params):
 
 def skewed(params, rows):
     """``rows`` with each lane's weight as many cycles later as the bank wants it."""
-    skews = np.array([params.weight_skew(lane) for lane in range(params.lanes)])
+    skews = np.array([params.bank.weight_skew(lane) for lane in range(params.lanes)])
     weights = np.array([row["weights"] for row in rows])
     when = np.maximum(np.arange(len(rows))[:, None] - skews, 0)
     late = np.take_along_axis(weights, when, 0)
@@ -79,12 +79,12 @@ async def sums_up_a_sample(dut, bits, signed, gaps, extreme):
             rows.append(row_of_plane(index, bits, chunks, signed, plane, weights[index // bits]))
         ends.append(len(rows) - 1)
     await streams.start(dut)
-    idle = [gap(rng, params) for _ in range(params.bank_latency + 5)]
+    idle = [gap(rng, params) for _ in range(params.bank.latency + 5)]
     partial = (await play(dut, skewed(params, rows + idle), "partial"))["partial"]
     # Each sum stands until the next sample's first chunk is through.
-    until = [*(start + params.bank_latency for start in starts[1:]), len(partial)]
+    until = [*(start + params.bank.latency for start in starts[1:]), len(partial)]
     for end, stop, expected in zip(ends, until, golden, strict=True):
-        shown = partial[end + params.bank_latency : stop]
+        shown = partial[end + params.bank.latency : stop]
         assert shown
         assert set(shown) == {expected}
 

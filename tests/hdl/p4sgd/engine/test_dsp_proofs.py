@@ -68,11 +68,11 @@ SAMPLES = ["adds where it subtracts", "adds in bubbles"]
 
 
 def prove_plane_sum(params):
-    return prove(PlaneSumProof(params), mode="bmc", depth=params.sum_latency + 2)
+    return prove(PlaneSumProof(params), mode="bmc", depth=params.bank.sum_latency + 2)
 
 
 def prove_gradient(params, mode="prove"):
-    return prove(GradientProof(params), mode=mode, depth=params.gradient_latency + 3)
+    return prove(GradientProof(params), mode=mode, depth=params.gradient.latency + 3)
 
 
 @pytest.mark.parametrize("params", LANES, ids=lambda params: f"{params.lanes} lanes")

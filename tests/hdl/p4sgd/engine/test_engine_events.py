@@ -3,10 +3,10 @@ from itertools import product
 import cocotb
 from cocotb.triggers import Timer
 
-from hdl.p4sgd.engine.engine_events import EngineEvents
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness.payloads import unpack
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from tests.hdl.p4sgd.bench import put
 
 INPUTS = ("active", "no_queue", "no_credit", "no_room", "no_word", "starved", "saturated")
@@ -32,7 +32,7 @@ def cause(active, no_queue, no_credit, no_room, no_word, starved, saturated):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def names_one_cause_a_cycle(dut):
-    layout = params_in_simulator(EngineParams).events
+    layout = ENGINE_EVENTS
     for bits in product((0, 1), repeat=len(INPUTS)):
         inputs = dict(zip(INPUTS, bits, strict=True))
         put(dut, **inputs)

@@ -7,7 +7,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.engine.forward import PARTIALS_DEPTH, ForwardStage
 from hdl.p4sgd.engine.model_memory import ModelMemory
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.read_back import probe_layout
 from sim.harness import streams
 from sim.harness.payloads import pack, unpack
 from sim.harness.verilator import params_in_simulator, simulate
@@ -57,7 +59,7 @@ class Surroundings:
             if grant:
                 self.owed.popleft()
             self.dut.granted.value = grant
-            half = 1 << self.params.partial_bits - 1
+            half = 1 << self.params.bank.partial_bits - 1
             sums = [random.randrange(-half, half) for _ in range(self.params.banks)]
             sums[random.randrange(self.params.banks)] = random.choice([-half, 0, half - 1])
             self.sums[tuple(sums)] = streams.cycle() + 1
@@ -136,7 +138,7 @@ async def takes_every_word_when_it_may(dut, bits, signed, stalls):
     assert all(when >= least for when, least in zip(words.cycles, may_start, strict=True))
     ends = words.cycles[run.bits * run.chunks - 1 :: run.bits * run.chunks]
     assert list(map(around.cycle_of, done)) == [
-        end + ModelMemory.latency + params.bank_latency for end in ends
+        end + ModelMemory.latency + params.bank.latency for end in ends
     ]
     if stalls.none:  # a word a cycle, from the cycle in which it has its credit
         assert words.cycles[1:] == [
@@ -183,7 +185,7 @@ async def keeps_room_for_partials(dut):
     assert dut.no_queue.value
     assert not dut.words_ready.value
     partials, _ = await streams.receive(dut, "partials", total, streams.rarely)
-    delay = ModelMemory.latency + params.bank_latency
+    delay = ModelMemory.latency + params.bank.latency
     assert list(map(around.cycle_of, partials)) == [when + delay for when in feed.cycles]
 
 
@@ -229,7 +231,7 @@ async def probes_one_weight_a_bank(dut):
     beats = [
         {"chunk": int(rng.integers(params.chunks)), "group": group, "step": step}
         for group in range(-(-params.lanes // GROUP_LANES))
-        for step in range(1 << params.probe["step"].width)
+        for step in range(1 << probe_layout(params)["step"].width)
     ]
     await streams.start(dut)
     put(dut, settings={"signed_features": 1, "bits": 4, "chunks": 2})
@@ -245,7 +247,7 @@ async def probes_one_weight_a_bank(dut):
         assert around.trace.at("planes", later) == [
             lane_of(beat, bank, params) for bank in range(params.banks)
         ]
-        assert around.cycle_of(partial) == later + params.bank_latency
+        assert around.cycle_of(partial) == later + params.bank.latency
     assert around.trace.when("valid") == [when + ModelMemory.latency for when in probe.cycles]
 
 
@@ -284,7 +286,7 @@ async def probes_are_as_many_as_the_queue_holds(dut):
     assert probe.cycles == list(range(probe.cycles[0], probe.cycles[0] + PARTIALS_DEPTH))
     assert dut.no_queue.value
     partials, _ = await streams.receive(dut, "partials", total, streams.often)
-    delay = ModelMemory.latency + params.bank_latency
+    delay = ModelMemory.latency + params.bank.latency
     assert list(map(around.cycle_of, partials)) == [when + delay for when in probe.cycles]
     assert [around.trace.at("chunk", when) for when in probe.cycles] == [
         k % params.chunks for k in range(total)
@@ -308,7 +310,7 @@ async def exchange(dut, around, probe, partials):
         assert around.trace.at("planes", later) == [
             lane_of(beat, bank, params) for bank in range(params.banks)
         ]
-        assert around.cycle_of(partials.beats[before]) == later + params.bank_latency
+        assert around.cycle_of(partials.beats[before]) == later + params.bank.latency
         before += 1
     await clock(dut, 5)
     put(dut, exchanging=0, refill=1)

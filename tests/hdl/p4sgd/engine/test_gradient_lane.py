@@ -43,7 +43,7 @@ def cases(rng, params, bits, signed):
 
 def skewed(params, rows):
     """``rows`` with each bank's scaled delta as many cycles later as the lane wants it."""
-    skews = [params.delta_skew(k) for k in range(params.banks)]
+    skews = [params.gradient.delta_skew(k) for k in range(params.banks)]
     rows = rows + [rows[-1] | {"valid": 0}] * max(skews)
     scaled = [row["scaled"] for row in rows]
     late = [[scaled[max(i - skew, 0)][k] for k, skew in enumerate(skews)] for i in range(len(rows))]
@@ -67,7 +67,7 @@ async def sums_up_and_rounds(dut, bits, signed, gaps):
             rows.append({"valid": 1, "first": plane == 0, "planes": ones, "scaled": scaled})
         ends.append(len(rows) - 1)
     await streams.start(dut)
-    idle = [{"valid": 0, "first": 1}] * (params.gradient_latency + 4)
+    idle = [{"valid": 0, "first": 1}] * (params.gradient.latency + 4)
     gradient = (await play(dut, skewed(params, rows) + idle, "gradient"))["gradient"]
-    assert [gradient[end + params.gradient_latency] for end in ends] == golden
+    assert [gradient[end + params.gradient.latency] for end in ends] == golden
     assert gradient[-1] == golden[-1]

@@ -50,7 +50,7 @@ async def keeps_two_copies(dut):
     for k, updated in list(enumerate(golden))[params.chunks :]:
         assert shown[k + latency] == updated
     for lane in range(params.lanes):
-        late = params.weight_skew(lane)
+        late = params.bank.weight_skew(lane)
         for k in range(params.chunks, len(rows) - late):
             # Columns are read one after the other: what is written meanwhile may be seen or not.
             chunk = rows[k]["forward_chunk"]

@@ -27,9 +27,9 @@ async def sums_every_plane(dut):
     negative = rng.integers(2, size=count)
     bits[:2], weights[:2], negative[:2] = 1, -(1 << params.weight_bits - 1), (0, 1)
     sums = np.where(negative, -1, 1) * (bits * weights).sum(axis=1)
-    skews = np.array([params.weight_skew(lane) for lane in range(lanes)])
+    skews = np.array([params.bank.weight_skew(lane) for lane in range(lanes)])
     # Row k shows bits k, and each lane's weight of the row that is its skew earlier.
-    shown_rows = np.arange(count + params.sum_latency)[:, None] - skews
+    shown_rows = np.arange(count + params.bank.sum_latency)[:, None] - skews
     late = np.take_along_axis(weights, shown_rows.clip(0, count - 1), 0)
     rows = [
         {
@@ -41,5 +41,5 @@ async def sums_every_plane(dut):
     ]
     await streams.start(dut)
     terms = (await play(dut, rows, "terms"))["terms"]
-    shown = [sum(pair) for pair in terms[params.sum_latency :]]
+    shown = [sum(pair) for pair in terms[params.bank.sum_latency :]]
     assert shown[:count] == sums.tolist()

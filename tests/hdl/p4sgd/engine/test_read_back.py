@@ -2,8 +2,9 @@ import cocotb
 import numpy as np
 import pytest
 
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
-from hdl.p4sgd.engine.read_back import OUTSTANDING, ReadBack
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.read_back import OUTSTANDING, ReadBack, probe_steps
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, generator, peek, watch, wild
@@ -38,7 +39,7 @@ async def gathers_groups(dut, stalls):
     assert not dut.busy.value
     read = await peek(dut, params, params.chunks, stall=sink)
     assert (read == weights).all()
-    steps = list(range(params.probe_steps))
+    steps = list(range(probe_steps(params)))
     assert [beat["step"] for beat in probes.beats] == steps * params.chunks * 2
     await clock(dut, 3)
     assert not dut.busy.value
@@ -98,7 +99,7 @@ async def probes_every_cycle(dut, delay):
     trace = watch(dut, "busy")
     groups = 60
     cycles = await ask_all(dut, banks, groups)
-    steps = params.probe_steps
+    steps = probe_steps(params)
     asked, answered = banks.probes.cycles, banks.sums.cycles
     if delay < OUTSTANDING:
         assert asked == list(range(asked[0], asked[0] + groups * steps))
@@ -128,7 +129,7 @@ async def keeps_groups_apart(dut, stalls):
     await ask_all(dut, banks, 150, sink)
     await clock(dut, 3)
     assert not dut.busy.value
-    assert banks.most > min(params.probe_steps, OUTSTANDING - 1)
+    assert banks.most > min(probe_steps(params), OUTSTANDING - 1)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")

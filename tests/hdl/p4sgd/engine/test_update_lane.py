@@ -23,7 +23,7 @@ def test_update_lane(params):
 
 def cases(rng, params, decaying):
     """Weights, gradients and what becomes of them: an update, kept, or replaced by the host."""
-    bits, gradient_bits = params.weight_bits, params.gradient_bits - params.max_bits
+    bits, gradient_bits = params.weight_bits, params.gradient.bits - params.max_bits
     low, top = -(1 << bits - 1), (1 << bits - 1) - 1
     ends = [(weight, gradient) for weight in (low, top) for gradient in (-1, 0, 1, low, top)]
     count = 200

@@ -36,9 +36,9 @@ class RememberingEngine(Component):
             params,
             {
                 "pause": In(1),
-                "load": In(stream.Signature(engine.load)),
-                "peek": In(stream.Signature(engine.address)),
-                "peeked": Out(stream.Signature(engine.group)),
+                "load": In(stream.Signature(engine.model.load)),
+                "peek": In(stream.Signature(engine.model.address)),
+                "peeked": Out(stream.Signature(engine.model.group)),
             },
         )
 
@@ -46,7 +46,7 @@ class RememberingEngine(Component):
         m = Module()
         engine = self.params.engine
         m.submodules.weights = weights = memory.Memory(
-            shape=engine.group.size, depth=1 << engine.address.size, init=[]
+            shape=engine.model.group.size, depth=1 << engine.model.address.size, init=[]
         )
         write = weights.write_port()
         m.d.comb += [
@@ -70,7 +70,9 @@ class RememberingEngine(Component):
             with m.Elif(self.peek.valid & (waited != 3) & ~self.pause):
                 m.d.sync += waited.eq(waited + 1)
         else:
-            m.submodules.answers = answers = Fifo(FifoParams(width=engine.group.size, depth=16))
+            m.submodules.answers = answers = Fifo(
+                FifoParams(width=engine.model.group.size, depth=16)
+            )
             read = weights.read_port()
             asked = Signal()
             m.d.comb += [

@@ -84,7 +84,7 @@ class Host:
 
     @property
     def engine_bytes(self):
-        return self.chunk_bytes << self.worker.engine.chunk_bits
+        return self.chunk_bytes << self.worker.engine.model.chunk_bits
 
     def address(self, engine, chunk=0, lane=0):
         return engine * self.engine_bytes + chunk * self.chunk_bytes + 4 * lane
@@ -250,7 +250,7 @@ async def knows_what_does_not_exist(dut, pause):
     await host.begin()
     engine = host.worker.engine
     absent = [host.address(e) for e in range(host.worker.engines, 8)]
-    absent += [host.address(0, c) for c in range(engine.chunks, 1 << engine.chunk_bits)]
+    absent += [host.address(0, c) for c in range(engine.chunks, 1 << engine.model.chunk_bits)]
     for address in absent:
         assert await host.write(address, random_beats(2)) == Response.DECERR
         assert await host.read(address, 2) == [(0, Response.DECERR)] * 2

@@ -39,7 +39,7 @@ class Model:
     def place(self, index):
         """Engine, chunk and group of a beat."""
         rest, group = divmod(index, self.groups)
-        engine, chunk = divmod(rest, 1 << self.worker.engine.chunk_bits)
+        engine, chunk = divmod(rest, 1 << self.worker.engine.model.chunk_bits)
         return engine, chunk, group
 
     def answer(self, beat, allow):
@@ -51,7 +51,9 @@ class Model:
         elif engine >= self.worker.engines or chunk >= self.worker.engine.chunks:
             response = Response.DECERR
         else:
-            weights = pack(self.worker.engine.group, self.weights[engine, chunk, group].tolist())
+            weights = pack(
+                self.worker.engine.model.group, self.weights[engine, chunk, group].tolist()
+            )
         return {
             "id": beat["id"],
             "data": weights,

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge, Timer
 
-from hdl.p4sgd.engine.params import GROUP_LANES, EngineParams
+from hdl.p4sgd.engine.model_params import GROUP_LANES
+from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
@@ -42,9 +43,9 @@ def inputs(dut, params, bits):
     }
     ready = ["full", "network_partial"]
     for e in range(params.engines):
-        shapes[f"host_load_{e}"] = params.engine.load
-        shapes[f"host_peek_{e}"] = params.engine.address
-        shapes[f"peeked_{e}"] = params.engine.group
+        shapes[f"host_load_{e}"] = params.engine.model.load
+        shapes[f"host_peek_{e}"] = params.engine.model.address
+        shapes[f"peeked_{e}"] = params.engine.model.group
         ready += [f"load_{e}", f"peek_{e}", f"host_peeked_{e}"]
     drawn = {f"{name}_valid": bits() for name in shapes} | {
         f"{name}_ready": bits() for name in ready

@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
-from hdl.p4sgd.transport.slot_table import PROGRESS, USE_BITS, SlotTable
+from hdl.p4sgd.transport.slot_progress import Progress
+from hdl.p4sgd.transport.slot_table import USE_BITS, SlotTable
 from tests.formal.claims import check, claim, granted, reach
 
 #: What the specification keeps of a slot (``sim.p4sgd.golden.allreduce.WorkerSlot``).
@@ -53,7 +54,7 @@ class SlotTableProof(Component):
                 "valid": In(1),
                 "arrival": In(params.arrival),
                 "question": In(params.slot_bits),
-                "progress": In(data.ArrayLayout(PROGRESS, params.slots)),
+                "progress": In(data.ArrayLayout(Progress, params.slots)),
                 "cleared": In(params.slot_bits),
                 "previous_use": In(USE_BITS),
                 "waiting": In(params.count_bits),

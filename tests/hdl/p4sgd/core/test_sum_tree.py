@@ -1,7 +1,7 @@
 import pytest
 
-from hdl.p4sgd.core.engine_group import sum_levels
 from hdl.p4sgd.core.group_params import GroupParams
+from hdl.p4sgd.core.sum_tree import sum_levels
 from hdl.p4sgd.worker_params import WorkerParams
 
 

@@ -1,0 +1,77 @@
+"""The way of the host's accesses through a group: to one of its engines, or to the next die."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Value
+
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.p4sgd.engine.model_params import ModelParams
+
+PEEKS = 32  #: peeks that a group has taken and not answered, those for other dies included
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A way on from a group: to one of its engines, or to all engines of the dies beyond it."""
+
+    part: Any  #: the engine, or the port to the next die
+    first: int  #: number of the engine, or of the first one of the next die
+    beyond: bool  #: whether it leads to the next die
+
+    def leads_to(self, engine: Value) -> Value:
+        """Compare an engine's number: high if this is the way to it."""
+        return engine >= self.first if self.beyond else engine == self.first
+
+
+def route_loads(m: Module, near: Any, branches: list[Branch], model: ModelParams) -> None:
+    """Send a load to the engine that it names; ``loaded`` says that the engine has taken it."""
+    load = near.load
+    chosen = [branch.leads_to(load.payload.engine) for branch in branches]
+    for branch, is_chosen in zip(branches, chosen, strict=True):
+        copy = branch.part.load
+        if branch.beyond:
+            m.d.comb += copy.payload.eq(load.payload)
+        else:
+            m.d.comb += [copy.payload[name].eq(load.payload[name]) for name in model.load.members]
+        m.d.comb += copy.valid.eq(load.valid & is_chosen)
+    taken = [c & branch.part.load.ready for branch, c in zip(branches, chosen, strict=True)]
+    here = [t for branch, t in zip(branches, taken, strict=True) if not branch.beyond]
+    there = [branch.part.loaded for branch in branches if branch.beyond]
+    m.d.comb += [
+        load.ready.eq(Cat(taken).any()),
+        near.loaded.eq((load.valid & Cat(here).any()) | Cat(there).any()),
+    ]
+
+
+def route_peeks(m: Module, near: Any, branches: list[Branch], model: ModelParams) -> None:
+    """Send a peek to the engine that it names, and answer peeks in the order in which they came.
+
+    A queue keeps the numbers of the engines that are to answer.
+    """
+    peek, peeked = near.peek, near.peeked
+    m.submodules.order = order = Fifo(
+        FifoParams(width=len(peek.payload.engine), depth=PEEKS, style="distributed")
+    )
+    chosen = [branch.leads_to(peek.payload.engine) for branch in branches]
+    due = [order.o.valid & branch.leads_to(order.o.payload) for branch in branches]
+    for branch, is_chosen, is_due in zip(branches, chosen, due, strict=True):
+        copy, answer = branch.part.peek, branch.part.peeked
+        if branch.beyond:
+            m.d.comb += copy.payload.engine.eq(peek.payload.engine)
+        m.d.comb += [copy.payload[name].eq(peek.payload[name]) for name in model.address.members]
+        m.d.comb += copy.valid.eq(peek.valid & order.i.ready & is_chosen)
+        m.d.comb += answer.ready.eq(peeked.ready & is_due)
+        with m.If(is_due):
+            weights = answer.payload.group if branch.beyond else answer.payload
+            m.d.comb += peeked.payload.group.eq(weights)
+    taken = [c & branch.part.peek.ready for branch, c in zip(branches, chosen, strict=True)]
+    answered = [d & branch.part.peeked.valid for branch, d in zip(branches, due, strict=True)]
+    m.d.comb += [
+        order.i.payload.eq(peek.payload.engine),
+        order.i.valid.eq(peek.valid & Cat(taken).any()),
+        peek.ready.eq(order.i.ready & Cat(taken).any()),
+        peeked.payload.engine.eq(order.o.payload),
+        peeked.valid.eq(Cat(answered).any()),
+        order.o.ready.eq(peeked.valid & peeked.ready),
+    ]

@@ -1,0 +1,56 @@
+"""The sizes of the model memory, and the bundles by which the host reads and writes weights."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import signed
+from amaranth.lib import data
+from amaranth.utils import ceil_log2
+
+from hdl.p4sgd.engine.columns import Column, columns
+
+GROUP_LANES = 8  #: weights of one host access: a 256-bit beat of 32-bit weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelParams:
+    """Sizes of the model memory of an engine (P4SGD, section 4.1.2)."""
+
+    lanes: int  #: L, weights of a chunk
+    weight_bits: int  #: width of a weight
+    chunks: int  #: chunks that the memory holds
+    column_lanes: int  #: lanes whose weights the banks take in the same cycle
+
+    @property
+    def chunk_bits(self) -> int:
+        """Width of a chunk's index."""
+        return max(1, ceil_log2(self.chunks))
+
+    @property
+    def weights(self) -> data.ArrayLayout:
+        """The weights of a chunk, lane 0 first."""
+        return data.ArrayLayout(signed(self.weight_bits), self.lanes)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The architectural copy, cut where UltraRAMs end."""
+        return columns(self.weights.size, self.column_lanes * self.weight_bits)
+
+    @property
+    def group_bits(self) -> int:
+        """Width of the index of a group: of the eight lanes that one host access covers."""
+        return max(1, ceil_log2(-(-self.lanes // GROUP_LANES)))
+
+    @property
+    def address(self) -> data.StructLayout:
+        """Where a group of eight weights stands in the model memory."""
+        return data.StructLayout({"chunk": self.chunk_bits, "group": self.group_bits})
+
+    @property
+    def group(self) -> data.ArrayLayout:
+        """Eight weights as the host sees them, lane 0 first."""
+        return data.ArrayLayout(signed(self.weight_bits), GROUP_LANES)
+
+    @property
+    def load(self) -> data.StructLayout:
+        """Eight weights and where they go."""
+        return data.StructLayout({**self.address.members, "weights": self.group})

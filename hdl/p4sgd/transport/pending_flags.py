@@ -1,0 +1,43 @@
+"""A flag for each slot: whether the switch has answered ``pending`` since the last repetition."""
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.memory import Memory
+
+
+def add_pending_flags(
+    m: Module, *, slots: int, comes: Value, comes_for: Value, asks: Value, asks_for: Value
+) -> Value:
+    """Return whether an answer came for slot ``asks_for`` since it was last asked for.
+
+    ``comes`` says that there is an answer for slot ``comes_for``, and ``asks`` that the slot
+    ``asks_for`` is asked for: both may be in the same cycle. The flag of a slot is two bits, each
+    with one writer, and is set while they differ: an answer makes ``said`` differ from ``known``,
+    and who asks makes ``known`` equal to ``said`` again. A flag that is left from an earlier use
+    is met by a packet that has not been repeated: no harm.
+    """
+    m.submodules.said = said = one_bit_each(slots)
+    m.submodules.known = known = one_bit_each(slots)
+    write_said, write_known = said.write_port(), known.write_port()
+    said_of_asked = read(m, said, asks_for)
+    known_of_asked = read(m, known, asks_for)
+    m.d.comb += [
+        write_said.en.eq(comes),
+        write_said.addr.eq(comes_for),
+        write_said.data.eq(~read(m, known, comes_for)),
+        write_known.en.eq(asks),
+        write_known.addr.eq(asks_for),
+        write_known.data.eq(said_of_asked),
+    ]
+    return said_of_asked ^ known_of_asked
+
+
+def one_bit_each(slots: int) -> Memory:
+    """Make a memory of one bit for each slot."""
+    return Memory(shape=1, depth=slots, init=[], attrs={"ram_style": "distributed"})
+
+
+def read(m: Module, memory: Memory, slot: Value) -> Signal:
+    """Read the bit of a slot in the same cycle."""
+    port = memory.read_port(domain="comb")
+    m.d.comb += port.addr.eq(slot)
+    return port.data

@@ -1,0 +1,24 @@
+"""Cycles that the parts of a worker take from one to the next."""
+
+from hdl.p4sgd.core.engine_chain import EngineChain
+from hdl.p4sgd.core.partial_sum import PartialSum
+from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.loss.loss_unit import LossUnit
+from hdl.p4sgd.transport.transport import Transport
+from hdl.p4sgd.worker_params import WorkerParams
+
+OVER_DIES = "deltas to engines of other dies, and their partials back"  #: a key, with several dies
+
+
+def worker_latencies(params: WorkerParams) -> dict[str, int]:
+    """Return the cycles of each part of the way round a worker, under what the part does."""
+    partial_sum = PartialSum(params).latency
+    latencies = Engine(params.engine).latencies | {
+        "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,
+        "partials to deltas, logistic": partial_sum + LossUnit.logistic_latency,
+        "partial activation to its frame": Transport.send_latency,
+        "frame to full activation": Transport.receive_latency,
+    }
+    if params.slrs > 1:
+        latencies[OVER_DIES] = EngineChain(params).latency
+    return latencies

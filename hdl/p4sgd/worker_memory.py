@@ -1,0 +1,81 @@
+"""How a worker's readers are told what to read, and what is heard of the memory."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import connect, flipped
+
+from hdl.common.arithmetic import low_bits
+from hdl.p4sgd.worker_parts import WorkerParts
+
+
+def connect_words(m: Module, parts: WorkerParts, m_axi: Any) -> None:
+    """Connect a reader to each engine; all readers have the same plan."""
+    control, settings, params = parts.control, parts.settings, parts.params
+    for e, reader in enumerate(parts.readers):
+        connect(m, reader.words, parts.core.words[e])
+        for port, axi in enumerate(reader.m_axi):
+            connect(m, axi, flipped(m_axi[e * params.ports + port]))
+        m.d.comb += [
+            reader.plan.valid.eq(control.begin),
+            reader.plan.payload.address.eq(low_bits(control.word_address, params.address_bits)),
+            reader.plan.payload.beats.eq(settings.word_beats),
+            reader.plan.payload.stride.eq(settings.word_stride),
+            reader.plan.payload.runs.eq(settings.word_runs),
+            reader.plan.payload.epochs.eq(settings.epochs),
+            reader.halt.eq(control.halt),
+        ]
+
+
+def connect_labels(m: Module, parts: WorkerParts, m_axi: Any) -> None:
+    """Connect the reader of labels to its memory port and to the core."""
+    connect(m, parts.labels.m_axi, flipped(m_axi))
+    connect(m, parts.labels.labels, parts.core.labels)
+
+
+def plan_labels(m: Module, parts: WorkerParts) -> None:
+    """Tell the reader of labels where they are and how many it reads."""
+    control, settings, labels = parts.control, parts.settings, parts.labels
+    m.d.comb += [
+        labels.plan.valid.eq(control.begin),
+        labels.plan.payload.address.eq(low_bits(control.label_address, parts.params.address_bits)),
+        labels.plan.payload.beats.eq(settings.label_beats),
+        labels.plan.payload.runs.eq(1),
+        labels.plan.payload.epochs.eq(settings.epochs),
+        labels.micro_batches.eq(settings.epoch_micro_batches),
+        labels.halt.eq(control.halt),
+    ]
+
+
+def watch_readers(m: Module, parts: WorkerParts) -> None:
+    """Tell the control what may stop a run: errors, and plans that end before it or after it."""
+    core, control, labels = parts.core, parts.control, parts.labels
+    words_busy = Cat(reader.busy for reader in parts.readers)
+    m.d.comb += [
+        control.words_failed.eq(Cat(reader.failed for reader in parts.readers).any()),
+        control.labels_failed.eq(labels.failed),
+        control.readers_busy.eq(words_busy.any() | labels.busy),
+    ]
+    m.d.sync += control.starved.eq(
+        (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
+    )
+
+
+def watch_memory(m: Module, parts: WorkerParts) -> None:
+    """Tell of ports whose memory answers what it was not asked, or not at all."""
+    control, status, timer = parts.control, parts.status, parts.timer
+    buses = [bus for reader in parts.readers for bus in reader.bus] + [parts.labels.bus]
+    for reader in (*parts.readers, parts.labels):
+        m.d.comb += [reader.watch.tick.eq(timer.tick), reader.watch.revive.eq(control.revive)]
+    m.d.sync += [
+        control.memory_broken.eq(Cat(bus.broken for bus in buses).any()),
+        control.memory_silent.eq(Cat(bus.silent for bus in buses).any()),
+        control.memory_owes.eq(Cat(bus.owes for bus in buses).any()),
+    ]
+    m.d.comb += [
+        timer.limit.eq(parts.settings.memory_timeout),
+        control.tick.eq(timer.tick),
+        parts.counters.dropped_beats.eq(Cat(bus.dropped for bus in buses)),
+        status.broken_ports.eq(Cat(bus.broken for bus in buses)),
+        status.memory_owes.eq(control.memory_owes),
+    ]

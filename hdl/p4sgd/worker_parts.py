@@ -1,0 +1,89 @@
+"""The components of a worker."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import DomainRenamer, Module
+
+from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.common.register_block import RegisterBlock
+from hdl.common.registers import RegisterMap
+from hdl.common.streams import StreamRegisterParams, StreamSkid
+from hdl.p4sgd.core.training_core import TrainingCore
+from hdl.p4sgd.host.control import Control
+from hdl.p4sgd.host.counters import Counters
+from hdl.p4sgd.host.model_port import ModelPort
+from hdl.p4sgd.memory.hbm_reader import HbmReader
+from hdl.p4sgd.memory.label_reader import LabelReader
+from hdl.p4sgd.network.batch_gate import BatchGate
+from hdl.p4sgd.network.frame import Frame
+from hdl.p4sgd.network.model_exchange import ModelExchange
+from hdl.p4sgd.transport.transport import Transport
+from hdl.p4sgd.worker_params import WorkerParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerParts:
+    """The components of a worker, which its wiring connects.
+
+    ``core``, ``exchange``, ``transport`` and ``gate`` are in the clock domain ``core``.
+    """
+
+    params: WorkerParams  #: sizes of the worker
+    registers: RegisterBlock  #: what the host sets and reads
+    control: Control  #: the worker's state
+    counters: Counters  #: what happened, counted
+    labels: LabelReader  #: reads the labels of the samples
+    model_port: ModelPort  #: gives the host access to the weights
+    core: TrainingCore  #: engines, their sum and the loss
+    exchange: ModelExchange  #: gives the engines' weights to the host or to the network
+    transport: Transport  #: adds partial activations over all workers
+    gate: BatchGate  #: holds full activations back for the order of vanilla model parallelism
+    offer: StreamSkid  #: keeps a frame that was offered to the MAC while the transport is reset
+    readers: tuple[HbmReader, ...]  #: read the words, one for each engine
+    timer: BusTimer  #: measures how long a memory is silent
+
+    @property
+    def settings(self) -> Any:
+        """The fields of the registers that the host writes."""
+        return self.registers.control
+
+    @property
+    def status(self) -> Any:
+        """The fields of the registers that the host reads."""
+        return self.registers.status
+
+
+def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> WorkerParts:
+    """Make the components of a worker submodules of ``m``."""
+    m.submodules.registers = register_block = RegisterBlock(registers)
+    m.submodules.control = control = Control(params)
+    m.submodules.counters = counters = Counters(params)
+    m.submodules.labels = labels = LabelReader(params)
+    m.submodules.model_port = model_port = ModelPort(params)
+    in_core = DomainRenamer("core")
+    m.submodules.core = core = in_core(TrainingCore(params))
+    m.submodules.exchange = exchange = in_core(ModelExchange(params))
+    m.submodules.transport = transport = in_core(Transport(params.transport))
+    m.submodules.gate = gate = in_core(BatchGate(params.engine))
+    frame = StreamRegisterParams(width=Frame.as_shape().size)
+    m.submodules.offer = offer = StreamSkid(frame)
+    readers = tuple(HbmReader(params) for _ in range(params.engines))
+    for e, reader in enumerate(readers):
+        m.submodules[f"reader_{e}"] = reader
+    m.submodules.timer = timer = BusTimer(BusTimerParams())
+    return WorkerParts(
+        params=params,
+        registers=register_block,
+        control=control,
+        counters=counters,
+        labels=labels,
+        model_port=model_port,
+        core=core,
+        exchange=exchange,
+        transport=transport,
+        gate=gate,
+        offer=offer,
+        readers=readers,
+        timer=timer,
+    )
