@@ -41,16 +41,18 @@ MUTANTS = {
     ),
     "judges what is not there": table("m.If(self.valid)", "m.If(1)", "no_packet_no_verdict"),
     "keeps a freed slot": table(
-        "write.data.freed.eq(use[0] ^ arrival.is_agg)", "write.data.freed.eq(0)", "idle_at_rest"
+        "port.data.freed.eq(use[0] ^ self.arrival.is_agg)",
+        "port.data.freed.eq(0)",
+        "idle_at_rest",
     ),
     "forgets the use": table(
-        "write.data.taken.eq(use[0])", "write.data.taken.eq(1)", "arrived_if_its_sum_came"
+        "port.data.taken.eq(use[0])", "port.data.taken.eq(1)", "arrived_if_its_sum_came"
     ),
     "starts before it is handed on": table(
         "& (self.outstanding != self.slot_count)", "", "may_start_if_free_and_handed_on"
     ),
     "starts before it is free": table(
-        "& (read(self.next_slot).freed != self.next_use[0])", "", "may_start_if_free_and_handed_on"
+        "& of_next.data.has_freed_before(self.next_use)", "", "may_start_if_free_and_handed_on"
     ),
     "leaves a slot unused": table(
         "(self.outstanding != self.slot_count)",
@@ -72,7 +74,7 @@ MUTANTS = {
     "clear leaves what waits": table(
         "m.d.sync += [waiting.eq(0), self", "m.d.sync += [self", "idle_at_rest"
     ),
-    "hands on what no job has": table("(ahead != 0) & (read", "(read", "starts_nothing"),
+    "hands on what no job has": table("(ahead != 0) & port", "port", "starts_nothing"),
     "sums go round once": table(
         "m.d.sync += bit.eq(~bit)", "m.d.sync += bit.eq(bit)", "arrived_if_its_sum_came"
     ),
@@ -80,8 +82,8 @@ MUTANTS = {
         "self.seen, self.seen)", "self.seen, 0)", "seen_if_its_sum_came"
     ),
     "sees what is to be handed on": table(
-        '"see", seen_slot, read',
-        '"see", seen_slot, lambda _: read(self.deliver_slot)',
+        "port.addr.eq(slot)",
+        "port.addr.eq(self.deliver_slot)",
         "seen_if_its_sum_came",
     ),
     "at rest too early": table(
@@ -93,9 +95,11 @@ MUTANTS = {
         "outstanding_counts",
     ),
     "answers of another slot": table(
-        "phase_of(question)", "phase_of(self.next_slot)", "answers_phase"
+        "port.addr.eq(question)", "port.addr.eq(self.next_slot)", "answers_phase"
     ),
-    "answers with the next use": table("use_of(question)", "self.next_use", "answers_use"),
+    "answers with the next use": table(
+        "self.use_of(question, previous_use)", "self.next_use", "answers_use"
+    ),
 }
 SAMPLES = ["starts before it is handed on", "sums go round once"]
 
