@@ -110,8 +110,8 @@ def test_list_is_one_line_each_and_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize("command", ["list", "generate", "train", "spmm", "doctor"])
-def test_help_has_an_example(command):
-    result = ingather(command, "--help")
+def test_help_has_an_example(command, called):
+    result = called(command, "--help")
     assert result.returncode == 0
     assert f"Example: ingather {command}" in result.stdout
 
@@ -143,10 +143,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("arguments", "text"), MISTAKES)
-def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path):
+def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path, called):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").write_text("precious")
-    result = ingather(*arguments, cwd=tmp_path)
+    result = called(*arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("ingather: ")
     assert result.stderr.count("\n") == 1

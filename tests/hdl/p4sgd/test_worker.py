@@ -37,6 +37,7 @@ from tests.hdl.p4sgd.transport.bench import (
     frame,
     settings,
 )
+from tests.long import short_and_long
 from tests.sim.p4sgd.test_train import random_data
 
 TRAINING = "INGATHER_TEST_TRAINING"
@@ -47,7 +48,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", short_and_long(SIZES, ["three dies"]))
 def test_worker(size, tmp_path, rng):
     hardware = SIZES[size]
     data = random_data(rng, 75, 150 * hardware.engines, Loss.LOGISTIC)

@@ -35,6 +35,7 @@ from tests.hdl.p4sgd.bench import (
     watch,
 )
 from tests.hdl.p4sgd.bench import wild as any_numbers
+from tests.long import short_and_long
 
 ENGINE = EngineParams(lanes=32, chunks=4, fifo_words=40, l2=True)
 SIZES = {
@@ -46,11 +47,19 @@ APART = {1: 0, 3: 2 * 2 * 3 + 2}  #: cycles by dies: two crossings, out and back
 EPOCHS = 2
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", short_and_long(SIZES, ["one die", "exchanging"]))
 def test_training_core(size):
     params = SIZES[size]
     blocks = [module_name(Engine(params.engine))]
     tests = "trains_|mark_|tells_|keeps_" + "|exchanges_" * params.engine.data_parallel
+    simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
+
+
+def test_three_dies_in_short():
+    """Their cycles and signs, and of the trainings those in which everything is late and full."""
+    params = SIZES["three dies"]
+    blocks = [module_name(Engine(params.engine))]
+    tests = "mark_|tells_|keeps_|trains_.*/wild=True/delay=50/stalls=BUSY"
     simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
 
 

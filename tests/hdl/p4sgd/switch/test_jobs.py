@@ -15,6 +15,7 @@ from sim.p4sgd.golden.allreduce import Verdict
 from sim.p4sgd.switch_driver import CommandRefused
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of
+from tests.long import short_and_long
 
 TURNS = 4  #: cycles of which clearing takes one at least, whatever comes
 
@@ -24,7 +25,9 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params", short_and_long(SIZES, SIZES[:1]), ids=lambda params: params.suffix
+)
 def test_jobs(params):
     simulate(Switch(params), __name__)
 

@@ -11,6 +11,7 @@ from hdl.p4sgd.switch.switch import Switch
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.switch.bench import Arrival, begin
 from tests.hdl.p4sgd.switch.traffic import choose_payload
+from tests.long import short_and_long
 
 SIZES = [
     SwitchParams(),
@@ -20,7 +21,9 @@ SIZES = [
 ROUNDS = 200  # of all ports; no more than wait at a port
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params", short_and_long(SIZES, SIZES[:2]), ids=lambda params: params.suffix
+)
 def test_switch_timing(params):
     simulate(Switch(params), __name__)
 
