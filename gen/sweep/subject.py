@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from gen.catalogue import find_design, load
 from gen.errors import UserError, unknown
-from gen.sweep.sources import HARDWARE, SYNTHESIS
+from gen.sweep.sources import SYNTHESIS
 from gen.sweep.synthesis import METRICS as SYNTHESISED
 
 SUBJECTS = {
@@ -29,8 +29,7 @@ class Subject(ABC):
     counted: ClassVar[Mapping[str, str]] = {}  #: metric -> what it is, from simulation
     calculated: ClassVar[Mapping[str, str]] = {}  #: metric -> what it is, from a formula
     maximise: ClassVar[Sequence[str]] = ()  #: what a search is for, unless it says so itself
-    hardware_sources: ClassVar[Sequence[str]]  #: its folders of hdl
-    simulation_sources: ClassVar[Sequence[str]] = ()  #: what else its counts depend on
+    hardware: ClassVar[str]  #: the module of its component
 
     def metrics(self) -> dict[str, str]:
         """All metrics, and what they are."""
@@ -46,9 +45,8 @@ class Subject(ABC):
         return {origin for origin, names in found.items() if set(metrics) & names.keys()}
 
     def sources(self, origins: set[str]) -> tuple[str, ...]:
-        """The files that metrics of ``origins`` depend on."""
-        found = [*HARDWARE, *self.hardware_sources]
-        found += self.simulation_sources if "rtl" in origins else ()
+        """The modules that metrics of ``origins`` depend on, with all that these import."""
+        found = ["gen.emission.emit", self.hardware, type(self).__module__]
         found += SYNTHESIS if "synth" in origins else ()
         return tuple(sorted(found))
 

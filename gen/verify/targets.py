@@ -1,12 +1,12 @@
 """From what a user names to the tests of it."""
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from gen.catalogue import DESIGNS
 from gen.errors import UserError
+from sim.harness.closure import Sources
 
 #: what is collected when nothing is named; what simulates is chosen from it
 EVERYTHING = ("tests",)
@@ -40,37 +40,15 @@ def tests_of(root: Path, name: str) -> list[str]:
 
 
 def tests_of_design(root: Path, top: str) -> list[str]:
-    """The test folders that mirror the folders of all modules that ``top`` needs."""
-    folders = {str(Path(*module.split(".")).parent) for module in needed(root, top)}
+    """The test folders that mirror the folders of all hardware that ``top`` depends on."""
+    sources = Sources(root)
+    files = (path for path in sources.files([top]) if path.name != "__init__.py")
+    folders = {Path(sources.shown(path)).parent.as_posix() for path in files}
     return [
         str(path.relative_to(root))
         for folder in sorted(folders)
         for path in sorted((root / "tests" / folder).glob("test_*.py"))
     ]
-
-
-def needed(root: Path, top: str) -> set[str]:
-    """``top`` and the modules of hdl that it imports, directly or not."""
-    found, waiting = set[str](), [top]
-    while waiting:
-        module = waiting.pop()
-        if module not in found:
-            found.add(module)
-            waiting.extend(imports_of(root, module))
-    return found
-
-
-def imports_of(root: Path, module: str) -> Iterator[str]:
-    """The modules of hdl that ``module`` imports."""
-    for node in ast.walk(ast.parse(file_of(root, module).read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hdl."):
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            yield from (name for name in names if name and file_of(root, name).is_file())
-
-
-def file_of(root: Path, module: str) -> Path:
-    """Where a module stands."""
-    return root.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def module_of(root: Path, name: str) -> str | None:

@@ -4,7 +4,8 @@ In simulations components assert what they expect of their surroundings, unless 
 measured.
 
 Elaborating a component takes as long as many a simulation of it. It depends on nothing but the
-sources, the parameters and two packages; those who change classes at run time, call ``emit``.
+modules of its class and of its parameters' classes with all that these import, the parameters and
+two packages; those who change classes at run time, call ``emit``.
 """
 
 import pickle
@@ -14,26 +15,21 @@ from dataclasses import fields
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from pickletools import genops
 from typing import Any
 
 from gen.emission.emit import Emission, EmittedModule, emit
 from hdl.common.component import Component
-from sim.harness.cache import CHECKOUT, cached_folder, digest
+from sim.harness.cache import cached_folder, digest
+from sim.harness.closure import OURS, SOURCES, digest_of
 from sim.harness.expectations import asserting
 from sim.harness.harvest import covers
 
 FILE = "emission.pickle"
 LEFT_OUT = ("component", "rtlil")
 KEPT = [field.name for field in fields(EmittedModule) if field.name not in LEFT_OUT]
-EMITTERS = (
-    "sim/harness/expectations.py",
-    "gen/emission/emit.py",
-    "gen/emission/intervals.py",
-    "gen/emission/lean_rtlil.py",
-    "gen/emission/narrowing.py",
-)
+EMITTERS = ("gen.emission.emit", "sim.harness.expectations")
 PACKAGES = ("amaranth", "pyosys")
-OURS = ("hdl", "sim", "gen", "tests")  #: where a component that is not of hdl may take from
 
 
 class KnownModule(EmittedModule):
@@ -82,7 +78,7 @@ def emission_of(component: Component, *, generated: bool = False) -> Emission:
     try:
         key = key_of(type(component), component.params, again.asserts)
         folder, fresh = cached_folder("emissions", key, lambda folder: keep(again.emission, folder))
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except (pickle.PicklingError, AttributeError, TypeError, LookupError):
         return again.emission
     return again.emission if fresh else known(folder, again)
 
@@ -104,22 +100,19 @@ def known(folder: Path, again: Again) -> Emission:
 
 
 def key_of(kind: type[Component], params: Any, asserts: bool) -> str:
-    """Equal keys are equal emissions. Raises as pickle does."""
+    """Equal keys are equal emissions.
+
+    Raises as pickle does, and LookupError for a class of no module that has a file.
+    """
     subject = pickle.dumps((kind, params), protocol=5)
-    return digest(
-        subject.hex(), f"asserts {asserts}", sources(kind.__module__.partition(".")[0]), tools()
-    )
+    modules = {kind.__module__, *modules_in(subject), *EMITTERS}
+    return digest(subject.hex(), f"asserts {asserts}", digest_of(sorted(modules)), tools())
 
 
-@lru_cache
-def sources(package: str) -> str:
-    """A digest of all that a component of ``package`` may be made from."""
-    folders = ["hdl"] if package == "hdl" else OURS
-    paths = [CHECKOUT / emitter for emitter in EMITTERS]
-    for folder in folders:
-        paths += [path for path in (CHECKOUT / folder).rglob("*.py") if path.is_file()]
-    named = sorted((str(path.relative_to(CHECKOUT)), path) for path in paths)
-    return digest(*(part for name, path in named for part in (name, path.read_text())))
+def modules_in(pickled: bytes) -> set[str]:
+    """The modules of all classes in a pickle that have a file to follow."""
+    texts = (text for _, text, _ in genops(pickled) if isinstance(text, str))
+    return {text for text in texts if text.partition(".")[0] in OURS and SOURCES.file_of(text)}
 
 
 @lru_cache

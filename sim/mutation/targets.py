@@ -1,15 +1,14 @@
 """The components that mutants are made of, and the tests that must find them."""
 
-import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
 from hdl.common.component import Component
 from sim.harness.cache import CHECKOUT, digest
+from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
 FOLDERS = ("hdl/common", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
@@ -42,14 +41,18 @@ class Target:
 
     @property
     def key(self) -> str:
-        """Equal keys are equal hardware and equal tests, as far as their sources tell."""
-        files = sorted({*closure(self.source), *(f for t in self.tests for f in closure(t))})
-        return digest(self.name, *(f"{shown(file)}\n{file.read_text()}" for file in files))
+        """Equal keys are equal hardware and equal tests, with all that they import."""
+        return digest(self.name, digest_of(map(module_of, (self.source, *self.tests))))
 
 
 def shown(path: Path) -> str:
     """``path`` as seen from the checkout."""
     return path.relative_to(CHECKOUT).as_posix()
+
+
+def module_of(path: Path) -> str:
+    """The name of the module at ``path``."""
+    return ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
 
 
 def all_targets() -> dict[str, Target]:
@@ -68,7 +71,7 @@ def is_called(path: str, name: str) -> bool:
 def components_in(folder: str) -> Iterator[Target]:
     """Every component that a file of ``folder`` defines."""
     for source in sorted((CHECKOUT / folder).rglob("*.py")):
-        module = import_module(".".join(source.relative_to(CHECKOUT).with_suffix("").parts))
+        module = import_module(module_of(source))
         for value in vars(module).values():
             if is_component(value) and value.__module__ == module.__name__:
                 yield Target(component=value, source=source, tests=mirrors_of(source))
@@ -86,30 +89,3 @@ def mirrors_of(source: Path) -> tuple[Path, ...]:
         return tuple(CHECKOUT / "tests" / test for test in ELSEWHERE[name])
     mirror = CHECKOUT / "tests" / Path(name).with_name(f"test_{source.name}")
     return (mirror,) if mirror.exists() else ()
-
-
-@lru_cache
-def closure(path: Path) -> frozenset[Path]:
-    """``path`` and the files of hdl and tests that it imports, directly or not."""
-    seen: set[Path] = set()
-    waiting = [path]
-    while waiting:
-        file = waiting.pop()
-        if file not in seen:
-            seen.add(file)
-            waiting += imports(file)
-    return frozenset(seen)
-
-
-@lru_cache
-def imports(path: Path) -> tuple[Path, ...]:
-    """The files of hdl and tests that ``path`` itself imports."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    files = (CHECKOUT / f"{name.replace('.', '/')}.py" for name in names)
-    wanted = (file for file in files if shown(file).startswith(("hdl/", "tests/")))
-    return tuple(sorted(file for file in wanted if file.is_file()))

@@ -16,7 +16,7 @@ class EngineSubject(Subject):
     """Estimates of one engine."""
 
     workload = NoWorkload
-    hardware_sources = ("hdl/p4sgd",)
+    hardware = "hdl.p4sgd.engine.engine"
     calculated = {"features_per_cycle": "that a forward stage takes, of one bit: lanes x banks"}
     maximise = ("features_per_cycle",)
 

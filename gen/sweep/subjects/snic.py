@@ -72,14 +72,7 @@ class SnicSubject(SimulatedSubject):
     """Figures of a gather, from counters alone."""
 
     workload = GatherWorkload
-    hardware_sources = ("hdl/netsparse",)
-    simulation_sources = (
-        "gen/sweep/subjects/snic.py",
-        "sim/netsparse/golden/gather.py",
-        "sim/netsparse",
-        "sim/surroundings",
-        "sim/workloads",
-    )
+    hardware = "hdl.netsparse.snic"
     counted = {
         **FIGURES,
         **{

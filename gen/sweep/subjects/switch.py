@@ -20,12 +20,7 @@ class SwitchSubject(SimulatedSubject):
     """Latency and packets a cycle."""
 
     workload = SwitchWorkload
-    hardware_sources = ("hdl/p4sgd",)
-    simulation_sources = (
-        "sim/p4sgd/bench/switch_in_simulator.py",
-        "sim/p4sgd/switch_driver.py",
-        "gen/sweep/subjects/switch.py",
-    )
+    hardware = "hdl.p4sgd.switch.switch"
     counted = {
         "latency_cycles": "from the last packet of a slot to the sum on the last port",
         "packets_per_cycle": "with all ports sending in every cycle, on random slots",

@@ -77,19 +77,7 @@ class WorkerSubject(SimulatedSubject):
     """Cycles, stalls and losses of training; the ideal by the formula."""
 
     workload = TrainingWorkload
-    hardware_sources = ("hdl/p4sgd",)
-    simulation_sources = (
-        "gen/sweep/subjects/worker.py",
-        "sim/p4sgd/cluster_driver.py",
-        "sim/surroundings",
-        "sim/p4sgd/train.py",
-        "sim/p4sgd/train_in_simulator.py",
-        "sim/p4sgd/training.py",
-        "sim/p4sgd/training_job.py",
-        "sim/p4sgd/training_options.py",
-        "sim/p4sgd/worker_driver.py",
-        "sim/workloads",
-    )
+    hardware = "hdl.p4sgd.worker"
     counted = {
         "cycles_per_epoch": "clock cycles, the mean of the epochs",
         "samples_per_second": "at the clock",

@@ -42,8 +42,7 @@ class FakeWorkload:
 
 class FakeSubject(SimulatedSubject):
     workload = FakeWorkload
-    hardware_sources = ()
-    simulation_sources = ("tests/gen/sweep/fake.py",)
+    hardware = "tests.gen.sweep.fake"
     counted = {"speed": "of it", "cost": "of it"}
     calculated = {"ideal": "what speed might be"}
     maximise = ("speed",)

@@ -17,7 +17,7 @@ from gen.sweep.store import Store
 from tests.gen.sweep.fake import Silent, noted, spec
 from tests.gen.sweep.test_sweeping import wait_for
 
-SOURCES = ("tests/gen/sweep/fake.py",)
+SOURCES = ("tests.gen.sweep.fake",)
 
 
 def started(*arguments, **environment):

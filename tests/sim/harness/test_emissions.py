@@ -10,11 +10,10 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
-from sim.harness.emissions import KnownModule, emission_of, sources
+from sim.harness.emissions import EMITTERS, KnownModule, emission_of
 from sim.harness.harvest import COVERAGE
 from sim.harness.verilate import class_path
 
-SOURCES = (("hdl/a.py", "a"), ("hdl/a.py", "b"), ("hdl/b.py", ""), ("gen/emission/emit.py", "e"))
 FIFO = FifoParams(width=8, depth=4)
 
 
@@ -90,23 +89,15 @@ def test_other_parameters_are_emitted(emitted):
     assert len(emitted) == 2
 
 
-def test_other_sources_are_emitted(emitted, tmp_path, monkeypatch):
-    root = tmp_path / "checkout"
-    for folder in ("hdl", "gen", "sim"):
-        (root / folder).mkdir(parents=True)
-    for name in sim.harness.emissions.EMITTERS:
-        (root / name).write_text("")
-    monkeypatch.setattr(sim.harness.emissions, "CHECKOUT", root)
-    for name, text in SOURCES:
-        (root / name).write_text(text)
-        sources.cache_clear()
-        emission_of(Fifo(FIFO))
-    assert len(emitted) == 4
-    (root / "gen/other.py").write_text("of no concern")
-    sources.cache_clear()
-    emission_of(Fifo(FIFO))
-    assert len(emitted) == 4
-    sources.cache_clear()
+def test_other_sources_are_emitted(emitted, monkeypatch):
+    asked = []
+    for digest in ("first", "second", "first"):
+        monkeypatch.setattr(
+            sim.harness.emissions, "digest_of", lambda modules, d=digest: asked.append(modules) or d
+        )
+        emission_of(Pair(PairParams(tag=FIFO)))
+    assert len(emitted) == 2
+    assert set(asked[0]) == {*EMITTERS, Pair.__module__, "hdl.common.fifo"}
 
 
 def test_expectations_are_asserted_but_not_covered(monkeypatch):

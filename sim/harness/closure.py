@@ -1,0 +1,119 @@
+"""The files that something depends on: what its modules import, name and have beside them.
+
+A file of Python brings, wherever in it they stand:
+
+- the modules that it imports, functions' own imports too, and the packages that these are in;
+- the modules that a string of it names, ``sim.p4sgd.train_in_simulator`` or
+  ``hdl.p4sgd.worker:Worker``;
+- the other files of its folder, SystemVerilog, templates and tables, but neither pages of text
+  nor pictures; and those of a folder without Python in it that a string of it names.
+
+:data:`TABLES` are left out with all that they bring. Modules are followed in our own packages and
+in those of the modules that are asked for, so that a user's design depends on the user's package.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib.util import find_spec, resolve_name
+from pathlib import Path
+
+from sim.harness.cache import CHECKOUT, digest
+
+OURS = ("hdl", "gen", "sim", "tests")
+#: tables of all designs: who depends on an entry asks for the modules that it names
+TABLES = ("gen.catalogue", "gen.cli", "gen.sweep.subject", "sim.functional.units")
+UNREAD = (".md", ".png", ".svg", ".pyc")
+MODULE = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")
+
+
+class Sources:
+    """The files of a checkout or an installation, each as it was when it was first read."""
+
+    def __init__(self, root: Path = CHECKOUT) -> None:
+        self.root = root
+        self._beside = cache(files_beside)
+        self._digest = cache(lambda path: digest(path.read_bytes().hex()))
+        self._named = cache(lambda path: names_in(path.read_text(encoding="utf-8")))
+
+    def digest(self, modules: Iterable[str]) -> str:
+        """A hash of the names and contents of all files that ``modules`` depend on."""
+        files = sorted((self.shown(path), path) for path in self.files(modules))
+        return digest(*(part for name, path in files for part in (name, self._digest(path))))
+
+    def files(self, modules: Iterable[str]) -> frozenset[Path]:
+        """All files that ``modules`` depend on, their own too; LookupError for what is none."""
+        waiting = list(modules)
+        followed = {*OURS, *(name.partition(".")[0] for name in waiting)}
+        if strange := [name for name in waiting if self.file_of(name) is None]:
+            raise LookupError(f"no file is of module {strange[0]}")
+        seen: set[str] = set(TABLES)
+        found: set[Path] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in seen or name.partition(".")[0] not in followed:
+                continue
+            seen.add(name)
+            waiting += [name.rpartition(".")[0]] if "." in name else []
+            if (path := self.file_of(name)) is not None:
+                found |= {path, *self._beside(path)}
+                package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+                waiting += [resolve_name(new, package) for new in self._named(path)]
+        return frozenset(found)
+
+    def file_of(self, module: str) -> Path | None:
+        """The file of a module, or the ``__init__.py`` of a package; None if there is none."""
+        top, *rest = module.split(".")
+        place = (self.root / top if top in OURS else place_of(top)).joinpath(*rest)
+        files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
+        return next((path for path in files if path.is_file()), None)
+
+    def shown(self, path: Path) -> str:
+        """``path`` as seen from the root if it is below it."""
+        inside = path.is_relative_to(self.root)
+        return path.relative_to(self.root).as_posix() if inside else str(path)
+
+
+@lru_cache(maxsize=4096)
+def names_in(text: str) -> frozenset[str]:
+    """What may be modules in a file of Python: what it imports, and what its strings name."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            within = base if base.endswith(".") else f"{base}."
+            found |= {base, *(within + alias.name for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {match[1]} if (match := MODULE.fullmatch(node.value)) else set()
+    return frozenset(found)
+
+
+def files_beside(module: Path) -> frozenset[Path]:
+    """The files beside a file of Python that it may read."""
+    text = module.read_text(encoding="utf-8")
+    found: set[Path] = set()
+    for path in module.parent.iterdir():
+        named = path.is_dir() and re.search(rf"""["']{re.escape(path.name)}["']""", text)
+        inside = sorted(path.rglob("*")) if named else [path]
+        if not any(one.suffix == ".py" for one in inside):
+            found.update(one for one in inside if one.is_file() and one.suffix not in UNREAD)
+    return frozenset(found)
+
+
+@cache
+def place_of(package: str) -> Path:
+    """Where a package or module of a user's lies, without .py; no place if there is none."""
+    found = find_spec(package)
+    places = (found.submodule_search_locations or [found.origin or ""]) if found else [""]
+    return Path(next(iter(places))).with_suffix("")
+
+
+SOURCES = Sources()
+
+
+def digest_of(modules: Iterable[str]) -> str:
+    """A hash of all that ``modules`` depend on, as it is when this process first reads it."""
+    return SOURCES.digest(tuple(modules))
