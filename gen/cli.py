@@ -8,6 +8,7 @@ import typer
 from typer.exceptions import TyperException
 
 from gen.errors import UserError
+from sim.harness.errors import HarnessError
 
 SPMM = "ingather spmm --matrix uk --property-bytes 4 -o build/uk"
 SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate"
@@ -77,6 +78,8 @@ def main() -> None:
         status = make_app()(arguments, prog_name="ingather", standalone_mode=False)
     except UserError as error:
         status = fail(str(error))
+    except HarnessError as error:
+        status = fail(error.line)
     except TyperException as error:
         status = fail(error.format_message())
     except BrokenPipeError:  # whoever reads has seen enough

@@ -47,10 +47,12 @@ def mutate(
     resume: Resume = True,
 ) -> None:
     """Break the RTL in many small ways, and see whether its tests notice."""
+    from sim.harness.build_tools import require_compiler
     from sim.mutation.campaign import Plan
     from sim.mutation.summary import below, idle, read_reasons, score, union
 
     targets = choose(components or [])
+    require_compiler()
     check_folder(output)
     plans = [
         Plan(sample=sample, seed=one, most_seconds=most_seconds)

@@ -66,10 +66,12 @@ def verify(
 ) -> None:
     """Run the cocotb regression: every test that simulates, on each seed; exit 1 if one fails."""
     from gen.verify.targets import targets
+    from sim.harness.build_tools import require_compiler
     from sim.harness.cache import CHECKOUT, cache_root
 
     chosen = targets(CHECKOUT, names or [])
     check_installed()
+    require_compiler()
     from sim.verify.regression import Options
     from sim.verify.report import verify_json
     from sim.verify.seeds import seeds_from

@@ -17,6 +17,7 @@ from gen.catalogue import Design
 from gen.sweep.subject import SimulatedSubject
 from gen.sweep.synthesis import estimate
 from sim.harness.cache import cache_root, cached_folder
+from sim.harness.errors import HarnessError
 
 LOG_LINES = 200  #: of the end of a log that are kept
 RESULT = "result.json"
@@ -52,7 +53,7 @@ def attempt(key: str, work: Callable[[], Any]) -> Outcome:
     with logged(key) as log:
         try:
             value, error = work(), ""
-        except (ValueError, OSError, AssertionError) as failure:
+        except (HarnessError, ValueError, OSError, AssertionError) as failure:
             value, error = None, first_line(failure)
             traceback.print_exc(file=log)
         except Exception as failure:

@@ -2,20 +2,26 @@
 
 import os
 import re
+import shutil
+import signal
 import subprocess
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from sim.harness.cache import keep_log
+from sim.harness.errors import HarnessError
+
 OLDEST = (5, 36)  #: cocotb 2 needs this Verilator or a newer one
 JOBS = os.cpu_count() or 1
+NEEDED = ("make", "g++")  #: programs that compile a simulator
+MOST_LINES = 20  #: of what a failed tool said
 
 
-class BuildError(RuntimeError):
-    """Verilator or the compiler refused the design; the text says why."""
+class BuildError(HarnessError, RuntimeError):
+    """A tool is missing, or Verilator or the compiler refused the design; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,13 @@ def require_verilator() -> Verilator:
     return tool
 
 
+def require_compiler() -> None:
+    """BuildError, which says what to do, unless all programs that compile a simulator are there."""
+    for name in NEEDED:
+        if shutil.which(name) is None:
+            raise BuildError(f"no {name} on PATH: on Debian, apt-get install {name}")
+
+
 def verilator_command(work: Path) -> list[str]:
     """How to call Verilator: by links in ``work``, as makefiles cannot have blanks in paths."""
     root = require_verilator().root
@@ -84,26 +97,49 @@ def verilator_command(work: Path) -> list[str]:
 
 
 def execute(command: list[str], work: Path) -> None:
-    """Run ``command`` in ``work``; a failure carries what it printed."""
+    """Run ``command`` in ``work``; BuildError carries what it printed if it fails."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    environment["TMPDIR"] = str(work)  # a compiler that is killed leaves nothing elsewhere
     if require_verilator().root is not None:
         links = work / "verilator"
         environment["VERILATOR_ROOT"] = str(links)
         # Blocks are translated by a makefile that would call the program behind the link.
         environment["MAKEFLAGS"] = f"VM_HIER_VERILATOR={links}/bin/verilator"
-    result = subprocess.run(
-        command,
-        cwd=work,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    try:
+        result = subprocess.run(
+            command,
+            cwd=work,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise BuildError(f"cannot run {command[0]}: {error.strerror}") from error
     if result.returncode:
-        print(result.stdout, file=sys.stderr)
-        lines = [line for line in result.stdout.splitlines() if re.search("%|error", line)]
-        raise BuildError("\n".join([f"{command[0]} failed:", *(lines or [result.stdout])[:20]]))
+        raise failed(Path(command[0]).name, result.returncode, result.stdout)
+
+
+def failed(tool: str, status: int, said: str) -> BuildError:
+    """The error of a tool that ended with ``status``; a note has all that it ``said``."""
+    lines = [line for line in said.splitlines() if re.search("%|error", line)]
+    lines = (lines or said.splitlines())[:MOST_LINES]
+    reason = lines[0].strip() if lines else how_it_ended(status)
+    log = keep_log(tool, said)
+    error = BuildError("\n".join([f"{tool} failed: {reason}; all that it said: {log}", *lines[1:]]))
+    error.add_note(said)
+    return error
+
+
+def how_it_ended(status: int) -> str:
+    """An exit status in words, a signal's as :mod:`subprocess` gives it or as a shell does."""
+    number = -status if status < 0 else status - 128
+    try:
+        return f"it was ended by {signal.Signals(number).name}"
+    except ValueError:
+        return f"it ended with status {status}"
 
 
 def cocotb_folder() -> Path:

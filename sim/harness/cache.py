@@ -21,6 +21,14 @@ def cache_root() -> Path:
     return Path.home() / ".cache" / "ingather"
 
 
+def keep_log(name: str, text: str) -> Path:
+    """Write what a program said into the cache; the last of each ``name`` is kept."""
+    log = cache_root() / "logs" / f"{name}.txt"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(text)
+    return log
+
+
 def digest(*parts: str) -> str:
     """A name for a folder made from ``parts``: no two lists of parts share one."""
     total = sha256()

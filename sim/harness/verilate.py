@@ -15,6 +15,7 @@ from sim.harness.build_tools import (
     cocotb_folder,
     execute,
     output_of,
+    require_compiler,
     require_verilator,
     verilator_command,
 )
@@ -201,6 +202,7 @@ def tally(line: str) -> None:
 
 def make(recipe: Recipe, target: Path) -> None:
     """Translate, compile and link ``recipe``; leave the program and its sources in ``target``."""
+    require_compiler()
     with workplace() as work:
         sources = []
         for index, text in enumerate(recipe.texts):

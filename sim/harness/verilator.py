@@ -25,7 +25,8 @@ from gen.emission.emit import Emission
 from hdl.common.component import Component
 from sim.harness import emissions
 from sim.harness.build_tools import BuildError, cocotb_folder, find_verilator
-from sim.harness.cache import CHECKOUT, cache_root
+from sim.harness.cache import CHECKOUT, cache_root, keep_log
+from sim.harness.errors import HarnessError
 from sim.harness.harvest import covers, gather
 from sim.harness.lint import lint
 from sim.harness.results import Case, Run, read_results
@@ -54,13 +55,21 @@ P = TypeVar("P")
 _emissions: dict[tuple[type, Any], Emission] = {}
 
 
-class SimulationError(AssertionError):
-    """Tests failed inside the simulator; the text says which and how to see it again."""
+class SimulationError(HarnessError, AssertionError):
+    """Tests failed inside the simulator, or it died; the text says how to see it again."""
 
     def __init__(self, text: str, run: Run, simulation: "Simulation | None" = None) -> None:
         super().__init__(text)
         self.run = run
         self.simulation = simulation
+
+    @property
+    def line(self) -> str:
+        """What failed first, and where the simulator's log is."""
+        first, *others = map(str.strip, str(self).splitlines())
+        case = f": {others[0]}" if self.run.failures else ""
+        log = next(line for line in others if line.startswith("log:"))
+        return f"{first}{case}; its {' '.join(log.split())}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +199,8 @@ def run(
     if waves and not build.traced:
         raise ValueError("waves need a build with waves=True")
     seed = chosen_seed() if seed is None else seed
-    scratch = folder or new_scratch(test_module)
+    # The simulator works in its own folder: what it is told must not depend on ours.
+    scratch = (folder or new_scratch(test_module)).absolute()
     scratch.mkdir(parents=True, exist_ok=True)
     log, results = scratch / "log.txt", scratch / "results.xml"
     environment = {
@@ -239,7 +249,7 @@ def run(
     for observer in observers:
         observer(simulation, done)
     if trouble or not done.passed:
-        raise SimulationError(explain(done, trouble, log, waves), done, simulation)
+        raise failure(done, trouble, log, waves, simulation)
     if folder is None and not waves:
         shutil.rmtree(scratch, ignore_errors=True)
     return done
@@ -276,16 +286,30 @@ def new_scratch(test_module: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
 
 
+def failure(
+    run: Run, trouble: str, log: Path, waves: bool, simulation: Simulation | None
+) -> SimulationError:
+    """The error of a run that failed; pytest shows its log, and elsewhere a note has it."""
+    said = log.read_text(errors="replace") if log.exists() else "the simulator did not start"
+    if pytest_item():
+        print(said)
+    else:  # the folder may be its caller's, who removes it
+        log = keep_log(run.top, said)
+    error = SimulationError(explain(run, trouble, log, waves), run, simulation)
+    if not pytest_item():
+        error.add_note(said)
+    return error
+
+
 def explain(run: Run, trouble: str, log: Path, waves: bool) -> str:
-    """Print the log; what failed, and how to see it again."""
-    print(log.read_text(errors="replace") if log.exists() else "the simulator did not start")
+    """What failed, and how to see it again."""
     if run.failures:
         lines = [f"{len(run.failures)} of {len(run.tests)} cocotb tests failed"]
         lines += [f"  {case.name}: {case.message}" for case in run.failures]
     elif run.tests:
         lines = [f"the simulator died behind its tests, which passed: {trouble}"]
     else:
-        lines = ["the simulator ran no test, or died"]
+        lines = ["the simulator ran no test, or died" + f": {trouble}" * bool(trouble)]
     lines.append(f"  seed:   {run.seed}")
     if test := pytest_item():
         lines.append(f"  replay: pytest {shlex.quote(test)} --seed {run.seed}  # and --waves")

@@ -236,6 +236,7 @@ def simulate_gather(
             return simulate_gather(
                 gather, params, simulator, folder=Path(scratch), seed=seed, waves=waves
             )
+    folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
     plusargs = []
     for node in range(params.nodes):

@@ -110,6 +110,7 @@ def simulate_training(
     ``simulator`` is of a worker, or with ``network`` of a cluster. Weights start at zero or
     ``initial`` [D]. Raises :class:`TrainingStopped` if a worker stops.
     """
+    folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
     (folder / PROGRESS).unlink(missing_ok=True)
     start = np.zeros(training.features, dtype=np.int64) if initial is None else initial

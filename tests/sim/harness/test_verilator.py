@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import cocotb
 import pytest
@@ -153,10 +154,12 @@ async def sees_inside(dut):
 
 
 @pytest.fixture
-def failure_of(tmp_path):
+def failure_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
     def failure_of(component, **options):
         with pytest.raises(SimulationError) as caught:
-            simulate(component, __name__, folder=tmp_path, **options)
+            simulate(component, __name__, folder=Path("here"), **options)
         return str(caught.value)
 
     return failure_of

@@ -1,5 +1,8 @@
 """Training on the RTL equals the golden model, bit for bit."""
 
+from contextlib import chdir
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -75,9 +78,9 @@ def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
         words = training.micro_batches * training.chunks * training.options.bits
         assert epoch.counters["words"] == words * training.params.engines
 
-    simulate_training(
-        training, build_worker(hardware), folder, check, initial=initial, memory=memory
-    )
+    simulator = build_worker(hardware)
+    with chdir(folder):  # a relative folder will do
+        simulate_training(training, simulator, Path("here"), check, initial=initial, memory=memory)
     assert len(epochs) == training.options.epochs
     return total, epochs
 

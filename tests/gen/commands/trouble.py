@@ -1,0 +1,76 @@
+"""The command in a process of its own, where tools are missing, die, or signals come."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from sim.harness.cache import cache_root
+
+SECONDS = 240  #: in which all that is waited for must come
+TOOLS = ("g++", "make", "perl", "python3", "sh")
+
+
+def environment(folder, **changes):
+    """All that the command needs, and nothing of this process's."""
+    (folder / "tmp").mkdir(exist_ok=True)
+    return {
+        "PYTHONPATH": ":".join(sys.path),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "TMPDIR": str(folder / "tmp"),
+        "INGATHER_CACHE": str(cache_root()),
+        "INGATHER_OPTIMISE": "0",
+        **changes,
+    }
+
+
+def start(folder, *arguments, **changes):
+    """Begin a command in ``folder``, whose environment has ``changes``."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "gen", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env=environment(folder, **changes),
+    )
+
+
+def ended(process):
+    """Its exit status, and what it wrote to standard error."""
+    _, errors = process.communicate(timeout=SECONDS)
+    return process.returncode, errors
+
+
+def until(found):
+    """The first true value of ``found``."""
+    end = time.monotonic() + SECONDS
+    while not (value := found()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+    return value
+
+
+def below(process, name):
+    """The processes of that program below ``process``, if it runs."""
+    assert process.poll() is None, process.stderr.read()
+    try:
+        children = psutil.Process(process.pid).children(recursive=True)
+        return [child for child in children if child.name() == name]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def is_one_line(errors):
+    """Whether that is all that a mistake may say."""
+    return errors.startswith("ingather: ") and errors.count("\n") == 1
+
+
+def left_in(folder):
+    """What stands in ``folder``, without the folder of temporary files."""
+    return sorted(
+        path.name for path in Path(folder).iterdir() if path.name not in ("tmp", ".cache")
+    )
