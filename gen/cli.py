@@ -3,10 +3,13 @@
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+from gen.commands.interruption import Interruption
 from gen.errors import UserError
 from sim.harness.errors import HarnessError
 
@@ -52,9 +55,26 @@ COMMANDS = {
 }
 
 
+class Stopped(Exception):
+    """A command was interrupted; the text says what was kept."""
+
+
+class Commands(TyperGroup):
+    """Typer's group of commands; an interrupt leaves it with what is known of it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; Stopped if it is interrupted, of which Typer would keep a number."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            kept = [*map(str, stop.args), *getattr(stop, "__notes__", [])]
+            raise Stopped("; ".join(["interrupted", *kept])) from stop
+
+
 def make_app() -> typer.Typer:
     """All commands, with plain help."""
     app = typer.Typer(
+        cls=Commands,
         help="Generate in-network training hardware, and verify it in simulation.",
         epilog="Example: ingather generate p4sgd-worker --preset u280 -o build/u280",
         rich_markup_mode=None,
@@ -73,27 +93,35 @@ def make_app() -> typer.Typer:
 
 def main() -> None:
     """Run the command line; what a user can do wrong ends in one line and status 2."""
-    arguments = sys.argv[1:] or ["--help"]
+    with Interruption() as interruption:
+        status = called(sys.argv[1:] or ["--help"], interruption)
+    sys.exit(status)
+
+
+def called(arguments: list[str], interruption: Interruption) -> int:
+    """Run a command; the exit status."""
     try:
         status = make_app()(arguments, prog_name="ingather", standalone_mode=False)
     except UserError as error:
-        status = fail(str(error))
+        return fail(str(error))
     except HarnessError as error:
-        status = fail(error.line)
+        return fail(error.line)
     except TyperException as error:
-        status = fail(error.format_message())
+        return fail(error.format_message())
     except BrokenPipeError:  # whoever reads has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
-    except KeyboardInterrupt:
-        status = 130
-    sys.exit(status if isinstance(status, int) else 0)
+        return 1
+    except Stopped as stop:
+        return fail(str(stop), interruption.status)
+    except KeyboardInterrupt:  # before the command, or behind it
+        return fail("interrupted", interruption.status)
+    return status if isinstance(status, int) else 0
 
 
-def fail(text: str) -> int:
+def fail(text: str, status: int = 2) -> int:
     """Say what was wrong, in one line; the exit status."""
     print(f"ingather: {' '.join(text.split())}", file=sys.stderr)
-    return 2
+    return status
 
 
 if __name__ == "__main__":

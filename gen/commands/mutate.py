@@ -152,8 +152,11 @@ def examine_all(
                 result = future.result()
                 results[result["component"]] = result
                 progress.advance(task)
-        except BaseException:
+        except BaseException as stop:
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(stop, KeyboardInterrupt):
+                kept = f"components that had ended are in {output}; the same command goes on there"
+                stop.add_note(kept)
             raise
     return results
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NEEDED = ("pytest", "xdist", "pytest_timeout", "junitparser", "hypothesis")
 MISSING = "verify needs {}: pip install 'ingather[verify]'"
-INTERRUPTED = 130
 
 Names = Annotated[
     list[str] | None,
@@ -268,8 +267,7 @@ def finish(
         f"{output / 'index.html'}, junit.xml and verify.json", highlight=False, soft_wrap=True
     )
     if outcome.interrupted:
-        typer.echo("ingather: interrupted; what had ended is in the reports", err=True)
-        raise typer.Exit(INTERRUPTED)
+        raise KeyboardInterrupt("what had ended is in the reports")
     if trouble:
         raise UserError(f"no coverage: {trouble}")
     if below or not all(item.good for item in outcome.items):

@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -49,22 +50,26 @@ def written_whole(target: Path) -> Iterator[Path]:
 
     If it does not, nothing is left of it, nor of folders above it that were not there.
     """
-    target = target.resolve()
+    name, target = target, target.resolve()
     check_target(target)
     parent = target.parent
     made = [above for above in target.parents if not above.exists()]
+    folder = parent / f".{target.name}-{secrets.token_hex(4)}"
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=parent))
-    except OSError as error:
-        raise UserError(f"cannot write to {parent}: {error.strerror}") from error
-    try:
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise UserError(f"cannot write to {parent}: {error.strerror}") from error
         yield folder
         folder.chmod(0o777 & ~current_umask())
         if target.exists():
             exchange(folder, target)
         else:
             folder.rename(target)
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"{name} is as it was" if target.exists() else f"there is no {name}")
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         for above in made if not target.exists() else ():

@@ -8,6 +8,7 @@ from typing import Any
 
 from gen.errors import UserError
 from gen.sweep.sources import version
+from sim.harness.cache import workplace
 
 CONNECT_SECONDS = 5
 WORKERS_SECONDS = 10
@@ -23,7 +24,8 @@ def local_cluster(jobs: int) -> Iterator[Any]:
         "distributed.comm.timeouts.connect": "30s",
     }
     with (
-        dask.config.set(settings),
+        workplace() as scratch,
+        dask.config.set(settings | {"temporary-directory": str(scratch)}),
         distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,

@@ -79,8 +79,12 @@ def session(
     """Begin on the store, and end the cluster afterwards."""
     with Store.writing(output) as store:
         store.begin(parsed, identity(plan, parsed, parts))
-        with show.showing(), ExitStack() as stack:
-            yield Session(plan, store, where, show, stack)
+        try:
+            with show.showing(), ExitStack() as stack:
+                yield Session(plan, store, where, show, stack)
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"points that had ended are in {output}; the same command goes on there")
+            raise
 
 
 def sweep(

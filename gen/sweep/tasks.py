@@ -16,7 +16,7 @@ from typing import Any
 from gen.catalogue import Design
 from gen.sweep.subject import SimulatedSubject
 from gen.sweep.synthesis import estimate
-from sim.harness.cache import cache_root, cached_folder
+from sim.harness.cache import cache_root, cached_folder, unfinished_name
 from sim.harness.errors import HarnessError
 
 LOG_LINES = 200  #: of the end of a log that are kept
@@ -137,7 +137,7 @@ def measure(
             build = subject.build(subject.simulated(params, workload))
         root = cache_root() / "runs"
         root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="sweep-", dir=root) as folder:
+        with tempfile.TemporaryDirectory(prefix=unfinished_name("sweep-"), dir=root) as folder:
             return subject.measure(params, workload, build, Path(folder), clock_mhz)
 
     return attempt(key, work)

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+SESSION = "INGATHER_SESSION"  #: environment: the name of the command that this process works for
 
 
 def cache_root() -> Path:
@@ -38,6 +39,18 @@ def digest(*parts: str) -> str:
     return total.hexdigest()[:24]
 
 
+def unfinished_name(name: str) -> str:
+    """``name`` with that of the session, by which :func:`forget` finds what it leaves."""
+    return f"{name}{os.environ.get(SESSION, '')}"
+
+
+def forget(session: str) -> None:
+    """Remove what processes of ``session``, all of which have ended, were writing in the cache."""
+    for folder in ("scratch", "runs", "*/.unfinished", "*/*/.unfinished"):
+        for left in cache_root().glob(f"{folder}/*{session}*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file ``path``; the system lets go of it when the process dies."""
@@ -61,11 +74,15 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
     with locked(root / ".locks" / key):
         if folder.is_dir():
             return folder, False
-        unfinished = root / ".unfinished" / key
+        unfinished = root / ".unfinished" / unfinished_name(key)
         shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed
         unfinished.mkdir(parents=True)
-        make(unfinished)
-        os.replace(unfinished, folder)
+        try:
+            make(unfinished)
+            os.replace(unfinished, folder)
+        except BaseException:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
     return folder, True
 
 
@@ -76,5 +93,7 @@ def workplace() -> Iterator[Path]:
     inside = " " not in str(root)
     if inside:
         root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root if inside else None) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix=unfinished_name("work-"), dir=root if inside else None, ignore_cleanup_errors=True
+    ) as folder:
         yield Path(folder)

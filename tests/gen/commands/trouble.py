@@ -65,8 +65,8 @@ def below(process, name):
 
 
 def is_one_line(errors):
-    """Whether that is all that a mistake may say."""
-    return errors.startswith("ingather: ") and errors.count("\n") == 1
+    """Whether that is all that a mistake may say; a bar of progress may end its own line."""
+    return errors.strip().startswith("ingather: ") and errors.strip().count("\n") == 0
 
 
 def left_in(folder):

@@ -1,0 +1,121 @@
+"""Ends everything that a command has started when the command itself is told to end.
+
+A compiler is called by ``make``, a worker of a sweep by a process that watches it: a signal to the
+command alone reaches none of them.
+"""
+
+import ctypes
+import os
+import secrets
+import signal
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ADOPT_ORPHANS = 36  #: PR_SET_CHILD_SUBREAPER of prctl(2)
+POLL_SECONDS = 0.05
+OWN = b"multiprocessing.resource_tracker"  #: a helper of Python's, which ends with its process
+
+
+class Interruption:
+    """While it is entered, SIGINT and SIGTERM end all processes below this one.
+
+    They then raise KeyboardInterrupt, once, in the main thread; whatever other threads start from
+    then on is ended too. What those processes were writing in the cache is removed on leaving.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0  #: that came, if one did
+        self.before: dict[int, object] = {}
+        self.session = f"command-{os.getpid()}-{secrets.token_hex(4)}"
+
+    @property
+    def status(self) -> int:
+        """The exit status by which a shell knows the signal."""
+        return 128 + (self.signal or signal.SIGINT)
+
+    def __enter__(self) -> Self:
+        from sim.harness.cache import SESSION
+
+        if threading.current_thread() is not threading.main_thread():
+            return self  # where no signal can be handled
+        os.environ.setdefault(SESSION, self.session)
+        adopt_orphans()
+        for one in SIGNALS:
+            if signal.getsignal(one) is not signal.SIG_IGN:
+                self.before[one] = signal.signal(one, self.handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        from sim.harness.cache import SESSION, forget
+
+        for one, handler in self.before.items():
+            signal.signal(one, handler)  # type: ignore[arg-type]
+        if os.environ.get(SESSION) == self.session:
+            del os.environ[SESSION]
+        if self.signal:
+            end_all()
+            forget(self.session)
+
+    def handle(self, number: int, _frame: FrameType | None) -> None:
+        """End what is below, and this command."""
+        for one in self.before:  # a second signal would cut short the tidying up
+            signal.signal(one, signal.SIG_IGN)
+        self.signal = number
+        end_all()
+        threading.Thread(target=end_for_ever, daemon=True).start()
+        raise KeyboardInterrupt
+
+
+def adopt_orphans() -> None:
+    """Let what is below this process stay below it when its parent ends, so that it is found."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
+
+
+def end_for_ever() -> None:
+    """End what is started, until this process ends."""
+    while True:
+        end_all()
+        time.sleep(POLL_SECONDS)
+
+
+def end_all() -> None:
+    """Kill all processes below this one, and those that they start meanwhile."""
+    while running := below(os.getpid()):
+        for process in running:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except OSError:  # it has ended
+                continue
+        time.sleep(0.001)
+
+
+def below(process: int) -> list[int]:
+    """The processes that were started by ``process`` or below it, and have not ended."""
+    children: dict[int, list[tuple[int, str]]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        except (OSError, ValueError):  # it has just ended
+            continue
+        children.setdefault(int(parent), []).append((int(entry.name), state))
+    found, waiting = [], [process]
+    while waiting:
+        for child, state in children.get(waiting.pop(), []):
+            waiting.append(child)
+            if state not in "ZX" and OWN not in command_of(child):
+                found.append(child)
+    return found
+
+
+def command_of(process: int) -> bytes:
+    """The command line of a process; empty if it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,101 @@
+"""SIGINT or SIGTERM to the command alone: nothing that it has started stays, nor what it wrote."""
+
+import signal
+
+import psutil
+import pytest
+
+from sim.harness.cache import cache_root
+from tests.gen.commands.trouble import below, ended, is_one_line, left_in, start, until
+
+TRAIN = ("train", "--preset", "tiny", "-o", "above/out")
+SWEEP = """
+design = "p4sgd-worker"
+preset = "tiny"
+metrics = ["cycles_per_epoch"]
+set = {samples = 64, features = 64}
+grid = {bits = [3]}
+"""
+
+
+def endless_tools(folder):
+    """A compiler that no simulator was made by, and a make whose children work for ever."""
+    scripts = {"make": "sleep 1000 & sleep 1000", "g++": f"echo {folder}"}
+    (folder / "bin").mkdir()
+    for name, text in scripts.items():
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / "bin" / name).chmod(0o755)
+    return {"PATH": f"{folder / 'bin'}:/usr/bin:/bin"}
+
+
+def interrupted(process, name, number):
+    """Send a signal as soon as a program of ``name`` runs; what comes of it, if none stays."""
+    until(lambda: below(process, name))
+    everything = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    status, errors = ended(process)
+    until(lambda: not any(map(lives, everything)))
+    return status, errors
+
+
+def lives(process):
+    """Whether it can do anything; who adopts it may leave its exit status where it is."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def unfinished(process):
+    """What stands in the cache under the name of a command."""
+    return [str(path) for path in cache_root().rglob(f"*command-{process.pid}-*")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number", "says", "left"),
+    [
+        (TRAIN, signal.SIGINT, "there is no above/out", []),
+        (
+            ("sweep", "bits.toml", "--jobs", "1"),
+            signal.SIGTERM,
+            "points that had ended are in build/bits.sqlite",
+            ["build"],
+        ),
+        (
+            ("verify", "hdl.common.fifo", "-o", "out"),
+            signal.SIGTERM,
+            "what had ended is in the reports",
+            ["out"],
+        ),
+        (
+            ("mutate", "hdl.common.fifo", "-o", "out", "--sample", "1", "--seeds", "1"),
+            signal.SIGINT,
+            "components that had ended are in out",
+            ["out"],
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_no_compiler_stays(arguments, number, says, left, tmp_path):
+    tools = endless_tools(tmp_path)
+    (tmp_path / "bits.toml").write_text(SWEEP)
+    process = start(tmp_path, *arguments, **tools)
+    status, errors = interrupted(process, "sleep", number)
+    assert status == 128 + number
+    assert is_one_line(errors), errors
+    assert "ingather: interrupted; " in errors
+    assert says in errors
+    assert left_in(tmp_path) == sorted(["bin", "bits.toml", *left])
+    assert unfinished(process) == []
+    kept = [path.name for path in (tmp_path / "tmp").iterdir()]
+    assert [name for name in kept if not name.startswith("pytest-of")] == []
+
+
+def test_no_simulator_stays(tmp_path):
+    process = start(tmp_path, *TRAIN, "--epochs", 5000)
+    status, errors = interrupted(process, "simulation", signal.SIGTERM)
+    assert status == 143
+    assert errors == "ingather: interrupted; there is no above/out\n"
+    assert left_in(tmp_path) == []
+    assert unfinished(process) == []
+    assert list((tmp_path / "tmp").iterdir()) == []
