@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
-from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
+from gen.emission.amaranth_internals import PortDirection
 from gen.emission.lean_rtlil import to_rtlil
 from gen.emission.names import NAME_REGISTERS, stable
 from gen.emission.narrowing import check, strict_constants

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from operator import lshift, rshift
 
 from amaranth.hdl import Const, Value
-from amaranth.hdl._ast import Concat, Operator, Part, Slice, SwitchValue
+
+from gen.emission.amaranth_internals import Concat, Operator, Part, Slice, SwitchValue
 
 Interval = tuple[int, int]  #: the smallest and the largest number, both possible
 

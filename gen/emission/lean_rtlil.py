@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from amaranth.hdl import Fragment, _ir
-from amaranth.hdl._ast import SignalDict
-from amaranth.hdl._ir import build_netlist
-from amaranth.hdl._nir import Net, Netlist, Value
-
+from gen.emission.amaranth_internals import (
+    Fragment,
+    Net,
+    Netlist,
+    SignalDict,
+    Value,
+    _ir,
+    build_netlist,
+    rtlil,  # pyright: ignore[reportAttributeAccessIssue]
+)
 from gen.emission.names import PartNames, add_name, assign_names
 
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from amaranth.hdl._ir import Design
-from amaranth.hdl._nir import FlipFlop, Value
+from gen.emission.amaranth_internals import Design, FlipFlop, Value
 
 #: a pass of Yosys that names the cells of registers after the wires that they drive
 NAME_REGISTERS = "rename -wire t:$dff t:$adff"

@@ -20,7 +20,8 @@ from unittest.mock import patch
 
 import amaranth
 from amaranth.hdl import Const, Fragment, Shape, Signal, Value
-from amaranth.hdl._ast import (
+
+from gen.emission.amaranth_internals import (
     Assign,
     Concat,
     Operator,
@@ -31,7 +32,6 @@ from amaranth.hdl._ast import (
     SwitchValue,
     SyntaxWarning,
 )
-
 from gen.emission.intervals import Intervals, bare, bits_of, parts_of, place_of
 
 LIBRARY = str(Path(amaranth.__file__).parent)

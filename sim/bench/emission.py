@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Fragment
 from pyosys import libyosys  # pyright: ignore[reportAttributeAccessIssue]
 
+from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from gen.emission.emit import PASSES, emit, interface, silent_stdout, to_rtlil
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker

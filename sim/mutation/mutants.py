@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-
+from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, silent_stdout
 from gen.emission.names import stable
 from hdl.common.component import Component
