@@ -13,9 +13,9 @@ from gen.commands.sweep import sweep, sweep_app
 from gen.errors import UserError
 from gen.sweep.plan import Plan
 from gen.sweep.search import SearchPlan
-from gen.sweep.sources import ROOT
 from gen.sweep.spec import read_spec
 from gen.sweep.store import Store
+from sim.harness.cache import CHECKOUT as ROOT
 
 FORMULA = """
 design = "p4sgd-engine"
