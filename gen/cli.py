@@ -22,6 +22,9 @@ TRAIN_ON_FILE = "ingather train --data FILE --loss hinge --test 0.2 --center"
 GENERATE = "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny"
 GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"
 
+PRUNE_OLD = "ingather cache --prune --older-than 30d"
+PRUNE_LARGE = "ingather cache --prune --most 5GB"
+
 #: name -> where its function or its Typer is, and an example for its help
 COMMANDS = {
     "list": ("gen.commands.list_designs:list_designs", "ingather list --params"),
@@ -51,6 +54,7 @@ COMMANDS = {
         "gen.commands.report:report",
         "ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html",
     ),
+    "cache": ("gen.commands.cache:cache", f"{PRUNE_OLD}\n\nExample: {PRUNE_LARGE}"),
     "doctor": ("gen.commands.doctor:doctor", "ingather doctor"),
 }
 

@@ -109,7 +109,6 @@ def extras() -> list[Finding]:
         Finding("pyslang", package_version("pyslang"), "checks Verilog", "pip install pyslang")
     ]
     for name, use, package in (
-        ("ccache", "compiles again faster", "ccache"),
         ("gtkwave", "shows waves", "gtkwave"),
         ("tclsh", "runs the tests of the board package", "tcl"),
     ):

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -65,14 +65,14 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
 
     ``make`` fills an empty folder. It works under another name, which becomes the final one when
     it returns: a folder that is there is finished. Processes that want one folder wait for the
-    first of them to make it.
+    first of them to make it. The folder's time tells when it was last asked for.
     """
     root = cache_root() / kind
     folder = root / key
-    if folder.is_dir():
-        return folder, False
     with locked(root / ".locks" / key):
         if folder.is_dir():
+            with suppress(PermissionError):  # in a cache that others keep
+                os.utime(folder)
             return folder, False
         unfinished = root / ".unfinished" / unfinished_name(key)
         shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed

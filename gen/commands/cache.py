@@ -1,0 +1,102 @@
+"""``ingather cache``: what the cache holds, and how it is made smaller."""
+
+import re
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from gen.errors import UserError
+from sim.harness.cache import cache_root
+from sim.harness.pruning import KINDS, Bounds, Entry, entries, prune, too_many
+
+SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def cache(
+    prune_it: Annotated[
+        bool, typer.Option("--prune", help="Remove what the other options choose.")
+    ] = False,
+    older_than: Annotated[
+        str | None,
+        typer.Option(help="Choose what was last used longer ago than this: 90m, 12h, 30d, 4w."),
+    ] = None,
+    most: Annotated[
+        str | None,
+        typer.Option(help="Choose the longest unused until the rest is at most this: 500MB, 5GB."),
+    ] = None,
+) -> None:
+    """Show what the cache holds, by kind, size and age, and prune it.
+
+    Everything in it is made again when it is needed. Without --prune, --older-than and --most show
+    what would be removed. What was used within the last hour stays, whatever they say.
+    """
+    bounds = Bounds(
+        seconds=None if older_than is None else seconds_of(older_than),
+        size=None if most is None else bytes_of(most),
+    )
+    if prune_it and bounds == Bounds():
+        raise UserError("--prune needs --older-than or --most: --prune --older-than 30d")
+    found, now = entries(), time.time()
+    typer.echo(f"cache {cache_root()}")
+    for line in table(found, now):
+        typer.echo(line)
+    if bounds == Bounds():
+        return
+    chosen = too_many(found, bounds, now)
+    if not prune_it:
+        typer.echo(f"--prune would remove {described(chosen)}")
+        return
+    kept = prune(chosen)
+    typer.echo(f"removed {described([entry for entry in chosen if entry not in kept])}")
+    if kept:
+        typer.echo(f"kept {described(kept)}, in use by now")
+
+
+def table(found: Sequence[Entry], now: float) -> list[str]:
+    """A line for each kind that has entries, and one for all."""
+    lines: list[str] = []
+    for kind, about in [*KINDS.items(), ("", "all")]:
+        ours = [entry for entry in found if kind in ("", entry.kind)]
+        if ours or not kind:
+            ages = sorted(now - entry.used for entry in ours)
+            age = f"last used {shown_time(ages[0])} to {shown_time(ages[-1])} ago" if ages else ""
+            size = shown_size(sum(entry.size for entry in ours))
+            lines.append(f"{kind:13} {about:27} {len(ours):6} {size:>9}  {age}".rstrip())
+    return lines
+
+
+def described(chosen: Sequence[Entry]) -> str:
+    """How many entries, of which size."""
+    count = f"{len(chosen)} {'entry' if len(chosen) == 1 else 'entries'}"
+    return f"{count}, {shown_size(sum(entry.size for entry in chosen))}"
+
+
+def shown_size(size: float) -> str:
+    """Bytes as they are read best."""
+    letter = next(one for one in reversed(BYTES) if size >= BYTES[one] or not one)
+    return f"{size / BYTES[letter]:.3g} {letter}B"
+
+
+def shown_time(seconds: float) -> str:
+    """A time as it is read best, in whole minutes, hours or days."""
+    unit = "d" if seconds >= 2 * SECONDS["d"] else "h" if seconds >= 2 * SECONDS["h"] else "m"
+    return f"{max(seconds, 0) // SECONDS[unit]:.0f}{unit}"
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of ``30d``; UserError for what is no time."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip())
+    if match is None:
+        raise UserError(f"--older-than is a number and m, h, d or w, such as 30d: {text!r}")
+    return float(match[1]) * SECONDS[match[2]]
+
+
+def bytes_of(text: str) -> float:
+    """The bytes of ``5GB``; UserError for what is no size."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip(), re.I)
+    if match is None:
+        raise UserError(f"--most is a size such as 500MB or 5GB: {text!r}")
+    return float(match[1]) * BYTES[match[2].upper()]
