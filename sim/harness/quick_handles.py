@@ -6,11 +6,12 @@ a number that fits is handed to the simulator without a detour. What is read is 
 and whatever is not plain goes cocotb's own way, with its errors.
 """
 
+import gc
 from functools import cache
 from typing import Any
 
 from cocotb import _gpi_triggers, handle
-from cocotb.types import Logic, LogicArray, Range
+from cocotb.types import Logic, LogicArray, Range, _indexing
 
 __all__ = ["install"]
 
@@ -24,9 +25,14 @@ range_of = cache(lambda width: Range(width - 1, "downto", 0))
 
 
 def install() -> None:
-    """Use these for all signals of this simulation; a second time changes nothing."""
+    """Use these for all signals of this simulation; a second time changes nothing.
+
+    Garbage is looked for less often: what cocotb and a bench make each cycle has no circles.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
     trusted = handle._trust_inertial  # as of Verilator; else writes would wait for their phase
-    if trusted and not handle.do_indexing_changed_warning:
+    if trusted and not _indexing.do_indexing_changed_warning:
         handle.LogicObject.value = property(read_bit, write_bit)  # type: ignore[assignment]
         handle._LogicArrayObjectBase.value = property(read_bits, write_bits)  # type: ignore[assignment]
 

