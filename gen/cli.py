@@ -2,7 +2,8 @@
 
 import os
 import sys
-from importlib import import_module
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -10,52 +11,55 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from gen.commands.interruption import Interruption
+from gen.designs.catalogue import commands
+from gen.designs.design import load
 from gen.errors import UserError
 from sim.harness.errors import HarnessError
 
-SPMM = "ingather spmm --matrix uk --property-bytes 4 -o build/uk"
-SPMM_OF_FILE = "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate"
 
-TRAIN = "ingather train --data digits -o build/digits"
-TRAIN_ON_FILE = "ingather train --data FILE --loss hinge --test 0.2 --center"
+@dataclass(frozen=True)
+class Command:
+    """A command that is no run of a design."""
 
-GENERATE = "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny"
-GENERATE_FOR_CARD = "ingather generate p4sgd-worker --board u280 -o build/card"
+    path: str  #: where its function or its Typer is
+    examples: Sequence[str] = ()  #: command lines for its help
 
-PRUNE_OLD = "ingather cache --prune --older-than 30d"
-PRUNE_LARGE = "ingather cache --prune --most 5GB"
 
-#: name -> where its function or its Typer is, and an example for its help
 COMMANDS = {
-    "list": ("gen.commands.list_designs:list_designs", "ingather list --params"),
-    "generate": (
+    "list": Command("gen.commands.list_designs:list_designs", ["ingather list --params"]),
+    "generate": Command(
         "gen.commands.generate:generate",
-        f"{GENERATE}\n\nExample: {GENERATE_FOR_CARD}",
+        [
+            "ingather generate p4sgd-worker --preset tiny --set lanes=64 -o build/tiny",
+            "ingather generate p4sgd-worker --board u280 -o build/card",
+        ],
     ),
-    "train": ("gen.commands.train:train", f"{TRAIN}\n\nExample: {TRAIN_ON_FILE}"),
-    "first-epoch": (
+    "first-epoch": Command(
         "gen.commands.first_epoch:first_epoch",
-        "ingather first-epoch build/card --device /dev/xdma0",
+        ["ingather first-epoch build/card --device /dev/xdma0"],
     ),
-    "spmm": ("gen.commands.spmm:spmm", f"{SPMM}\n\nExample: {SPMM_OF_FILE}"),
-    "reproduce": (
-        "gen.commands.reproduce:reproduce",
-        "ingather reproduce p4sgd --quick -o build/p4sgd",
+    "reproduce": Command(
+        "gen.commands.reproduce:reproduce", ["ingather reproduce p4sgd --quick -o build/p4sgd"]
     ),
-    "synth": ("gen.commands.synth:synth", "ingather synth p4sgd-engine --json build/engine.json"),
-    "import-reports": (
+    "synth": Command(
+        "gen.commands.synth:synth", ["ingather synth p4sgd-engine --json build/engine.json"]
+    ),
+    "import-reports": Command(
         "gen.commands.import_reports:import_reports",
-        "ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt",
+        ["ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt"],
     ),
-    "verify": ("gen.commands.verify:verify", "ingather verify p4sgd-engine --seeds 3"),
-    "mutate": ("gen.commands.mutate:mutate", "ingather mutate hdl.common.fifo"),
-    "sweep": ("gen.commands.sweep:sweep_app", ""),
-    "report": (
+    "verify": Command("gen.commands.verify:verify", ["ingather verify p4sgd-engine --seeds 3"]),
+    "mutate": Command("gen.commands.mutate:mutate", ["ingather mutate hdl.common.fifo"]),
+    "sweep": Command("gen.commands.sweep:sweep_app"),
+    "report": Command(
         "gen.commands.report:report",
-        "ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html",
+        ["ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html"],
     ),
-    "cache": ("gen.commands.cache:cache", f"{PRUNE_OLD}\n\nExample: {PRUNE_LARGE}"),
-    "doctor": ("gen.commands.doctor:doctor", "ingather doctor"),
+    "cache": Command(
+        "gen.commands.cache:cache",
+        ["ingather cache --prune --older-than 30d", "ingather cache --prune --most 5GB"],
+    ),
+    "doctor": Command("gen.commands.doctor:doctor", ["ingather doctor"]),
 }
 
 
@@ -75,8 +79,11 @@ class Commands(TyperGroup):
             raise Stopped("; ".join(["interrupted", *kept])) from stop
 
 
-def make_app() -> typer.Typer:
-    """All commands, with plain help."""
+def make_app(only: str = "") -> typer.Typer:
+    """The commands, with plain help; the command called ``only`` alone if there is one.
+
+    Nothing is imported for the commands that are left out.
+    """
     app = typer.Typer(
         cls=Commands,
         help="Generate in-network training hardware, and verify it in simulation.",
@@ -85,14 +92,28 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
-    for name, (path, example) in COMMANDS.items():
-        module, _, function = path.partition(":")
-        command = getattr(import_module(module), function)
-        if isinstance(command, typer.Typer):  # which has commands, and examples, of its own
-            app.add_typer(command, name=name)
+    app.callback()(nothing)  # so that a single command is called by its name, too
+    runs = {} if only in COMMANDS else commands()
+    for name in [only] if only in COMMANDS or only in runs else [*COMMANDS, *runs]:
+        if name in runs:
+            from gen.commands.run import command_of
+
+            design, run = runs[name]
+            app.command(name, epilog=examples(run.examples))(command_of(design, run))
+        elif isinstance(command := load(COMMANDS[name].path), typer.Typer):
+            app.add_typer(command, name=name)  # it has commands, and examples, of its own
         else:
-            app.command(name, epilog=f"Example: {example}")(command)
+            app.command(name, epilog=examples(COMMANDS[name].examples))(command)
     return app
+
+
+def examples(lines: Sequence[str]) -> str:
+    """Command lines as the end of a help text."""
+    return "\n\n".join(f"Example: {line}" for line in lines)
+
+
+def nothing() -> None:
+    """Options of no command: there are none."""
 
 
 def main() -> None:
@@ -105,7 +126,7 @@ def main() -> None:
 def called(arguments: list[str], interruption: Interruption) -> int:
     """Run a command; the exit status."""
     try:
-        status = make_app()(arguments, prog_name="ingather", standalone_mode=False)
+        status = make_app(arguments[0])(arguments, prog_name="ingather", standalone_mode=False)
     except UserError as error:
         return fail(str(error))
     except HarnessError as error:

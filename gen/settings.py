@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,7 +18,7 @@ class Parameter:
     path: str  #: engine.banks
     kind: Any
     default: Any
-    doc: str  #: the comment of the field
+    doc: str  #: what it is
 
     @property
     def name(self) -> str:
@@ -35,9 +35,14 @@ def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
         if is_dataclass(hints[field.name]):
             yield from parameters(hints[field.name], f"{path}.")
         else:
-            comment = re.search(rf"^    {field.name}:.*#: (.*)$", source, re.M)
             default = None if field.default is MISSING else field.default
-            yield Parameter(path, hints[field.name], default, comment[1] if comment else "")
+            yield Parameter(path, hints[field.name], default, about(field, source))
+
+
+def about(field: Field[Any], source: str) -> str:
+    """What a field is: the help that a workload gives it, or the comment behind it."""
+    comment = re.search(rf"^    {field.name}:.*#: (.*)$", source, re.M)
+    return field.metadata.get("help") or (comment[1] if comment else "")
 
 
 def find_parameter(params_class: Any, name: str) -> Parameter:

@@ -11,8 +11,8 @@ from gen.board.ipxact import component_xml
 from gen.board.placement import Placement
 from gen.board.templates import environment
 from gen.board.values import below, values_of
-from gen.catalogue import Design
 from gen.datasheet.page import datasheet
+from gen.designs.design import Design
 from gen.emission.emit import Emission
 from gen.output.folder import MANIFEST
 from gen.output.manifest import as_bytes, digest, to_json

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import Board
+from gen.designs.design import Design
 from gen.emission.emit import Emission
 
 if TYPE_CHECKING:
@@ -38,19 +39,19 @@ def estimated(
 
 
 def place(
-    emission: Emission, board: Board, synthesis: "Synthesis"
+    emission: Emission, board: Board, design: Design, synthesis: "Synthesis"
 ) -> tuple[Placement | None, list[str]]:
-    """The floorplan of a top for ``board``, if there is one; what does not fit, a line each."""
+    """The floorplan of ``design`` on ``board``, if there is one; what does not fit, a line each."""
     from gen.floorplan.drawing import to_svg
     from gen.floorplan.model import FloorplanError
     from gen.floorplan.parts import floorplan
     from gen.floorplan.pblocks import to_xdc
-    from gen.floorplan.plans import plan_of
     from gen.synth.fit import fits
 
     misfits = list(fits(synthesis.total, board.device))
     try:
-        plan = floorplan(emission, synthesis, board.device, plan_of(emission.top.component))
+        parts = board.plan(design, emission.top.component.params)
+        plan = floorplan(emission, synthesis, board.device, parts)
     except FloorplanError as error:
         return None, [*misfits, f"no floorplan: {error}"]
     return Placement(xdc=to_xdc(plan), svg=to_svg(plan)), misfits

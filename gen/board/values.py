@@ -6,7 +6,7 @@ from typing import Any
 
 from gen.board.boards import Board
 from gen.board.pins import pins_of, read_pins
-from gen.catalogue import Design, load
+from gen.designs.design import Design, load
 from gen.emission.emit import Emission
 from hdl.common.registers import RegisterMap
 from hdl.netsparse.protocol import PRIORITIES

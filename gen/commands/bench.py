@@ -4,7 +4,6 @@ import json
 import os
 import platform
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,29 +12,28 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-#: name -> title, and where the function is that measures
-PARTS = {
-    "emission": ("Emission: ours beside Amaranth's own", "sim.bench.emission:rows"),
-    "build": ("Build of the simulator from nothing", "sim.p4sgd.bench.speed:build_rows"),
-    "speed": (
-        "Speed of simulation: u280 worker, digits, 30 epochs",
-        "sim.p4sgd.bench.speed:speed_rows",
-    ),
-    "cycles": ("Cycles of an epoch beside the ideal ones", "sim.p4sgd.bench.cycles:rows"),
-    "card": ("The u280 preset on its card: estimates", "sim.p4sgd.bench.card:rows"),
-    "gather": ("Gather: two SNICs", "sim.netsparse.bench.gather:rows"),
-    "harness": ("Harness: verify, and what ports alone save", "sim.bench.harness:rows"),
-    "network": ("Network: AllReduce, switch, scale-out", "sim.p4sgd.bench.network:rows"),
-}
+from gen.designs.catalogue import designs
+from gen.designs.design import Bench, Design, load
+
 EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
 
 Rows = list[Any]  #: of sim.bench.marks.Row
 
 
+def parts() -> dict[str, tuple[Design, Bench]]:
+    """Every measurement that a design's descriptor names, by its name."""
+    return {
+        name: (design, bench)
+        for design in designs().values()
+        for name, bench in design.benches.items()
+    }
+
+
 def measure(part: str, progress: Callable[[str], None]) -> Rows:
     """The rows of a part; ``progress`` hears what is going on."""
-    module, _, name = PARTS[part][1].partition(":")
-    return getattr(import_module(module), name)(progress)
+    design, bench = parts()[part]
+    rows = load(bench.rows)
+    return rows(progress, design.params_of(bench.preset)) if bench.preset else rows(progress)
 
 
 def table(title: str, rows: Rows) -> Table:
@@ -69,19 +67,19 @@ def machine() -> str:
 def bench(
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="NAME", help=f"A part alone: {', '.join(PARTS)}."),
+        typer.Option("--only", metavar="NAME", help=f"Measure a part alone: {', '.join(parts())}."),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers there too.")
     ] = None,
 ) -> None:
     """Measure everything that has a mark, side by side in one run; exit status 1 if one fails."""
-    parts = only or list(PARTS)
-    if wrong := [part for part in parts if part not in PARTS]:
-        raise typer.BadParameter(f"no such part: {wrong[0]}; there are {', '.join(PARTS)}")
+    known = parts()
+    if wrong := [part for part in only or () if part not in known]:
+        raise typer.BadParameter(f"no such part: {wrong[0]}; there are {', '.join(known)}")
     console = Console(highlight=False)
     console.print(machine())
-    results = {part: run(part, console) for part in parts}
+    results = {part: run(part, console) for part in only or known}
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         plain = {part: [row.result() for row in rows] for part, rows in results.items()}
@@ -108,7 +106,7 @@ def run(part: str, console: Console) -> Rows:
                 show(f"{part}: {what}", style="dim")
 
         rows = measure(part, say)
-    console.print(table(PARTS[part][0], rows))
+    console.print(table(parts()[part][1].title, rows))
     return rows
 
 

@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 
 from gen.board.boards import find_board
-from gen.commands.train_options import Data
 from gen.errors import UserError
 from gen.output.folder import MANIFEST
 from gen.settings import make_params
@@ -18,7 +17,9 @@ DESIGN = "p4sgd-worker"
 
 def first_epoch(
     package: Annotated[Path, typer.Argument(help="The folder that the card's bitstream is of.")],
-    data: Data = "digits",
+    data: Annotated[
+        str, typer.Option(help="Samples to train on, as `ingather train --data` takes them.")
+    ] = "digits",
     device: Annotated[
         str, typer.Option(help="The driver's files begin so, as it numbers its cards.")
     ] = "/dev/xdma0",
@@ -32,14 +33,13 @@ def first_epoch(
 
     import numpy as np
 
-    from sim.p4sgd.golden.sgd import Loss
     from sim.p4sgd.on_card import CardError, Devices, train_an_epoch
-    from sim.p4sgd.training import Options, TrainingRun
-    from sim.workloads.datasets import load
+    from sim.p4sgd.training import TrainingRun, data_of
+    from sim.p4sgd.training_workload import TrainingWorkload
 
     try:
-        options = Options(eta=None, epochs=1)
-        run = TrainingRun(load(data, loss=Loss.LOGISTIC, order=1), params, options)
+        asked = TrainingWorkload(data=data, epochs=1)
+        run = TrainingRun(data_of(asked), params, asked)
     except ValueError as error:
         raise UserError(str(error)) from error
     devices = Devices(

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from gen.board.boards import find_board
-from gen.catalogue import find_design
+from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.output.folder import check_target, written_whole
 from gen.settings import make_params, parse_settings
@@ -65,7 +65,7 @@ def generate(
 
             synthesis = estimated(emission, status.update, cached_folder)
         if card is not None and synthesis is not None:
-            placement, misfits = place(emission, card, synthesis)
+            placement, misfits = place(emission, card, chosen, synthesis)
     if strict and misfits:
         raise UserError("; ".join(misfits))
     with written_whole(output) as folder:

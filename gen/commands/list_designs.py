@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gen.catalogue import DESIGNS, Design
+from gen.designs.catalogue import designs
+from gen.designs.design import Design
 from gen.settings import parameters
 
 
@@ -13,7 +14,7 @@ def list_designs(
     params: Annotated[bool, typer.Option("--params", help="Also the parameters.")] = False,
 ) -> None:
     """List designs and their presets, one a line."""
-    for design in DESIGNS.values():
+    for design in designs().values():
         typer.echo(f"{design.name:16}{design.about}")
         for name, settings in design.presets.items():
             default = " (default)" if name == design.preset else ""

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from gen.catalogue import Design, find_design
+from gen.designs.catalogue import find_design
+from gen.designs.design import Design, load
 from gen.errors import UserError, unknown
 from gen.output.folder import check_file, write_file
 from gen.settings import make_params, parse_settings
@@ -51,13 +52,11 @@ def synth(
     check_json_file(json_file)
 
     from gen.synth.fit import fits
-    from gen.synth.paper import PAPERS
     from gen.synth.report import console, report
 
     device = DEVICES[board]
     synthesis = estimate(chosen.make(params), design, jobs)
-    compare = PAPERS.get(design)
-    comparisons = compare(synthesis) if compare else None
+    comparisons = load(chosen.paper)(synthesis) if chosen.paper else None
     lacks = fits(synthesis.total, device)
     if json_file != "-":
         console().print(report(synthesis, device, comparisons))

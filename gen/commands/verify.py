@@ -64,11 +64,12 @@ def verify(
     output: Output = Path("build/verify"),
 ) -> None:
     """Run the cocotb regression: every test that simulates, on each seed; exit 1 if one fails."""
-    from gen.verify.targets import targets
+    from gen.verify.targets import checkout_of, targets
     from sim.harness.build_tools import require_compiler
-    from sim.harness.cache import CHECKOUT, cache_root
+    from sim.harness.cache import cache_root
 
-    chosen = targets(CHECKOUT, names or [])
+    root = checkout_of(names or [])
+    chosen = targets(root, names or [])
     check_installed()
     require_compiler()
     from sim.verify.regression import Options
@@ -76,7 +77,7 @@ def verify(
     from sim.verify.seeds import seeds_from
 
     options = Options(
-        root=CHECKOUT,
+        root=root,
         targets=chosen,
         seeds=seeds_from(first_of(seed), seeds),
         keyword=checked_filter(keyword),

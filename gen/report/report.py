@@ -8,18 +8,20 @@ from typing import Any
 from jinja2 import TemplateError
 from markupsafe import Markup
 
+from gen.designs.catalogue import commands
+from gen.designs.design import load
 from gen.errors import UserError
 from gen.page.page import Section, environment, render
-from gen.report.gather_section import gather_section
 from gen.report.regression_section import regression_sections
 from gen.report.resources_section import resources_section
+from gen.report.run_section import run_section
 from gen.report.sources import Found
 from gen.report.sweep import Sweep
 from gen.report.sweep_section import sweep_section
-from gen.report.training_section import training_section
 
 HERE = Path(__file__).parent
 TITLE = "Ingather: results"
+KINDS = ("regression", "estimate")  #: of results that are no runs
 
 #: what a result raises whose content is not as its kind has it
 DAMAGE = (
@@ -91,12 +93,19 @@ def report(found: Found) -> tuple[str, list[str]]:
         parts.add_sweep(sweep)
     parts.add_regressions(found.of("regression"))
     parts.add("estimate", found.of("estimate"), resources_section)
-    parts.add("training", found.of("training"), training_section)
-    parts.add("gather", found.of("gather"), gather_section)
+    for command, runs in found.runs().items():
+        parts.add(command, runs, section_of(command))
     if not parts.sections:
         raise UserError(parts.left_out[0])
     sections = [summary(parts), *parts.sections]
     return render(TITLE, with_script(sections), plotly=True), parts.left_out
+
+
+def section_of(command: str) -> Together:
+    """What makes the part of a command's runs: its design's own function, or one for all."""
+    known = commands()
+    own = known[command][1].section if command in known else ""
+    return load(own) if own else run_section
 
 
 def summary(parts: Parts) -> Section:
@@ -114,8 +123,11 @@ def tiles(parts: Parts) -> list[tuple[str, str, str]]:
         ([point.status == "done" for point in points], "points of sweeps finished"),
         ([outcome == "passed" for outcome in ran], "items of regressions passed"),
         (parts.each("estimate", "fits"), "estimated designs fit"),
-        (parts.each("training", "bit_exact"), "training runs bit-exact"),
-        (parts.each("gather", "exact"), "sparse products exact"),
+        *(
+            (parts.each(command, "exact"), f"runs of {command} exact")
+            for command in parts.results
+            if command not in KINDS
+        ),
     ]
     return [
         (f"{sum(good):,} of {len(good):,}", text, "good" if all(good) else "bad")

@@ -1,7 +1,8 @@
 """The results that lie in folders: what each file is, by its content.
 
 Found are sweeps (``*.sqlite``), regressions (``verify.json``, with the ``coverage.json`` beside
-it), estimates (``ingather synth --json``) and results (``result.json``) of ``train`` and ``spmm``.
+it), estimates (``ingather synth --json``) and the results (``result.json``) of runs such as
+``train``.
 Other files are passed over; what has the name of a result and cannot be read is named as left out.
 """
 
@@ -28,8 +29,7 @@ RESULTS = ("result.json", "verify.json")
 KEYS = {
     "regression": {"command", "items", "seeds"},
     "estimate": {"design", "total", "modules", "device"},
-    "training": {"data", "options", "epochs", "bit_exact"},
-    "gather": {"matrix", "partition", "nodes", "all", "cycles"},
+    "run": {"command", "design", "workload", "figures", "exact"},
 }
 
 
@@ -40,6 +40,14 @@ class Found:
     sweeps: tuple[Sweep, ...]
     results: Mapping[str, tuple[tuple[str, dict[str, Any]], ...]]  #: kind -> label, content
     left_out: tuple[str, ...]  #: a line for each file that could not be read, by its label
+
+    def runs(self) -> dict[str, tuple[tuple[str, dict[str, Any]], ...]]:
+        """The label and the content of each run, by its command."""
+        every = self.of("run")
+        commands = sorted({str(content["command"]) for _, content in every})
+        return {
+            name: tuple(one for one in every if str(one[1]["command"]) == name) for name in commands
+        }
 
     def of(self, kind: str) -> tuple[tuple[str, dict[str, Any]], ...]:
         """The label and the content of each result of a kind of KEYS."""
@@ -140,7 +148,7 @@ def read_json(path: Path, *, asked: bool) -> tuple[str, dict[str, Any]] | None:
     kind = kind_of(content)
     if kind is None:
         if path.name in RESULTS or asked:
-            raise UserError(f"{path} is no result of verify, synth, train or spmm")
+            raise UserError(f"{path} is no result of verify, of synth or of a run such as train")
         return None
     if kind == "regression":
         beside = path.with_name("coverage.json")

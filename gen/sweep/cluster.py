@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,11 +40,11 @@ def local_cluster(jobs: int) -> Iterator[Any]:
 
 
 @contextmanager
-def remote_cluster(address: str, sources: Sequence[str]) -> Iterator[Any]:
+def remote_cluster(address: str, modules: tuple[str, ...]) -> Iterator[Any]:
     """A client of the scheduler at ``address``.
 
     UserError if nothing answers there, or if its workers cannot do the work: they must have
-    ``sources`` as they are here, and a thread each.
+    the sources of ``modules`` as they are here, and a thread each.
     """
     if not re.fullmatch(r"(tcp|tls|ucx)://[^\s/:]+:\d+", address):
         raise UserError(f"a scheduler is tcp://HOST:PORT: {address!r}")
@@ -55,21 +55,21 @@ def remote_cluster(address: str, sources: Sequence[str]) -> Iterator[Any]:
     except (OSError, TimeoutError, ValueError) as error:
         raise UserError(f"no scheduler answers at {address}") from error
     with client:
-        check_workers(client, address, sources)
+        check_workers(client, address, modules)
         yield client
 
 
-def check_workers(client: Any, address: str, sources: Sequence[str]) -> None:
+def check_workers(client: Any, address: str, modules: tuple[str, ...]) -> None:
     """UserError unless there are workers that can do the work."""
     try:
         client.wait_for_workers(1, timeout=WORKERS_SECONDS)
     except TimeoutError as error:
         raise UserError(f"the scheduler at {address} has no workers") from error
     try:
-        versions = client.run(version, tuple(sources))
+        versions = client.run(version, modules)
     except Exception as error:
         raise UserError(f"the workers of {address} cannot import ingather: {error}") from error
-    if wrong := sorted(worker for worker, found in versions.items() if found != version(sources)):
+    if wrong := sorted(worker for worker, found in versions.items() if found != version(modules)):
         raise UserError(f"worker {wrong[0]} has other sources of the hardware than this machine")
     if wide := sorted(worker for worker, threads in client.nthreads().items() if threads != 1):
         raise UserError(f"worker {wide[0]} has several threads: start it with --nthreads 1")

@@ -7,7 +7,6 @@ from typing import Any
 
 from gen.sweep import tasks
 from gen.sweep.plan import Plan, Point
-from gen.sweep.subject import SimulatedSubject
 
 
 @dataclass
@@ -50,9 +49,9 @@ def graph_of(plan: Plan, points: Sequence[Point]) -> tuple[list[Task], list[Wait
     waiting = [Waiting(point) for point in points]
     for one in waiting:
         point = one.point
-        if "rtl" in plan.origins and isinstance(plan.subject, SimulatedSubject):
-            simulated = plan.subject.simulated(point.params, point.workload)
-            one.build = once(found, plan, "build", simulated)
+        if "rtl" in plan.origins:
+            hardware = plan.subject.hardware(point.params, point.workload)
+            one.build = once(found, plan, "build", hardware)
             one.build.serves.append(one)
         if "synth" in plan.origins:
             one.synthesis = once(found, plan, "synth", point.params)

@@ -10,7 +10,8 @@ from json import dumps
 from math import exp, log, prod
 from typing import Any
 
-from gen.catalogue import Design, find_design
+from gen.designs.catalogue import find_design
+from gen.designs.design import Design
 from gen.errors import UserError, unknown
 from gen.settings import Parameter, construct, convert, parameters
 from gen.sweep.sources import version
@@ -55,10 +56,20 @@ class Plan:
         self.version = version(self.subject.sources(self.origins))
         preset = self.design.settings_of(self.preset)
         base = dict(self.converted(name, value) for name, value in preset.items())
-        self.base = base | dict(self.converted(name, value) for name, value in flat(spec.set))
+        self.base = self.usual() | base
+        self.base |= dict(self.converted(name, value) for name, value in flat(spec.set))
         self.grid = self.axes_of(spec.grid)
         self.ranges = self.axes_of(spec.random.ranges if spec.random else {})
         self.check_fixed({**self.grid, **self.ranges})
+
+    def usual(self) -> dict[Setting, Any]:
+        """What a sweep sets unless it is told otherwise."""
+        usual = self.subject.defaults()
+        return {
+            setting: convert(setting.parameter, usual[setting.parameter.name])
+            for setting in self.settings
+            if not setting.of_hardware and setting.parameter.name in usual
+        }
 
     def metrics(self) -> list[str]:
         """All that must be measured: a search may want more than is shown."""
@@ -123,12 +134,13 @@ class Plan:
     def point(self, values: Mapping[Setting, Any]) -> Point:
         """The point of some values; what is illegal is a point that has failed."""
         chosen = {**self.base, **values}
-        hardware = {s.parameter.path: v for s, v in chosen.items() if s.of_hardware}
         work = {s.parameter.path: v for s, v in chosen.items() if not s.of_hardware}
         params, workload, problem = None, None, ""
         try:
-            params = construct(self.design.params_class, hardware)
             workload = self.subject.workload(**work)
+            chosen = self.needed(workload) | chosen
+            hardware = {s.parameter.path: v for s, v in chosen.items() if s.of_hardware}
+            params = construct(self.design.params_class, hardware)
         except ValueError as error:
             problem = " ".join(str(error).split())
         shown = {
@@ -155,7 +167,12 @@ class Plan:
             attempts=0,
         )
         given = {s.name: plain(value) for s, value in values.items()}
-        return Point(key, params if workload else None, workload, row, given)
+        return Point(key, params, workload if params else None, row, given)
+
+    def needed(self, workload: Any) -> dict[Setting, Any]:
+        """The hardware that ``workload`` cannot do without, by setting."""
+        needs = self.subject.session.needs(workload)
+        return dict(self.converted(name, value) for name, value in needs.items())
 
     def contents(self, workload: Any) -> list[str]:
         """Hashes of the files that a workload names."""

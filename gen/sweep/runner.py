@@ -146,7 +146,7 @@ class Runner:
             metrics = dict(outcome.value)
             if one.synthesis is not None and one.synthesis.outcome is not None:
                 metrics |= one.synthesis.outcome.value
-            metrics |= self.plan.subject.calculate(point.params, point.workload, metrics)
+            metrics |= self.plan.subject.calculate(point.params, point.workload)
             self.store.done(point.key, metrics, outcome.seconds)
         self.listener.ended(self.row(point))
 

@@ -1,87 +1,98 @@
-"""What a sweep knows of a design: what it can do, and which metrics come of it, and how."""
+"""What a sweep measures of a design: the figures of its first run, and those of synthesis."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from gen.catalogue import find_design, load
+from gen.designs.catalogue import find_design
+from gen.designs.design import Design
 from gen.errors import UserError, unknown
 from gen.sweep.sources import SYNTHESIS
 from gen.sweep.synthesis import METRICS as SYNTHESISED
 
-SUBJECTS = {
-    "p4sgd-worker": "gen.sweep.subjects.worker:WorkerSubject",
-    "p4sgd-switch": "gen.sweep.subjects.switch:SwitchSubject",
-    "p4sgd-engine": "gen.sweep.subjects.engine:EngineSubject",
-    "netsparse-snic": "gen.sweep.subjects.snic:SnicSubject",
-}
 
+@dataclass(frozen=True)
+class Subject:
+    """A design that is swept.
 
-class Subject(ABC):
-    """A design that can be swept.
-
-    ``metrics`` come from three sources: counted by the RTL in simulation (of a
-    :class:`SimulatedSubject`), estimated by synthesis, and calculated by a formula.
+    Metrics come from three sources: counters of the RTL in simulation, an estimate by synthesis,
+    and formulas.
     """
 
-    workload: ClassVar[type]  #: a frozen dataclass: what the hardware is made to do
-    counted: ClassVar[Mapping[str, str]] = {}  #: metric -> what it is, from simulation
-    calculated: ClassVar[Mapping[str, str]] = {}  #: metric -> what it is, from a formula
-    maximise: ClassVar[Sequence[str]] = ()  #: what a search is for, unless it says so itself
-    hardware: ClassVar[str]  #: the module of its component
+    design: Design
+
+    @cached_property
+    def session(self) -> Any:
+        """The class of its run's sessions."""
+        return self.design.swept().session_class
+
+    @property
+    def workload(self) -> type:
+        """The dataclass of what is done."""
+        return self.session.workload
+
+    @property
+    def maximise(self) -> Sequence[str]:
+        """What a search is for, unless it says so itself."""
+        return self.session.maximise
 
     def metrics(self) -> dict[str, str]:
         """All metrics, and what they are."""
-        return {**self.counted, **self.calculated, **SYNTHESISED}
+        return {**self.session.counted, **self.session.calculated, **SYNTHESISED}
 
     def origins(self, metrics: Sequence[str]) -> set[str]:
-        """Of "rtl" and "synth", what ``metrics`` need; UserError for what is none."""
+        """Those of "rtl" and "synth" that ``metrics`` need; UserError for an unknown one."""
         known = self.metrics()
         for name in metrics:
             if name not in known:
                 raise unknown("metric", name, known)
-        found = {"rtl": self.counted, "synth": SYNTHESISED}
+        found = {"rtl": self.session.counted, "synth": SYNTHESISED}
         return {origin for origin, names in found.items() if set(metrics) & names.keys()}
 
     def sources(self, origins: set[str]) -> tuple[str, ...]:
         """The modules that metrics of ``origins`` depend on, with all that these import."""
-        found = ["gen.emission.emit", self.hardware, type(self).__module__]
-        found += SYNTHESIS if "synth" in origins else ()
-        return tuple(sorted(found))
+        found = {
+            "gen.emission.emit",
+            self.design.component.partition(":")[0],
+            self.session.__module__,
+        }
+        return tuple(sorted(found | set(SYNTHESIS if "synth" in origins else ())))
 
-    def files(self, workload: Any) -> Sequence[Path]:
+    def files(self, asked: Any) -> Sequence[Path]:
         """What is read besides: other contents are another point."""
-        return ()
+        return self.session.files(asked)
 
-    @abstractmethod
-    def calculate(
-        self, params: Any, workload: Any, counted: Mapping[str, float]
-    ) -> dict[str, float]:
-        """The metrics that are calculated; of what was ``counted`` there may be nothing."""
+    def defaults(self) -> Mapping[str, Any]:
+        """The settings of a sweep that differ from the workload's own defaults."""
+        return self.session.swept
 
+    def calculate(self, params: Any, asked: Any) -> dict[str, float]:
+        """The metrics that need no simulation."""
+        return self.session.calculate(params, asked)
 
-class SimulatedSubject(Subject):
-    """A design whose RTL is simulated for a point."""
-
-    @abstractmethod
-    def simulated(self, params: Any, workload: Any) -> Any:
+    def hardware(self, params: Any, asked: Any) -> Any:
         """What a simulator is built of: equal values share one."""
+        return self.session.hardware(params, asked)
 
-    @abstractmethod
-    def build(self, simulated: Any) -> Any:
+    def build(self, hardware: Any) -> Any:
         """The simulator, a ``sim.harness.verilate.Build``."""
+        return self.session.build(hardware)
 
-    @abstractmethod
     def measure(
-        self, params: Any, workload: Any, build: Any, folder: Path, clock_mhz: float
+        self, params: Any, asked: Any, build: Any, folder: Path, clock_mhz: float
     ) -> dict[str, float]:
-        """The metrics that are counted, simulated in ``folder``; ValueError for what is illegal."""
+        """The figures of a run in ``folder``; ValueError for what is illegal."""
+        result = self.session(params, asked).run(build, folder, clock_mhz=clock_mhz)
+        if result.difference:
+            print(f"not exact: {result.difference}")
+        return dict(result.figures)
 
 
-def find_subject(design: str) -> Subject:
-    """How to sweep a design; UserError if there is none of that name."""
-    find_design(design)
-    if design not in SUBJECTS:
-        raise UserError(f"{design} cannot be swept yet; {', '.join(SUBJECTS)} can")
-    return load(SUBJECTS[design])()
+def find_subject(name: str) -> Subject:
+    """How to sweep the design ``name``; UserError if there is none, or it has nothing to sweep."""
+    design = find_design(name)
+    if not design.runs:
+        raise UserError(f"{name} cannot be swept: its descriptor has no runs")
+    return Subject(design)

@@ -35,8 +35,8 @@ class Where:
             with local_cluster(self.jobs or os.cpu_count() or 1) as client:
                 yield client
         else:
-            sources = plan.subject.sources(plan.origins)
-            with remote_cluster(self.scheduler, sources) as client:
+            modules = plan.subject.sources(plan.origins)
+            with remote_cluster(self.scheduler, modules) as client:
                 yield client
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.catalogue import Design
-from gen.sweep.subject import SimulatedSubject
+from gen.designs.design import Design
+from gen.sweep.subject import Subject
 from gen.sweep.synthesis import estimate
 from sim.harness.cache import cache_root, cached_folder, unfinished_name
 from sim.harness.errors import HarnessError
@@ -97,14 +97,14 @@ def remembered(kind: str, key: str, work: Callable[[], Any]) -> Any:
     return json.loads((folder / RESULT).read_text())
 
 
-def build(key: str, subject: SimulatedSubject, simulated: Any) -> Outcome:
+def build(key: str, subject: Subject, hardware: Any) -> Outcome:
     """The simulator of some hardware: where it is, and its top."""
 
     def work() -> dict[str, str]:
-        found = remembered("builds", key, lambda: describe(subject.build(simulated)))
+        found = remembered("builds", key, lambda: describe(subject.build(hardware)))
         if Path(found["folder"]).is_dir():
             return found
-        return describe(subject.build(simulated))  # the cache has been cleared
+        return describe(subject.build(hardware))  # the cache has been cleared
 
     return attempt(key, work)
 
@@ -121,7 +121,7 @@ def synthesise(key: str, design: Design, params: Any) -> Outcome:
 
 def measure(
     key: str,
-    subject: SimulatedSubject,
+    subject: Subject,
     params: Any,
     workload: Any,
     made: dict[str, str],
@@ -134,7 +134,7 @@ def measure(
 
         build = Build(Path(made["folder"]), made["top"])
         if not build.program.exists():  # it was made on another machine
-            build = subject.build(subject.simulated(params, workload))
+            build = subject.build(subject.hardware(params, workload))
         root = cache_root() / "runs"
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=unfinished_name("sweep-"), dir=root) as folder:

@@ -1,6 +1,6 @@
 """What papers report of their hardware, beside the estimate of ours."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -137,10 +137,3 @@ def netsparse(synthesis: Synthesis) -> Comparisons | None:
 def percent(part: float, whole: float) -> float:
     """To a tenth."""
     return round(100 * part / whole, 1) if whole else 0.0
-
-
-#: design -> what compares it
-PAPERS: Mapping[str, Callable[[Synthesis], Comparisons | None]] = {
-    "p4sgd-worker": p4sgd,
-    "netsparse-snic": netsparse,
-}

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 
-from gen.catalogue import DESIGNS
+from gen.designs.catalogue import designs
 from gen.errors import UserError
+from sim.harness.cache import CHECKOUT
 from sim.harness.closure import Sources
 
 #: what is collected when nothing is named; what simulates is chosen from it
@@ -19,16 +21,39 @@ def targets(root: Path, names: Sequence[str]) -> list[str]:
     component or package (``hdl.p4sgd.engine.bank``, ``hdl/p4sgd/engine/bank.py``), or a path under
     tests, which may end in ``::item``. Raises UserError for all else.
     """
-    if not (root / "tests" / "conftest.py").is_file():
+    if not (root / "tests").is_dir():
         raise UserError("verify runs the tests of a checkout: there are none beside this package")
     found = [path for name in names for path in tests_of(root, name)]
     return list(dict.fromkeys(found)) or list(EVERYTHING)
 
 
+def checkout_of(names: Sequence[str]) -> Path:
+    """The checkout whose tests are meant: ours, or that of another package's design."""
+    roots = {root_of(name) for name in names} or {CHECKOUT}
+    if len(roots) > 1:
+        raise UserError(f"{', '.join(names)} are of different checkouts: verify one at a time")
+    return roots.pop()
+
+
+def root_of(name: str) -> Path:
+    """The checkout that ``name`` is of: the folder nearest to its component that has tests."""
+    module = designs()[name].component.partition(":")[0] if name in designs() else "hdl"
+    if module.partition(".")[0] == "hdl":
+        return CHECKOUT
+    spec = find_spec(module)
+    file = Path((spec and spec.origin) or ".").resolve()
+    for folder in file.parents:
+        if (folder / "tests").is_dir():
+            return folder
+    raise UserError(f"{name} has no tests: no folder tests is beside {file}")
+
+
 def tests_of(root: Path, name: str) -> list[str]:
     """The tests of one name."""
-    if name in DESIGNS:
-        return tests_of_design(root, DESIGNS[name].component.partition(":")[0])
+    if name in designs():
+        if root != CHECKOUT:
+            return list(EVERYTHING)
+        return tests_of_design(root, designs()[name].component.partition(":")[0])
     path, colons, item = name.partition("::")
     path = path.removeprefix("./").rstrip("/")
     inside = path == "tests" or (path.startswith("tests/") and ".." not in path.split("/"))
@@ -79,9 +104,9 @@ def nothing(root: Path, name: str) -> UserError:
     files = [path.relative_to(root) for path in (root / "hdl").rglob("*.py")]
     modules = [".".join(path.with_suffix("").parts) for path in files]
     paths = [str(path.relative_to(root)) for path in (root / "tests").rglob("test_*.py")]
-    nearest = get_close_matches(name, [*DESIGNS, *modules, *paths], n=1, cutoff=0.5)
+    nearest = get_close_matches(name, [*designs(), *modules, *paths], n=1, cutoff=0.5)
     hint = f"did you mean {nearest[0]}? " if nearest else ""
     return UserError(
-        f"nothing to verify is called {name!r}; {hint}name a design ({', '.join(DESIGNS)}),"
+        f"nothing to verify is called {name!r}; {hint}name a design ({', '.join(designs())}),"
         " a component such as hdl.p4sgd.engine.bank, or a path under tests"
     )

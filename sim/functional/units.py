@@ -1,13 +1,27 @@
 """The groups of bins that single components have, by component."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
 
+import sim
 from sim.functional import common
 from sim.functional.unit_bins import UnitGroup
-from sim.netsparse import bins as netsparse
-from sim.p4sgd import bins as p4sgd
 
 
 def units() -> Mapping[str, tuple[UnitGroup, ...]]:
     """The groups of each component, ``hdl.common.fifo.Fifo``, that has any."""
-    return common.GROUPS | netsparse.GROUPS | p4sgd.GROUPS
+    found = dict(common.GROUPS)
+    for module in systems():
+        found |= module.GROUPS
+    return found
+
+
+def systems() -> Iterator[ModuleType]:
+    """The module ``bins`` of every system that has one: of each folder of sim."""
+    for info in iter_modules(sim.__path__):
+        name = f"sim.{info.name}.bins"
+        if info.ispkg and find_spec(name) is not None:
+            yield import_module(name)

@@ -23,7 +23,7 @@ from sim.harness.cache import CHECKOUT, digest
 
 OURS = ("hdl", "gen", "sim", "tests")
 #: tables of all designs: who depends on an entry asks for the modules that it names
-TABLES = ("gen.catalogue", "gen.cli", "gen.sweep.subject", "sim.functional.units")
+TABLES = ("gen.designs.catalogue", "gen.cli", "gen.sweep.subject", "sim.functional.units")
 UNREAD = (".md", ".png", ".svg", ".pyc")
 MODULE = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")
 

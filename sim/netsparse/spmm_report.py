@@ -1,7 +1,7 @@
 """What a product on simulated SNICs has cost: figures from the hardware's counters, a picture."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ class SpmmReport:
     @property
     def headers_alone(self) -> float:
         """Table 3: headers' share without concatenation."""
-        return header_share(self.run.options.property_bytes // ELEMENT_BYTES)
+        return header_share(self.run.asked.property_bytes // ELEMENT_BYTES)
 
     @property
     def nodes(self) -> list[NodeFigures]:
@@ -179,16 +179,16 @@ class SpmmReport:
                 node.totals,
                 node.snic,
                 cycles,
-                run.options.property_bytes,
-                run.units,
+                run.asked.property_bytes,
+                run.clients,
                 len(node.completions),
                 node.accesses,
             )
             for node in self.result.nodes
         ]
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything, fit for JSON."""
+    def details(self) -> dict[str, Any]:
+        """What JSON says of the run beside its figures: matrix, partition, each node's counters."""
         figures = self.redundancy
         return {
             "matrix": {
@@ -207,11 +207,8 @@ class SpmmReport:
                 "destinations": known(figures.destinations),
                 "header_share_alone": self.headers_alone,
             },
-            "options": asdict(self.run.options)
-            | {"units": self.run.units, "servers": self.run.servers},
-            "hardware": asdict(self.run.params),
-            "exact": not self.difference,
-            "difference": self.difference,
+            "clients": self.run.clients,
+            "servers": self.run.servers,
             "cycles": self.result.cycles,
             "cycles_to_first_packet": self.result.first_packet,
             "microseconds_at_250_mhz": self.result.cycles / CLOCK_MHZ,
@@ -255,7 +252,7 @@ class SpmmReport:
             axis.legend(loc="upper right", ncols=len(FATES) if axis is fates else 1)
         figure.suptitle(
             f"{self.name}, {self.redundancy.nodes} nodes, properties of"
-            f" {self.run.options.property_bytes} bytes: {self.result.cycles:,} cycles"
+            f" {self.run.asked.property_bytes} bytes: {self.result.cycles:,} cycles"
         )
         figure.tight_layout()
         figure.savefig(path, dpi=110)

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,8 @@ from hdl.common.component import Component
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.background import follow
+from sim.harness.session import RunFailed
 from sim.harness.verilator import Build, build, emission_of, run
 from sim.p4sgd.surroundings.cluster import ClusterParams, ClusterSystem
 from sim.p4sgd.surroundings.network import NetworkParams
@@ -34,10 +34,8 @@ from sim.p4sgd.training_job import (
 from sim.surroundings.axi_memory import MEMORY_ARRAY, memory_file
 from sim.surroundings.link import Link
 
-POLL_SECONDS = 0.1
 
-
-class TrainingStopped(RuntimeError):
+class TrainingStopped(RunFailed):
     """A worker stopped, or none got on; the text says why."""
 
 
@@ -118,7 +116,7 @@ def simulate_training(
         settings=[training.settings(1, worker) for worker in range(training.workers)],
         models=training.models(start),
         chunks=training.chunks,
-        epochs=training.options.epochs,
+        epochs=training.asked.epochs,
         memory=memory or MemorySettings(),
         network=network,
         under_way=training.under_way,
@@ -127,40 +125,31 @@ def simulate_training(
     if network is not None:
         system = (cluster_params(training.params, training.workers), ClusterSystem)
     (folder / JOB_FILE).write_bytes(pickle.dumps(job))
-    failures: list[BaseException] = []
 
     def work() -> None:
-        try:
-            run(
-                simulator,
-                "sim.p4sgd.train_in_simulator",
-                params=system[0],
-                component=system[1],
-                seed=seed,
-                plusargs=memory_arguments(training, folder),
-                env={JOB: str(folder)},
-                folder=folder,
-            )
-        except BaseException as failure:  # handed on to the caller's thread
-            failures.append(failure)
+        run(
+            simulator,
+            "sim.p4sgd.train_in_simulator",
+            params=system[0],
+            component=system[1],
+            seed=seed,
+            plusargs=memory_arguments(training, folder),
+            env={JOB: str(folder)},
+            folder=folder,
+        )
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
     seen = 0
-    while True:
-        alive = thread.is_alive()
+
+    def look() -> None:
+        nonlocal seen
         lines = read_lines(folder / PROGRESS)
         for line in map(json.loads, lines[seen:]):
+            seen += 1
             if "failure" in line:
-                thread.join()
                 raise TrainingStopped(line["failure"])
             on_epoch(read_epoch(training, folder, line))
-        seen = len(lines)
-        if not alive:
-            break
-        time.sleep(POLL_SECONDS)
-    if failures:
-        raise failures[0]
+
+    follow(work, look)
 
 
 def read_lines(path: Path) -> list[str]:

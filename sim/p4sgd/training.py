@@ -19,8 +19,8 @@ from sim.p4sgd.golden.sgd import (
     Training,
 )
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
-from sim.p4sgd.training_options import DoesNotFit, Options, check
-from sim.workloads.datasets import DataSet
+from sim.p4sgd.training_workload import ZEROS, DoesNotFit, TrainingWorkload
+from sim.workloads.datasets import DataSet, load
 from sim.workloads.layout import (
     BEAT_BYTES,
     Geometry,
@@ -31,44 +31,55 @@ from sim.workloads.layout import (
 from sim.workloads.quantise import Quantiser, to_fixed, truncate
 from sim.workloads.step_size import Smoothness
 
-__all__ = ["DoesNotFit", "Options", "TrainingRun"]
+
+def data_of(asked: TrainingWorkload) -> DataSet:
+    """The samples that ``asked`` names, in the order of training; DataError for what is wrong."""
+    if asked.data == ZEROS:
+        shape = (asked.samples, asked.features)
+        return DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "")
+    return load(
+        asked.data,
+        loss=asked.loss,
+        positive=asked.positive,
+        bias=asked.bias or asked.center,  # centred features alone have predictions of mean zero
+        order=asked.seed if asked.shuffle else None,
+        test=asked.test,
+    )
 
 
 class TrainingRun:
     """A data set made ready for a worker: what its memories hold and how it is set.
 
-    Raises :class:`DoesNotFit` where the hardware cannot hold the data, ``ValueError`` for options
+    Raises :class:`DoesNotFit` where the hardware cannot hold the data, ``ValueError`` for settings
     that are illegal for any hardware.
     """
 
-    def __init__(
-        self, data: DataSet, params: WorkerParams, options: Options, workers: int = 1
-    ) -> None:
-        self.data, self.params, self.options = data, params, options
-        self.workers = workers
+    def __init__(self, data: DataSet, params: WorkerParams, asked: TrainingWorkload) -> None:
+        self.data, self.params, self.asked = data, params, asked
+        self.workers = asked.workers
         engine = params.engine
-        check(options, params, workers)
-        self.stored_bits = stored = options.stored
+        asked.check_hardware(params)
+        self.stored_bits = stored = asked.stored
         self.quantiser = Quantiser.fit(
-            data.features, stored, per_feature=options.per_feature, center=options.center
+            data.features, stored, per_feature=not asked.global_scale, center=asked.center
         )
         self.stored_codes = self.quantiser.encode(data.features)
-        self.codes = truncate(self.stored_codes, stored, options.bits)
+        self.codes = truncate(self.stored_codes, stored, asked.bits)
         self.labels = to_fixed(data.labels, engine.fraction_bits)
         self.geometry = Geometry(
-            workers=1 if self.shares_samples else workers,
+            workers=1 if self.shares_samples else self.workers,
             engines=params.engines,
             banks=engine.banks,
             lanes=engine.lanes,
         )
         self.training = Training(
-            loss=options.loss,
-            bits=options.bits,
+            loss=asked.loss,
+            bits=asked.bits,
             signed=self.quantiser.signed,
-            batch=options.batch,
+            batch=asked.batch,
             banks=engine.banks,
-            step=Step.of(self.eta / options.batch),
-            l2_shift=options.l2_shift,
+            step=Step.of(self.eta / asked.batch),
+            l2_shift=asked.l2_shift,
             fraction_bits=engine.fraction_bits,
         )
         self.check_fit()
@@ -76,20 +87,20 @@ class TrainingRun:
     @property
     def shares_samples(self) -> bool:
         """Data parallelism: each worker has the whole model, and samples of its own."""
-        return self.options.shares_samples
+        return self.asked.shares_samples
 
     @property
     def under_way(self) -> int:
         """AllReduces at a time: the next mini-batch's wait for the update of this one's."""
-        slots, batch = self.params.slots, self.options.batch // self.params.engine.banks
+        slots, batch = self.params.slots, self.asked.batch // self.params.engine.banks
         return slots if self.shares_samples else min(slots, batch)
 
     def samples_of(self, worker: int) -> NDArray[np.intp]:
         """The samples that a worker sees, in order; those from ``samples`` on are absent."""
         if not self.shares_samples:
             return np.arange(self.samples)
-        batches = -(-self.samples // self.options.batch)
-        shares = np.arange(batches * self.options.batch).reshape(batches, self.workers, -1)
+        batches = -(-self.samples // self.asked.batch)
+        shares = np.arange(batches * self.asked.batch).reshape(batches, self.workers, -1)
         return shares[:, worker].ravel()
 
     @property
@@ -114,7 +125,7 @@ class TrainingRun:
 
     def check_fit(self) -> None:
         """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
-        engine, options = self.params.engine, self.options
+        engine, asked = self.params.engine, self.asked
         if self.chunks > engine.chunks:
             capacity = self.workers * self.params.engines * engine.chunks * engine.lanes
             raise DoesNotFit(
@@ -122,27 +133,27 @@ class TrainingRun:
                 f" holds {engine.chunks}: at most {capacity} features; more workers, engines, lanes"
                 f" or chunks help"
             )
-        words = self.chunks * options.bits
+        words = self.chunks * asked.bits
         if words > engine.fifo_words:
             raise DoesNotFit(
-                f"a micro-batch of {self.chunks} chunks x {options.bits} bits = {words} words"
+                f"a micro-batch of {self.chunks} chunks x {asked.bits} bits = {words} words"
                 f" does not fit the word FIFO of {engine.fifo_words} words; fewer bits, more"
                 f" workers, engines or fifo_words help"
             )
-        micro_batches = options.batch // engine.banks
-        if options.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
+        micro_batches = asked.batch // engine.banks
+        if asked.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
             raise DoesNotFit(
                 f"in vanilla order a mini-batch waits in the word FIFO: {micro_batches}"
                 f" micro-batches x {words} words = {micro_batches * words} words do not fit its"
                 f" {engine.fifo_words}; a smaller batch, more workers or more fifo_words help"
             )
-        if options.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
+        if asked.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
             raise DoesNotFit(
                 f"in vanilla order every micro-batch of a mini-batch needs a slot: {micro_batches}"
                 f" of {self.params.slots}; a smaller batch or more slots help"
             )
         if micro_batches >= 1 << 16:
-            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {options.batch}")
+            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {asked.batch}")
         size = self.micro_batches * self.chunks * self.stored_bits * BEAT_BYTES
         if size > 1 << self.params.address_bits:
             raise DoesNotFit(
@@ -153,24 +164,24 @@ class TrainingRun:
     @cached_property
     def smoothness(self) -> Smoothness:
         """That of the features as the hardware sees them."""
-        return Smoothness.of(self.values, self.options.batch)
+        return Smoothness.of(self.values, self.asked.batch)
 
     @property
     def values(self) -> NDArray[np.float64]:
         """The features [S, D] as the hardware sees them."""
-        return np.ldexp(self.codes.astype(np.float64), self.quantiser.signed - self.options.bits)
+        return np.ldexp(self.codes.astype(np.float64), self.quantiser.signed - self.asked.bits)
 
     @property
     def centering_gain(self) -> float:
         """How much larger the learning rate could be without the means of the features."""
-        centred = Smoothness.of(self.values, self.options.batch, center=True).expected
+        centred = Smoothness.of(self.values, self.asked.batch, center=True).expected
         return self.smoothness.expected / centred if centred else 1.0
 
     @cached_property
     def eta(self) -> float:
         """The learning rate: what was chosen, or what suits the data."""
-        chosen = self.options.eta
-        return self.smoothness.learning_rate(self.options.loss) if chosen is None else chosen
+        chosen = self.asked.eta
+        return self.smoothness.learning_rate(self.asked.loss) if chosen is None else chosen
 
     @cached_property
     def images(self) -> list[bytes]:
@@ -207,23 +218,23 @@ class TrainingRun:
 
     def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
         """The registers of a worker for a run of ``epochs`` epochs."""
-        share = self.options.batch // (self.workers if self.shares_samples else 1)
+        share = self.asked.batch // (self.workers if self.shares_samples else 1)
         chunk_count = self.micro_batches * self.chunks
-        whole = self.stored_bits == self.options.bits
+        whole = self.stored_bits == self.asked.bits
         step = self.training.step
         loss = {
             Loss.LINEAR: HardwareLoss.LINEAR,
             Loss.LOGISTIC: HardwareLoss.LOGISTIC,
             Loss.HINGE: HardwareLoss.HINGE,
-        }[self.options.loss]
+        }[self.asked.loss]
         return {
-            "bits": self.options.bits,
+            "bits": self.asked.bits,
             "signed_features": int(self.quantiser.signed),
             "chunks": self.chunks,
             "loss": loss.value,
-            "l2_shift": self.options.l2_shift,
+            "l2_shift": self.asked.l2_shift,
             "join": 1,
-            "vanilla": int(self.options.schedule is Schedule.VANILLA),
+            "vanilla": int(self.asked.schedule is Schedule.VANILLA),
             "mantissa": step.mantissa,
             "exponent": step.exponent,
             "data_parallel": int(self.shares_samples),
@@ -234,7 +245,7 @@ class TrainingRun:
             "epochs": epochs,
             "word_address_low": 0,
             "word_address_high": 0,
-            "word_beats": chunk_count * self.stored_bits if whole else self.options.bits,
+            "word_beats": chunk_count * self.stored_bits if whole else self.asked.bits,
             "word_stride": self.stored_bits,
             "word_runs": 1 if whole else chunk_count,
             "label_address_low": 0,
@@ -266,10 +277,10 @@ class TrainingRun:
             self.scaled,
             self.data.labels,
             weights,
-            loss=self.options.loss,
-            batch=self.options.batch,
-            step=self.eta / self.options.batch,
-            l2_shift=self.options.l2_shift,
+            loss=self.asked.loss,
+            batch=self.asked.batch,
+            step=self.eta / self.asked.batch,
+            l2_shift=self.asked.l2_shift,
         )
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
@@ -286,9 +297,7 @@ class TrainingRun:
     ) -> tuple[float, float | None]:
         """Loss and accuracy of weights in original units."""
         intercept = self.quantiser.intercept(original)
-        return float_sgd.evaluate(
-            self.options.loss, data.features, data.labels, original, intercept
-        )
+        return float_sgd.evaluate(self.asked.loss, data.features, data.labels, original, intercept)
 
     @property
     def chance(self) -> float:

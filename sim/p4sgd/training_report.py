@@ -99,7 +99,7 @@ class Comparison:
     def warnings(self) -> list[str]:
         """What says that the training came to nothing, a line each."""
         loss, chance, eta = self.rows[-1].rtl_loss, self.training.chance, self.training.eta
-        suits = self.training.smoothness.learning_rate(self.training.options.loss)
+        suits = self.training.smoothness.learning_rate(self.training.asked.loss)
         hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}" if eta > suits else ""
         found = []
         if not loss <= chance:
@@ -108,10 +108,14 @@ class Comparison:
             found.append(f"{self.saturations:,} saturations: numbers outgrew 32 bits{hint}")
         return found
 
-    def result(self) -> dict[str, Any]:
-        """Everything, fit for JSON."""
+    @property
+    def simulated_per_second(self) -> float:
+        """Cycles that were simulated in a second, host accesses included."""
+        return self.last.simulated_cycles / self.last.seconds if self.last else 0
+
+    def details(self) -> dict[str, Any]:
+        """What JSON says of the run beside its figures: data, step, hardware's cycles, epochs."""
         training, last, test = self.training, self.last, self.training.data.test
-        options = asdict(training.options) | {"loss": training.options.loss.value}
         return {
             "data": {
                 "name": training.data.name,
@@ -121,21 +125,16 @@ class Comparison:
                 "order": training.data.order,
                 "test": test and {"name": test.name, "samples": len(test.labels)},
             },
-            "options": options | {"eta": training.eta},
-            "eta_from_data": training.options.eta is None,
-            "warnings": self.warnings,
+            "eta": training.eta,
             "step": {
                 "mantissa": training.training.step.mantissa,
                 "exponent": training.training.step.exponent,
             },
             "signed_features": training.quantiser.signed,
-            "workers": training.workers,
-            "hardware": asdict(training.params),
-            "bit_exact": self.bit_exact,
             "cycles": self.cycles,
             "milliseconds_at_250_mhz": self.cycles / CLOCK_MHZ / 1e3,
             "simulated_cycles": last.simulated_cycles if last else 0,
-            "simulated_cycles_per_second": last.simulated_cycles / last.seconds if last else 0,
+            "simulated_cycles_per_second": self.simulated_per_second,
             "epochs": [asdict(row) for row in self.rows],
         }
 

@@ -1,9 +1,11 @@
 """What pytest learns of simulations: which items simulate, on which seeds, and what came of it.
 
-``tests/conftest.py`` names this plugin, so that ``pytest`` and ``ingather verify`` run alike.
+``tests/conftest.py`` names this plugin, so that ``pytest`` and ``ingather verify`` run alike. The
+tests of another package name it likewise.
 """
 
 pytest_plugins = [
+    "sim.verify.surroundings",
     "sim.verify.seeds",
     "sim.verify.long",
     "sim.verify.one_size",

@@ -94,7 +94,17 @@ def arguments(options: Options) -> list[str]:
         *("-m", MARK, "-n", str(options.jobs), "--dist", "load", "--maxschedchunk", "1"),
         *("--rootdir", str(options.root), "--seed", str(options.seeds[0])),
         *("--seeds", str(len(options.seeds)), "--durations-file", str(options.durations)),
-        *("-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--"),
+        *(
+            "-p",
+            "sim.verify.plugin",
+            "-p",
+            "no:terminal",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "addopts=",
+            "--",
+        ),
         *options.targets,
     ]
 

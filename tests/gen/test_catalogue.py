@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyslang.driver import Driver
 
-from gen.catalogue import DESIGNS
+from gen.designs.catalogue import designs
 from gen.emission.emit import emit
 from gen.output.manifest import port_list
 from gen.settings import make_params
@@ -16,7 +16,7 @@ from sim.harness.verilator import lint
 from tests.gen.sample import Pair, PairParams
 
 PORTS = Path(__file__).parent / "ports"
-CASES = [(design, preset) for design in DESIGNS.values() for preset in design.presets]
+CASES = [(design, preset) for design in designs().values() for preset in design.presets]
 
 ACCEPTED = {
     "SignConversion",  # Yosys gives a slice of a vector no sign; the bits are the same
@@ -27,7 +27,7 @@ ACCEPTED = {
 
 @cache
 def emission_of(name, preset):
-    design = DESIGNS[name]
+    design = designs()[name]
     params = make_params(design.params_class, design.settings_of(preset))
     return emissions.emission_of(design.make(params), generated=True)
 
@@ -80,7 +80,7 @@ def test_ports_are_as_reviewed(design, preset, request):
 
 
 def test_presets_differ_from_each_other():
-    for design in DESIGNS.values():
+    for design in designs().values():
         made = [make_params(design.params_class, s) for s in design.presets.values()]
         assert len(set(made)) == len(made)
         assert design.preset in design.presets

@@ -10,11 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hdl.p4sgd.engine.params import EngineParams
-from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
-
-U280_WORKER = WorkerParams(engine=EngineParams(dsp=True))  #: as the preset has it
 
 MOST_SECONDS = Mark(300)
 MOST_SECONDS_AGAIN = Mark(30)

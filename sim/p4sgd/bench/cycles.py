@@ -10,18 +10,16 @@ import numpy as np
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.harness.verilate import Build
-from sim.p4sgd.bench.card import U280_WORKER
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
 from sim.p4sgd.train import build_worker
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
-LOOP_CYCLES = U280_WORKER.engine.update_loop  #: the least a micro-batch takes
 MOST_DEVIATION = Mark(0.03)
 MOST_TURNAROUND = Mark(40)
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
-HARDWARE = {"1 engine": replace(U280_WORKER, engines=1), "8 engines": U280_WORKER}
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,16 @@ class Epoch:
         return abs(self.measured / self.ideal - 1)
 
 
-def ideal_cycles(*, micro_batches: int, batches: int, words: int, turnaround: int) -> int:
+def ideal_cycles(
+    *, micro_batches: int, batches: int, words: int, turnaround: int, update_loop: int
+) -> int:
     """An epoch of the steady state: ``(B / K) C s + T`` for every mini-batch.
 
-    ``words`` is C s, at least the length of the update loop. The formula's ``C s`` once, the
+    ``words`` is C s, at least the cycles of the ``update_loop``. The formula's ``C s`` once, the
     last micro-batch's way backward, belongs to a run and not to its epochs: the next epoch's
     words follow the model's update as any next mini-batch's do.
     """
-    return micro_batches * max(words, LOOP_CYCLES) + batches * turnaround
+    return micro_batches * max(words, update_loop) + batches * turnaround
 
 
 def workload(
@@ -54,7 +54,9 @@ def workload(
     rng = np.random.default_rng(features)
     labels = rng.integers(0, 2, size=samples).astype(float)
     data = DataSet("random", rng.random((samples, features)), labels, "")
-    return TrainingRun(data, params, Options(bits=BITS, batch=batch, epochs=epochs))
+    return TrainingRun(
+        data, params, TrainingWorkload(eta=1.0, bits=BITS, batch=batch, epochs=epochs)
+    )
 
 
 def epoch_cycles(
@@ -94,14 +96,16 @@ def compare(
         batches=-(-samples // BATCH),
         words=training.chunks * BITS,
         turnaround=turnaround,
+        update_loop=params.engine.update_loop,
     )
     return Epoch(measured, ideal)
 
 
-def rows(progress: Callable[[str], None]) -> list[Row]:
-    """All sizes on all hardware."""
+def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
+    """All sizes of data, on one engine of ``worker`` and on all."""
     found = []
-    for name, params in HARDWARE.items():
+    hardware = {"1 engine": replace(worker, engines=1), f"{worker.engines} engines": worker}
+    for name, params in hardware.items():
         progress(f"building the simulator of {name}")
         simulator = build_worker(params, second_main=FREE_RUNNING)
         progress(f"{name}: turnaround")

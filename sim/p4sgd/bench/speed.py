@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.harness.verilate import Build
-from sim.p4sgd.bench.card import U280_WORKER
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
 from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.train import Epoch, build_worker, simulate_training
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import load
 
 MOST_BUILD_SECONDS = Mark(120)
@@ -36,12 +37,12 @@ def empty_cache() -> Iterator[None]:
                 os.environ["INGATHER_CACHE"] = before
 
 
-def build_rows(progress: Callable[[str], None]) -> list[Row]:
+def build_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Build the u280 worker's simulator from nothing, emission included."""
     progress("building the simulator of the u280 worker from nothing")
     start = time.perf_counter()
     with empty_cache():
-        build_worker(U280_WORKER)
+        build_worker(worker)
     seconds = time.perf_counter() - start
     note = f"emission, Verilator, g++ on {os.cpu_count()} cores"
     return [
@@ -55,9 +56,11 @@ def build_rows(progress: Callable[[str], None]) -> list[Row]:
     ]
 
 
-def speed_rows(progress: Callable[[str], None]) -> list[Row]:
+def speed_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Train on digits with Python and without, in turns."""
-    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), U280_WORKER, Options(epochs=30))
+    training = TrainingRun(
+        load("digits", loss=Loss.LOGISTIC), worker, TrainingWorkload(eta=1.0, epochs=30)
+    )
     progress("building the simulator of the u280 worker, with a second main")
     simulator = build_worker(training.params, second_main=FREE_RUNNING)
     with_python, without = [], []

@@ -12,9 +12,10 @@ from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
 from sim.p4sgd.reproduce.points import BITS, SCALING
 from sim.p4sgd.train import Epoch, build_cluster, simulate_training
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 from sim.p4sgd.training_report import Comparison, Row
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import load
 
 WORKERS = 4
@@ -51,8 +52,8 @@ class Convergence:
 def train(data: str, epochs: int, link_latency: int) -> Convergence:
     """Train the RTL and both models side by side."""
     hardware = WorkerParams(engines=1, engine=SCALING)
-    options = Options(bits=BITS, batch=BATCH, epochs=epochs)
-    training = TrainingRun(load(data, loss=Loss.LOGISTIC), hardware, options, WORKERS)
+    options = TrainingWorkload(eta=1.0, bits=BITS, batch=BATCH, epochs=epochs, workers=WORKERS)
+    training = TrainingRun(load(data, loss=Loss.LOGISTIC), hardware, options)
     comparison = Comparison(training)
 
     def add(epoch: Epoch) -> None:

@@ -21,8 +21,9 @@ from sim.p4sgd.golden.sgd import Schedule
 from sim.p4sgd.reproduce.formula import Machine
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.train import build_cluster, cluster_params
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
 JOB, JOB_FILE, RESULTS = "INGATHER_POINTS_JOB", "points.pickle", "points.jsonl"
@@ -85,8 +86,10 @@ class Point:
         """A pass over data of this size, for its settings; ``DoesNotFit`` if they do not fit."""
         shape = (self.batches * self.batch, self.features)
         data = DataSet("zeros", np.zeros(shape), np.zeros(shape[0]), "")
-        options = Options(bits=BITS, batch=self.batch, schedule=self.schedule)
-        return TrainingRun(data, self.hardware, options, self.workers)
+        options = TrainingWorkload(
+            eta=1.0, bits=BITS, batch=self.batch, schedule=self.schedule, workers=self.workers
+        )
+        return TrainingRun(data, self.hardware, options)
 
 
 @dataclass(frozen=True)

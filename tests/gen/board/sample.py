@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth.hdl import ClockDomain, Const, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from gen.catalogue import Design
+from gen.designs.design import Design
 from hdl.common.axi import AxiLiteSignature, AxiReadSignature, AxiStreamSignature
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside

@@ -1,17 +1,17 @@
 import pytest
 
-from gen.board.boards import BOARDS, BoardDesign, Most, find_board
-from gen.catalogue import DESIGNS, load
+from gen.board.boards import BOARDS, BoardDesign, find_board
+from gen.designs.catalogue import designs
+from gen.designs.design import Card, Most, load
 from gen.errors import UserError
 from gen.settings import make_params
-from tests.gen.board.sample import CoreParams, SampleBoard
+from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 
 
-def test_every_design_of_the_catalogue_has_a_top_or_a_reason():
+def test_every_design_has_a_top_or_stands_in_one_that_has():
     for board in BOARDS.values():
-        assert {*board.designs, *board.instead} == set(DESIGNS)
-        assert not set(board.designs) & set(board.instead)
-        assert set(board.instead.values()) <= set(board.designs)
+        for name, design in designs().items():
+            assert (name in board.designs) != (design.within in board.designs)
         assert board.constraints.is_dir()
 
 
@@ -25,7 +25,7 @@ def test_boards_and_designs_that_are_not_there():
 @pytest.mark.parametrize("name", sorted(BOARDS["u280"].designs))
 def test_presets_of_the_card_make_parameters(name):
     entry = find_board("u280").find(name)
-    for preset in {*entry.presets, *entry.design.presets, entry.preset}:
+    for preset in {*entry.card.presets, *entry.design.presets, entry.preset}:
         make_params(entry.design.params_class, entry.settings_of(preset))
     with pytest.raises(UserError, match="did you mean u280"):
         entry.settings_of("u281")
@@ -46,9 +46,8 @@ def test_what_the_card_has_no_room_for():
 
 def test_the_sample_is_made():
     path = "tests.gen.board.sample:SampleBoard"
-    entry = BoardDesign(
-        name="sample", component=path, preset="", most={"engines": Most(value=2, because="so")}
-    )
+    card = Card(component=path, preset="", most={"engines": Most(value=2, because="so")})
+    entry = BoardDesign(DESIGN, card)
     top = entry.make(CoreParams(engines=2))
     assert isinstance(top, SampleBoard)
     assert load(path) is SampleBoard

@@ -15,15 +15,15 @@ from tests.gen.board.sample import DESIGN
 
 
 def board_that(**changes):
-    board = find_board("u280")
-    return replace(board, device=replace(U280, **changes))
+    board = find_board("u280")  # whose own parts the sample has not
+    return replace(board, parts=(), device=replace(U280, **changes))
 
 
 @pytest.fixture(scope="module")
 def placed(emission):
     heard = []
     synthesis = estimated(emission, heard.append, cached_folder)
-    return place(emission, find_board("u280"), synthesis), heard
+    return place(emission, board_that(), DESIGN, synthesis), heard
 
 
 def test_a_floorplan_that_fits_the_verilog(placed, emission, tmp_path):
@@ -43,6 +43,6 @@ def test_a_floorplan_that_fits_the_verilog(placed, emission, tmp_path):
 def test_a_card_that_is_too_small(emission):
     small = replace(U280.slrs[0], offers=Resources(), shell=Resources())
     synthesis = estimated(emission, cache=cached_folder)
-    placement, misfits = place(emission, board_that(slrs=(small,)), synthesis)
+    placement, misfits = place(emission, board_that(slrs=(small,)), DESIGN, synthesis)
     assert placement is None
     assert any("FF" in misfit for misfit in misfits)

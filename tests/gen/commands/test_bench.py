@@ -8,6 +8,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gen.commands import bench
+from gen.designs.design import Bench, load
 from sim.bench.marks import Mark, Row
 
 GOOD = Row(what="good", value=1.5, unit="s", mark=Mark(2))
@@ -22,7 +23,8 @@ def run(monkeypatch):
     app.command()(bench.bench)
 
     def run(parts, *arguments):
-        monkeypatch.setattr(bench, "PARTS", {part: (part, "") for part in parts})
+        known = {part: (None, Bench(title=part, rows="")) for part in parts}
+        monkeypatch.setattr(bench, "parts", lambda: known)
         monkeypatch.setattr(bench, "measure", lambda part, progress: parts[part])
         return CliRunner().invoke(app, arguments)
 
@@ -30,9 +32,9 @@ def run(monkeypatch):
 
 
 def test_every_part_can_be_imported():
-    for _, path in bench.PARTS.values():
-        module, _, name = path.partition(":")
-        assert callable(getattr(__import__(module, fromlist=[name]), name))
+    for design, part in bench.parts().values():
+        assert callable(load(part.rows))
+        assert not part.preset or part.preset in design.presets
 
 
 def test_all_marks_hold(run):

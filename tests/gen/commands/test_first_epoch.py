@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from gen.catalogue import find_design
 from gen.commands.first_epoch import first_epoch
+from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.settings import make_params
 from hdl.p4sgd.host.control import Cause
@@ -16,7 +16,8 @@ from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 from sim.harness.register_driver import driver_module
 from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.on_card import CardError, Devices, train_an_epoch
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import load
 
 HBM_PORT = 256 << 20  # bytes of HBM that a port has beside it
@@ -29,7 +30,7 @@ ENGINE_BYTES = 4 * PARAMS.engine.lanes * PARAMS.engine.chunks
 @pytest.fixture(scope="module")
 def run():
     data = load("digits", loss=Loss.LOGISTIC, order=1)
-    return TrainingRun(data, PARAMS, Options(eta=None, epochs=1))
+    return TrainingRun(data, PARAMS, TrainingWorkload(eta=None, epochs=1))
 
 
 @pytest.fixture(scope="module")

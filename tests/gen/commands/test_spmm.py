@@ -49,8 +49,8 @@ def test_runs_a_family_and_leaves_results(ingather, tmp_path):
     again = json.loads((tmp_path / "made" / "result.json").read_text())
     assert again["all"]["unit_counters"]["filtered"] == 0
     assert again["all"]["prs_per_packet"]["reads"] == 1
-    assert again["options"]["coalesce"]
-    assert not again["options"]["aligned"]
+    assert again["workload"]["coalesce"]
+    assert not again["workload"]["aligned"]
 
 
 def test_runs_a_file(ingather, tmp_path):
@@ -98,9 +98,9 @@ def bad_files(folder):
         (["--property-bytes", "1024"], "to the 512"),
         (["--units", "2", "--servers", "1"], "at most the 2 units of the build"),
         (["--units", "0"], "at least 1"),
-        (["--batch", "0"], "batch must be from 1"),
+        (["--batch", "0"], "--batch"),
         (["--batch", "many"], "batch"),
-        (["--read-delay", "512"], "read delay must be from 0 to 511"),
+        (["--read-delay", "512"], "read_delay must be from 0 to 511"),
         (["--host-latency", "5000"], "host-latency"),
         (["--link-latency", "256"], "link-latency"),
         (["--preset", "tiy"], "did you mean tiny?"),

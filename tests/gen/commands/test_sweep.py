@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gen.catalogue import find_design
 from gen.commands.sweep import sweep, sweep_app
+from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.sweep.plan import Plan
 from gen.sweep.search import SearchPlan

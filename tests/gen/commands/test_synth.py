@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from gen.catalogue import Design
 from gen.commands import synth as synth_command
 from gen.commands.synth import synth
+from gen.designs.design import Design
 from gen.errors import UserError
 from gen.synth.device import DEVICES, U280
 from gen.synth.resources import Resources

@@ -39,7 +39,7 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     assert "warning" not in said
     made = tmp_path / "made"
     result = json.loads((made / "result.json").read_text())
-    assert result["bit_exact"]
+    assert result["exact"]
     assert len(result["epochs"]) == 3
     assert result["data"]["features"] == 21
     assert result["signed_features"]
@@ -52,8 +52,8 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
         assert line in said
     assert result["data"]["order"] == "shuffled with seed 4"
     assert result["data"]["test"] == {"name": "data.npz", "samples": 12}
-    assert result["eta_from_data"]
-    assert f"eta = {result['options']['eta']:.3g} from the data: 1 / (0.25 x" in said
+    assert result["workload"]["eta"] is None
+    assert f"eta = {result['eta']:.3g} from the data: 1 / (0.25 x" in said
     assert (made / "training.png").read_bytes().startswith(b"\x89PNG")
     weights = np.load(made / "weights.npz")
     z = np.hstack([features, np.ones((60, 1))]) @ weights["original"] + weights["intercept"]
@@ -65,7 +65,7 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     assert again == 0  # what was made by us may be made again
     result, said = json.loads((made / "result.json").read_text()), " ".join(out.split())
     assert len(result["epochs"]) == 1
-    assert result["options"]["eta"] == 1e5
+    assert result["workload"]["eta"] == result["eta"] == 1e5
     assert "data.npz: 60 samples in the order of the source" in said
     assert len(result["warnings"]) == 2
     assert all(f"warning: {warning}" in said for warning in result["warnings"])
@@ -152,9 +152,9 @@ def test_many_workers_on_bad_links(ingather, tmp_path):
     assert (status, err) == (0, "")
     assert "AllReduce" in out
     result = json.loads((tmp_path / "two" / "result.json").read_text())
-    assert result["bit_exact"]
-    assert result["workers"] == 2
-    assert result["network"]["drop"] == 0.05
+    assert result["exact"]
+    assert result["workload"]["workers"] == 2
+    assert result["workload"]["drop"] == 0.05
     assert sum(epoch["network"]["dropped"] for epoch in result["epochs"]) > 0
 
 

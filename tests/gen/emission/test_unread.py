@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from gen.catalogue import DESIGNS
+from gen.designs.catalogue import designs
 from gen.settings import make_params
 from sim.coverage.data import Toggle
 from sim.coverage.exclusions import read_rules
@@ -24,7 +24,7 @@ RULES = [rule for rule in read_rules() if rule.nature == "unread"]
 @cache
 def unread(name):
     """Every bit that nothing reads: its component, and the rule that names it or None."""
-    design = DESIGNS[name]
+    design = designs()[name]
     params = make_params(design.params_class, design.settings_of(PRESETS[name]))
     emission = emissions.emission_of(design.make(params), generated=True)
     modules = modules_of(emission.verilog)

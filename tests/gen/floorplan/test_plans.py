@@ -4,29 +4,29 @@ from types import SimpleNamespace
 
 import pytest
 
-from gen.catalogue import find_design
+from gen.board.boards import find_board
+from gen.designs.catalogue import find_design
+from gen.designs.p4sgd_worker import engine_groups
 from gen.emission.emit import emit
 from gen.floorplan.hierarchy import Hierarchy, is_long
 from gen.floorplan.parts import floorplan, parts_and_links
-from gen.floorplan.plan import Plan
-from gen.floorplan.plans import plan_of
 from gen.floorplan.solver import solve
-from gen.settings import make_params
 from gen.synth.device import U280
 from gen.synth.resources import Resources
 from hdl.p4sgd.engine.engine import Engine
-from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import ASKS, LEVELS, SETTINGS
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
-from tests.gen.floorplan.design import Consumer
 from tests.gen.floorplan.plans import ENGINE
 
 
 def params(name, preset, **settings):
-    found = find_design(name)
-    return make_params(found.params_class, found.settings_of(preset), settings)
+    return find_design(name).params_of(preset, **settings)
+
+
+def plan_on_card(emission, design):
+    return find_board("u280").plan(find_design(design), emission.top.component.params)
 
 
 def synthesis(emission):
@@ -51,7 +51,7 @@ def worker():
 @pytest.fixture(scope="module")
 def cut(worker):
     """Its parts and links."""
-    return parts_and_links(worker, synthesis(worker), plan_of(worker.top.component))
+    return parts_and_links(worker, synthesis(worker), plan_on_card(worker, "p4sgd-worker"))
 
 
 def test_engines_lie_three_three_two(cut):
@@ -77,7 +77,7 @@ def test_ways_are_registered(cut):
 
 
 def test_every_way_between_dies_has_registers_at_their_edges(worker):
-    plan = plan_of(worker.top.component)
+    plan = plan_on_card(worker, "p4sgd-worker")
     found = floorplan(worker, synthesis(worker), U280, plan)
     at_edge = {held.cells.rpartition("/")[0] for held in found.held if held.at_edge}
     ways = {"/".join(leaf.path) for leaf in Hierarchy(worker, plan).leaves if is_long(leaf.module)}
@@ -103,7 +103,7 @@ def test_words_of_all_engines_beyond_cross(worker, cut):
 )
 def test_boards(board, design, settings, cages):
     emission = emit(board(params(design, "tiny", **settings)))
-    found = floorplan(emission, synthesis(emission), U280, plan_of(emission.top.component))
+    found = floorplan(emission, synthesis(emission), U280, plan_on_card(emission, design))
     assert found.assignment == {"hub": 0, "cages": 2}
     parts = {part.name: part for part in found.parts}
     assert parts["cages"].cells == tuple(f"mac_{k}" for k in range(cages))
@@ -120,8 +120,8 @@ def test_boards(board, design, settings, cages):
 
 
 def test_a_worker_without_its_board():
-    worker = Worker(params("p4sgd-worker", "tiny", engines=2, slrs=2))
-    assert [part.cells for part in plan_of(worker).parts] == [
+    parts = engine_groups(params("p4sgd-worker", "tiny", engines=2, slrs=2))
+    assert [part.cells for part in parts] == [
         ("core/chain/group_0", "core/chain/crossing_0"),
         (
             "core/chain/group_1",
@@ -132,8 +132,9 @@ def test_a_worker_without_its_board():
 
 
 def test_one_slr_has_no_groups():
-    assert plan_of(Worker(params("p4sgd-worker", "tiny"))) == Plan()
+    assert engine_groups(params("p4sgd-worker", "tiny")) == ()
 
 
-def test_others_lie_together():
-    assert plan_of(Consumer()) == Plan()
+def test_a_design_without_parts_lies_together():
+    design = find_design("p4sgd-switch")
+    assert [part.name for part in find_board("u280").plan(design, None).parts] == ["cages"]

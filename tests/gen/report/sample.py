@@ -66,9 +66,35 @@ def epoch(number, exact=True):
     }
 
 
+def made_by(command, design, exact=True):
+    """What every run's result has."""
+    return {
+        "format": 2,
+        "command": command,
+        "design": design,
+        "preset": "tiny",
+        "title": f"a run of {design}",
+        "workload": {"load": 3, "kind": None},
+        "figures": {"cycles": 1234, "rate": 0.5},
+        "curves": {},
+        "exact": exact,
+        "difference": "" if exact else "the last sum",
+        "warnings": [],
+    }
+
+
 def training(epochs=3, exact=True, **changes):
     """What ``ingather train`` writes, as far as the page shows it."""
     return {
+        **made_by("train", "p4sgd-worker", exact),
+        "workload": {
+            "loss": "logistic",
+            "bits": 4,
+            "batch": 64,
+            "eta": None,
+            "center": False,
+            "workers": 1,
+        },
         "data": {
             "name": "digits",
             "samples": 1797,
@@ -76,17 +102,12 @@ def training(epochs=3, exact=True, **changes):
             "classes": "",
             "order": "shuffled",
         },
-        "options": {"loss": "logistic", "bits": 4, "batch": 64, "eta": 0.427, "center": False},
-        "eta_from_data": True,
-        "warnings": [],
-        "workers": 1,
+        "eta": 0.427,
         "hardware": {"engines": 1},
-        "bit_exact": exact,
         "cycles": 8517,
         "milliseconds_at_250_mhz": 0.034,
         "simulated_cycles": 9400,
         "simulated_cycles_per_second": 35193.3,
-        "preset": "tiny",
         "epochs": [epoch(number + 1, exact) for number in range(epochs)],
     } | changes
 
@@ -141,14 +162,13 @@ def node(**changes):
     } | changes
 
 
-def gather(**changes):
+def gather(exact=True, **changes):
     """What ``ingather spmm`` writes, as far as the page shows it."""
     return {
+        **made_by("spmm", "netsparse-snic", exact),
+        "workload": {"property_bytes": 64},
         "matrix": {"name": "stokes", "rows": 400, "nonzeros": 9000},
         "partition": {"nodes": 2},
-        "options": {"property_bytes": 64},
-        "exact": True,
-        "difference": "",
         "cycles": 12345,
         "microseconds_at_250_mhz": 49.38,
         "simulated_cycles_per_second": 9000.0,

@@ -17,8 +17,8 @@ TITLES = (
     "Coverage",
     "Coverage exclusions",
     "Resources",
-    "Training",
     "Sparse products",
+    "Training",
 )
 
 
@@ -58,8 +58,8 @@ def test_the_summary_counts(page):
         '"bad">10 of 12</b><span>points of sweeps finished',
         '"bad">1 of 2</b><span>items of regressions passed',
         '"good">1 of 1</b><span>estimated designs fit',
-        '"good">1 of 1</b><span>training runs bit-exact',
-        '"good">1 of 1</b><span>sparse products exact',
+        '"good">1 of 1</b><span>runs of train exact',
+        '"good">1 of 1</b><span>runs of spmm exact',
     ):
         assert figure in page
 
@@ -94,4 +94,4 @@ def test_a_result_with_holes_is_left_out(tmp_path, kind):
     text, (line,) = report(find([bad, good]))
     assert line.startswith(f"bad/{name} is damaged")
     assert "Left out:" in text
-    assert '"good">1 of 1</b><span>training runs' in text
+    assert '"good">1 of 1</b><span>runs of train' in text

@@ -16,8 +16,7 @@ def test_everything_is_found(tmp_path):
     assert labels(found) == {
         "regression": ["all/verify/verify.json"],
         "estimate": ["all/engine.json"],
-        "training": ["all/digits/result.json"],
-        "gather": ["all/stokes/result.json"],
+        "run": ["all/digits/result.json", "all/stokes/result.json"],
     }
     assert [sweep.label for sweep in found.sweeps] == ["all/scaling.sqlite"]
     assert len(found.sweeps[0].points) == 12
@@ -33,7 +32,7 @@ def test_a_regression_has_the_coverage_beside_it(tmp_path):
 
 def test_a_file_that_is_asked_for(tmp_path):
     path = sample.write(tmp_path / "any.json", sample.training())
-    assert labels(find([path]))["training"] == [f"{tmp_path.name}/any.json"]
+    assert labels(find([path]))["run"] == [f"{tmp_path.name}/any.json"]
 
 
 def test_each_file_is_taken_once_and_has_a_label_of_its_own(tmp_path):
@@ -45,7 +44,7 @@ def test_each_file_is_taken_once_and_has_a_label_of_its_own(tmp_path):
         tmp_path / "a",
         tmp_path / "b/out/result.json",
     ]
-    assert labels(find(places))["training"] == ["out/result.json", "out/result.json (2)"]
+    assert labels(find(places))["run"] == ["out/result.json", "out/result.json (2)"]
 
 
 def test_other_files_are_passed_over(tmp_path):
@@ -64,7 +63,7 @@ def test_folders_of_builds_and_deep_folders_are_not_entered(tmp_path):
     sample.write(tmp_path / "sim/a/result.json", sample.training())
     sample.write(tmp_path / ".hidden/result.json", sample.training())
     sample.write(tmp_path.joinpath(*"d" * (DEPTH + 1), "result.json"), sample.training())
-    assert labels(find([tmp_path]))["training"] == [f"{tmp_path.name}/digits/result.json"]
+    assert labels(find([tmp_path]))["run"] == [f"{tmp_path.name}/digits/result.json"]
 
 
 DAMAGED = {
@@ -114,12 +113,13 @@ def test_nothing_there(tmp_path):
 
 def test_figures_that_are_none_become_none(tmp_path):
     path = tmp_path / "result.json"
-    path.write_text('{"data":NaN,"options":1e999,"epochs":-Infinity,"bit_exact":1.5}')
-    assert dict(find([path]).of("training")[0][1]) == {
-        "data": None,
-        "options": None,
-        "epochs": None,
-        "bit_exact": 1.5,
+    path.write_text('{"command":"c","design":NaN,"workload":1e999,"figures":-Infinity,"exact":1.5}')
+    assert dict(find([path]).of("run")[0][1]) == {
+        "command": "c",
+        "design": None,
+        "workload": None,
+        "figures": None,
+        "exact": 1.5,
     }
 
 

@@ -6,11 +6,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.catalogue import Design
+from gen.designs.design import Design, Run
 from gen.sweep import plan as plans
 from gen.sweep.spec import Spec
-from gen.sweep.subject import SimulatedSubject
+from gen.sweep.subject import Subject
+from sim.harness.session import Result, Session
 from sim.harness.verilate import PROGRAM, Build
+from sim.harness.workload import Workload, setting
 
 FOLDER = "INGATHER_FAKE"  #: where it writes what it does
 
@@ -32,59 +34,65 @@ class FakeParams:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FakeWorkload:
-    load: int = 1  #: how much is done
-    share: float = 0.5  #: of it
-    depth: int = 2  #: of what is done
-    trouble: str = ""  #: raise, die, or die-once
-    pause: float = 0.0  #: seconds of a measurement
+class FakeWorkload(Workload):
+    load: int = setting(1, "How much is done.", least=0)
+    share: float = setting(0.5, "The share of it that counts.")
+    depth: int = setting(2, "How deep it is.")
+    trouble: str = setting("", "What goes wrong: raise, die, or die-once.")
+    pause: float = setting(0.0, "Seconds of a measurement.")
 
 
-class FakeSubject(SimulatedSubject):
+class FakeSession(Session):
     workload = FakeWorkload
-    hardware = "tests.gen.sweep.fake"
-    counted = {"speed": "of it", "cost": "of it"}
+    counted = {"speed": "what is done in a second", "cost": "what that takes"}
     calculated = {"ideal": "what speed might be"}
     maximise = ("speed",)
 
-    def simulated(self, params, workload):
-        return params
-
-    def build(self, simulated):
-        if simulated.size == 7:
+    @classmethod
+    def build(cls, hardware):
+        if hardware.size == 7:
             raise ValueError("seven cannot be built")
-        note("builds", simulated.size)
-        folder = Path(os.environ[FOLDER]) / f"build-{simulated.size}-{simulated.wide}"
+        note("builds", hardware.size)
+        folder = Path(os.environ[FOLDER]) / f"build-{hardware.size}-{hardware.wide}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / PROGRAM).touch()
         return Build(folder, "top")
 
-    def measure(self, params, workload, build, folder, clock_mhz):
-        assert build.program.exists()
+    def run(self, simulator, folder, listener=None, clock_mhz=250.0):
+        params, asked = self.params, self.asked
+        assert simulator.program.exists()
         assert folder.is_dir()
-        note("started", f"{params.size} {workload.load}")
+        note("started", f"{params.size} {asked.load}")
         print("measuring on")
-        time.sleep(workload.pause)
-        if workload.trouble == "raise":
-            raise ValueError(f"load {workload.load} is too much\nand more")
-        deaths = note("deaths", workload.load) if workload.trouble.startswith("die") else 0
-        if deaths and (workload.trouble == "die" or deaths == 1):
+        time.sleep(asked.pause)
+        if asked.trouble == "raise":
+            raise ValueError(f"load {asked.load} is too much\nand more")
+        deaths = note("deaths", asked.load) if asked.trouble.startswith("die") else 0
+        if deaths and (asked.trouble == "die" or deaths == 1):
             os.kill(os.getpid(), signal.SIGKILL)
-        note("measured", f"{params.size} {workload.load}")
-        return {"speed": params.size * workload.load * clock_mhz, "cost": params.size**2}
+        note("measured", f"{params.size} {asked.load}")
+        figures = {"speed": params.size * asked.load * clock_mhz, "cost": params.size**2}
+        return Result(figures=figures)
 
-    def calculate(self, params, workload, counted):
-        return {"ideal": 8.0 * workload.load}
+    @classmethod
+    def calculate(cls, params, asked):
+        return {"ideal": 8.0 * asked.load}
+
+
+class FakeComponent(str):
+    """What is estimated."""
 
 
 DESIGN = Design(
     name="fake",
     about="nothing",
-    component="builtins:str",
+    component="tests.gen.sweep.fake:FakeComponent",
     params="tests.gen.sweep.fake:FakeParams",
     presets={"small": {"size": 2}, "large": {"size": 8}},
     preset="small",
+    runs=[Run(session="tests.gen.sweep.fake:FakeSession")],
 )
+SUBJECT = Subject(DESIGN)
 
 
 def note(what, text):
@@ -104,7 +112,7 @@ def noted(folder, what):
 def install(setter, folder, cache):
     """Let the fake be the only design; ``setter`` is of monkeypatch, or setattr."""
     setter(plans, "find_design", lambda name: DESIGN)
-    setter(plans, "find_subject", lambda name: FakeSubject())
+    setter(plans, "find_subject", lambda name: SUBJECT)
     os.environ[FOLDER] = str(folder)
     os.environ["INGATHER_CACHE"] = str(cache)
 

@@ -3,7 +3,7 @@ import pytest
 from gen.errors import UserError
 from gen.sweep.front import Constraint, Objective, front, objectives, usual
 from gen.sweep.store import PointRow
-from tests.gen.sweep.fake import FakeSubject
+from tests.gen.sweep.fake import SUBJECT
 
 
 def row(key, status="done", **metrics):
@@ -49,11 +49,11 @@ def test_constraints_are_judged(text):
 
 
 def test_usual_objectives_are_those_that_are_known():
-    assert usual(FakeSubject(), ["speed", "luts"]) == [
+    assert usual(SUBJECT, ["speed", "luts"]) == [
         Objective("speed", True),
         Objective("luts", False),
     ]
-    assert usual(FakeSubject(), ["cost"]) == []
+    assert usual(SUBJECT, ["cost"]) == []
 
 
 def test_a_metric_cannot_be_both():

@@ -4,7 +4,7 @@ import pytest
 
 from gen.errors import UserError
 from gen.sweep.plan import Plan
-from tests.gen.sweep.fake import FakeParams, FakeWorkload, InnerParams, spec
+from tests.gen.sweep.fake import FakeParams, FakeSession, FakeWorkload, InnerParams, spec
 
 pytestmark = pytest.mark.usefixtures("fakes")
 
@@ -70,7 +70,7 @@ def test_keys_follow_what_decides_the_metrics(monkeypatch):
 
 def test_contents_of_files_count(monkeypatch, tmp_path):
     file = tmp_path / "data"
-    monkeypatch.setattr("tests.gen.sweep.fake.FakeSubject.files", lambda self, work: [file])
+    monkeypatch.setattr(FakeSession, "files", lambda work: [file])
 
     def key():
         return Plan(spec(grid={"size": [1]})).points()[0].key

@@ -1,18 +1,22 @@
 import pytest
 
-from gen.catalogue import DESIGNS, load
+from gen.designs.catalogue import designs
+from gen.designs.design import Design
 from gen.errors import UserError
-from gen.sweep.subject import SUBJECTS, find_subject
-from sim.harness.closure import digest_of
+from gen.sweep.subject import Subject, find_subject
+from sim.harness.closure import SOURCES
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", designs())
 def test_every_design_can_be_swept(design):
     subject = find_subject(design)
+    session = subject.session
     assert set(subject.maximise) <= subject.metrics().keys()
-    assert not subject.counted.keys() & subject.calculated.keys()
-    assert subject.hardware == load(DESIGNS[design].component).__module__
-    assert digest_of(subject.sources({"rtl", "synth"}))
+    assert not session.counted.keys() & session.calculated.keys()
+    assert session.swept.keys() <= session.workload.__dataclass_fields__.keys()
+    found = {path.as_posix() for path in SOURCES.files(subject.sources({"rtl", "synth"}))}
+    component = subject.design.component.partition(":")[0].replace(".", "/")
+    assert any(path.endswith(f"/{component}.py") for path in found)
 
 
 def test_origins_are_what_metrics_need():
@@ -24,9 +28,31 @@ def test_origins_are_what_metrics_need():
         worker.origins(["cycels"])
 
 
-def test_designs_without_a_subject_are_told(monkeypatch):
-    monkeypatch.delitem(SUBJECTS, "p4sgd-engine")
-    with pytest.raises(UserError, match="cannot be swept yet"):
-        find_subject("p4sgd-engine")
+def test_modules_follow_the_origins():
+    worker = find_subject("p4sgd-worker")
+
+    def files(origins):
+        return {path.as_posix() for path in SOURCES.files(worker.sources(origins))}
+
+    def has(origins, name):
+        return any(path.endswith(name) for path in files(origins))
+
+    assert not has({"rtl"}, "gen/synth/synthesis.py")
+    assert has({"synth"}, "gen/synth/synthesis.py")
+    for name in (
+        "hdl/p4sgd/engine/bank.py",
+        "sim/p4sgd/reproduce/formula.py",
+        "sim/p4sgd/golden/float_sgd.py",
+        "sim/harness/verilate.py",
+        "sim/p4sgd/train_in_simulator.py",  # which is only named, for the simulator
+    ):
+        assert has({"rtl"}, name), name
+    assert not any("/netsparse/" in path for path in files({"rtl", "synth"}))
+
+
+def test_designs_that_cannot_be_swept_are_told():
     with pytest.raises(UserError, match="did you mean p4sgd-worker"):
         find_subject("p4sgd-workr")
+    still = Design(name="still", about="nothing", component="a:b", params="a:c", preset="")
+    with pytest.raises(UserError, match="still cannot be swept: its descriptor has no runs"):
+        assert Subject(still).session

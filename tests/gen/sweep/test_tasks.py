@@ -5,7 +5,7 @@ from pathlib import Path
 from gen.sweep import tasks
 from gen.sweep.tasks import attempt, last_words, log_file, remembered
 from tests.gen.sweep import fake
-from tests.gen.sweep.fake import FakeParams, FakeSubject, FakeWorkload, noted
+from tests.gen.sweep.fake import SUBJECT, FakeParams, FakeWorkload, noted
 
 
 def test_what_goes_well_leaves_no_log(fakes, capsys):
@@ -46,7 +46,7 @@ def test_results_are_remembered(fakes):
 
 
 def test_hardware_is_built_once_and_measured(fakes):
-    params, subject = FakeParams(size=3), FakeSubject()
+    params, subject = FakeParams(size=3), SUBJECT
     made = [tasks.build("build-3", subject, params).value for _ in range(2)]
     assert made[0] == made[1]
     assert noted(fakes, "builds") == ["3"]
@@ -55,7 +55,7 @@ def test_hardware_is_built_once_and_measured(fakes):
 
 
 def test_a_build_that_is_not_there_is_made_again(fakes):
-    params, subject = FakeParams(size=3), FakeSubject()
+    params, subject = FakeParams(size=3), SUBJECT
     made = tasks.build("build-3", subject, params).value
     for file in Path(made["folder"]).iterdir():
         file.unlink()

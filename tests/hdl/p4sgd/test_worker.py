@@ -23,8 +23,9 @@ from sim.p4sgd.golden.allreduce import Packet
 from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, memory_params
 from sim.p4sgd.train import memory_arguments
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.p4sgd.worker_driver import START_CYCLES, BusError, WorkerDriver, WorkerFailure
 from sim.surroundings.axi_memory import MEMORY_ARRAY, Fault
 from sim.workloads.layout import model_to_weights, weights_to_model
@@ -52,7 +53,7 @@ SIZES = {
 def test_worker(size, tmp_path, rng):
     hardware = SIZES[size]
     data = random_data(rng, 75, 150 * hardware.engines, Loss.LOGISTIC)
-    training = TrainingRun(data, hardware, Options(bits=4, batch=16, epochs=2))
+    training = TrainingRun(data, hardware, TrainingWorkload(eta=1.0, bits=4, batch=16, epochs=2))
     (tmp_path / "training.pickle").write_bytes(pickle.dumps(training))
     simulate(
         WorkerSystem(hardware),
@@ -165,7 +166,7 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     training, driver, weights = await begin(dut, r_stall=60)
     await train_once(training, driver, weights)
     counters = await driver.counters()
-    words = training.micro_batches * training.chunks * training.options.bits
+    words = training.micro_batches * training.chunks * training.asked.bits
     assert counters["words"] == words * hardware().engines
     waits = sum(count for name, count in counters.items() if name.endswith("stalls"))
     busy = counters["words"] + waits
@@ -173,7 +174,7 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     assert counters["dependency_stalls"] > 0
     # What is left of a run is the way of the last micro-batch, after its last word.
     tail = hardware().engines * counters["cycles"] - busy
-    assert 0 < tail < hardware().engines * (40 + 2 * training.chunks * training.options.bits)
+    assert 0 < tail < hardware().engines * (40 + 2 * training.chunks * training.asked.bits)
 
 
 async def join_network(dut, driver, training, *, slots=6, runs=2, **network):

@@ -2,15 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from gen.catalogue import SNIC_PRESETS, find_design
-from gen.settings import make_params
+from gen.designs.catalogue import find_design
 from hdl.netsparse.params import SnicParams
 from hdl.u280.snic_board import SnicBoard
 from tests.hdl.u280.board_checks import check_board
 
 
 def tiny() -> SnicParams:
-    return make_params(find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"])
+    return find_design("netsparse-snic").params_of("tiny")
 
 
 def test_one_cage_for_both_kinds():

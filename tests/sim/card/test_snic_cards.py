@@ -9,7 +9,7 @@ import numpy as np
 from cocotb.triggers import Timer
 from scipy.sparse import csr_array, lil_array
 
-from gen.catalogue import SNIC_PRESETS, find_design
+from gen.designs.catalogue import find_design
 from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
@@ -23,7 +23,8 @@ from sim.surroundings.card.ip_models import HOST_BASE
 from tests.sim.netsparse.cases import make_gather
 
 SNIC = make_params(
-    find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"] | {"address_bits": 40}
+    find_design("netsparse-snic").params_class,
+    find_design("netsparse-snic").presets["tiny"] | {"address_bits": 40},
 )
 NODES = 2
 CARDS = CardsParams(cards=(("snic", SNIC),) * NODES, fibres=(((0, 0), (1, 0)),))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cocotb.triggers import Timer
 
-from gen.catalogue import SNIC_PRESETS, find_design
+from gen.designs.catalogue import find_design
 from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
@@ -26,7 +26,8 @@ from sim.surroundings.card.ip_models import HOST_BASE
 from sim.surroundings.card.traffic import traffic_files
 
 SNIC = make_params(
-    find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"] | {"address_bits": 40}
+    find_design("netsparse-snic").params_class,
+    find_design("netsparse-snic").presets["tiny"] | {"address_bits": 40},
 )
 CARDS = CardsParams(cards=(("snic", SNIC),), stations=((0, 0),))
 PACKETS = int(os.environ.get("INGATHER_INCAST", "3000"))

@@ -15,8 +15,9 @@ from hdl.u280.mac_signals import EVENTS
 from sim.harness.verilator import run
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import NetworkParams
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.surroundings.card.cards import CardsParams, build_cards
 from sim.surroundings.card.host import CardCluster, CardSwitch, CardWorker, switch_on
 from sim.workloads.datasets import DataSet
@@ -43,7 +44,9 @@ def training_run(workers, features):
     rng = np.random.default_rng(features)
     values = rng.random((20, features))
     data = DataSet("random", values, (values[:, 0] > 0.5).astype(float), "")
-    return TrainingRun(data, WORKER, Options(bits=2, batch=8, epochs=1), workers=workers)
+    return TrainingRun(
+        data, WORKER, TrainingWorkload(eta=1.0, bits=2, batch=8, epochs=1, workers=workers)
+    )
 
 
 async def begin(dut):

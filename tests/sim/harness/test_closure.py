@@ -44,7 +44,7 @@ def changes(checkout):
         "hdl/common/memory.py",
         "hdl/p4sgd/engine/bank.py",
         "gen/emission/names.py",
-        "gen/sweep/subjects/worker.py",
+        "sim/p4sgd/training_session.py",
         "sim/harness/verilate.py",
         "sim/harness/primitives/DSP48E2.v",
         "sim/p4sgd/golden/float_sgd.py",

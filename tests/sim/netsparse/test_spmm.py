@@ -7,12 +7,13 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
-from gen.catalogue import find_design
+from gen.designs.catalogue import find_design
 from gen.settings import make_params
 from hdl.netsparse.snic import SETTLING
 from sim.netsparse.gather import GatherError, build_gather
-from sim.netsparse.spmm import SpmmOptions, SpmmRun, matrix_for
+from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
+from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.matrices import MatrixError
 
 NODES = 2
@@ -34,9 +35,7 @@ def simulator(params):
 @pytest.fixture(scope="module")
 def made(params, simulator, tmp_path_factory):
     """A run that filters, coalesces and concatenates."""
-    run = SpmmRun(
-        matrix_for("queen:rows=80", NODES, 1), NODES, params, SpmmOptions(property_bytes=12)
-    )
+    run = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, SpmmWorkload(property_bytes=12))
     heard = []
     gathered = run.simulate(*simulator, tmp_path_factory.mktemp("spmm"), heard.append)
     return run, gathered, heard
@@ -106,7 +105,7 @@ def test_every_mechanism_off(params, simulator, tmp_path):
 
     Requests go by rings: a register is written less often than once a request, and none is read.
     """
-    options = SpmmOptions(
+    options = SpmmWorkload(
         property_bytes=128,
         batch=100,
         filter=False,
@@ -120,7 +119,7 @@ def test_every_mechanism_off(params, simulator, tmp_path):
         dram_latency=0,
         link_latency=0,
     )
-    run = SpmmRun(matrix_for("stokes:rows=80", NODES, 1), NODES, params, options)
+    run = SpmmRun(matrix_for("stokes:rows=80", NODES, 1), params, options)
     gathered = run.simulate(*simulator, tmp_path)
     run.check(gathered)
     every = together(SpmmReport(run, "stokes", gathered.result, "").nodes)
@@ -141,8 +140,8 @@ def test_the_last_reads_wait_for_no_others(params, simulator, tmp_path):
     matrix = csr_array(np.eye(2, dtype=np.int32)[::-1])
     took, first = [], []
     for number, (delay, rings) in enumerate(((0, False), (500, False), (500, True))):
-        options = SpmmOptions(read_delay=delay, response_delay=0, rings=rings)
-        run = SpmmRun(matrix, NODES, params, options)
+        options = SpmmWorkload(read_delay=delay, response_delay=0, rings=rings)
+        run = SpmmRun(matrix, params, options)
         gathered = run.simulate(*simulator, tmp_path / str(number))
         run.check(gathered)
         took.append(gathered.result.cycles)
@@ -154,12 +153,12 @@ def test_the_last_reads_wait_for_no_others(params, simulator, tmp_path):
 
 def test_a_matrix_without_remote_nonzeros(params, simulator, tmp_path):
     matrix = csr_array(np.diag(np.arange(1, 10)))
-    run = SpmmRun(matrix, NODES, params, SpmmOptions())
+    run = SpmmRun(matrix, params, SpmmWorkload())
     gathered = run.simulate(*simulator, tmp_path)
     run.check(gathered)
     report = SpmmReport(run, "diagonal", gathered.result, "")
-    assert report.as_json()["partition"]["su"] is None
-    assert report.as_json()["all"]["filter_coalesce_rate"] == 0
+    assert report.details()["partition"]["su"] is None
+    assert report.details()["all"]["filter_coalesce_rate"] == 0
     report.plot(tmp_path / "spmm.png")
     assert (tmp_path / "spmm.png").read_bytes().startswith(b"\x89PNG")
 
@@ -186,9 +185,9 @@ def test_families_are_made_for_the_nodes():
         (2, {"property_bytes": 6}, "multiple of 4"),
         (2, {"property_bytes": 0}, "from 4"),
         (2, {"property_bytes": 516}, "to the 512 of the build"),
-        (2, {"units": 2, "servers": 1}, "2 units of the build, not 2 and 1"),
-        (2, {"units": 2}, "not 2 and 1"),
-        (2, {"units": 0}, "not 0 and 1"),
+        (2, {"clients": 2, "servers": 1}, "2 units of the build, not 2 and 1"),
+        (2, {"clients": 2}, "not 2 and 1"),
+        (2, {"clients": 0}, "not 0 and 1"),
         (2, {"servers": 2}, "not 0 and 2"),
         (2, {"batch": 0}, "batch must be"),
         (2, {"read_delay": 512}, "read delay must be from 0 to 511"),
@@ -200,7 +199,7 @@ def test_families_are_made_for_the_nodes():
 def test_what_the_build_cannot_do(params, nodes, changes, says):
     matrix = csr_array(np.eye(4, dtype=np.int32))
     with pytest.raises(ValueError, match=says):
-        SpmmRun(matrix, nodes, params, SpmmOptions(**changes))
+        SpmmRun(matrix, params, SpmmWorkload(nodes=nodes, **changes))
 
 
 @pytest.mark.parametrize(
@@ -216,10 +215,10 @@ def test_what_does_not_fit(params, rows, options, says):
     ones = np.ones(rows, np.int32)
     matrix = csr_array((ones, np.arange(rows), np.arange(rows + 1)), (rows, rows))
     if says is None:
-        SpmmRun(matrix, NODES, params, SpmmOptions(**options))
+        SpmmRun(matrix, params, SpmmWorkload(**options))
         return
     with pytest.raises(ValueError, match=says):
-        SpmmRun(matrix, NODES, params, SpmmOptions(**options))
+        SpmmRun(matrix, params, SpmmWorkload(**options))
 
 
 def test_too_many_requests(params):
@@ -227,4 +226,4 @@ def test_too_many_requests(params):
     ones = np.ones(rows, np.int32)
     matrix = csr_array((ones, np.arange(rows), np.arange(rows + 1)), (rows, rows))
     with pytest.raises(ValueError, match="70000 work requests"):
-        SpmmRun(matrix, NODES, params, SpmmOptions(batch=1, property_bytes=4))
+        SpmmRun(matrix, params, SpmmWorkload(batch=1, property_bytes=4))

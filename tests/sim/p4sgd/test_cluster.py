@@ -21,9 +21,10 @@ from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.p4sgd.train import build_cluster, cluster_params, memory_arguments, simulate_training
 from sim.p4sgd.train_in_simulator import start_cluster
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 from sim.p4sgd.training_report import Comparison
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.p4sgd.worker_driver import WorkerFailure
 from tests.long import short_and_long, short_products
 from tests.sim.p4sgd.test_train import random_data
@@ -52,8 +53,10 @@ def train(
 ):
     """Two epochs; every epoch's weights and counts are the golden model's."""
     data = random_data(rng, samples, features, Loss.LOGISTIC)
-    options = Options(bits=4, batch=batch, epochs=2, schedule=schedule)
-    training = TrainingRun(data, hardware, options, workers=workers)
+    options = TrainingWorkload(
+        eta=1.0, bits=4, batch=batch, epochs=2, schedule=schedule, workers=workers
+    )
+    training = TrainingRun(data, hardware, options)
     comparison = Comparison(training)
     epochs = []
 
@@ -116,9 +119,9 @@ def test_vanilla_order(tmp_path, workers):
             latency=20,
         )
         cycles[schedule] = epoch.counters["cycles"]
-    batches = -(-training.samples // training.options.batch)
-    micro_batches = training.options.batch // HARDWARE.engine.banks
-    words = max(6, training.chunks * training.options.bits)
+    batches = -(-training.samples // training.asked.batch)
+    micro_batches = training.asked.batch // HARDWARE.engine.banks
+    words = max(6, training.chunks * training.asked.bits)
     longer = (cycles[Schedule.VANILLA] - cycles[Schedule.PIPELINED]) / batches
     assert abs(longer - (micro_batches - 1) * words) <= 2
 
@@ -141,7 +144,7 @@ def test_data_parallelism(tmp_path, rng, workers, rate):
         drop=rate,
         reorder=rate,
     )
-    batches = -(-training.samples // training.options.batch)
+    batches = -(-training.samples // training.asked.batch)
     groups = training.chunks * DATA_PARALLEL.engines * DATA_PARALLEL.engine.lanes // 8
     for epoch in epochs:
         assert epoch.counters["full_packets"] == workers * batches * groups
@@ -152,11 +155,17 @@ def test_saturated_sums_are_counted_once(tmp_path, rng, schedule):
     """Sums that leave the range at the switch, whose packets are lost and sent again."""
     rate, shared = 0.2, schedule is Schedule.DATA_PARALLEL
     data = random_data(rng, 40, 200, Loss.LINEAR, signed=True, extreme=True)
-    options = Options(
-        loss=Loss.LINEAR, bits=4, batch=16, eta=1e6 if shared else 1e-3, epochs=2, schedule=schedule
+    options = TrainingWorkload(
+        loss=Loss.LINEAR,
+        workers=2,
+        bits=4,
+        batch=16,
+        eta=1e6 if shared else 1e-3,
+        epochs=2,
+        schedule=schedule,
     )
     hardware = DATA_PARALLEL if shared else HARDWARE
-    training = TrainingRun(data, hardware, options, workers=2)
+    training = TrainingRun(data, hardware, options)
     comparison, total = Comparison(training), []
     comparison.golden = rng.choice([-(1 << 31), (1 << 31) - 1], size=training.features)
     initial = comparison.golden
@@ -181,7 +190,9 @@ FAILURES = "INGATHER_TEST_FAILURES"
 
 def test_failures(tmp_path, rng):
     data = random_data(rng, 64, 100, Loss.LINEAR)
-    training = TrainingRun(data, HARDWARE, Options(bits=4, batch=16, epochs=1), workers=2)
+    training = TrainingRun(
+        data, HARDWARE, TrainingWorkload(eta=1.0, bits=4, batch=16, epochs=1, workers=2)
+    )
     (tmp_path / "training.pickle").write_bytes(pickle.dumps(training))
     run(
         build_cluster(HARDWARE, 2),

@@ -11,9 +11,10 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.verilator import chosen_seed
 from sim.p4sgd.golden.sgd import Loss, Saturations
 from sim.p4sgd.train import build_worker, simulate_training
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_report import Comparison, saturations_agree
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet, load
 from tests.long import short_and_long, short_products
 
@@ -75,13 +76,13 @@ def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
         assert not len(different), f"epoch {epoch.number}: weights {different[:8]} differ"
         assert saturations_agree(epoch.counters, saturations), (epoch.counters, saturations)
         assert epoch.counters["micro_batches"] == training.micro_batches
-        words = training.micro_batches * training.chunks * training.options.bits
+        words = training.micro_batches * training.chunks * training.asked.bits
         assert epoch.counters["words"] == words * training.params.engines
 
     simulator = build_worker(hardware)
     with chdir(folder):  # a relative folder will do
         simulate_training(training, simulator, Path("here"), check, initial=initial, memory=memory)
-    assert len(epochs) == training.options.epochs
+    assert len(epochs) == training.asked.epochs
     return total, epochs
 
 
@@ -107,7 +108,7 @@ def test_weights_equal_golden(name, bits, loss, tmp_path):
     chunks = int(rng.choice([1, 3, 5, 7]))  # odd ones; the last one perhaps not full
     features = int(rng.integers((chunks - 1) * pace + 1, chunks * pace + 1))
     data = random_data(rng, int(rng.integers(9, 150)), features, loss, signed=bool(bits % 2))
-    options = Options(
+    options = TrainingWorkload(
         loss=loss, bits=bits, batch=int(rng.choice([8, 16, 24, 64])), epochs=2, eta=0.125
     )
     training = TrainingRun(data, hardware, options)
@@ -127,7 +128,7 @@ def test_extremes_saturate_and_are_counted(loss, signed, tmp_path):
     rng = np.random.default_rng([chosen_seed(), len(loss), signed])
     hardware = HARDWARE["1 engine"]
     data = random_data(rng, 60, 70, loss, signed=signed, extreme=True)
-    options = Options(loss=loss, bits=4, batch=16, epochs=2, eta=1e6)
+    options = TrainingWorkload(loss=loss, bits=4, batch=16, epochs=2, eta=1e6)
     training = TrainingRun(data, hardware, options)
     low = -(1 << 31)
     initial = rng.choice([low, -low - 1, 0, 1], size=training.features)
@@ -144,7 +145,7 @@ def test_fewer_banks(name, tmp_path):
     rng = np.random.default_rng([chosen_seed(), len(name)])
     hardware = HARDWARE[name]
     data = random_data(rng, 45, 200, Loss.LOGISTIC)
-    training = TrainingRun(data, hardware, Options(bits=3, batch=8, epochs=3))
+    training = TrainingRun(data, hardware, TrainingWorkload(eta=1.0, bits=3, batch=8, epochs=3))
     train_and_compare(training, hardware, tmp_path, memory=random_memory(rng))
 
 
@@ -155,7 +156,9 @@ def test_lower_precision_reads_fewer_planes(bits, stored_bits, tmp_path):
     rng = np.random.default_rng([chosen_seed(), bits])
     hardware = HARDWARE["1 engine"]
     data = random_data(rng, 50, 90, Loss.HINGE, signed=bits == 4)
-    options = Options(loss=Loss.HINGE, bits=bits, stored_bits=stored_bits, batch=16, epochs=2)
+    options = TrainingWorkload(
+        eta=1.0, loss=Loss.HINGE, bits=bits, stored_bits=stored_bits, batch=16, epochs=2
+    )
     train_and_compare(
         TrainingRun(data, hardware, options), hardware, tmp_path, memory=random_memory(rng)
     )
@@ -166,7 +169,7 @@ def test_l2_term(l2_shift, tmp_path):
     rng = np.random.default_rng([chosen_seed(), l2_shift])
     hardware = HARDWARE["2 engines"]
     data = random_data(rng, 70, 300, Loss.LOGISTIC, signed=True)
-    options = Options(bits=5, batch=16, epochs=2, l2_shift=l2_shift)
+    options = TrainingWorkload(eta=1.0, bits=5, batch=16, epochs=2, l2_shift=l2_shift)
     training = TrainingRun(data, hardware, options)
     initial = rng.integers(-(1 << 31), 1 << 31, size=training.features)
     train_and_compare(training, hardware, tmp_path, initial=initial)
@@ -182,7 +185,9 @@ BREAST_CANCER = ("breast-cancer", 8, 4.0, 0.92)
 def test_real_data(name, bits, eta, accuracy, tmp_path):
     hardware = HARDWARE["1 engine"]
     data = load(name, loss=Loss.LOGISTIC)
-    training = TrainingRun(data, hardware, Options(bits=bits, eta=eta, batch=64, epochs=30))
+    training = TrainingRun(
+        data, hardware, TrainingWorkload(bits=bits, eta=eta, batch=64, epochs=30)
+    )
     comparison = Comparison(training)
     simulate_training(training, build_worker(hardware), tmp_path, comparison.add)
     last = comparison.rows[-1]
@@ -196,7 +201,9 @@ def test_real_data(name, bits, eta, accuracy, tmp_path):
 def test_u280_at_full_size(tmp_path):
     """The preset as it is built for the board, on real data with a memory that stalls."""
     hardware = WorkerParams(engine=EngineParams(dsp=True))
-    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), hardware, Options(epochs=2))
+    training = TrainingRun(
+        load("digits", loss=Loss.LOGISTIC), hardware, TrainingWorkload(eta=1.0, epochs=2)
+    )
     memory = MemorySettings(latency=128, ar_stall=20, r_stall=20)
     _, epochs = train_and_compare(training, hardware, tmp_path, memory=memory)
     assert all(epoch.counters["read_errors"] == 0 for epoch in epochs)

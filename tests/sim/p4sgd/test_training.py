@@ -9,8 +9,9 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.train import Epoch
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_report import Comparison
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet, load
 
 HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=512, fifo_words=4096))
@@ -18,9 +19,9 @@ HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=512, fif
 
 def trained(data, **options):
     """The comparison after epochs in which the hardware does what the golden model does."""
-    training = TrainingRun(data, HARDWARE, Options(**options))
+    training = TrainingRun(data, HARDWARE, TrainingWorkload(**{"eta": 1.0} | options))
     comparison, weights = Comparison(training), np.zeros(training.features, dtype=np.int64)
-    for number in range(training.options.epochs):
+    for number in range(training.asked.epochs):
         weights, counted = training.golden(weights)
         counters = {f"{name}_saturations": count for name, count in vars(counted).items()}
         counters["cycles"] = 1
@@ -71,7 +72,7 @@ def test_wide_data_do_not_diverge(rng, kind, loss, center):
     found = trained(data, loss=loss, epochs=5, eta=None, center=center)
     assert found.warnings == []
     assert found.rows[-1].rtl_loss < found.training.chance
-    assert found.result()["options"]["eta"] == found.training.eta
+    assert found.details()["eta"] == found.training.eta
     if center and loss is not Loss.LINEAR:
         assert found.rows[-1].rtl_accuracy > 0.95
 
@@ -88,7 +89,6 @@ def test_a_step_that_is_too_long_is_warned_of(rng):
         assert [" saturations: numbers outgrew" in text for text in found.warnings[1:]] == (
             [True] * saturates
         )
-        assert found.result()["warnings"] == found.warnings
 
 
 @pytest.mark.parametrize("loss", [Loss.LINEAR, Loss.LOGISTIC])
@@ -114,10 +114,10 @@ def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
         else:
             assert accuracy == np.mean((z > 0) == (samples.labels > 0))
             assert accuracy > 0.7
-    result = found.result()
+    result = found.details()
     assert result["data"]["order"] == "shuffled with seed 3"
     assert result["data"]["test"] == {"name": "data.npz", "samples": 24}
-    assert result["options"]["center"]
+    assert result["signed_features"]
 
 
 def test_classes_of_unequal_size_need_a_constant_beside_centred_features(rng):
@@ -140,7 +140,11 @@ def test_other_fraction_bits_are_understood(rng):
     """Weights come back in the units of the data, however many bits of fraction they have."""
     data = DataSet("two", rng.random((64, 2)), np.arange(64) % 2.0, "1 against 0")
     training = TrainingRun(
-        data, WorkerParams(engines=1, engine=EngineParams(fraction_bits=20)), Options()
+        data,
+        WorkerParams(engines=1, engine=EngineParams(fraction_bits=20)),
+        TrainingWorkload(
+            eta=1.0,
+        ),
     )
     assert training.original(np.array([1 << 20, 0])) * training.quantiser.scale == (
         pytest.approx([1, 0])

@@ -7,7 +7,6 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.p4sgd.bench import cycles
 from sim.p4sgd.bench.cycles import (
-    LOOP_CYCLES,
     Epoch,
     compare,
     epoch_row,
@@ -37,10 +36,12 @@ def simulator():
 
 def test_ideal_cycles():
     # Two mini-batches of three micro-batches of 10 words.
-    assert ideal_cycles(micro_batches=6, batches=2, words=10, turnaround=30) == 2 * (3 * 10 + 30)
+    assert ideal_cycles(micro_batches=6, batches=2, words=10, turnaround=30, update_loop=5) == 2 * (
+        3 * 10 + 30
+    )
     # The update loop is longer than four words.
-    short = ideal_cycles(micro_batches=6, batches=2, words=4, turnaround=30)
-    assert short == 2 * (3 * LOOP_CYCLES + 30)
+    short = ideal_cycles(micro_batches=6, batches=2, words=4, turnaround=30, update_loop=5)
+    assert short == 2 * (3 * 5 + 30)
 
 
 def test_deviation_counts_both_ways():

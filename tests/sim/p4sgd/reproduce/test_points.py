@@ -14,8 +14,9 @@ from sim.p4sgd.reproduce import points
 from sim.p4sgd.reproduce.points import BITS, PASSES, Point, measure, turnaround
 from sim.p4sgd.reproduce.points_in_simulator import MEMORY
 from sim.p4sgd.train import build_cluster, cluster_params, simulate_training
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
 HARDWARE = WorkerParams(
@@ -89,10 +90,12 @@ def test_other_data_take_as_many_cycles(measured, rng, tmp_path):
     asked = point()
     shape = (asked.batches * asked.batch, asked.features)
     data = DataSet("random", rng.random(shape), rng.integers(0, 2, shape[0]).astype(float), "")
-    options = Options(loss=Loss.LOGISTIC, bits=4, batch=asked.batch, epochs=1)
+    options = TrainingWorkload(
+        eta=1.0, loss=Loss.LOGISTIC, bits=4, batch=asked.batch, epochs=1, workers=2
+    )
     epochs = []
     simulate_training(
-        SeveralPasses(data, HARDWARE, options, 2),
+        SeveralPasses(data, HARDWARE, options),
         build_cluster(HARDWARE, 2),
         tmp_path,
         epochs.append,

@@ -1,25 +1,29 @@
-"""Training as a subject of sweeps: the smallest worker, in RTL."""
+"""Sessions of training: the smallest worker, in RTL."""
 
 from dataclasses import replace
 
 import pytest
 
-from gen.catalogue import WORKER_PRESETS, find_design
-from gen.settings import make_params
-from gen.sweep.subjects.worker import TrainingWorkload, WorkerSubject, ideal_cycles, training_of
+from gen.designs.catalogue import find_design
 from sim.p4sgd.golden.sgd import Schedule
+from sim.p4sgd.training_session import TrainingSession, ideal_cycles
+from sim.p4sgd.training_workload import TrainingWorkload
 
-PARAMS = make_params(find_design("p4sgd-worker").params_class, WORKER_PRESETS["tiny"])
-SUBJECT = WorkerSubject()
+PARAMS = find_design("p4sgd-worker").params_of("tiny")
+
+
+def asked(**settings):
+    return TrainingWorkload(**{"data": "zeros", "epochs": 1} | settings)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     def measured(**settings):
-        workload = TrainingWorkload(samples=128, features=200, **settings)
-        build = SUBJECT.build(SUBJECT.simulated(PARAMS, workload))
-        folder = tmp_path_factory.mktemp("measured")
-        return SUBJECT.measure(PARAMS, workload, build, folder, 100)
+        session = TrainingSession(PARAMS, asked(samples=128, features=200, **settings))
+        build = session.build(session.hardware(PARAMS, session.asked))
+        result = session.run(build, tmp_path_factory.mktemp("measured"), clock_mhz=100)
+        assert result.exact
+        return result.figures
 
     return measured
 
@@ -34,7 +38,7 @@ def test_counters_are_those_of_an_epoch(measured):
     assert found["samples_per_second"] == pytest.approx(128 * 100e6 / found["cycles"])
     assert found["efficiency"] == pytest.approx(128 / 8 * words / found["cycles"])
     assert "final_loss" not in found
-    assert found.keys() <= SUBJECT.metrics().keys()
+    assert found.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
 
 
 def test_real_data_have_a_loss(measured):
@@ -45,27 +49,31 @@ def test_real_data_have_a_loss(measured):
     assert found["test_accuracy"] > 0.6
     assert found["learning_rate"] == pytest.approx(0.427, rel=0.02)  # that of `ingather train`
     assert found["micro_batches"] == -(-(1797 - 449) // 8)
-    assert found.keys() <= SUBJECT.metrics().keys()
+    assert found.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
 
 
 def test_the_formula_needs_no_simulation():
-    workload = TrainingWorkload(samples=100, features=200, bits=3, batch=64, turnaround=10)
-    found = SUBJECT.calculate(PARAMS, workload, {})
+    workload = asked(samples=100, features=200, bits=3, batch=64, turnaround=10)
+    found = TrainingSession.calculate(PARAMS, workload)
     assert found == {"ideal_cycles_per_epoch": (8 + 5) * 7 * 3 + 2 * 10}
-    assert SUBJECT.calculate(PARAMS, workload, {"cycles": 1}) == {}
-    assert SUBJECT.calculate(PARAMS, replace(workload, data="digits"), {}) == {}
+    assert TrainingSession.calculate(PARAMS, replace(workload, data="digits")) == {}
     vanilla = replace(workload, schedule=Schedule.VANILLA)
     assert ideal_cycles(PARAMS, vanilla, 64, 200) == 15 * 7 * 3 + 10
 
 
-def test_a_simulator_is_of_a_worker_or_of_a_cluster():
-    def simulated(**settings):
-        return SUBJECT.simulated(PARAMS, TrainingWorkload(**settings))
+def test_data_parallelism_needs_hardware_of_its_own():
+    assert TrainingSession.needs(asked(schedule=Schedule.DATA_PARALLEL)) == {"data_parallel": True}
+    assert TrainingSession.needs(asked(workers=2)) == {}
 
-    assert simulated(bits=2) == simulated(bits=8, samples=9, batch=8)
-    assert simulated().workers == 0
-    assert simulated(schedule=Schedule.VANILLA).workers == 1
-    assert simulated(workers=4).workers == 4
+
+def test_a_simulator_is_of_a_worker_or_of_a_cluster():
+    def hardware(**settings):
+        return TrainingSession.hardware(PARAMS, asked(**settings))
+
+    assert hardware(bits=2) == hardware(bits=8, samples=9, batch=8)
+    assert hardware().workers == 0
+    assert hardware(schedule=Schedule.VANILLA).workers == 1
+    assert hardware(workers=4).workers == 4
 
 
 @pytest.mark.parametrize(
@@ -76,6 +84,8 @@ def test_a_simulator_is_of_a_worker_or_of_a_cluster():
         {"workers": 2, "drop": 1.5},
         {"samples": 0},
         {"batch": 0},
+        {"epochs": 0},
+        {"eta": None, "timeout": 1 << 23},
         {"memory_stall": 251},
         {"link_latency": 4096},
     ],
@@ -87,4 +97,4 @@ def test_what_cannot_be_is_refused(settings):
 
 def test_what_does_not_fit_says_so():
     with pytest.raises(ValueError, match="model memory"):
-        training_of(PARAMS, TrainingWorkload(features=10_000))
+        TrainingSession(PARAMS, asked(features=10_000))

@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.harness.verilate import Build, build
@@ -18,19 +17,18 @@ from sim.harness.verilator import emission_of
 from sim.p4sgd.bench.speed import empty_cache, train
 from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.train import build_worker
-from sim.p4sgd.training import Options, TrainingRun
+from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import load
 
 MOST_OVERHEAD = Mark(1.10)
 SUBSET = "hdl.common"  #: some 60 quick and medium items
-#: the preset tiny
-SMALL = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
 ROUNDS = 3
 
 
-def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Both measurements."""
-    return [*overhead_rows(progress), *visibility_rows(progress)]
+def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
+    """Both measurements, the second on ``worker``."""
+    return [*overhead_rows(progress), *visibility_rows(progress, worker)]
 
 
 def overhead_rows(progress: Callable[[str], None]) -> list[Row]:
@@ -66,16 +64,18 @@ def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def visibility_rows(progress: Callable[[str], None]) -> list[Row]:
+def visibility_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Build a worker from nothing with its ports visible and with all its signals, and train."""
-    training = TrainingRun(load("digits", loss=Loss.LOGISTIC), SMALL, Options(epochs=10))
+    training = TrainingRun(
+        load("digits", loss=Loss.LOGISTIC), worker, TrainingWorkload(eta=1.0, epochs=10)
+    )
     speeds: dict[bool, list[float]] = {False: [], True: []}
     builds: dict[bool, Build] = {}
     with empty_cache(), tempfile.TemporaryDirectory() as folder:
         build(emission_of(Fifo(FifoParams(width=8, depth=2))))  # Verilator's runtime, for all
         for whole in speeds:
             progress(f"building a worker with {'all signals' if whole else 'ports'} visible")
-            builds[whole] = build_worker(SMALL, all_signals=whole)
+            builds[whole] = build_worker(worker, all_signals=whole)
         for turn in range(1, ROUNDS + 1):
             for whole, made in builds.items():
                 progress(f"training, turn {turn} of {ROUNDS}")

@@ -1,6 +1,7 @@
 """How long emission takes, beside Amaranth's own: each in a process that has done nothing else."""
 
 import json
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -15,28 +16,28 @@ from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttri
 from gen.emission.emit import PASSES, emit, interface, silent_stdout, to_rtlil
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
-from sim.p4sgd.bench.card import U280_WORKER
 
 LEAST_SPEED_UP = Mark(20, at_least=True)
 MOST_BYTES = Mark(1_000_000)
 MOST_MODULES = Mark(60)
 
 
-def ours() -> str:
-    """The whole worker of preset u280 as Verilog."""
-    return emit(Worker(U280_WORKER)).verilog
+def ours(worker: WorkerParams) -> str:
+    """The whole worker as Verilog."""
+    return emit(Worker(worker)).verilog
 
 
-def plain() -> str:
+def plain(worker: WorkerParams) -> str:
     """One of its engines by Amaranth alone, which elaborates every instance anew."""
-    engine = Engine(U280_WORKER.engine)
+    engine = Engine(worker.engine)
     return plain_verilog(rtlil.convert(engine, name="engine", ports=interface(engine)))
 
 
-def lean() -> str:
+def lean(worker: WorkerParams) -> str:
     """The same, without the initial values of memories that start out empty."""
-    engine = Engine(U280_WORKER.engine)
+    engine = Engine(worker.engine)
     ports = interface(engine)
     return plain_verilog(to_rtlil(Fragment.get(engine, None), ports, "engine"))
 
@@ -52,18 +53,21 @@ def plain_verilog(text: str) -> str:
         return target.read_text()
 
 
-WAYS: dict[str, Callable[[], str]] = {"ours": ours, "plain": plain, "lean": lean}
+WAYS: dict[str, Callable[[WorkerParams], str]] = {"ours": ours, "plain": plain, "lean": lean}
 
 
-def measure(way: str) -> dict[str, float]:
+def measure(way: str, worker: WorkerParams) -> dict[str, float]:
     """Seconds, bytes and modules of one way, in a fresh process, imports not counted."""
     output = subprocess.run(
-        [sys.executable, "-m", "sim.bench.emission", way], stdout=subprocess.PIPE, check=True
+        [sys.executable, "-m", "sim.p4sgd.bench.emission", way],
+        input=pickle.dumps(worker),
+        stdout=subprocess.PIPE,
+        check=True,
     )
     return json.loads(output.stdout)
 
 
-def rows(progress: Callable[[str], None]) -> list[Row]:
+def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Emit in all ways and compare; ours three times, around the others."""
     ours, others = [], {}
     for way, about in (
@@ -71,19 +75,18 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         ("lean", "the same without initial values of memories"),
     ):
         progress("emitting the u280 worker")
-        ours.append(measure("ours"))
+        ours.append(measure("ours", worker))
         progress(f"emitting {about}")
-        others[way] = measure(way)
+        others[way] = measure(way, worker)
     progress("emitting the u280 worker")
-    ours.append(measure("ours"))
+    ours.append(measure("ours", worker))
     ours.sort(key=lambda found: found["seconds"])
-    return judge({"ours": ours[1], **others})
+    return judge({"ours": ours[1], **others}, worker.engines)
 
 
-def judge(found: dict[str, dict[str, float]]) -> list[Row]:
+def judge(found: dict[str, dict[str, float]], engines: int) -> list[Row]:
     """The rows of what :func:`measure` found; an engine counts as many times as there are."""
     mine, theirs, bare = found["ours"], found["plain"], found["lean"]
-    engines = U280_WORKER.engines
     times = f"{engines} times one engine by Amaranth alone"
     return [
         Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="median of 3"),
@@ -112,9 +115,10 @@ def judge(found: dict[str, dict[str, float]]) -> list[Row]:
 
 
 def main() -> None:
-    """Emit in the way that is named and print what it took."""
+    """Emit the worker whose parameters come in, in the way that is named; print what it took."""
+    worker = pickle.load(sys.stdin.buffer)
     start = time.perf_counter()
-    text = WAYS[sys.argv[1]]()
+    text = WAYS[sys.argv[1]](worker)
     seconds = time.perf_counter() - start
     modules = text.count("\nendmodule")
     print(json.dumps({"seconds": seconds, "bytes": len(text.encode()), "modules": modules}))

@@ -1,69 +1,20 @@
-"""A product on simulated SNICs on the console: progress, figures, the files."""
+"""A product on simulated SNICs in words: its matrix, a table of figures, and its time."""
 
-import json
-import tempfile
 from collections.abc import Callable, Sequence
 from math import isnan
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS, SpmmReport, together
 
-from gen.output.folder import MADE_BY, MANIFEST
-
-FILES = ("result.json", "spmm.png")
 LABEL = 32  #: columns of a line's name
 COLUMN = 11
 
 Line = tuple[str, Callable[[Any], str]]
 
 
-def execute(console: Console, run: Any, name: str, preset: str, folder: Path) -> bool:
-    """Build, run, print the figures, write the results; whether all was exact."""
-    from sim.netsparse.gather import GatherError, build_gather
-    from sim.netsparse.spmm_report import SpmmReport
-
-    nodes = run.partition.nodes
-    with console.status("building the simulator (once for this hardware; takes minutes)"):
-        system, simulator = build_gather(run.params, nodes)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        Progress(*columns, console=console, transient=True) as progress,
-    ):
-        task = progress.add_task("gathering on the RTL")
-        gathered = run.simulate(
-            system,
-            simulator,
-            Path(scratch),
-            lambda cycles: progress.update(
-                task, description=f"gathering on the RTL: {cycles:,} cycles"
-            ),
-        )
-    try:
-        run.check(gathered)
-        difference = ""
-    except GatherError as error:
-        difference = str(error)
-    report = SpmmReport(run, name, gathered.result, difference)
-    console.print(
-        "\n".join([*matrix_lines(report), *figure_lines(report), *end_lines(report)]),
-        soft_wrap=True,
-    )
-    if difference:
-        console.print(f"NOT what it must be: {difference}", style="red", soft_wrap=True)
-    result = {"preset": preset} | report.as_json()
-    (folder / FILES[0]).write_text(json.dumps(result, indent=1, allow_nan=False) + "\n")
-    report.plot(folder / FILES[1])
-    manifest = {"made_by": MADE_BY, "command": "spmm", "files": list(FILES)}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-    return not difference
-
-
-def matrix_lines(report: Any) -> list[str]:
+def matrix_lines(report: SpmmReport) -> list[str]:
     """The matrix and its partition: tables 1, 3 and 4."""
-    figures, bytes_ = report.redundancy, report.run.options.property_bytes
+    figures, bytes_ = report.redundancy, report.run.asked.property_bytes
     matrix = (
         f"{report.name}: {figures.rows:,} rows, {figures.nonzeros:,} nonzeros"
         f" ({figures.nonzeros_per_row:.1f} a row), {figures.nodes} nodes,"
@@ -78,10 +29,8 @@ def matrix_lines(report: Any) -> list[str]:
     ]
 
 
-def figure_lines(report: Any) -> list[str]:
+def figure_lines(report: SpmmReport) -> list[str]:
     """A line for each figure, a column for each node, and one for all."""
-    from sim.netsparse.spmm_report import together
-
     nodes = report.nodes
     head = [f"node {k}" for k in range(len(nodes))]
     every = together(nodes)
@@ -140,10 +89,8 @@ def lines() -> list[Line]:
     ]
 
 
-def end_lines(report: Any) -> list[str]:
+def end_lines(report: SpmmReport) -> list[str]:
     """Time, and whether the result is right."""
-    from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS
-
     result = report.result
     speed = result.cycles / max(result.seconds, 1e-9)
     time = (

@@ -1,4 +1,4 @@
-from sim.bench.harness import judge_overhead, judge_visibility
+from sim.p4sgd.bench.harness import judge_overhead, judge_visibility
 
 
 def found(seconds, *runs):

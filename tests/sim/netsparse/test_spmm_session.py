@@ -1,18 +1,16 @@
-"""Gathers as a subject of sweeps; what simulates them is tested in tests/sim/netsparse."""
+"""Sessions of a sparse product; what simulates them is tested in test_spmm and test_gather."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from gen.catalogue import SNIC_PRESETS, find_design
-from gen.settings import make_params
-from gen.sweep.subjects.snic import GatherWorkload, SnicSubject, figures
+from gen.designs.catalogue import find_design
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
-from sim.netsparse.spmm import SpmmOptions
-from sim.netsparse.spmm_report import NodeFigures
+from sim.netsparse.spmm_report import NodeFigures, SpmmReport
+from sim.netsparse.spmm_session import SpmmSession, figures
+from sim.netsparse.spmm_workload import SpmmWorkload
 
-PARAMS = make_params(find_design("netsparse-snic").params_class, SNIC_PRESETS["tiny"])
-SUBJECT = SnicSubject()
+PARAMS = find_design("netsparse-snic").params_of("tiny")
 
 
 def counters(bank, **known):
@@ -36,23 +34,16 @@ def test_figures_come_from_counters():
     assert found["register_writes_per_request"] == 0.5
     assert found["unit_prs"] == 12
     assert found["snic_reads_sent_bytes"] == 400
-    assert found.keys() | {"cycles", "exact"} == SUBJECT.counted.keys()
-
-
-def test_a_workload_has_what_spmm_has():
-    options = SpmmOptions.__dataclass_fields__
-    known = GatherWorkload.__dataclass_fields__
-    assert options.keys() - known.keys() == {"units", "watchdog"}
-    for name in options.keys() & known.keys():
-        assert options[name].default == known[name].default
+    assert found.keys() | {"cycles", "exact"} == SpmmSession.counted.keys()
 
 
 def test_a_simulator_is_of_hardware_and_nodes():
-    assert SUBJECT.simulated(PARAMS, GatherWorkload(property_bytes=4)) == SUBJECT.simulated(
-        PARAMS, GatherWorkload(read_delay=3)
-    )
+    def hardware(**settings):
+        return SpmmSession.hardware(PARAMS, SpmmWorkload(**settings))
+
+    assert hardware(property_bytes=4) == hardware(read_delay=3)
     with pytest.raises(ValueError, match="from 2 to the 2 of the build: 3; --set nodes=3"):
-        SUBJECT.build(SUBJECT.simulated(PARAMS, GatherWorkload(nodes=3)))
+        SpmmSession.build(hardware(nodes=3))
 
 
 def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp_path):
@@ -68,7 +59,8 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
     )
     result = SimpleNamespace(nodes=[node, node], cycles=77)
     monkeypatch.setattr(spmm.SpmmRun, "simulate", lambda *arguments: SimpleNamespace(result=result))
-    workload = GatherWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)
+    asked = SpmmWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)
+    monkeypatch.setattr(SpmmReport, "details", lambda self: {})
 
     def measured(failure):
         def check(self, gathered):
@@ -76,7 +68,8 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
                 raise failure
 
         monkeypatch.setattr(spmm.SpmmRun, "check", check)
-        return SUBJECT.measure(PARAMS, workload, None, tmp_path, 250)
+        return SpmmSession(PARAMS, asked).run(None, tmp_path)
 
-    assert (measured(None)["cycles"], measured(None)["exact"]) == (77, 1)
-    assert measured(GatherError("no"))["exact"] == 0
+    right, wrong = measured(None), measured(GatherError("no"))
+    assert (right.figures["cycles"], right.figures["exact"], right.exact) == (77, 1, True)
+    assert (wrong.figures["exact"], wrong.exact, wrong.difference) == (0, False, "no")

@@ -1,0 +1,87 @@
+"""A workload's fields as the options of a command."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from gen.settings import parameters
+
+
+def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
+    """A keyword of a command's function, given as ``option``."""
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def spelled(name: str) -> str:
+    """A name as an option: ``--like-this``."""
+    return f"--{name.replace('_', '-')}"
+
+
+def options_of(workload: type) -> Iterator[inspect.Parameter]:
+    """An option for each field of ``workload``."""
+    hints = get_type_hints(workload)
+    for one in fields(workload):
+        if hints[one.name] is bool:
+            yield flag_of(one)
+        else:
+            yield value_of(one, hints[one.name])
+
+
+def flag_of(one: Field[Any]) -> inspect.Parameter:
+    """``--name``, or ``--no-name`` for what is true unless told otherwise."""
+    about = one.metadata
+    name = f"no_{one.name}" if one.default else one.name
+    text = about["off"] if one.default else about["help"]
+    option = typer.Option(spelled(name), *about["options"], help=text)
+    return parameter(name, bool, False, option)
+
+
+def value_of(one: Field[Any], kind: Any) -> inspect.Parameter:
+    """``--name VALUE``."""
+    about = one.metadata
+    option = typer.Option(
+        spelled(one.name),
+        *about["options"],
+        help=about["help"],
+        min=about["least"],
+        max=about["most"],
+        metavar=about["metavar"],
+        show_default=about["shown"] or True,
+    )
+    return parameter(one.name, kind, one.default, option)
+
+
+def shortcuts_of(params_class: type, names: list[str]) -> Iterator[inspect.Parameter]:
+    """An option for each of the hardware's parameters that has one by itself."""
+    known = {one.name: one for one in parameters(params_class)}
+    for name in names:
+        text = f"{known[name].doc[:1].upper()}{known[name].doc[1:].rstrip('.')}."
+        option = typer.Option(spelled(name), help=text, show_default="the preset's")
+        yield parameter(name, known[name].kind | None, None, option)
+
+
+def asked_of(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ``workload`` that the options' values say."""
+    return {
+        one.name: not values[f"no_{one.name}"] if f"no_{one.name}" in values else values[one.name]
+        for one in fields(workload)
+    }
+
+
+def with_options(function: Callable[..., None], options: list[inspect.Parameter]) -> Any:
+    """``function``, which takes any keywords, as one that takes these."""
+
+    def command(**values: Any) -> None:
+        function(values)
+
+    command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportFunctionMemberAccess]
+    command.__annotations__ = {one.name: one.annotation for one in options}
+    return command

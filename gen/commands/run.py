@@ -1,0 +1,142 @@
+"""``ingather train``, ``ingather spmm``, and every other run that a design's descriptor names."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, with_options
+from gen.designs.design import Design, Run
+from gen.errors import UserError
+from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.settings import make_params, parse_settings
+
+RESULT = "result.json"
+FORMAT = 2  #: of a result
+
+
+def command_of(design: Design, run: Run) -> Any:
+    """The function of the run's command, whose options are the fields of its workload."""
+    workload = run.session_class.workload
+    presets = ", ".join(design.presets)
+    options = [
+        *options_of(workload),
+        parameter(
+            "output",
+            Path,
+            Path("build", run.command),
+            typer.Option("-o", "--output", help="Folder to write the results into."),
+        ),
+        parameter(
+            "preset",
+            str,
+            run.preset or design.preset,
+            typer.Option(help=f"Preset of the hardware: {presets}."),
+        ),
+        parameter(
+            "settings",
+            list[str] | None,
+            None,
+            typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the hardware."),
+        ),
+        *shortcuts_of(design.params_class, list(run.shortcuts)),
+    ]
+    made = with_options(lambda values: execute(design, run, values), options)
+    made.__doc__ = run.about
+    return made
+
+
+def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
+    """Do the run that the command line asks for; exit 1 if its result is not exact."""
+    changes: dict[str, Any] = dict(parse_settings(values["settings"] or []))
+    changes |= {name: values[name] for name in run.shortcuts if values[name] is not None}
+    session_class, preset = run.session_class, values["preset"]
+    output = values["output"]
+    check_target(output)
+    console = Console(highlight=False)
+    try:
+        asked = session_class.workload(**asked_of(session_class.workload, values))
+        for name, value in session_class.needs(asked).items():
+            changes.setdefault(name, value)
+        params = make_params(design.params_class, design.settings_of(preset), changes)
+        with console.status("reading the data"):
+            session = session_class(params, asked)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    with written_whole(output) as folder:
+        result = simulate(session, console)
+        files = [RESULT, *session.write(folder)]
+        content = result_json(design, run, preset, session, result)
+        write_json(folder / RESULT, content)
+        write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": run.command, "files": files})
+    for line in session.summary(result):
+        console.print(line, soft_wrap=True)
+    for warning in result.warnings:
+        console.print(f"warning: {warning}", style="yellow")
+    console.print(f"wrote {output}: {', '.join(files)}")
+    if not result.exact:
+        console.print(f"NOT what it must be: {result.difference}", style="red", soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def simulate(session: Any, console: Console) -> Any:
+    """Build the simulator and run, behind a line of progress; the result."""
+    from sim.harness.session import Listener, RunFailed
+
+    for line in session.about():
+        console.print(line)
+    with console.status("building the simulator (once for this hardware; minutes for large ones)"):
+        simulator = session.build(session.hardware(session.params, session.asked))
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with (
+        tempfile.TemporaryDirectory(prefix="ingather-run-") as scratch,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
+        task = progress.add_task("starting", total=None)
+
+        class Show(Listener):
+            """Lines on the console, above the bar of progress."""
+
+            def line(self, text: str) -> None:
+                progress.console.print(text)
+
+            def progress(
+                self, text: str, done: int | None = None, total: int | None = None
+            ) -> None:
+                progress.update(task, description=text, completed=done, total=total)
+
+        try:
+            return session.run(simulator, Path(scratch), Show())
+        except RunFailed as failure:
+            raise UserError(str(failure)) from failure
+
+
+def result_json(design: Design, run: Run, preset: str, session: Any, result: Any) -> dict[str, Any]:
+    """Everything that is known of a run, fit for JSON."""
+    return {
+        "format": FORMAT,
+        "made_by": MADE_BY,
+        "command": run.command,
+        "design": design.name,
+        "preset": preset,
+        "title": session.title,
+        "workload": session.asked.as_json(),
+        "hardware": asdict(session.params),
+        "exact": result.exact,
+        "difference": result.difference,
+        "warnings": list(result.warnings),
+        "figures": dict(result.figures),
+        "curves": {name: dict(curve) for name, curve in result.curves.items()},
+        **result.details,
+    }
+
+
+def write_json(path: Path, content: Any) -> None:
+    """``content`` as readable JSON."""
+    path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")

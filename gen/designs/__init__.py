@@ -1,0 +1,1 @@
+"""The designs: a file each, found without a list. See :mod:`gen.designs.catalogue`."""

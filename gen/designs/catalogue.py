@@ -1,0 +1,68 @@
+"""The designs that there are: those of this folder, and those of other packages.
+
+A file of this folder that has ``DESIGN`` is a design. A package of somebody else's adds one by an
+entry point of the group ``ingather.designs`` that names its ``DESIGN``::
+
+    [project.entry-points."ingather.designs"]
+    my-design = "my_package.descriptor:DESIGN"
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+
+import gen.designs
+from gen.designs.design import Design, Run
+from gen.errors import UserError, unknown
+
+GROUP = "ingather.designs"
+
+
+@cache
+def designs() -> Mapping[str, Design]:
+    """Every design by its name, ours first; UserError for one of another package that is none."""
+    found: dict[str, Design] = {}
+    for origin, design in [*ours(), *theirs()]:
+        if not isinstance(design, Design):
+            raise UserError(f"{origin} is no gen.designs.design.Design")
+        if design.name in found:
+            raise UserError(f"{origin}: there is already a design called {design.name}")
+        found[design.name] = design
+    return found
+
+
+def ours() -> Iterator[tuple[str, Design]]:
+    """The designs of this folder, in the order of their files, and where each is from."""
+    for info in iter_modules(gen.designs.__path__):
+        module = import_module(f"gen.designs.{info.name}")
+        if hasattr(module, "DESIGN"):
+            yield module.__name__, module.DESIGN
+
+
+def theirs() -> Iterator[tuple[str, Design]]:
+    """The designs of other packages; UserError for one that cannot be imported."""
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            yield f"entry point {point.name} = {point.value}", point.load()
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise UserError(f"the design {point.name} ({point.value}) fails: {reason}") from error
+
+
+def find_design(name: str) -> Design:
+    """The design of that name; UserError if there is none."""
+    if name not in designs():
+        raise unknown("design", name, designs())
+    return designs()[name]
+
+
+def commands() -> dict[str, tuple[Design, Run]]:
+    """The runs that are commands, by the command's name."""
+    return {
+        run.command: (design, run)
+        for design in designs().values()
+        for run in design.runs
+        if run.command
+    }

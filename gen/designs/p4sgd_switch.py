@@ -1,0 +1,30 @@
+"""The P4SGD switch."""
+
+from gen.designs.design import Bench, Card, Design, Most, Run
+
+DESIGN = Design(
+    name="p4sgd-switch",
+    about="a P4SGD switch: adds up the activations of the workers at its ports",
+    component="hdl.p4sgd.switch.switch:Switch",
+    params="hdl.p4sgd.switch.params:SwitchParams",
+    presets={
+        "tiny": {"ports": 2, "slots": 256, "jobs": 2, "ingress_depth": 64},
+        "8-port": {},
+        "32-port": {"ports": 32, "jobs": 32},
+    },
+    preset="8-port",
+    runs=[Run(session="sim.p4sgd.switch_session:SwitchSession")],
+    cards={
+        "u280": Card(
+            component="hdl.u280.switch_board:SwitchBoard",
+            presets={"u280": {"ports": 2}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        )
+    },
+    benches={
+        "network": Bench(
+            title="Network: AllReduce, switch, scale-out", rows="sim.p4sgd.bench.network:rows"
+        )
+    },
+)

@@ -1,0 +1,100 @@
+"""The P4SGD worker."""
+
+from typing import Any
+
+from gen.designs.design import Bench, Card, Design, Run
+from gen.designs.p4sgd_engine import PRESETS as ENGINE
+from gen.floorplan.plan import PlanPart
+
+#: of a way between groups, what is no register of it and stands beyond them
+FAR_SIDE = ("load_joiner", "peeked_cutter")
+
+
+def engine_groups(params: Any, worker: str = "") -> tuple[PlanPart, ...]:
+    """The groups of engines of the worker called ``worker`` (the top if it has no name).
+
+    The near side of a way to the next group belongs to its own, the far side to the next. With
+    one SLR there are no groups: no registers are between engines and the rest, which must lie
+    together.
+    """
+    if params.slrs == 1:
+        return ()
+    chain = f"{worker}/core/chain" if worker else "core/chain"
+    return tuple(
+        PlanPart(
+            name=f"group_{k}",
+            cells=(
+                f"{chain}/group_{k}",
+                *((f"{chain}/crossing_{k}",) if k < params.slrs - 1 else ()),
+                *(f"{chain}/crossing_{k - 1}/{name}" for name in FAR_SIDE if k > 0),
+            ),
+        )
+        for k in range(params.slrs)
+    )
+
+
+DESIGN = Design(
+    name="p4sgd-worker",
+    about="a P4SGD worker: engines in lock step, and their memory ports",
+    component="hdl.p4sgd.worker:Worker",
+    params="hdl.p4sgd.worker_params:WorkerParams",
+    presets={
+        "tiny": {"engines": 1, **ENGINE["tiny"]},
+        "small": {"engines": 2, **ENGINE["small"]},
+        "u280": {"engines": 8, **ENGINE["u280"]},
+    },
+    preset="u280",
+    runs=[
+        Run(
+            command="train",
+            about="Train on the RTL under Verilator, beside the golden model and float64 SGD.",
+            session="sim.p4sgd.training_session:TrainingSession",
+            preset="small",
+            shortcuts=["engines"],
+            examples=[
+                "ingather train --data digits -o build/digits",
+                "ingather train --data FILE --loss hinge --test 0.2 --center",
+            ],
+            section="gen.report.training_section:training_section",
+        )
+    ],
+    cards={
+        "u280": Card(
+            component="hdl.u280.worker_board:WorkerBoard",
+            presets={"u280": {"slrs": 3}},
+            preset="u280",
+        )
+    },
+    plan="gen.designs.p4sgd_worker:engine_groups",
+    paper="gen.synth.paper:p4sgd",
+    benches={
+        "emission": Bench(
+            title="Emission: ours beside Amaranth's own",
+            rows="sim.p4sgd.bench.emission:rows",
+            preset="u280",
+        ),
+        "build": Bench(
+            title="Build of the simulator from nothing",
+            rows="sim.p4sgd.bench.speed:build_rows",
+            preset="u280",
+        ),
+        "speed": Bench(
+            title="Speed of simulation: u280 worker, digits, 30 epochs",
+            rows="sim.p4sgd.bench.speed:speed_rows",
+            preset="u280",
+        ),
+        "cycles": Bench(
+            title="Cycles of an epoch beside the ideal ones",
+            rows="sim.p4sgd.bench.cycles:rows",
+            preset="u280",
+        ),
+        "card": Bench(
+            title="The u280 preset on its card: estimates", rows="sim.p4sgd.bench.card:rows"
+        ),
+        "harness": Bench(
+            title="Harness: verify, and what ports alone save",
+            rows="sim.p4sgd.bench.harness:rows",
+            preset="tiny",
+        ),
+    },
+)

@@ -1,0 +1,30 @@
+"""The part of the page about the runs of a design that has no part of its own for them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gen.page.page import Section, environment
+from gen.report.figures import figure
+
+HERE = Path(__file__).parent
+
+
+def run_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """One part for all runs of a command, each with its label: settings, figures, curves."""
+    template = environment(HERE).get_template("run.html.j2")
+    rows = [(label, run, plots(run["curves"])) for label, run in runs]
+    return Section(runs[0][1]["command"], template.render(runs=rows))
+
+
+def plots(curves: Mapping[str, Mapping[str, Sequence[float]]]) -> list[Any]:
+    """A plot for each title: the first numbers are the horizontal axis of the others."""
+    return [plot(title, curve) for title, curve in curves.items()]
+
+
+def plot(title: str, curve: Mapping[str, Sequence[float]]) -> Any:
+    """Lines over the first numbers of ``curve``."""
+    (axis, places), *others = curve.items()
+    traces = [{"x": places, "y": numbers, "name": name} for name, numbers in others]
+    axes = {"xaxis": {"title": {"text": axis}}, "yaxis": {"title": {"text": title}}}
+    return figure(traces, axes, height=20)

@@ -1,0 +1,113 @@
+"""A run from its beginning to its result: one design, made to do one workload in simulation.
+
+``ingather train``, ``spmm`` and every other run's command, sweeps and the Python API all go this
+way: ``Session(params, workload)`` reads the data and checks that the hardware can do it,
+``build`` makes the simulator, ``run`` simulates and gives the :class:`Result`.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sim.harness.verilate import Build
+from sim.harness.workload import Workload
+
+CLOCK_MHZ = 250.0  #: of figures in seconds, unless told otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of a run."""
+
+    figures: Mapping[str, float]  #: by the names in the session's ``counted`` and ``calculated``
+    exact: bool = True  #: whether all that was computed equals the golden model's
+    difference: str = ""  #: the first thing that does not, in a line
+    warnings: Sequence[str] = ()  #: what makes the result worthless although it is exact
+    #: title -> name -> numbers; the first name of each is the horizontal axis
+    curves: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)  #: what else the JSON says
+
+
+class Listener:
+    """Who hears of a run's progress; this one ignores it."""
+
+    def line(self, text: str) -> None:
+        """Show a line that stays, such as an epoch's figures."""
+
+    def progress(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """Show what is going on, and how far it has come if that is known."""
+
+
+class Session:
+    """A workload on a design with ``params``.
+
+    A design that is not simulated, but has figures by a formula, has a session without ``counted``.
+    Raises ValueError for data that cannot be read, and for what the hardware cannot do.
+    """
+
+    workload: ClassVar[type[Workload]]
+    counted: ClassVar[Mapping[str, str]] = {}  #: figure -> what it is, from counters of the RTL
+    calculated: ClassVar[Mapping[str, str]] = {}  #: figure -> what it is, from a formula
+    maximise: ClassVar[Sequence[str]] = ()  #: what a search is for, unless it says so itself
+    swept: ClassVar[Mapping[str, Any]] = {}  #: defaults of a sweep that differ from the workload's
+
+    def __init__(self, params: Any, asked: Any) -> None:
+        self.params, self.asked = params, asked
+
+    @classmethod
+    def files(cls, asked: Any) -> Sequence[Path]:
+        """The files that ``asked`` names: a run with other contents is another run."""
+        return ()
+
+    @classmethod
+    def needs(cls, asked: Any) -> Mapping[str, Any]:
+        """Parameters of the hardware that ``asked`` needs, unless the user sets them."""
+        return {}
+
+    @classmethod
+    def hardware(cls, params: Any, asked: Any) -> Hashable:
+        """All that decides how the simulator is built: equal values share one."""
+        return params
+
+    @classmethod
+    def build(cls, hardware: Any) -> Build:
+        """The simulator of ``hardware``; ValueError if there cannot be one."""
+        raise NotImplementedError
+
+    @classmethod
+    def calculate(cls, params: Any, asked: Any) -> dict[str, float]:
+        """The calculated figures that need no simulation."""
+        return {}
+
+    @property
+    def title(self) -> str:
+        """The run in a line."""
+        return f"{type(self).__name__} of {self.params}"
+
+    def about(self) -> Iterable[str]:
+        """Lines to show before the run."""
+        return ()
+
+    def run(
+        self,
+        simulator: Build,
+        folder: Path,
+        listener: Listener | None = None,
+        clock_mhz: float = CLOCK_MHZ,
+    ) -> Result:
+        """Simulate in ``folder``; RunFailed if the hardware stops before the end."""
+        raise NotImplementedError
+
+    def write(self, folder: Path) -> Sequence[str]:
+        """Write pictures and data of the run that has ended into ``folder``; their names."""
+        return ()
+
+    def summary(self, result: Result) -> Iterable[str]:
+        """Lines to show after the run."""
+        width = max(map(len, result.figures), default=0)
+        return (f"{name:{width}}  {value:,.6g}" for name, value in result.figures.items())
+
+
+class RunFailed(RuntimeError):
+    """The hardware stopped before the end of the run; the text says why."""

@@ -1,0 +1,180 @@
+"""A sparse matrix product on NetSparse SNICs: its figures come from their counters."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
+from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
+from sim.harness.verilate import Build
+from sim.netsparse import spmm_text as text
+from sim.netsparse.gather import GatherError, build_gather
+from sim.netsparse.spmm import SpmmRun, matrix_for
+from sim.netsparse.spmm_report import STALLS, NodeFigures, SpmmReport, together
+from sim.netsparse.spmm_workload import SpmmWorkload, check_nodes
+from sim.netsparse.surroundings.gather_system import GatherParams
+from sim.netsparse.surroundings.hub import HubParams
+
+PICTURE = "spmm.png"
+
+FIGURES = {
+    "cycles": "from the first request to the last completion",
+    "remote": "idxs that another node owns, of all nodes",
+    "prs_saved": "remote idxs that were filtered or coalesced",
+    "filter_coalesce_rate": "share of the remote idxs that needed no PR",
+    "prs_per_packet_reads": "mean PRs of the packets of reads that were sent",
+    "prs_per_packet_responses": "mean PRs of the packets of responses that were sent",
+    "packets": "packets sent by all nodes",
+    "packet_bytes": "bytes sent by all nodes, headers included",
+    "header_bytes": "bytes sent by all nodes that are no property",
+    "header_share": "headers' share of what a node's PRs cost, reads and responses",
+    "header_share_by_formula": "the header share by table 3, at the mean PRs of a packet",
+    "goodput": "properties received, as a share of what the line of responses could bring",
+    "line_utilisation_reads": "bytes of reads received, as a share of what their line could bring",
+    "line_utilisation_responses": "bytes of responses received, as a share of what their line could"
+    " bring",
+    "idxs_per_cycle": "idxs that a node consumes in a cycle",
+    "idxs_per_second": "idxs that a node consumes in a second at the clock",
+    "prs_per_cycle": "PRs that a node sends in a cycle",
+    **{
+        f"{name}_stall_share": f"share of the clients' cycles in which an idx waits for {cause}"
+        for name, cause in (
+            ("idx", "idxs"),
+            ("table", "the Pending PR Table"),
+            ("filter", "the idx filter"),
+            ("transmit", "the way out"),
+        )
+    },
+    "register_writes_per_request": "register writes of the host for each work request",
+    "register_reads_per_request": "register reads of the host for each work request",
+    "exact": "1 if memories, counters and product are what they must be",
+}
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What a simulator of a gather is built of."""
+
+    params: SnicParams  #: of each SNIC
+    nodes: int
+
+
+class SpmmSession(Session):
+    """A product: every node gathers the properties that its nonzeros name, and multiplies."""
+
+    workload = SpmmWorkload
+    counted = {
+        **FIGURES,
+        **{
+            f"{side}_{name}": f"counter {name}, of all nodes"
+            for side, bank in (("unit", UNIT_COUNTERS), ("snic", SNIC_COUNTERS))
+            for name, _ in bank.counters
+        },
+    }
+    maximise = ("idxs_per_second",)
+
+    params: SnicParams
+    asked: SpmmWorkload
+
+    def __init__(self, params: SnicParams, asked: SpmmWorkload) -> None:
+        super().__init__(params, asked)
+        self.product = SpmmRun(matrix_for(asked.matrix, asked.nodes, asked.seed), params, asked)
+        self.report: SpmmReport | None = None
+
+    @classmethod
+    def files(cls, asked: SpmmWorkload) -> Sequence[Path]:
+        """The matrix, if it is a file."""
+        return [Path(asked.matrix)]
+
+    @classmethod
+    def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware:
+        """The SNICs and how many of them there are."""
+        return Hardware(params, asked.nodes)
+
+    @classmethod
+    def build(cls, hardware: Hardware) -> Build:
+        """The simulator of the cluster; ValueError for nodes that it cannot have."""
+        check_nodes(hardware.params, hardware.nodes)
+        return build_gather(hardware.params, hardware.nodes)[1]
+
+    @property
+    def title(self) -> str:
+        """Matrix, nodes, size of a property."""
+        asked = self.asked
+        return f"{asked.matrix}, {asked.nodes} nodes, properties of {asked.property_bytes} bytes"
+
+    def run(
+        self,
+        simulator: Build,
+        folder: Path,
+        listener: Listener | None = None,
+        clock_mhz: float = CLOCK_MHZ,
+    ) -> Result:
+        """Gather and multiply in ``folder``, then compare with the golden model and scipy."""
+        listener = listener or Listener()
+        listener.progress("gathering on the RTL")
+        system = GatherParams(snic=self.params, hub=HubParams(nodes=self.asked.nodes))
+        gathered = self.product.simulate(
+            system,
+            simulator,
+            folder,
+            lambda cycles: listener.progress(f"gathering on the RTL: {cycles:,} cycles"),
+        )
+        difference = ""
+        try:
+            self.product.check(gathered)
+        except GatherError as error:
+            difference = str(error)
+        self.report = SpmmReport(self.product, self.asked.matrix, gathered.result, difference)
+        found = figures(together(self.report.nodes), clock_mhz)
+        return Result(
+            figures=found | {"cycles": gathered.result.cycles, "exact": float(not difference)},
+            exact=not difference,
+            difference=difference,
+            details=self.report.details(),
+        )
+
+    def write(self, folder: Path) -> Sequence[str]:
+        """Write a picture of what became of the idxs."""
+        assert self.report is not None
+        self.report.plot(folder / PICTURE)
+        return (PICTURE,)
+
+    def summary(self, result: Result) -> Iterator[str]:
+        """The matrix, a table with a column for each node, and the time."""
+        assert self.report is not None
+        yield from text.matrix_lines(self.report)
+        yield from text.figure_lines(self.report)
+        yield from text.end_lines(self.report)
+
+
+def figures(every: NodeFigures, clock_mhz: float) -> dict[str, float]:
+    """FIGURES and counters of all nodes together."""
+    sent = every.packet_bytes("sent")
+    payload = every.unit["served"] * every.property_bytes
+    return {
+        "remote": every.remote,
+        "prs_saved": every.remote - every.unit["prs"],
+        "filter_coalesce_rate": every.filter_coalesce_rate,
+        "prs_per_packet_reads": every.prs_per_packet("reads"),
+        "prs_per_packet_responses": every.prs_per_packet("responses"),
+        "packets": sum(every.packets("sent", kind) for kind in CLASSES),
+        "packet_bytes": sent,
+        "header_bytes": sent - payload,
+        "header_share": every.headers,
+        "header_share_by_formula": every.headers_by_formula,
+        "goodput": every.goodput,
+        "line_utilisation_reads": every.utilisation("reads"),
+        "line_utilisation_responses": every.utilisation("responses"),
+        "idxs_per_cycle": every.per_cycle("consumed"),
+        "idxs_per_second": every.per_cycle("consumed") * clock_mhz * 1e6,
+        "prs_per_cycle": every.per_cycle("prs"),
+        **{
+            f"register_{kind}_per_request": every.accesses_per_request(kind)
+            for kind in ("writes", "reads")
+        },
+        **{f"{name}_stall_share": every.stalled(name) for name in STALLS},
+        **{f"unit_{name}": value for name, value in every.unit.items()},
+        **{f"snic_{name}": value for name, value in every.snic.items()},
+    }

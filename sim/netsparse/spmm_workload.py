@@ -1,0 +1,131 @@
+"""What a sparse matrix product is asked to do, and whether a SNIC's build can do it."""
+
+from dataclasses import dataclass
+
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.rig.params import COUNT_BITS
+from sim.harness.workload import Workload, setting
+from sim.netsparse.surroundings.hub import MOST_NODES
+from sim.workloads.matrices import FAMILIES
+
+MOST_MEMORY_LATENCY = 1023
+MOST_LINK_LATENCY = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpmmWorkload(Workload):
+    """A sparse matrix times a dense one, whose rows are spread over the nodes."""
+
+    matrix: str = setting(
+        "stokes",
+        f"The sparse matrix: {', '.join(FAMILIES)}, or a Matrix Market file (.gz, .bz2 and .xz"
+        " too).",
+        metavar="FAMILY[:KEY=VALUE,...]|PATH",
+    )
+    nodes: int = setting(
+        2, "Nodes that share the matrix; at most those of the hardware.", least=2, most=MOST_NODES
+    )
+    property_bytes: int = setting(64, "Bytes of a property: a row of the dense matrix.")
+    clients: int | None = setting(
+        None,
+        "Number of RIG units of a node that act as clients.",
+        options=("--units",),
+        shown="all but the servers",
+    )
+    servers: int | None = setting(
+        None, "Number of RIG units of a node that act as servers.", shown="half of the units"
+    )
+    batch: int = setting(
+        1024, "Number of idxs in a work request.", least=1, most=(1 << COUNT_BITS) - 1
+    )
+    filter: bool = setting(
+        True,
+        "Whether the idx filter keeps properties that have come from being asked for again.",
+        off="Do without the idx filter: ask again for properties that have come.",
+    )
+    coalesce: bool = setting(
+        True,
+        "Whether an idx waits for the property that another one has asked for.",
+        off="Do without coalescing: ask again for properties that are on their way.",
+    )
+    concatenate: bool = setting(
+        True,
+        "Whether several PRs share a packet.",
+        off="Do without concatenation: send each PR in a packet of its own.",
+    )
+    aligned: bool = setting(
+        True,
+        "Whether host memory is accessed in whole lines of 128 bytes.",
+        off="Access host memory in spans of 128 bytes from any address on, not in whole lines.",
+        options=("--naive-host",),
+    )
+    rings: bool = setting(
+        False, "Keep work requests and completions in rings in host memory, not in registers."
+    )
+    read_delay: int = setting(500, "Cycles that a read may wait for others to join it.", least=0)
+    response_delay: int = setting(
+        500, "Cycles that a response may wait for others to join it.", least=0
+    )
+    host_latency: int = setting(
+        128, "Cycles that host memory takes to answer.", least=0, most=MOST_MEMORY_LATENCY
+    )
+    dram_latency: int = setting(
+        64, "Cycles that the SNIC's own memory takes to answer.", least=0, most=MOST_MEMORY_LATENCY
+    )
+    link_latency: int = setting(
+        100, "Cycles from one SNIC to another.", least=0, most=MOST_LINK_LATENCY
+    )
+    watchdog: int = setting(
+        200_000, "Cycles without progress after which a work request is ended.", least=1
+    )
+    seed: int = setting(
+        1, "Number that decides the matrix and the values.", least=0, most=(1 << 31) - 1
+    )
+
+    @property
+    def mechanisms(self) -> dict[str, int]:
+        """The SNIC's settings of what may be switched off."""
+        names = ("filter", "coalesce", "concatenate", "aligned", "read_delay", "response_delay")
+        return {name: int(getattr(self, name)) for name in names}
+
+    def check_hardware(self, params: SnicParams) -> None:
+        """Raise ValueError for what a build with ``params`` cannot do."""
+        check_nodes(params, self.nodes)
+        largest = min(params.rig.most_property_bytes, MOST_PROPERTY_BYTES)
+        if self.property_bytes % 4 or not 4 <= self.property_bytes <= largest:
+            raise ValueError(
+                f"property bytes must be a multiple of 4, from 4 to the {largest} of the build:"
+                f" {self.property_bytes}"
+            )
+        for name in ("read_delay", "response_delay"):
+            if getattr(self, name) > params.most_delay:
+                raise ValueError(
+                    f"{name} must be from 0 to {params.most_delay}: {getattr(self, name)}"
+                )
+
+    def units_of(self, params: SnicParams) -> tuple[int, int]:
+        """Clients and servers of a node; ValueError if the build has not so many units."""
+        units, servers = params.units, self.servers
+        if servers is None:
+            servers = max(1, min(units // 2, units - (self.clients or 1)))
+        clients = units - servers if self.clients is None else self.clients
+        if clients < 1 or servers < 1 or clients + servers > units:
+            raise ValueError(
+                f"clients and servers must be at least 1 each and together at most the {units}"
+                f" units of the build, not {clients} and {servers}"
+            )
+        return clients, servers
+
+
+def check_nodes(params: SnicParams, nodes: int) -> None:
+    """Raise ValueError if the build has no names for so many nodes, or the network no ports."""
+    most = min(params.rig.nodes, MOST_NODES)
+    if 2 <= nodes <= most:
+        return
+    text = f"nodes must be from 2 to the {most} of the build: {nodes}"
+    if most == MOST_NODES:
+        text = f"nodes must be from 2 to {most}, the ports of the simulated network: {nodes}"
+    elif 2 <= nodes <= MOST_NODES:
+        text += f"; --set nodes={nodes} builds for so many"
+    raise ValueError(text)

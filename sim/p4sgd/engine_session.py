@@ -1,0 +1,18 @@
+"""A P4SGD engine by itself: it is not simulated, but has a figure by a formula."""
+
+from hdl.p4sgd.engine.params import EngineParams
+from sim.harness.session import Session
+from sim.harness.workload import Workload
+
+
+class EngineSession(Session):
+    """How much an engine could do in a cycle."""
+
+    workload = Workload
+    calculated = {"features_per_cycle": "that a forward stage takes, of one bit: lanes x banks"}
+    maximise = ("features_per_cycle",)
+
+    @classmethod
+    def calculate(cls, params: EngineParams, asked: Workload) -> dict[str, float]:
+        """Features of one bit that the forward stage takes in a cycle."""
+        return {"features_per_cycle": params.banks * params.lanes}

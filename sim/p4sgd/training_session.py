@@ -1,0 +1,188 @@
+"""Training on P4SGD workers, alone or with a switch, beside the golden model and float64 SGD."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hdl.p4sgd.host.counters import COUNTERS
+from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
+from sim.harness.verilate import Build
+from sim.p4sgd import training_text as text
+from sim.p4sgd.golden.sgd import Schedule
+from sim.p4sgd.reproduce.formula import Machine
+from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_training
+from sim.p4sgd.training import TrainingRun, data_of
+from sim.p4sgd.training_report import Comparison, plot
+from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What a simulator of training is built of."""
+
+    params: WorkerParams  #: of each worker
+    workers: int  #: workers around a switch; 0 for a single one without a switch
+
+
+class TrainingSession(Session):
+    """A training: cycles, stalls and losses, and the ideal cycles by the formula."""
+
+    workload = TrainingWorkload
+    counted = {
+        "cycles_per_epoch": "clock cycles of an epoch, the mean of all epochs",
+        "samples_per_second": "samples trained on in a second at the clock",
+        "efficiency": "the formula's cycles divided by those that were measured",
+        "final_loss": "loss of the RTL's weights on the training samples after the last epoch",
+        "accuracy": "accuracy of the RTL's weights on the training samples",
+        "test_loss": "loss of the RTL's weights on the samples held out",
+        "test_accuracy": "accuracy of the RTL's weights on the samples held out",
+        "learning_rate": "the learning rate, as it was set or as it suits the data",
+        "exact": "1 if weights and saturations equal the golden model's bit for bit",
+        **{name: f"{about}; of an epoch, all workers" for name, about in COUNTERS.items()},
+    }
+    calculated = {
+        "ideal_cycles_per_epoch": "by the formula of the schedule, with the turnaround that is set"
+    }
+    maximise = ("samples_per_second",)
+    swept = {"data": ZEROS, "epochs": 1}
+
+    params: WorkerParams
+    asked: TrainingWorkload
+
+    def __init__(self, params: WorkerParams, asked: TrainingWorkload) -> None:
+        super().__init__(params, asked)
+        self.training = TrainingRun(data_of(asked), params, asked)
+        self.comparison = Comparison(self.training)
+
+    @classmethod
+    def files(cls, asked: TrainingWorkload) -> Sequence[Path]:
+        """The data, if they are files."""
+        return [Path(name) for name in (asked.data, asked.test) if name]
+
+    @classmethod
+    def needs(cls, asked: TrainingWorkload) -> Mapping[str, Any]:
+        """Data parallelism is a part of its own."""
+        return {"data_parallel": True} if asked.shares_samples else {}
+
+    @classmethod
+    def hardware(cls, params: WorkerParams, asked: TrainingWorkload) -> Hardware:
+        """The worker with its memories, or a cluster."""
+        return Hardware(params, asked.workers if asked.has_switch else 0)
+
+    @classmethod
+    def build(cls, hardware: Hardware) -> Build:
+        """The simulator of one worker or of a cluster."""
+        if hardware.workers:
+            return build_cluster(hardware.params, hardware.workers)
+        return build_worker(hardware.params)
+
+    @classmethod
+    def calculate(cls, params: WorkerParams, asked: TrainingWorkload) -> dict[str, float]:
+        """The ideal cycles, if the size of the data is known without reading them."""
+        if asked.data != ZEROS:
+            return {}
+        return {
+            "ideal_cycles_per_epoch": ideal_cycles(params, asked, asked.samples, asked.features)
+        }
+
+    @property
+    def title(self) -> str:
+        """Data, precision, batch, learning rate, hardware."""
+        return text.title(self.training)
+
+    def about(self) -> Iterator[str]:
+        """Lines on the data, and the titles of the epochs' lines."""
+        yield from text.about(self.training)
+
+    def run(
+        self,
+        simulator: Build,
+        folder: Path,
+        listener: Listener | None = None,
+        clock_mhz: float = CLOCK_MHZ,
+    ) -> Result:
+        """Train in ``folder``, with a line for each epoch; TrainingStopped if a worker stops."""
+        listener = listener or Listener()
+        epochs = self.asked.epochs
+        listener.line(text.header())
+        listener.progress("training on the RTL", 0, epochs)
+
+        def show(epoch: Epoch) -> None:
+            listener.line(text.line(self.comparison.add(epoch)))
+            listener.progress("training on the RTL", epoch.number, epochs)
+
+        simulate_training(
+            self.training,
+            simulator,
+            folder,
+            show,
+            memory=self.asked.memory,
+            network=self.asked.network,
+            seed=self.asked.seed,
+        )
+        exact = self.comparison.bit_exact
+        return Result(
+            figures=self.figures(clock_mhz),
+            exact=exact,
+            difference="" if exact else "the RTL's weights differ from the golden model's",
+            warnings=self.comparison.warnings,
+            details=self.comparison.details(),
+        )
+
+    def figures(self, clock_mhz: float) -> dict[str, float]:
+        """The figures of all epochs that have ended."""
+        rows, training = self.comparison.rows, self.training
+        found = {name: sum(row.counters[name] for row in rows) / len(rows) for name in COUNTERS}
+        cycles = found["cycles"]
+        ideal = ideal_cycles(self.params, self.asked, training.samples, training.features)
+        found |= {
+            "cycles_per_epoch": cycles,
+            "samples_per_second": training.samples * clock_mhz * 1e6 / cycles,
+            "efficiency": ideal / cycles,
+            "ideal_cycles_per_epoch": ideal,
+            "exact": float(self.comparison.bit_exact),
+        }
+        if self.asked.data == ZEROS:
+            return found
+        last = rows[-1]
+        judged = {
+            "final_loss": last.rtl_loss,
+            "accuracy": last.rtl_accuracy,
+            "test_loss": last.rtl_test_loss,
+            "test_accuracy": last.rtl_test_accuracy,
+            "learning_rate": training.eta,
+        }
+        return found | {name: figure for name, figure in judged.items() if figure is not None}
+
+    def write(self, folder: Path) -> Sequence[str]:
+        """Write the weights, and a picture of the losses."""
+        self.comparison.save_weights(folder / "weights.npz")
+        plot(self.comparison.rows, self.title, folder / "training.png")
+        return "training.png", "weights.npz"
+
+    def summary(self, result: Result) -> Iterator[str]:
+        """How good the weights are, and where the cycles went."""
+        return text.summary(self.comparison)
+
+
+def ideal_cycles(
+    params: WorkerParams, asked: TrainingWorkload, samples: int, features: int
+) -> float:
+    """Cycles of an epoch by the formula of the schedule."""
+    machine = Machine(
+        workers=asked.workers,
+        engines=params.engines,
+        banks=params.engine.banks,
+        lanes=params.engine.lanes,
+        bits=asked.bits,
+    )
+    formula = {
+        Schedule.PIPELINED: machine.pipelined,
+        Schedule.VANILLA: machine.vanilla,
+        Schedule.DATA_PARALLEL: machine.data_parallel,
+    }[asked.schedule]
+    whole, rest = divmod(samples, asked.batch)
+    cycles = whole * formula(features, asked.batch, asked.turnaround)
+    return cycles + (formula(features, rest, asked.turnaround) if rest else 0)

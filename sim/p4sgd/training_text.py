@@ -1,0 +1,130 @@
+"""A training run in words: lines on its data, a line per epoch, and a summary."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_report import CLOCK_MHZ, Comparison, Row
+from sim.workloads.step_size import CURVATURE
+
+WORTH_CENTERING = 100  #: times as large a learning rate, from which centring is worth a hint
+SOURCES = {"rtl": "RTL", "golden": "golden model", "float": "float64"}
+
+
+def title(run: TrainingRun) -> str:
+    """The run in a line: data, precision, batch, learning rate, hardware."""
+    asked, engine = run.asked, run.params.engine
+    hardware = f"{run.workers} x " * (run.workers > 1)
+    hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
+    return (
+        f"{run.data.name}, {asked.loss.value}, s = {asked.bits}, B = {asked.batch},"
+        f" eta = {run.eta:.3g}; {hardware}"
+    )
+
+
+def about(run: TrainingRun) -> Iterator[str]:
+    """Lines on the data and on how they are trained on."""
+    data, engine = run.data, run.params.engine
+    yield (
+        f"{data.name}: {run.samples} samples {data.order}, {run.features} features,"
+        f" {run.chunks} chunks of {engine.lanes} lanes in each of {run.params.engines} engines"
+        + f" of each of {run.workers} workers"
+        * (run.workers > 1)
+    )
+    if data.test is not None:
+        held_out = " held out" if data.test.name == data.name else f" of {data.test.name}"
+        yield f"test: {len(data.test.labels)} samples{held_out}"
+    if run.asked.eta is None:
+        yield (
+            f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.asked.loss]:g} x"
+            f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
+        )
+    if not run.asked.center and (gain := run.centering_gain) >= WORTH_CENTERING:
+        yield (
+            f"these features are mostly their means: --center takes them off, and a learning rate"
+            f" {gain:,.0f} times as large suits the rest"
+        )
+    if run.asked.center:
+        yield (
+            "centred: the mean of every feature is off it, a constant one is added, codes are"
+            " signed"
+        )
+
+
+def header() -> str:
+    """The titles above the lines of the epochs."""
+    return (
+        f"{'':>5}  loss and accuracy on the training samples\n"
+        f"{'epoch':>5}  {'RTL':^16}  {'golden':^16}  {'float64':^16}  {'cycles':>9}\n"
+        f"{'':>5}  {'loss':>8} {'acc.':>7}  {'loss':>8} {'acc.':>7}  {'loss':>8} {'acc.':>7}"
+    )
+
+
+def line(row: Row) -> str:
+    """The line of an epoch."""
+
+    def pair(loss: float, accuracy: float | None) -> str:
+        return f"{loss:8.5f} {'' if accuracy is None else f'{accuracy:7.2%}':>7}"
+
+    return (
+        f"{row.epoch:5}  {pair(row.rtl_loss, row.rtl_accuracy)}"
+        f"  {pair(row.golden_loss, row.golden_accuracy)}"
+        f"  {pair(row.float_loss, row.float_accuracy)}  {row.counters['cycles']:9,}"
+        f"  {'= golden' if row.bit_exact else '!= golden'}"
+    )
+
+
+def results(comparison: Comparison) -> Iterator[str]:
+    """What the training ends at, on the training and on the test samples, a line each."""
+    row, test = comparison.rows[-1], comparison.training.data.test
+    what = "loss" if row.rtl_accuracy is None else "accuracy"
+    shown = "{:.5f}" if row.rtl_accuracy is None else "{:.2%}"
+    kinds = {"training": what} | ({"test": f"test_{what}"} if test is not None else {})
+    for samples, name in kinds.items():
+        figures = [
+            f"{source} {shown.format(getattr(row, f'{field}_{name}'))}"
+            for field, source in SOURCES.items()
+        ]
+        yield f"{samples} {what}: {', '.join(figures)}"
+
+
+def summary(comparison: Comparison, clock_mhz: float = CLOCK_MHZ) -> Iterator[str]:
+    """How good the weights are, and where the cycles went."""
+    total = added(row.counters for row in comparison.rows)
+    engines = comparison.training.params.engines * comparison.training.workers
+    waits = ", ".join(
+        f"{name} {total[f'{name}_stalls'] / engines / total['cycles']:.1%}"
+        for name in ("memory", "network", "dependency", "fifo")
+    )
+    yield from results(comparison)
+    yield (
+        f"{total['cycles']:,} cycles, {total['cycles'] / clock_mhz / 1e3:.3f} ms at"
+        f" {clock_mhz:g} MHz; words {total['words'] / engines / total['cycles']:.1%} of them,"
+        f" waiting for: {waits}; {comparison.saturations:,} saturations"
+    )
+    yield from packets(comparison, clock_mhz)
+    yield (
+        f"simulated at {comparison.simulated_per_second:,.0f} cycles/s; weights"
+        f" {'equal' if comparison.bit_exact else 'DIFFER from'} the golden model's bit for bit"
+    )
+
+
+def packets(comparison: Comparison, clock_mhz: float) -> Iterator[str]:
+    """A line on the network, if there is one."""
+    total = added(row.network for row in comparison.rows)
+    if not total["sent"]:
+        return
+    counters = added(row.counters for row in comparison.rows)
+    cycles = counters["allreduce_cycles"] / counters["full_packets"]
+    faults = ", ".join(
+        f"{total[name]:,} {name}" for name in ("dropped", "duplicated", "reordered", "corrupted")
+    )
+    yield (
+        f"AllReduce {cycles:,.0f} cycles on average, {cycles / clock_mhz:.2f} us; {total['sent']:,}"
+        f" packets on the links, {faults}; {counters['retransmissions']:,} sent again by workers"
+    )
+
+
+def added(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """The counters of all rows together."""
+    return sum(map(Counter, rows), start=Counter())

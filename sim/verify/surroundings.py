@@ -1,0 +1,60 @@
+"""pytest's plugin for what every test has: waves, a seed, and the number of simulators built."""
+
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# Examples come from the item's seed alone, and take as long as a busy machine makes them take.
+settings.register_profile("ingather", database=None, deadline=None)
+settings.load_profile("ingather")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --waves."""
+    parser.addoption("--waves", action="store_true", help="write a waveform of every simulation")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the simulations of all processes what was chosen."""
+    # xdist's workers are born later and inherit the environment.
+    if not hasattr(config, "workerinput"):
+        # Tests simulate briefly: what a better compiled simulator saves is less than it costs.
+        os.environ.setdefault("INGATHER_OPTIMISE", "0")
+        os.environ["INGATHER_WAVES"] = "1" if config.getoption("--waves") else ""
+        os.environ["INGATHER_TALLY"] = tempfile.mkstemp(prefix="ingather-tally-")[1]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the tally."""
+    if not hasattr(config, "workerinput"):
+        Path(os.environ.pop("INGATHER_TALLY")).unlink(missing_ok=True)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many simulators were built, and how many found in the cache."""
+    lines = Path(os.environ["INGATHER_TALLY"]).read_text().splitlines()
+    counts = Counter(line.split()[0] for line in lines)
+    seconds = sum(float(line.split()[2]) for line in lines if line.startswith("built"))
+    if counts:
+        terminalreporter.write_line(
+            f"{counts['built']} simulations built in {seconds:.0f} s, {counts['found']} from cache"
+        )
+
+
+@pytest.fixture
+def seed() -> int:
+    """The seed of this item; it is printed with a failing test."""
+    print(f"seed {os.environ['INGATHER_SEED']}")
+    return int(os.environ["INGATHER_SEED"])
+
+
+@pytest.fixture
+def rng(seed: int) -> np.random.Generator:
+    """NumPy's generator, seeded for this item."""
+    return np.random.default_rng(seed)

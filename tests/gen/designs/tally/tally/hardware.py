@@ -1,0 +1,45 @@
+"""A tally of events."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.register_block import RegisterBlock
+from hdl.common.registers import Register, RegisterMap, ro
+
+
+@dataclass(frozen=True, kw_only=True)
+class TallyParams:
+    bits: int = 8  #: width of the count, 1..32
+
+    def __post_init__(self):
+        if not 1 <= self.bits <= 32:
+            raise ValueError(f"bits must be from 1 to 32: {self.bits}")
+
+
+def tally_registers(params):
+    return RegisterMap("tally", (Register("count", "Events.", (ro("events", params.bits, "n"),)),))
+
+
+class Tally(Component):
+    """Counts the cycles in which ``event`` is high, modulo 2 ** bits."""
+
+    register_map = staticmethod(tally_registers)
+
+    def __init__(self, params):
+        axil = AxiLiteSignature(address_bits=12)
+        super().__init__(params, {"event": In(1), "count": Out(params.bits), "axil": In(axil)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.registers = registers = RegisterBlock(tally_registers(self.params))
+        connect(m, flipped(self.axil), registers.axil)
+        more = Signal(self.params.bits)
+        m.d.comb += [more.eq((self.count + 1)[: self.params.bits])]
+        with m.If(self.event):
+            m.d.sync += self.count.eq(more)
+        m.d.comb += registers.status.events.eq(self.count)
+        return m

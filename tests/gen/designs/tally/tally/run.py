@@ -1,0 +1,65 @@
+"""A run of the tally: so many events, and what it counts."""
+
+import json
+import os
+from dataclasses import dataclass
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from sim.harness.session import Result, Session
+from sim.harness.streams import start
+from sim.harness.verilate import build
+from sim.harness.verilator import emission_of, run
+from sim.harness.workload import Workload, setting
+from tally.hardware import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountWorkload(Workload):
+    events: int = setting(10, "Number of events.", least=0, most=1000)
+
+
+class CountSession(Session):
+    workload = CountWorkload
+    counted = {"count": "what the tally counted", "cycles": "clock cycles of the run"}
+    calculated = {"wraps": "times that the count wraps"}
+    maximise = ("count",)
+
+    @classmethod
+    def build(cls, hardware):
+        return build(emission_of(Tally(hardware)))
+
+    @classmethod
+    def calculate(cls, params, asked):
+        return {"wraps": asked.events >> params.bits}
+
+    def run(self, simulator, folder, listener=None, clock_mhz=250.0):
+        events, out = self.asked.events, folder / "counts.json"
+        where = {"TALLY_EVENTS": str(events), "TALLY_OUT": str(out.resolve())}
+        run(simulator, "tally.run", params=self.params, component=Tally, env=where, folder=folder)
+        counts = json.loads(out.read_text())
+        expected = events % (1 << self.params.bits)
+        return Result(
+            figures={"count": counts[-1], "cycles": events, "wraps": events >> self.params.bits},
+            exact=counts[-1] == expected,
+            difference="" if counts[-1] == expected else f"{counts[-1]} is not {expected}",
+            curves={"count": {"cycle": list(range(len(counts))), "count": counts}},
+        )
+
+
+@cocotb.test()
+async def counts(dut):
+    dut.event.value = 0
+    await start(dut)
+    found = [int(dut.count.value)]
+    dut.event.value = 1
+    for _ in range(int(os.environ["TALLY_EVENTS"])):
+        await RisingEdge(dut.clk)
+        found.append((found[-1] + 1) % (1 << len(dut.count)))
+    dut.event.value = 0
+    await RisingEdge(dut.clk)
+    await RisingEdge(dut.clk)
+    found[-1] = int(dut.count.value)
+    with open(os.environ["TALLY_OUT"], "w") as file:
+        json.dump(found, file)

@@ -1,0 +1,14 @@
+"""A session of a switch: its smallest, in RTL."""
+
+from gen.designs.catalogue import find_design
+from sim.p4sgd.switch_session import SwitchSession, SwitchWorkload
+
+
+def test_a_switch_takes_a_packet_a_cycle(tmp_path):
+    session = SwitchSession(find_design("p4sgd-switch").params_of("tiny"), SwitchWorkload())
+    build = session.build(session.hardware(session.params, session.asked))
+    found = session.run(build, tmp_path, clock_mhz=250).figures
+    assert 1 <= found["latency_cycles"] <= 8
+    assert 0.9 < found["packets_per_cycle"] <= 1
+    assert found["packets_per_second"] == found["packets_per_cycle"] * 250e6
+    assert found.keys() == session.counted.keys()
