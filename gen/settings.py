@@ -29,7 +29,8 @@ class Parameter:
 def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
     """Every plain field of ``params_class``, those of nested dataclasses in place."""
     hints = get_type_hints(params_class)
-    source = inspect.getsource(params_class)
+    bases = (kind for kind in params_class.__mro__ if "__dataclass_fields__" in vars(kind))
+    source = "".join(inspect.getsource(kind) for kind in bases)
     for field in fields(params_class):
         path = prefix + field.name
         if is_dataclass(hints[field.name]):

@@ -9,10 +9,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STANDARD = set(sys.stdlib_module_names)
 BOARDS = ["u280"]
+NEUTRAL = ["common", "switch"]  #: of no system, each may import those before it
 SYSTEMS = sorted(
     path.name
     for path in (ROOT / "hdl").iterdir()
-    if path.is_dir() and path.name not in ("common", "__pycache__", *BOARDS)
+    if path.is_dir() and path.name not in ("__pycache__", *NEUTRAL, *BOARDS)
 )
 
 
@@ -39,9 +40,11 @@ def test_hdl_imports_only_amaranth():
     assert [i for i in imports_of("hdl") if i[1].partition(".")[0] not in allowed] == []
 
 
-def test_common_imports_no_system():
-    foreign = [f"hdl.{system}" for system in SYSTEMS + BOARDS]
-    assert [i for i in imports_of("hdl/common") if starts(i[1], *foreign)] == []
+@pytest.mark.parametrize("folder", NEUTRAL)
+def test_what_is_of_no_system_imports_none(folder):
+    behind = NEUTRAL[NEUTRAL.index(folder) + 1 :]
+    foreign = [f"hdl.{name}" for name in behind + SYSTEMS + BOARDS]
+    assert [i for i in imports_of(f"hdl/{folder}") if starts(i[1], *foreign)] == []
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -1,7 +1,11 @@
 """Small arithmetic that every data path shares: clamping, rounding shifts, register chains."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data
+from amaranth.utils import ceil_log2
 
 
 def saturate(value: Value, bits: int) -> tuple[Value, Value]:
@@ -26,10 +30,31 @@ def rounded_half(value: Value) -> Value:
     return (value + 1) >> 1
 
 
-def delay(m: Module, value, cycles: int, name: str, *, reset_less: bool = True):
-    """``value``, ``cycles`` later; a view stays a view. Registers are called name_1, name_2, ..."""
+def index_of(one_hot: Value, bits: int | None = None) -> Value:
+    """The number, of ``bits`` bits or as many as it takes, of the only bit set; 0 if none is."""
+    count = len(one_hot)
+    return Cat(
+        Cat(one_hot[k] for k in range(count) if k >> bit & 1).any()
+        for bit in range(ceil_log2(count) if bits is None else bits)
+    )
+
+
+def delay(
+    m: Module,
+    value: Any,
+    cycles: int,
+    name: str,
+    *,
+    reset_less: bool = True,
+    attrs: Mapping[str, int | str] | None = None,
+) -> Any:
+    """``value``, ``cycles`` later; a view stays a view.
+
+    Registers are called name_1, name_2, ... and have the attributes ``attrs``.
+    """
+    made = dict(attrs or {})
     for step in range(1, cycles + 1):
-        register = Signal(value.shape(), name=f"{name}_{step}", reset_less=reset_less)
+        register = Signal(value.shape(), name=f"{name}_{step}", reset_less=reset_less, attrs=made)
         m.d.sync += register.eq(value)
         value = register
     return value

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Const, Module, Value
+
+from hdl.common.arithmetic import delay
 
 #: Synthesis must not fold the chain into a shift register, which stands in one place, nor use one
 #: of its registers for an equal one elsewhere: then it would have loads in two dies.
@@ -18,20 +20,9 @@ def placed_delay(
     ``reset_less``, the result is low from a reset until all that was under way then has passed, as
     if each register had been reset.
     """
-    value = chain(m, value, cycles, name, reset_less=True)
+    value = delay(m, Value.cast(value), cycles, name, attrs=KEPT_APART)
     if reset_less:
         return value
-    passed = chain(m, Const(1, 1), cycles, f"{name}_passed", reset_less=False)
+    one = Const(1, 1)
+    passed = delay(m, one, cycles, f"{name}_passed", reset_less=False, attrs=KEPT_APART)
     return value & passed.replicate(len(value))
-
-
-def chain(m: Module, value: Any, cycles: int, name: str, *, reset_less: bool) -> Value:
-    """Registers one after the other."""
-    value = Value.cast(value)
-    for step in range(1, cycles + 1):
-        register = Signal(
-            value.shape(), name=f"{name}_{step}", reset_less=reset_less, attrs=KEPT_APART
-        )
-        m.d.sync += register.eq(value)
-        value = register
-    return value

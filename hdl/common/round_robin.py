@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 
 
@@ -59,12 +60,7 @@ class RoundRobin(Component):
         m.d.comb += [
             ahead.eq(self.asking & above),
             self.grant.eq(Mux(ahead.any(), lowest(ahead), lowest(self.asking))),
-            self.index.eq(
-                Cat(
-                    Cat(self.grant[k] for k in range(count) if k >> bit & 1).any()
-                    for bit in range(len(self.index))
-                )
-            ),
+            self.index.eq(index_of(self.grant)),
         ]
         with m.If(self.take & self.asking.any()):
             m.d.sync += above.eq(Cat(self.grant[:k].any() for k in range(count)))

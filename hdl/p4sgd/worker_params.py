@@ -6,12 +6,11 @@ from amaranth.hdl import signed
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.checks import check_range, is_power_of_two
 from hdl.p4sgd.engine.params import (
     LABEL_BITS,
     PORT_BITS,
     EngineParams,
-    check_range,
-    is_power_of_two,
 )
 from hdl.p4sgd.transport.params import TransportParams
 

@@ -11,7 +11,7 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
-FOLDERS = ("hdl/common", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
+FOLDERS = ("hdl/common", "hdl/switch", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
 
 #: tests of the components that no test file of their own simulates: those of what they stand in
 ELSEWHERE = {

@@ -169,6 +169,6 @@ GROUPS = {
     "hdl.p4sgd.transport.transmitter.Transmitter": (TRANSMITTER,),
     "hdl.p4sgd.transport.transport.Transport": (TRANSPORT,),
     "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR,),
-    "hdl.p4sgd.switch.job_table.JobTable": (JOB_TABLE,),
+    "hdl.switch.job_table.JobTable": (JOB_TABLE,),
     "hdl.p4sgd.host.control.Control": (CONTROL,),
 }

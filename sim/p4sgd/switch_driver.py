@@ -4,9 +4,10 @@ from typing import Any
 
 from cocotb.triggers import ClockCycles
 
-from hdl.p4sgd.switch.params import Refusal, SwitchParams, Verdict
-from hdl.p4sgd.switch.port_counters import PORT_COUNTERS
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.registers import switch_registers
+from hdl.switch.params import Refusal
+from hdl.switch.port_counters import PORT_COUNTERS
 from sim.harness.register_driver import RegisterDriver
 
 POLL_CYCLES = 32  #: between two looks at what takes longer

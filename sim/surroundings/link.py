@@ -1,17 +1,18 @@
 """One direction of an Ethernet link, inside the simulated design: late, lossy, out of order."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.axi import AxiStreamSignature
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.packets import AXIS
-from hdl.p4sgd.network.frame import FRAME_BYTES
+from hdl.common.packets import AXIS, LEAST_BYTES
 
 TIME_BITS = 32
 DELAY_BITS = 12
@@ -19,43 +20,56 @@ CHANCE_BITS = 17
 ALWAYS = 1 << 16  #: the chance that is certain
 COUNTERS = ("sent", "delivered", "dropped", "duplicated", "reordered", "corrupted")
 
-BEAT = data.StructLayout(
-    {
-        "tdata": AXIS.data_bits,
-        "tkeep": AXIS.data_bits // 8,
-        "tlast": 1,
-        "tuser": 1,
-        "flipped": 1,  # a bit of it, here
-    }
-)
-ENTRY = data.StructLayout(
-    {
-        "beat": BEAT,
-        "due": TIME_BITS,  # when its time has come
-        "reorder": 1,
-        "duplicate": 1,
-        "extra": DELAY_BITS,  # delay of either
-    }
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParams:
     """How much a link holds."""
 
     depth: int = 8192  #: beats under way, 2..65536
-    holds: int = 16  #: frames held back at a time, 2..64
+    holds: int = 16  #: packets held back at a time, 2..64
+    beats: int = 24  #: of the longest packet, 1..1024
+    data_bits: int = AXIS.data_bits  #: of a beat
 
     def __post_init__(self) -> None:
         if not 2 <= self.depth <= 1 << 16:
             raise ValueError(f"depth must be from 2 to 65536 beats: {self.depth}")
         if not 2 <= self.holds <= 64:
-            raise ValueError(f"holds must be from 2 to 64 frames: {self.holds}")
+            raise ValueError(f"holds must be from 2 to 64 packets: {self.holds}")
+        if not 1 <= self.beats <= 1024:
+            raise ValueError(f"beats must be from 1 to 1024: {self.beats}")
 
     @property
     def suffix(self) -> str:
-        """Both sizes."""
-        return f"d{self.depth}_h{self.holds}"
+        """Every size."""
+        return f"d{self.depth}_h{self.holds}_b{self.beats}x{self.data_bits}"
+
+    @property
+    def axis(self) -> AxiStreamSignature:
+        """Of either end."""
+        return AxiStreamSignature(data_bits=self.data_bits)
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """What moves in a cycle."""
+        return data.StructLayout(
+            {
+                "tdata": self.data_bits,
+                "tkeep": self.data_bits // 8,
+                "tlast": 1,
+                "tuser": 1,
+                "broken": 1,  # with the last beat: a bit of the packet was flipped here, or it cut
+            }
+        )
+
+    @property
+    def fate(self) -> data.StructLayout:
+        """What becomes of a packet, the same in all its beats."""
+        return data.StructLayout({"reorder": 1, "duplicate": 1, "extra": DELAY_BITS})
+
+    @property
+    def entry(self) -> data.StructLayout:
+        """A beat under way."""
+        return data.StructLayout({"beat": self.beat, "due": TIME_BITS, "fate": self.fate})
 
     @property
     def settings(self) -> data.StructLayout:
@@ -63,11 +77,11 @@ class LinkParams:
         return data.StructLayout(
             {
                 "latency": DELAY_BITS,  # cycles from i to o
-                "drop": CHANCE_BITS,  # chances in 65,536 of each frame, 65,536 is always
+                "drop": CHANCE_BITS,  # chances in 65,536 of each packet, 65,536 is always
                 "duplicate": CHANCE_BITS,
                 "reorder": CHANCE_BITS,
                 "corrupt": CHANCE_BITS,
-                "displacement": DELAY_BITS,  # most extra cycles of a frame held back; 0 is 1
+                "displacement": DELAY_BITS,  # most extra cycles of a packet held back; 0 is 1
                 "seed": 32,  # of these chances; mixed with index
                 "down": 1,  # drop everything
             }
@@ -75,25 +89,29 @@ class LinkParams:
 
     @property
     def order(self) -> data.StructLayout:
-        """A frame that is held back: where it is, and when it may leave."""
+        """A packet that is held back: where it is, and when it may leave."""
         return data.StructLayout({"slot": bits_for(self.holds - 1), "due": TIME_BITS})
 
 
 class Link(Component):
     """Delivers at ``o`` what it takes at ``i``, ``settings.latency`` cycles later, or worse.
 
-    A packet's fate is drawn when it is taken; changed settings hold for packets to come. Frames
-    of one beat are dropped, corrupted, and duplicated or reordered, each by its own chance.
-    Packets of several beats are only dropped, whole, and otherwise pass whole and in order.
+    A packet's fate is drawn when its first beat is taken; changed settings hold for packets to
+    come. Packets of any length up to ``params.beats`` are dropped, corrupted, and duplicated or
+    reordered, as a whole, each by its own chance.
 
-    - Dropped, or taken while ``down``: never seen again.
-    - Corrupted: one of the bits of its 60 bytes is flipped, ``tuser`` is raised.
+    - Dropped, or begun while ``down``: never seen again.
+    - Corrupted: one bit of one of its beats is flipped, within the first 60 bytes, or the first
+      byte of a shorter beat; ``tuser`` is raised with the last beat.
     - Duplicated: delivered, and once more 1 to ``displacement`` cycles later (uniform).
-    - Reordered, unless it is duplicated: when its turn comes it steps aside for 1 to
-      ``displacement`` cycles. At most displacement - 1 later frames overtake it.
+    - Reordered, unless it is duplicated: when its turn comes it steps aside, a beat a cycle, for 1
+      to ``displacement`` cycles. At most displacement - 1 later packets overtake it.
 
-    At most ``params.holds`` frames are held back; beyond that, frames pass in order, once, and do
-    not count as duplicated or reordered. Those whose time has come leave before those in order,
+    A longer packet ends with beat ``params.beats``, where ``tuser`` is raised, as a MAC cuts what
+    is longer than it is set to (PG203, ``ctl_rx_max_packet_len``), and counts as corrupted.
+
+    At most ``params.holds`` packets are held back; beyond that, packets pass in order, once, and
+    do not count as duplicated or reordered. Those whose time has come leave before those in order,
     the one due first in front, but not between the beats of a packet. The random numbers are a
     hash of ``seed``, ``index`` (constant, another for each link) and the packet's number since
     reset.
@@ -103,7 +121,7 @@ class Link(Component):
     registers only and is low while ``params.depth`` beats are inside.
 
     Counters are of packets, modulo 2**32: sent + duplicated - dropped = delivered, once nothing is
-    inside. A duplicated frame that is corrupted counts as corrupted twice, when it is delivered.
+    inside. A duplicated packet that is corrupted counts as corrupted twice, when it is delivered.
     """
 
     least_latency = 0
@@ -112,8 +130,8 @@ class Link(Component):
         super().__init__(
             params,
             {
-                "i": In(AXIS),
-                "o": Out(AXIS),
+                "i": In(params.axis),
+                "o": Out(params.axis),
                 "index": In(8),
                 "settings": In(params.settings),
             }
@@ -127,11 +145,15 @@ class Link(Component):
         incoming, stays = self.draw_fate(m, now)
         head, head_valid, take = self.keep_for_latency(m, now, incoming, stays)
 
-        insert = Signal()
+        last = head.beat.tlast
+        within = Signal()  # the beat of the line is not its packet's first
+        held_before = Signal()  # which was held back
+        may_hold = Signal()
+        store = Signal()
         remove = Signal()
         due = Signal(TIME_BITS)
-        m.d.comb += due.eq((now + head.extra)[:TIME_BITS])
-        full, held, held_ripe = self.hold_back(m, now, head.beat, insert, remove, due)
+        m.d.comb += due.eq((now + head.fate.extra)[:TIME_BITS])
+        full, held, held_ripe = self.hold_back(m, now, head.beat, store, remove, due)
 
         # Once a beat of the line is offered, its packet's last beat comes before anything else.
         committed = Signal()
@@ -139,17 +161,20 @@ class Link(Component):
         offered = Signal()
         moved = Signal()
         m.d.comb += [
-            steps_aside.eq(head_valid & head.reorder & ~full),
+            may_hold.eq(Mux(within, held_before, ~full)),
+            steps_aside.eq(head_valid & head.fate.reorder & may_hold),
             remove.eq(held_ripe & ~committed & self.o.tready),
             offered.eq(head_valid & ~steps_aside & (committed | ~held_ripe)),
             self.o.tvalid.eq(offered | (held_ripe & ~committed)),
             moved.eq(offered & self.o.tready),
             take.eq(moved | steps_aside),
-            insert.eq(steps_aside | (moved & head.duplicate & ~full)),
+            store.eq(steps_aside | (moved & head.fate.duplicate & may_hold)),
         ]
+        with m.If(take):
+            m.d.sync += [within.eq(~last), held_before.eq(may_hold)]
         with m.If(offered):
             m.d.sync += committed.eq(~(self.o.tready & self.o.tlast))
-        beat = Signal(BEAT)
+        beat = Signal(self.params.beat)
         m.d.comb += [
             beat.eq(Mux(offered, head.beat.as_value(), held)),
             self.o.tdata.eq(beat.tdata),
@@ -159,9 +184,9 @@ class Link(Component):
         ]
         delivered = self.o.tvalid & self.o.tready & self.o.tlast
         self.count(m, "delivered", delivered)
-        self.count(m, "corrupted", delivered & beat.flipped)
-        self.count(m, "reordered", steps_aside)
-        self.count(m, "duplicated", insert & ~steps_aside)
+        self.count(m, "corrupted", delivered & beat.broken)
+        self.count(m, "reordered", steps_aside & last)
+        self.count(m, "duplicated", store & last & ~steps_aside)
         return m
 
     def count(self, m: Module, name: str, event: Value) -> None:
@@ -170,40 +195,53 @@ class Link(Component):
         with m.If(event):
             m.d.sync += counter.eq(counter + 1)
 
-    def draw_fate(self, m: Module, now: Signal) -> tuple[data.View, Signal]:
+    def draw_fate(self, m: Module, now: Signal) -> tuple[Any, Signal]:
         """What becomes of the beat at ``i``, and whether it is taken and not dropped."""
-        i, settings = self.i, self.settings
+        i, settings, params = self.i, self.settings, self.params
         drop, duplicate, reorder, corrupt, position, delay = self.chances(m)
-        entry = Signal(ENTRY)
+        fate = data.StructLayout({"kept": params.fate, "drops": 1, "breaks": 1})
+        drawn = Signal(fate)  # when a packet begins
+        begun = Signal(fate)  # of the packet inside
+        now_is = Signal(fate)
+        before = Signal(range(params.beats + 1))  # beats of the packet, up to the longest's
+        entry = Signal(params.entry)
         stays = Signal()
-        inside = Signal()  # inside a packet of several beats
-        dropping = Signal()
-        single = Signal()
-        drops = Signal()
+        cut = Signal()
+        chosen = Signal.like(before)  # the beat of which a bit is flipped, unless it is beyond
         flips = Signal()
+        taken = i.tvalid & i.tready
         m.d.comb += [
-            single.eq(i.tlast & ~inside),
-            drops.eq(Mux(inside, dropping, settings.down | (drop < settings.drop))),
-            stays.eq(i.tvalid & i.tready & ~drops),
-            flips.eq(single & (corrupt < settings.corrupt)),
+            drawn.drops.eq(settings.down | (drop < settings.drop)),
+            drawn.breaks.eq(corrupt < settings.corrupt),
+            drawn.kept.duplicate.eq(duplicate < settings.duplicate),
+            drawn.kept.reorder.eq((reorder < settings.reorder) & ~drawn.kept.duplicate),
+            drawn.kept.extra.eq(scaled(delay, settings.displacement) + 1),
+            now_is.eq(Mux(before == 0, drawn, begun)),
+            stays.eq(taken & ~now_is.drops & (before != params.beats)),
+            cut.eq((before == params.beats - 1) & ~i.tlast),
+            chosen.eq(scaled(delay, Const(params.beats))),
+            flips.eq(now_is.breaks & ((before == chosen) | (i.tlast & (before < chosen)))),
             entry.beat.tdata.eq(i.tdata),
             entry.beat.tkeep.eq(i.tkeep),
-            entry.beat.tlast.eq(i.tlast),
-            entry.beat.tuser.eq(i.tuser | flips),
-            entry.beat.flipped.eq(flips),
+            entry.beat.tlast.eq(i.tlast | cut),
+            entry.beat.broken.eq((i.tlast & now_is.breaks) | cut),
+            entry.beat.tuser.eq(i.tuser | entry.beat.broken),
             entry.due.eq((now + settings.latency)[:TIME_BITS]),
-            entry.duplicate.eq(single & (duplicate < settings.duplicate)),
-            entry.reorder.eq(single & (reorder < settings.reorder) & ~entry.duplicate),
-            entry.extra.eq(scaled(delay, settings.displacement) + 1),
+            entry.fate.eq(now_is.kept),
         ]
+        span = 8 * min(LEAST_BYTES, params.data_bits // 8)
         with m.If(flips):
-            flip = Const(1, 8 * FRAME_BYTES) << scaled(position, Const(8 * FRAME_BYTES))
-            m.d.comb += entry.beat.tdata.eq(i.tdata ^ flip[: 8 * FRAME_BYTES])
-        with m.If(i.tvalid & i.tready):
-            m.d.sync += [inside.eq(~i.tlast), dropping.eq(drops)]
-        ends = i.tvalid & i.tready & i.tlast
-        self.count(m, "sent", ends)
-        self.count(m, "dropped", ends & drops)
+            limit = Mux(i.tkeep[span // 8 - 1], Const(span), Const(8))
+            flip = Const(1, span) << scaled(position, limit)
+            m.d.comb += entry.beat.tdata.eq(i.tdata ^ flip[:span])
+        with m.If(taken):
+            m.d.sync += begun.eq(now_is)
+            with m.If(i.tlast):
+                m.d.sync += before.eq(0)
+            with m.Elif(before != params.beats):
+                m.d.sync += before.eq(before + 1)
+        self.count(m, "sent", taken & i.tlast)
+        self.count(m, "dropped", taken & i.tlast & now_is.drops)
         return entry, stays
 
     def chances(self, m: Module) -> list[Value]:
@@ -214,15 +252,15 @@ class Link(Component):
 
     def keep_for_latency(
         self, m: Module, now: Signal, incoming: data.View, stays: Signal
-    ) -> tuple[data.View, Signal, Signal]:
+    ) -> tuple[Any, Signal, Signal]:
         """The beat whose turn it is, whether its time has come, and what takes it."""
         m.submodules.line = line = Fifo(
-            FifoParams(width=ENTRY.size, depth=self.params.depth, style="distributed")
+            FifoParams(width=self.params.entry.size, depth=self.params.depth, style="distributed")
         )
-        head = Signal(ENTRY)
+        head = Signal(self.params.entry)
         valid = Signal()
         take = Signal()
-        first = Signal(ENTRY)
+        first = Signal(self.params.entry)
         m.d.comb += [
             self.i.tready.eq(line.i.ready),
             line.i.payload.eq(incoming),
@@ -243,47 +281,65 @@ class Link(Component):
         m: Module,
         now: Signal,
         beat: data.View,
-        insert: Signal,
+        store: Signal,
         remove: Signal,
         due: Signal,
     ) -> tuple[Signal, Value, Signal]:
-        """Frames held back, kept in the order in which they leave.
+        """Packets held back, kept in the order in which they leave.
 
-        ``insert`` keeps ``beat`` until ``due``, ``remove`` lets the first go. Whether no more can
-        be inserted; the first frame, and whether its time has come.
+        ``store`` keeps ``beat``; with its last beat a packet is held until ``due``. ``remove``
+        takes the next beat of the first. Whether no packet more can be held; the first one's
+        beat, and whether its time has come.
         """
-        holds = self.params.holds
-        m.submodules.held = held = Memory(shape=BEAT.size, depth=holds, init=[])
+        holds, beat_bits = self.params.holds, ceil_log2(self.params.beats)
+        m.submodules.held = held = Memory(
+            shape=beat.shape().size, depth=holds << beat_bits, init=[]
+        )
         read, write = held.read_port(domain="comb"), held.write_port()
         order = [Signal(self.params.order, name=f"order_{k}") for k in range(holds)]
         count = Signal(range(holds + 1))
         kept = Signal(range(holds + 1))
         used = Signal(holds)
         free = Signal(range(holds))
+        slot = Signal(range(holds))  # of the packet that is being stored
+        at = Signal(range(holds))
+        stored = Signal(beat_bits)  # beats of it
+        left = Signal(beat_bits)  # of the first packet
         ripe = Signal()
         full = Signal()
-        new = Cat(free, due)  # a params.order
+        insert = Signal()
+        removes = Signal()  # the last beat of the first packet
+        new = Cat(at, due)  # a params.order
         m.d.comb += [
             full.eq(count == holds),
-            kept.eq(count - remove),
+            kept.eq(count - removes),
             ripe.eq((count != 0) & passed(now, order[0].due)),
-            read.addr.eq(order[0].slot),
-            write.addr.eq(free),
+            at.eq(Mux(stored == 0, free, slot)),
+            insert.eq(store & beat.tlast),
+            removes.eq(remove & self.params.beat(read.data).tlast),
+            read.addr.eq(Cat(left, order[0].slot)),
+            write.addr.eq(Cat(stored, at)),
             write.data.eq(beat),
-            write.en.eq(insert),
+            write.en.eq(store),
         ]
-        for slot in reversed(range(holds)):
-            with m.If(~used[slot]):
-                m.d.comb += free.eq(slot)
-        with m.If(remove):
-            m.d.sync += used.bit_select(order[0].slot, 1).eq(0)
-        with m.If(insert):
-            m.d.sync += used.bit_select(free, 1).eq(1)
-        with m.If(insert | remove):
+        for k in reversed(range(holds)):
+            with m.If(~used[k]):
+                m.d.comb += free.eq(k)
+        with m.If(removes):
+            m.d.sync += [used.bit_select(order[0].slot, 1).eq(0), left.eq(0)]
+        with m.Elif(remove):
+            m.d.sync += left.eq((left + 1)[:beat_bits])
+        with m.If(store):
+            m.d.sync += [
+                used.bit_select(at, 1).eq(1),
+                slot.eq(at),
+                stored.eq(Mux(beat.tlast, 0, stored + 1)[:beat_bits]),
+            ]
+        with m.If(insert | removes):
             m.d.sync += count.eq((kept + insert)[: len(count)])
             # Each takes what has moved up to its place, or the new one, or what was in front.
             values = [entry.as_value() for entry in order]
-            moved = [Mux(remove, *two) for two in zip([*values[1:], new], values, strict=True)]
+            moved = [Mux(removes, *two) for two in zip([*values[1:], new], values, strict=True)]
             behind_new = Signal(holds)
             for k, value in enumerate(moved):
                 later = ~passed(due, self.params.order(value).due)

@@ -1,19 +1,19 @@
 """What the job table promises the aggregator of its requests."""
 
-from amaranth.hdl import Array, Module, Mux
+from amaranth.hdl import Array, Module
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
 
 
 class RequestPromises(Component):
     """Whether requests are ``kept`` to what the aggregator takes for granted.
 
     A request is of a slot that was cleared, by one of the ports that it was cleared with; these
-    are its ``everyone``, at least one. Its ``neighbour`` is the use before, of an acknowledgement
-    the use after. There is no request with ``clear``. ``cleared`` and ``everyone`` are of the
+    are its ``everyone``, at least one. Its header was ``announced``. There is no request with
+    ``clear``. ``cleared`` and ``everyone`` are of the
     slots, before the request.
 
     The aggregator is proven for all requests that keep this, the job table to keep it.
@@ -27,6 +27,7 @@ class RequestPromises(Component):
                 "valid": In(1),
                 "clear": In(1),
                 "request": In(params.request),
+                "announced": In(params.header),
                 "kept": Out(1),
                 "cleared": Out(params.slots),
                 "everyone": Out(data.ArrayLayout(params.ports, params.slots)),
@@ -35,7 +36,7 @@ class RequestPromises(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        request, header = self.request, self.request.header
+        request = self.request
         everyone = Array(self.everyone[k] for k in range(self.params.slots))[self.slot]
         with m.If(self.clear):
             m.d.sync += [
@@ -48,7 +49,7 @@ class RequestPromises(Component):
             & (request.everyone == everyone)
             & one
             & ((request.sender & everyone) != 0)
-            & (request.neighbour == (header.use + Mux(header.is_agg, USES - 1, 1))[:8])
+            & (request.header == self.announced)
         )
         m.d.comb += self.kept.eq(
             ~(self.valid & self.clear)

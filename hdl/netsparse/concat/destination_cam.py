@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.round_robin import lowest
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
@@ -51,21 +52,12 @@ class DestinationCam(Component):
             given.eq(Mux(self.takes & ~hits.any(), spare, 0)),
             free.eq(~held & ~given),
             next_spare.eq(lowest(free)),
-            self.chosen.eq(Mux(hits.any(), encoded(hits), spare_queue)),
+            self.chosen.eq(Mux(hits.any(), index_of(hits), spare_queue)),
         ]
         for k in range(params.queues):
             tag = Signal(len(wanted), name=f"tag_{k}", reset_less=True)
             m.d.comb += hits[k].eq(held[k] & (tag == wanted))
             with m.If(given[k]):
                 m.d.sync += tag.eq(wanted)
-        m.d.sync += [spare.eq(next_spare), spare_queue.eq(encoded(next_spare))]
+        m.d.sync += [spare.eq(next_spare), spare_queue.eq(index_of(next_spare))]
         return m
-
-
-def encoded(bits):
-    """The index of the one bit that is set, 0 for none."""
-    count = len(bits)
-    return Cat(
-        Cat(bits[k] for k in range(count) if k >> bit & 1).any()
-        for bit in range(max((count - 1).bit_length(), 1))
-    )

@@ -5,9 +5,8 @@ from typing import Any, cast
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
-from hdl.common.arithmetic import low_bits
+from hdl.common.arithmetic import delay, index_of, low_bits
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.deconcatenator_params import (
@@ -30,15 +29,6 @@ from hdl.netsparse.protocol import (
     UDP_OFFSET,
     Kind,
 )
-
-
-def delayed(m: Module, value: Any, cycles: int, name: str) -> Any:
-    """``value``, of the same shape, some ``cycles`` later."""
-    for k in range(cycles):
-        register = Signal(value.shape(), name=f"{name}_{k}", reset_less=True)
-        m.d.sync += register.eq(value)
-        value = register
-    return value
 
 
 def header_of(beat: Value) -> data.View:
@@ -91,13 +81,13 @@ class PacketVerdict(Component):
         findings2 = self.judge_beat(m, beat1, valid[0], index1, first1)
         mismatch5 = self.check_length(m, findings2)
         source5 = self.check_sources(m, beat1, valid, first1, findings2.header.step)
-        findings5 = delayed(m, findings2, 3, "findings")
+        findings5 = delay(m, findings2, 3, "findings")
         self.decide(m, findings5, mismatch5, source5)
         fits1 = Signal()
         m.d.comb += [
             fits1.eq(index1 != self.params.beats),
-            self.write.eq(valid[-1] & delayed(m, fits1, 4, "fits")),
-            self.word.eq(delayed(m, Cat(beat1.tdata, beat1.tlast), 4, "word")),
+            self.write.eq(valid[-1] & delay(m, fits1, 4, "fits")),
+            self.word.eq(delay(m, Cat(beat1.tdata, beat1.tlast), 4, "word")),
             self.ends.eq(valid[-1] & self.word[-1]),
         ]
         return m
@@ -158,14 +148,14 @@ class PacketVerdict(Component):
         bytes3 = Signal(len(header2.prs) + len(header2.step), reset_less=True)
         expected4 = Signal(range((1 << len(bytes3)) + PACKET_HEADER_BYTES), reset_less=True)
         mismatch5 = Signal(reset_less=True)
-        error3 = delayed(m, header2.error, 1, "error")
+        error3 = delay(m, header2.error, 1, "error")
         m.d.sync += [
             bytes3.eq(header2.prs * header2.step),
             expected4.eq(Mux(error3, PR_BYTES, bytes3) + (PACKET_HEADER_BYTES - 1)),
         ]
-        end4 = delayed(m, findings2.end, 2, "end")
-        ip_end4 = delayed(m, header2.ip_end, 2, "ip_end")
-        udp_end4 = delayed(m, header2.udp_end, 2, "udp_end")
+        end4 = delay(m, findings2.end, 2, "end")
+        ip_end4 = delay(m, header2.ip_end, 2, "ip_end")
+        udp_end4 = delay(m, header2.udp_end, 2, "udp_end")
         m.d.sync += mismatch5.eq((end4 != expected4) | (end4 != ip_end4) | (end4 != udp_end4))
         return mismatch5
 
@@ -176,23 +166,23 @@ class PacketVerdict(Component):
         kept = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # behind the packet's end is no PR
         upper2 = Signal(LANES, reset_less=True)  # lanes that are wrong as src's upper half
         lower2 = Signal(LANES, reset_less=True)
-        first2 = delayed(m, first1, 1, "first")
+        first2 = delay(m, first1, 1, "first")
         m.d.sync += [
             upper2.eq(Cat(half != 0 for half in halves) & kept),
             lower2.eq(Cat(half >= self.params.nodes for half in halves) & kept),
         ]
         starts2 = self.find_starts(m, valid[1], first2, step2)
-        starts3 = delayed(m, Mux(first2, 0, starts2), 1, "starts")
-        upper3 = delayed(m, upper2, 1, "upper")
-        lower3 = delayed(m, lower2, 1, "lower")
-        first3 = delayed(m, first2, 1, "first_later")
+        starts3 = delay(m, Mux(first2, 0, starts2), 1, "starts")
+        upper3 = delay(m, upper2, 1, "upper")
+        lower3 = delay(m, lower2, 1, "lower")
+        first3 = delay(m, first2, 1, "first_later")
         carry3 = Signal(reset_less=True)  # the beat before ended with an upper half
         wrong4 = Signal(reset_less=True)
         carried = carry3 & ~first3  # what begins behind a packet's end is no PR
         wrong = (upper3 & starts3).any() | (lower3 & Cat(carried, starts3[:-1])).any()
         with m.If(valid[2]):
             m.d.sync += [carry3.eq(starts3[-1]), wrong4.eq(wrong | (wrong4 & ~first3))]
-        return delayed(m, wrong4, 1, "wrong")
+        return delay(m, wrong4, 1, "wrong")
 
     def find_starts(self, m: Module, valid2, first2, step2: Value) -> Value:
         """A bit for each lane in which a PR begins."""
@@ -245,5 +235,4 @@ def last_byte(m: Module, keep: Value) -> Value:
     """The number of the highest bit that is set, of a row of ones from bit 0."""
     edges = Signal(BEAT_BYTES)
     m.d.comb += edges.eq(keep & ~(keep >> 1))
-    bits = range(ceil_log2(BEAT_BYTES))
-    return Cat(Cat(edges[k] for k in range(BEAT_BYTES) if k >> b & 1).any() for b in bits)
+    return index_of(edges)

@@ -6,6 +6,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
@@ -143,11 +144,7 @@ class FilterBank(Component):
     def row(self, request, ways, word):
         """The address in the bank's memory of a ``word`` of the line of ``request``."""
         _, place, _ = self.split(request.idx[LINE_IDX_BITS:])
-        way = Cat(
-            Cat(ways[k] for k in range(self.params.ways) if k >> bit & 1).any()
-            for bit in range(self.params.way_bits)
-        )
-        return Cat(word, place, way)
+        return Cat(word, place, index_of(ways, self.params.way_bits))
 
     def add_steps(self, m: Module, go, failed, tags, exchange, answered):
         """The way of a request that was let go, through the memory of words to its answer.

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect
 
+from hdl.common.arithmetic import index_of
 from hdl.common.axi import Axi4Signature
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.axi_write_port import AxiWritePort
@@ -79,13 +80,6 @@ class FilterMemoryPort(Component):
         ]
         return m
 
-    def number(self, grant):
-        """Of the bit that is set."""
-        return Cat(
-            Cat(grant[k] for k in range(len(grant)) if k >> bit & 1).any()
-            for bit in range(self.params.write_port.tag_bits)
-        )
-
     def add_reads(self, m: Module, reader: AxiReadPort) -> None:
         """Banks in turn to AR."""
         grant = Signal(self.params.banks)
@@ -93,7 +87,7 @@ class FilterMemoryPort(Component):
         m.d.comb += [
             grant.eq(add_choice(m, "read_turn", asking, reader.bursts.ready)),
             reader.bursts.valid.eq(asking.any()),
-            reader.bursts.payload.tag.eq(self.number(grant)),
+            reader.bursts.payload.tag.eq(index_of(grant, self.params.write_port.tag_bits)),
             reader.bursts.payload.address.eq(chosen(grant, [bank.payload for bank in self.fills])),
         ]
         for k, bank in enumerate(self.fills):
@@ -113,7 +107,7 @@ class FilterMemoryPort(Component):
         m.d.comb += [
             grant.eq(add_choice(m, "write_turn", asking, write.i.ready)),
             write.i.valid.eq(asking.any()),
-            line.bank.eq(self.number(grant[:-1])),
+            line.bank.eq(index_of(grant[:-1], self.params.write_port.tag_bits)),
             line.line.address.eq(chosen(grant, [*addresses, self.zeros.payload])),
             line.line.data.eq(chosen(grant, [bank.payload.data for bank in self.write_backs])),
         ]

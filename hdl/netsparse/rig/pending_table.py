@@ -7,6 +7,7 @@ from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.streams import StreamRegister, StreamRegisterParams
@@ -225,7 +226,7 @@ class PendingTable(Component):
             result.idx.eq(judged),
             result.coalesced.eq(hit),
             result.entry.eq(
-                Mux(hit, position(found) | Mux(again, placed.entry, 0), free.o.payload)
+                Mux(hit, index_of(found) | Mux(again, placed.entry, 0), free.o.payload)
             ),
             out.i.payload.eq(Cat(result, judged_tag)),
             Cat(self.results.payload, self.result_tag).eq(out.o.payload),
@@ -323,11 +324,3 @@ class PendingTable(Component):
         with m.If(self.clear):
             m.d.sync += self.count.eq(0)
         m.d.comb += self.empty.eq((self.count == 0) & ~place)
-
-
-def position(bits: Value) -> Value:
-    """The index of the only bit that is set; 0 if none is."""
-    return Cat(
-        Cat(bits[k] for k in range(len(bits)) if k >> bit & 1).any()
-        for bit in range(ceil_log2(len(bits)))
-    )

@@ -6,6 +6,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
+from hdl.common.checks import check_range
 from hdl.p4sgd.engine.bank_params import BankParams
 from hdl.p4sgd.engine.gradient_params import GradientParams
 from hdl.p4sgd.engine.model_params import ModelParams
@@ -16,17 +17,6 @@ LABEL_BITS = 32  #: width of a label in memory
 
 #: How many micro-batches a mini-batch and an epoch have.
 LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
-
-
-def is_power_of_two(value: int) -> bool:
-    """True of 1, 2, 4, ..."""
-    return value > 0 and value & (value - 1) == 0
-
-
-def check_range(name: str, value: object, low: int, high: int) -> None:
-    """Raise ValueError unless ``value`` is a whole number in the range."""
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

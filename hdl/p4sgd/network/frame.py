@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Const, Value, ValueLike, signed
 from amaranth.lib import data
 
 from hdl.common.packets import LEAST_BYTES
+from hdl.switch.frame_format import FrameFormat
 
 FRAME_BYTES = LEAST_BYTES  #: without its checksum
 LANES = 8  #: activations of a frame
@@ -43,6 +44,12 @@ class Frame(data.Struct):
 
 ETHERTYPE_ON_WIRE = int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")
 FRAME_KEEP = (1 << FRAME_BYTES) - 1  #: ``tkeep`` of a frame, which is one beat
+
+FRAMES = FrameFormat(
+    first=Frame,
+    constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
+    zero=("no_flags",),
+)
 
 
 def frame_bits(**fields: ValueLike) -> Value:

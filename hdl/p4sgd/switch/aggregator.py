@@ -6,18 +6,19 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import saturate
 from hdl.common.component import Component
 from hdl.common.memory import MemoryParams
-from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
 from hdl.p4sgd.switch.slot_rule import SlotRule
-from hdl.p4sgd.switch.update_memory import UpdateMemory
+from hdl.switch.update_memory import UpdateMemory
 
 
 class Aggregator(Component):
     """Takes a request of its slot every cycle, as :class:`SlotRule` says: P4SGD, section 3.3.
 
     The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; all
-    cycles have a slot, those without ``valid`` change nothing. ``clear`` in place of ``valid``
-    clears it. The request's ``verdict`` (NONE where there was none), ``sender`` and answer follow
-    :attr:`latency` cycles later. ``answered`` says that there is an ``answer``; its ``bm`` are
+    cycles have a slot, those without ``valid`` change nothing. ``ahead`` is the header of the next
+    cycle's request. ``clear`` in place of ``valid`` clears the slot. The request's ``verdict``
+    (NONE where there was none), ``sender`` and answer follow :attr:`latency` cycles later.
+    ``answered`` says that there is an ``answer``; its ``bm`` are
     the ports that it goes to: all of the job's if it completes a sum or its acknowledgement, else
     the sender, whose repeated packet is answered pending until then. The sum is exact and
     saturated here, once, and tells its ``saturated`` lanes; all other answers carry 0.
@@ -36,6 +37,7 @@ class Aggregator(Component):
                 "slot": In(params.slot_bits),
                 "valid": In(1),
                 "clear": In(1),
+                "ahead": In(params.header),
                 "request": In(params.request),
                 "verdict": Out(Verdict),
                 "sender": Out(params.ports),
@@ -51,10 +53,13 @@ class Aggregator(Component):
         m.submodules.slots = slots = UpdateMemory(
             MemoryParams(bits=params.state.size, depth=params.slots, style="ultra")
         )
+        neighbour = Signal(8, reset_less=True)
+        m.d.sync += neighbour.eq((self.ahead.use + Mux(self.ahead.is_agg, USES - 1, 1))[:8])
         m.d.comb += [
             slots.address.eq(self.slot),
             rule.clear.eq(self.clear),
             rule.request.eq(self.request),
+            rule.neighbour.eq(neighbour),
             rule.before.eq(params.state(slots.before)),
             slots.after.eq(rule.after),
             slots.write.eq(self.valid | self.clear),

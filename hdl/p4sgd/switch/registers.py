@@ -1,10 +1,12 @@
 """The switch's registers, declared once for the hardware, the driver and the documentation."""
 
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
-from hdl.p4sgd.switch.params import Refusal, SwitchParams, Verdict
-from hdl.p4sgd.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS, TOTAL_BITS
-from hdl.p4sgd.switch.verdict_counters import COUNTER_BITS
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.p4sgd.switch.total_counters import TOTAL_BITS
 from hdl.p4sgd.transport.registers import address_registers
+from hdl.switch.params import Refusal
+from hdl.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS
+from hdl.switch.verdict_counters import COUNTER_BITS
 
 IDENTITY = 0x50345357  #: "P4SW"
 VERSION = 3

@@ -19,7 +19,8 @@ class SlotRule(Component):
 
     ``before.summed`` and ``before.finished`` must be what they stand for, which holds for
     ``after`` if it does for ``before`` and everyone stays the same until the slot is cleared.
-    ``request.neighbour`` is made of use and kind ahead of time.
+    ``neighbour``, made ahead of time, is the use before the request's, or of an acknowledgement the
+    use after.
 
     Latency: none. Adder and comparisons work side by side; what they are for is decided behind.
     """
@@ -32,6 +33,7 @@ class SlotRule(Component):
             {
                 "clear": In(1),
                 "request": In(params.request),
+                "neighbour": In(8),
                 "before": In(params.state),
                 "after": Out(params.state),
                 "verdict": Out(Verdict),
@@ -51,7 +53,7 @@ class SlotRule(Component):
         acknowledged = Signal()  # likewise
         m.d.comb += [
             same.eq(use == before.use),
-            near.eq(request.neighbour == before.use),
+            near.eq(self.neighbour == before.use),
             added.eq((before.agg_bm & request.sender).any()),
             acknowledged.eq((before.ack_bm & request.sender).any()),
         ]

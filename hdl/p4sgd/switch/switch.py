@@ -9,13 +9,15 @@ from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.p4sgd.switch.aggregator import Aggregator
-from hdl.p4sgd.switch.egress import SwitchEgress
-from hdl.p4sgd.switch.ingress import SwitchIngress
-from hdl.p4sgd.switch.job_table import JobTable
-from hdl.p4sgd.switch.params import Refusal, SwitchParams, Verdict
-from hdl.p4sgd.switch.port_counters import PORT_COUNTERS, PortCounters, TotalCounters
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.registers import constants, switch_registers
-from hdl.p4sgd.switch.verdict_counters import VerdictCounters
+from hdl.p4sgd.switch.total_counters import TotalCounters
+from hdl.switch.egress import SwitchEgress
+from hdl.switch.ingress import SwitchIngress
+from hdl.switch.job_table import JobTable
+from hdl.switch.params import Refusal
+from hdl.switch.port_counters import PORT_COUNTERS, PortCounters
+from hdl.switch.verdict_counters import VerdictCounters
 
 
 class Switch(Component):
@@ -78,6 +80,7 @@ class Switch(Component):
             aggregator.slot.eq(jobs.slot),
             aggregator.valid.eq(jobs.valid),
             aggregator.clear.eq(jobs.clear),
+            aggregator.ahead.eq(jobs.ahead),
             aggregator.request.eq(jobs.request),
             egress.answered.eq(aggregator.answered),
             egress.answer.eq(aggregator.answer),

@@ -5,8 +5,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
-from hdl.p4sgd.network.frame_filter import FrameFilter, Quality
+from hdl.p4sgd.network.frame import FRAMES
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
+from hdl.switch.frame_filter import FrameFilter, Quality
 
 
 class Arrivals(Component):
@@ -35,7 +36,7 @@ class Arrivals(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.frame_filter = frame_filter = FrameFilter()
+        m.submodules.frame_filter = frame_filter = FrameFilter(FRAMES)
         connect(m, flipped(self.s_axis), frame_filter.axis)
         m.d.comb += frame_filter.address.eq(self.settings.group_address)
         frame, quality, settings = frame_filter.frame, frame_filter.quality, self.settings

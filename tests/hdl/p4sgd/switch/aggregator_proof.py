@@ -38,6 +38,7 @@ class AggregatorProof(Component):
                 "slot": In(params.slot_bits),
                 "valid": In(1),
                 "clear": In(1),
+                "ahead": In(params.header),
                 "request": In(params.request),
                 "entries": In(data.ArrayLayout(params.state, params.slots)),
             },
@@ -52,11 +53,13 @@ class AggregatorProof(Component):
             dut.slot.eq(self.slot),
             dut.valid.eq(self.valid),
             dut.clear.eq(self.clear),
+            dut.ahead.eq(self.ahead),
             dut.request.eq(self.request),
             asked.slot.eq(delay(m, self.slot, dut.lead + dut.latency, "slot")),
             asked.valid.eq(delay(m, self.valid, dut.latency, "valid", reset_less=False)),
             asked.clear.eq(delay(m, self.clear, dut.latency, "clear", reset_less=False)),
             asked.request.eq(delay(m, self.request, dut.latency, "request")),
+            asked.announced.eq(delay(m, self.ahead, 1 + dut.latency, "ahead")),
         ]
         assume(m, asked.kept)
         slots = self.follow_rule(m, dut, asked)

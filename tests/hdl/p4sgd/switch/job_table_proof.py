@@ -6,9 +6,10 @@ from amaranth.lib.wiring import In
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.p4sgd.switch.job_control import TURNS, State
-from hdl.p4sgd.switch.job_table import JobTable
-from hdl.p4sgd.switch.params import COMMAND, SwitchParams, Verdict
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.switch.job_control import TURNS, State
+from hdl.switch.job_table import JobTable
+from hdl.switch.params import COMMAND
 from tests.formal.claims import check, claim, granted, reach
 from tests.formal.promises import RequestPromises
 
@@ -55,6 +56,7 @@ class JobTableProof(Component):
             asked.valid.eq(dut.valid),
             asked.clear.eq(dut.clear),
             asked.request.eq(dut.request),
+            asked.announced.eq(delay(m, dut.ahead, 1, "ahead")),
         ]
         owners = Array(Signal(params.job_bits, name=f"owner_{k}") for k in range(params.slots))
         job = delay(m, self.command.job, CLEARING, "job")  # of the command that clears

@@ -70,7 +70,6 @@ class Golden:
         request = {
             "sender": 1 << worker,
             "everyone": everyone,
-            "neighbour": (use + (-1 if is_agg else 1)) % 256,
             "header": header,
             "payload": list(payload),
         }
@@ -101,10 +100,14 @@ async def play(dut, golden):
     behind = [(0, 0, 0, 0)] * (Aggregator.lead + Aggregator.latency)
     rows = golden.rows + behind
     early = [row[0] for row in rows] + [0] * Aggregator.lead
+    header = params.request["header"]
     seen = []
     for k in range(len(rows) + Aggregator.lead):
         dut.slot.value = early[k]
-        _, valid, clear, request = rows[k - Aggregator.lead] if k >= Aggregator.lead else behind[0]
+        begun = k - Aggregator.lead
+        _, valid, clear, request = rows[begun] if begun >= 0 else behind[0]
+        if begun + 1 < len(rows):
+            dut.ahead.value = rows[begun + 1][3] >> header.offset & (1 << header.width) - 1
         dut.valid.value, dut.clear.value, dut.request.value = valid, clear, request
         await RisingEdge(dut.clk)
         seen.append([int(p.value) for p in (dut.verdict, dut.sender, dut.answered, dut.answer)])

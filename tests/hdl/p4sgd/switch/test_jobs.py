@@ -6,10 +6,11 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
-from hdl.p4sgd.switch.params import Refusal, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import IDENTITY, VERSION
 from hdl.p4sgd.switch.switch import Switch
+from hdl.switch.params import Refusal
 from sim.harness.verilator import simulate
 from sim.p4sgd.golden.allreduce import Verdict
 from sim.p4sgd.switch_driver import CommandRefused

@@ -10,6 +10,7 @@ from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
 
 FOLDER = "hdl.p4sgd.switch"
+PARTS = "hdl.switch"
 
 
 def rule(old, new, claim):
@@ -21,7 +22,7 @@ def rule(old, new, claim):
 def memory(old, new, claim):
     """A broken UpdateMemory."""
     places = (f"{FOLDER}.aggregator.UpdateMemory",)
-    return Mutant(f"{FOLDER}.update_memory", old, new, places, AggregatorProof, claim)
+    return Mutant(f"{PARTS}.update_memory", old, new, places, AggregatorProof, claim)
 
 
 def aggregator(old, new, claim):
@@ -32,14 +33,14 @@ def aggregator(old, new, claim):
 
 def control(old, new, claim, **options):
     """A broken JobControl."""
-    places = (f"{FOLDER}.job_table.JobControl",)
-    return Mutant(f"{FOLDER}.job_control", old, new, places, JobTableProof, claim, **options)
+    places = (f"{PARTS}.job_table.JobControl",)
+    return Mutant(f"{PARTS}.job_control", old, new, places, JobTableProof, claim, **options)
 
 
 def table(old, new, claim, **options):
     """A broken JobTable."""
     places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
-    return Mutant(f"{FOLDER}.job_table", old, new, places, JobTableProof, claim, **options)
+    return Mutant(f"{PARTS}.job_table", old, new, places, JobTableProof, claim, **options)
 
 
 MUTANTS = {
@@ -99,6 +100,7 @@ MUTANTS = {
     ),
     "another's slot": memory("(read == address) & valid", "valid", "verdict_of_rule"),
     # the answer
+    "the wrong neighbour": aggregator("USES - 1, 1)", "1, USES - 1)", "verdict_of_rule"),
     "idle cycles write": aggregator(
         "slots.write.eq(self.valid | self.clear)", "slots.write.eq(1)", "verdict_of_rule"
     ),
@@ -135,7 +137,7 @@ MUTANTS = {
     ),
     "of the use before": aggregator(
         "header.eq(self.request.header),",
-        "header.eq(self.request.header), header.use.eq(self.request.neighbour),",
+        "header.eq(self.request.header), header.use.eq(neighbour),",
         "answer_repeats_the_header",
     ),
     "hides what was clamped": aggregator("is_sum & overflow", "0", "answer_tells_what_was_clamped"),
@@ -174,14 +176,16 @@ MUTANTS = {
     "any port": table(
         "~job.active | ~(job.ports & sender).any()", "~job.active", "requests_as_promised"
     ),
-    "one slot too many": table("header.seq >= job.end", "header.seq > job.end", "slot_of_the_job"),
-    "slots below": table("(header.seq < job.base) |", "0 |", "slot_of_the_job"),
+    "one slot too many": table("slot >= job.end", "slot > job.end", "slot_of_the_job"),
+    "slots below": table("(slot < job.base) |", "0 |", "slot_of_the_job"),
     "stopped jobs go on": table(
         "~packet.known | ~job.active |", "~packet.known |", "requests_as_promised"
     ),
-    "the wrong neighbour": table("USES - 1, 1)", "1, USES - 1)", "requests_as_promised"),
+    "announces the one behind": table(
+        "self.ahead.eq(packet.header)", "self.ahead.eq(self.packet.header)", "requests_as_promised"
+    ),
     "passes the refused": table("valid & good", "valid", "nothing_twice"),
-    "says nothing": table("Mux(valid, verdict, Verdict.NONE)", "Verdict.NONE", "valid_or_refused"),
+    "says nothing": table("Mux(valid, verdict, nothing)", "nothing", "valid_or_refused"),
 }
 SAMPLES = ["forgets the oldest change", "leaves the last slot"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import COMMAND, Refusal, SwitchParams
+from hdl.switch.params import COMMAND, PacketSwitchParams, Refusal
 
 TURNS = 4  #: under full load one cycle of so many is taken for clearing
 
@@ -34,7 +34,7 @@ class JobControl(Component):
     ports.
     """
 
-    def __init__(self, params: SwitchParams) -> None:
+    def __init__(self, params: PacketSwitchParams) -> None:
         super().__init__(
             params,
             {

@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.memory import MemoryParams
-from hdl.p4sgd.switch.update_memory import UpdateMemory
+from hdl.switch.update_memory import UpdateMemory
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 

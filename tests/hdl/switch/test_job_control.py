@@ -5,12 +5,13 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.switch.job_control import JobControl
-from hdl.p4sgd.switch.params import COMMAND, Refusal, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.job_control import JobControl
+from hdl.switch.params import COMMAND, Refusal
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.switch.job_model import JobModel, some_command
+from tests.hdl.switch.job_model import JobModel, some_command
 
 PARAMS = SwitchParams(ports=5, jobs=3, lanes=1)
 

@@ -5,20 +5,20 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.common.packets import AXIS
-from hdl.p4sgd.network.frame import FRAME_KEEP, Frame, frame_bits
-from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.frame_format import copied
+from hdl.switch.params import PacketSwitchParams
 
 
 class EgressPort(Component):
     """Sends each answer that comes with ``answered`` as one frame.
 
-    Frames go from ``source`` to ``destination``. Throughput: one a cycle. Latency:
+    Frames go from ``source`` to ``destination`` and have the answer's fields; all others are zero.
+    Throughput: one a cycle. Latency:
     :attr:`latency`. Full: the answer is lost and ``dropped`` is high in that cycle; ``sent`` is
     high for a cycle when a frame has left.
     """
 
-    def __init__(self, params: SwitchParams) -> None:
+    def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = params.egress_fifo.latency
         super().__init__(
             params,
@@ -27,7 +27,7 @@ class EgressPort(Component):
                 "source": In(48),
                 "answered": In(1),
                 "answer": In(params.answer),
-                "axis": Out(AXIS),
+                "axis": Out(params.frames.axis),
                 "sent": Out(1),
                 "dropped": Out(1),
             },
@@ -36,26 +36,17 @@ class EgressPort(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.fifo = fifo = Fifo(self.params.egress_fifo)
-        answer = self.params.answer(fifo.o.payload)
-        header = {name: answer.header[name] for name in self.params.header.members}
-        payload = Signal(Frame.as_shape()["payload"].shape)
+        answer, params = self.params.answer(fifo.o.payload), self.params.frames
+        frame = Signal(params.first)
         m.d.comb += [
             fifo.i.valid.eq(self.answered),
             fifo.i.payload.eq(self.answer),
             self.dropped.eq(self.answered & ~fifo.i.ready),
-            *(payload[k].eq(answer.payload[k]) for k in range(self.params.lanes)),
-            self.axis.tdata.eq(
-                frame_bits(
-                    destination=self.destination,
-                    source=self.source,
-                    acked=answer.acked,
-                    bm=answer.bm,
-                    saturated=answer.saturated,
-                    payload=payload,
-                    **header,
-                )
-            ),
-            self.axis.tkeep.eq(FRAME_KEEP),
+            *params.fill(frame, self.destination, self.source),
+            *copied(frame, answer),
+            *copied(frame, answer.header),
+            self.axis.tdata.eq(frame),
+            self.axis.tkeep.eq(params.keep),
             self.axis.tlast.eq(1),
             self.axis.tvalid.eq(fifo.o.valid),
             fifo.o.ready.eq(self.axis.tready),
@@ -71,7 +62,7 @@ class SwitchEgress(Component):
     holds up no other. ``sent`` and ``dropped`` have a bit for each port (:class:`EgressPort`).
     """
 
-    def __init__(self, params: SwitchParams) -> None:
+    def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = EgressPort(params).latency
         super().__init__(
             params,
@@ -80,7 +71,7 @@ class SwitchEgress(Component):
                 "source": In(48),
                 "answered": In(1),
                 "answer": In(params.answer),
-                "axis": Out(AXIS).array(params.ports),
+                "axis": Out(params.frames.axis).array(params.ports),
                 "sent": Out(params.ports),
                 "dropped": Out(params.ports),
             },

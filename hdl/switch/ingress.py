@@ -4,10 +4,9 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.packets import AXIS
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
-from hdl.p4sgd.switch.ingress_port import IngressPort
-from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.ingress_port import IngressPort
+from hdl.switch.params import PacketSwitchParams
 
 
 class SwitchIngress(Component):
@@ -21,12 +20,12 @@ class SwitchIngress(Component):
     other port's packet ahead.
     """
 
-    def __init__(self, params: SwitchParams) -> None:
+    def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = IngressPort(params).latency + 1
         super().__init__(
             params,
             {
-                "axis": In(AXIS).array(params.ports),
+                "axis": In(params.frames.axis).array(params.ports),
                 "address": In(48),
                 "hold": In(1),
                 "waiting": Out(1),

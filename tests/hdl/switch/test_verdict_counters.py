@@ -6,7 +6,7 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.switch.params import SwitchParams
-from hdl.p4sgd.switch.verdict_counters import VerdictCounters
+from hdl.switch.verdict_counters import VerdictCounters
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 

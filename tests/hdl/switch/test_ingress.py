@@ -5,12 +5,12 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.switch.ingress import SwitchIngress
 from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.ingress import SwitchIngress
 from sim.harness.payloads import unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.switch.ingress_model import PortModel, agrees
+from tests.hdl.switch.ingress_model import PortModel, agrees
 
 PARAMS = SwitchParams(ports=3, jobs=3, ingress_depth=4)
 

@@ -5,8 +5,8 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.switch.egress import SwitchEgress
 from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.egress import SwitchEgress
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate

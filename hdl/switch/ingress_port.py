@@ -1,31 +1,31 @@
 """Where frames of one port come in: judged, and queued until their turn."""
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.common.packets import AXIS
-from hdl.p4sgd.network.frame_filter import FrameFilter, Quality
-from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.frame_filter import FrameFilter, Quality
+from hdl.switch.frame_format import copied
+from hdl.switch.params import PacketSwitchParams
 
 
 class IngressPort(Component):
     """Every frame of ``axis`` becomes one of ``packets``, the broken ones as well.
 
-    ``address`` is the switch's own, ``bit`` the one that workers behind this port must send.
-    Throughput: a beat a cycle; ``axis.tready`` is always high, as a MAC cannot wait. Latency:
-    :attr:`latency`. Full: the packet is lost and ``overflow`` is high for a cycle.
+    ``address`` is the switch's own, ``bit`` the one that workers behind this port must send. Of a
+    frame those fields are kept that a packet has. Throughput: a beat a cycle; ``axis.tready`` is
+    always high, as a MAC cannot wait. Latency: :attr:`latency`. Full: the packet is lost and
+    ``overflow`` is high for a cycle.
     """
 
-    def __init__(self, params: SwitchParams) -> None:
+    def __init__(self, params: PacketSwitchParams) -> None:
         self.latency = FrameFilter.latency + params.ingress_fifo.latency
         super().__init__(
             params,
             {
-                "axis": In(AXIS),
+                "axis": In(params.frames.axis),
                 "address": In(48),
                 "bit": In(32),
                 "packets": Out(stream.Signature(params.packet)),
@@ -35,23 +35,21 @@ class IngressPort(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.filter = judge = FrameFilter()
+        m.submodules.filter = judge = FrameFilter(self.params.frames)
         m.submodules.fifo = fifo = Fifo(self.params.ingress_fifo)
         connect(m, flipped(self.axis), judge.axis)
         frame, packet = judge.frame, self.params.packet
         entering = packet(fifo.i.payload)
         # No worker sends what only a switch may say.
-        answer = (judge.quality == Quality.GOOD) & (frame.acked | (frame.saturated != 0))
+        said = Cat(frame[name] for name in self.params.only_answers).any()
+        answer = (judge.quality == Quality.GOOD) & said
         m.d.comb += [
             judge.address.eq(self.address),
             entering.quality.eq(Mux(answer, Quality.MALFORMED, judge.quality)),
             entering.own.eq(frame.bm == self.bit),
             entering.known.eq(frame.job < self.params.jobs),
-            *(
-                entering.header[name].eq(low_bits(frame[name], len(entering.header[name])))
-                for name in self.params.header.members
-            ),
-            *(entering.payload[k].eq(frame.payload[k]) for k in range(self.params.lanes)),
+            *copied(entering.header, frame),
+            *copied(entering, frame),
             fifo.i.valid.eq(judge.valid),
             self.overflow.eq(judge.valid & ~fifo.i.ready),
             self.packets.payload.eq(packet(fifo.o.payload)),

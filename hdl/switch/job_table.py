@@ -6,17 +6,18 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.p4sgd.network.frame_filter import Quality
-from hdl.p4sgd.switch.job_control import JobControl
-from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
+from hdl.switch.frame_filter import Quality
+from hdl.switch.job_control import JobControl
+from hdl.switch.params import COMMAND, PacketSwitchParams, Refusal
 
 
 class JobTable(Component):
-    """Judges a packet a cycle, in the order in which :class:`Verdict` goes down.
+    """Judges a packet a cycle, by the last of :data:`hdl.switch.params.REFUSALS` that applies.
 
     ``packet`` came by ``sender``. Packets of an active job of that port, of its run and its slots
     leave as ``request`` with ``valid``; of all others ``refused`` tells why. ``slot`` is the
-    address of what leaves :attr:`latency` cycles later, so that its state can be read meanwhile.
+    address of what leaves :attr:`latency` cycles later, so that its state can be read meanwhile,
+    and ``ahead`` the header of what leaves a cycle later, so that the rule can begin with it.
 
     A job that starts clears its slots through the same stages (:class:`JobControl`): ``clear`` in
     place of ``valid``, with ``request.everyone`` and no other field. Every packet is thus judged
@@ -26,7 +27,7 @@ class JobTable(Component):
 
     latency = 2
 
-    def __init__(self, params: SwitchParams) -> None:
+    def __init__(self, params: PacketSwitchParams) -> None:
         super().__init__(
             params,
             {
@@ -42,8 +43,9 @@ class JobTable(Component):
                 "slot": Out(params.slot_bits),
                 "valid": Out(1),
                 "clear": Out(1),
+                "ahead": Out(params.header),
                 "request": Out(params.request),
-                "refused": Out(Verdict),
+                "refused": Out(params.verdict),
             },
         )
 
@@ -52,15 +54,14 @@ class JobTable(Component):
         params = self.params
         m.submodules.control = control = JobControl(params)
         jobs = range(params.jobs)
+        asked = self.packet.header[params.slot_field]
         m.d.comb += [
             control.command.eq(self.command),
             control.waiting.eq(self.waiting),
             self.busy.eq(control.busy),
             self.reason.eq(control.reason),
             self.hold.eq(control.hold),
-            self.slot.eq(
-                Mux(control.clear, control.slot, self.packet.header.seq)[: params.slot_bits]
-            ),
+            self.slot.eq(Mux(control.clear, control.slot, asked)[: params.slot_bits]),
             *(self.active[k].eq(control.table[k].active) for k in jobs),
         ]
         # The job that the packet names, or the one that is being started.
@@ -80,18 +81,18 @@ class JobTable(Component):
         with m.If(control.clear):
             m.d.sync += job.ports.eq(control.ports)
         verdict = self.judge(m, packet, sender, job)
-        good = verdict == Verdict.NONE
+        nothing = params.verdict.NONE
+        good = verdict == nothing
         request = Signal(params.request, reset_less=True)
-        m.d.comb += self.request.eq(request)
+        m.d.comb += [self.ahead.eq(packet.header), self.request.eq(request)]
         m.d.sync += [
             request.sender.eq(sender),
             request.everyone.eq(job.ports),
-            request.neighbour.eq((packet.header.use + Mux(packet.header.is_agg, USES - 1, 1))[:8]),
             request.header.eq(packet.header),
             request.payload.eq(packet.payload),
             self.valid.eq(valid & good),
             self.clear.eq(clear),
-            self.refused.eq(Mux(valid, verdict, Verdict.NONE)),
+            self.refused.eq(Mux(valid, verdict, nothing)),
         ]
         others = self.sender & (self.sender - 1)
         expect(
@@ -112,20 +113,21 @@ class JobTable(Component):
         return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
 
     def judge(self, m: Module, packet, sender: Signal, job):
-        """What is wrong with ``packet``; NONE if nothing is."""
-        header, verdict = packet.header, Signal(Verdict)
+        """What is wrong with ``packet``, the last of REFUSALS that applies; NONE if nothing is."""
+        header, kinds = packet.header, self.params.verdict
+        slot, verdict = header[self.params.slot_field], Signal(kinds)
         with m.If(packet.quality == Quality.CORRUPT):
-            m.d.comb += verdict.eq(Verdict.CORRUPT)
+            m.d.comb += verdict.eq(kinds.CORRUPT)
         with m.Elif(packet.quality == Quality.FOREIGN):
-            m.d.comb += verdict.eq(Verdict.FOREIGN)
+            m.d.comb += verdict.eq(kinds.FOREIGN)
         with m.Elif(packet.quality == Quality.MALFORMED):
-            m.d.comb += verdict.eq(Verdict.MALFORMED)
+            m.d.comb += verdict.eq(kinds.MALFORMED)
         with m.Elif(~packet.known | ~job.active | ~(job.ports & sender).any()):
-            m.d.comb += verdict.eq(Verdict.WRONG_JOB)
+            m.d.comb += verdict.eq(kinds.WRONG_JOB)
         with m.Elif(~packet.own):
-            m.d.comb += verdict.eq(Verdict.WRONG_WORKER)
+            m.d.comb += verdict.eq(kinds.WRONG_WORKER)
         with m.Elif(header.epoch != job.epoch):
-            m.d.comb += verdict.eq(Verdict.WRONG_RUN)
-        with m.Elif((header.seq < job.base) | (header.seq >= job.end)):
-            m.d.comb += verdict.eq(Verdict.WRONG_SLOT)
+            m.d.comb += verdict.eq(kinds.WRONG_RUN)
+        with m.Elif((slot < job.base) | (slot >= job.end)):
+            m.d.comb += verdict.eq(kinds.WRONG_SLOT)
         return verdict

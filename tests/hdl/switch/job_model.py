@@ -7,7 +7,7 @@ looked at, as bounds.
 import random
 from dataclasses import dataclass
 
-from hdl.p4sgd.switch.params import COMMAND
+from hdl.switch.params import COMMAND
 from sim.harness.payloads import unpack
 from sim.p4sgd.golden.switch import SwitchModel
 

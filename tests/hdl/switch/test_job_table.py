@@ -5,13 +5,14 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.network.frame_filter import Quality
-from hdl.p4sgd.switch.job_table import JobTable
-from hdl.p4sgd.switch.params import COMMAND, USES, Refusal, SwitchParams, Verdict
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.switch.frame_filter import Quality
+from hdl.switch.job_table import JobTable
+from hdl.switch.params import COMMAND, Refusal
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.switch.job_model import JobModel, some_command
+from tests.hdl.switch.job_model import JobModel, some_command
 
 PARAMS = SwitchParams(ports=5, jobs=3, lanes=2, value_bits=7)
 
@@ -62,7 +63,6 @@ def request(model, packet, sender):
     return {
         "sender": sender,
         "everyone": model.table[header["job"]]["ports"],
-        "neighbour": (header["use"] + (-1 if header["is_agg"] else 1)) % USES,
         "header": header,
         "payload": packet["payload"],
     }
@@ -88,7 +88,7 @@ def shown(dut, model):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def lets_good_packets_through(dut):
     params = params_in_simulator(SwitchParams)
-    model, seen, held = JobModel(params), set(), False
+    model, seen, held, announced = JobModel(params), set(), False, None
     nothing = ("NONE", None, None)  # verdict, request, ports of what is cleared
     golden = [nothing] * JobTable.latency
     dut.command.value = dut.waiting.value = dut.packet_valid.value = 0
@@ -120,6 +120,8 @@ async def lets_good_packets_through(dut):
         assert bool(dut.clear.value) == (cleared is not None), k
         if leaves is not None:
             assert found == leaves, k
+            assert found["header"] == announced, k
+        announced = unpack(params.header, int(dut.ahead.value))
         if cleared is not None:
             assert found["everyone"] == cleared, k
         model.check(shown(dut, model), command, waiting)

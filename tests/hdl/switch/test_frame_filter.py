@@ -4,7 +4,8 @@ from dataclasses import replace
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.network.frame_filter import FrameFilter, Quality
+from hdl.p4sgd.network.frame import FRAMES
+from hdl.switch.frame_filter import FrameFilter, Quality
 from sim.harness.streams import never, often, rarely, start
 from sim.harness.verilator import simulate
 from sim.p4sgd.golden import frames
@@ -17,7 +18,7 @@ EDGES = LOW, 0, TOP
 
 
 def test_frame_filter():
-    simulate(FrameFilter(), __name__)
+    simulate(FrameFilter(FRAMES), __name__)
 
 
 def some_frame():

@@ -1,13 +1,13 @@
 """How often each port met each verdict."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import delay, index_of
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.p4sgd.switch.params import SwitchParams, Verdict
-from hdl.p4sgd.switch.update_memory import UpdateMemory
+from hdl.switch.params import PacketSwitchParams
+from hdl.switch.update_memory import UpdateMemory
 
 COUNTER_BITS = 32
 
@@ -22,17 +22,20 @@ class VerdictCounters(Component):
     Throughput: one verdict a cycle, the same one over and over included.
     """
 
-    def __init__(self, params: SwitchParams) -> None:
-        self.memory = MemoryParams(bits=COUNTER_BITS, depth=16 << params.port_bits, style="block")
+    def __init__(self, params: PacketSwitchParams) -> None:
+        kinds = 1 << Shape.cast(params.verdict).width
+        self.memory = MemoryParams(
+            bits=COUNTER_BITS, depth=kinds << params.port_bits, style="block"
+        )
         super().__init__(
             params,
             {
                 "clear": In(1),
                 "busy": Out(1),
-                "verdict": In(Verdict),
+                "verdict": In(params.verdict),
                 "sender": In(params.ports),
                 "port": In(params.port_bits),
-                "of": In(Verdict),
+                "of": In(params.verdict),
                 "value": Out(COUNTER_BITS),
             },
         )
@@ -47,16 +50,12 @@ class VerdictCounters(Component):
             m.d.sync += [walk.eq(walk + 1), walking.eq(walk != self.memory.depth - 1)]
         with m.Elif(self.clear):
             m.d.sync += walking.eq(1)
-        index = Cat(
-            Cat(self.sender[k] for k in range(self.params.ports) if k >> bit & 1).any()
-            for bit in range(self.params.port_bits)
-        )
         address = Signal(self.memory.address_bits, reset_less=True)
         happened = Signal()
         wipe = Signal()
         m.d.sync += [
-            address.eq(Mux(walking, walk, Cat(self.verdict, index))),
-            happened.eq(self.verdict != Verdict.NONE),
+            address.eq(Mux(walking, walk, Cat(self.verdict, index_of(self.sender)))),
+            happened.eq(self.verdict != self.params.verdict.NONE),
             wipe.eq(walking),
         ]
         wiping = delay(m, wipe, counts.lead, "wipe", reset_less=False)

@@ -1,0 +1,12 @@
+"""What the constructors of parameters check."""
+
+
+def is_power_of_two(value: int) -> bool:
+    """True of 1, 2, 4, ..."""
+    return value > 0 and value & (value - 1) == 0
+
+
+def check_range(name: str, value: object, low: int, high: int) -> None:
+    """Raise ValueError unless ``value`` is a whole number in the range."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}: {value!r}")

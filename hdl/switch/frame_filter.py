@@ -1,0 +1,131 @@
+"""What comes from the MAC: frames of a format, judged as far as a frame can be by itself."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, enum
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switch.frame_format import FrameFormat
+
+
+class Quality(enum.Enum, shape=2):
+    """Whether a packet is a frame of the format; the first that applies, from below."""
+
+    GOOD = 0
+    MALFORMED = 1  #: too short or too long, or with bits set that are zero
+    FOREIGN = 2  #: another destination or protocol
+    CORRUPT = 3  #: its checksum is wrong
+
+
+def word_layout(params: FrameFormat) -> data.StructLayout:
+    """A beat of a frame of several: the last one ends with what ``keep`` says."""
+    return data.StructLayout({"data": params.data_bits, "keep": params.beat_bytes, "last": 1})
+
+
+class FrameFilter(Component):
+    """Takes every beat of ``axis`` and reports every packet once: ``valid`` is high for a cycle.
+
+    ``frame`` is the packet's first beat. A packet longer than the format's frames is malformed, or
+    foreign where its first beat is; all are reported with their last beat. ``address`` is the
+    destination that is ours. A packet shorter than its header is malformed, and so is one whose
+    last beat has no byte, or which lacks bytes before its end. A reset may come in the middle of
+    a packet that goes on behind it: what is left of it counts as its end, never as a packet of its
+    own, and if it does not go on, the next packet is malformed.
+
+    Where frames may have several beats, each leaves as ``word`` with ``write``, the last of them
+    in the cycle of ``valid``, as a :class:`hdl.common.packet_buffer.PacketBuffer` takes them. Of a
+    packet that is too long only as many leave as the longest frame has.
+
+    Throughput: a beat a cycle, ``axis.tready`` is always high, as a MAC cannot wait. Latency:
+    :attr:`latency`.
+    """
+
+    latency = 1
+
+    def __init__(self, params: FrameFormat) -> None:
+        words = {"write": Out(1), "word": Out(word_layout(params))} if params.beats > 1 else {}
+        super().__init__(
+            params,
+            {
+                "axis": In(params.axis),
+                "address": In(48),
+                "valid": Out(1),
+                "quality": Out(Quality),
+                "frame": Out(params.first),
+                **words,
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        axis, params = self.axis, self.params
+        frame = Signal(params.first)
+        inside = Signal(reset_less=True)
+        foreign_before = Signal(reset_less=True)
+        short_before = Signal(reset_less=True)
+        foreign = Signal()
+        short = Signal()
+        malformed = Signal()
+        m.d.comb += [
+            axis.tready.eq(1),
+            frame.eq(axis.tdata[: params.first.as_shape().size]),
+            short.eq(~axis.tkeep[params.header_bytes - 1]),
+            foreign.eq(params.is_foreign(frame, self.address)),
+        ]
+        zero = Cat(frame[name] for name in params.zero)
+        if params.beats == 1 and params.least_bytes == params.most_bytes:
+            m.d.comb += malformed.eq(inside | (axis.tkeep != params.keep) | (zero != 0))
+        else:
+            m.d.comb += malformed.eq(self.measure(m, inside, zero != 0))
+        with m.If(inside):
+            m.d.comb += [foreign.eq(foreign_before), short.eq(short_before)]
+        with m.If(axis.tvalid):
+            m.d.sync += [
+                inside.eq(~axis.tlast),
+                foreign_before.eq(foreign),
+                short_before.eq(short),
+            ]
+            with m.If(~inside):
+                m.d.sync += self.frame.eq(frame)
+        m.d.sync += self.valid.eq(axis.tvalid & axis.tlast)
+        with m.If(axis.tuser):
+            m.d.sync += self.quality.eq(Quality.CORRUPT)
+        with m.Elif(foreign & ~short):
+            m.d.sync += self.quality.eq(Quality.FOREIGN)
+        with m.Elif(malformed):
+            m.d.sync += self.quality.eq(Quality.MALFORMED)
+        with m.Else():
+            m.d.sync += self.quality.eq(Quality.GOOD)
+        return m
+
+    def measure(self, m: Module, inside: Signal, wrong: Value) -> Value:
+        """Whether a packet that ends with this beat is malformed; ``wrong`` is of a first beat."""
+        axis, params = self.axis, self.params
+        keep, beats = axis.tkeep, params.beats
+        before = Signal(range(beats + 1), reset_less=True)  # beats, at most those of the longest
+        broken_before = Signal(init=1)  # of a packet that a reset has cut
+        broken = Signal()
+        m.d.comb += broken.eq(
+            Mux(inside, broken_before, wrong | ~keep[params.least_bytes - 1])
+            | ~keep[0]
+            | (keep[1:] & ~keep[:-1]).any()
+            | (~axis.tlast & ~keep.all())
+            | (before == beats)
+            | ((before == beats - 1) & (~axis.tlast | keep[params.keep.bit_length() :].any()))
+        )
+        with m.If(axis.tvalid):
+            m.d.sync += broken_before.eq(broken)
+            with m.If(axis.tlast):
+                m.d.sync += before.eq(0)
+            with m.Elif(before != beats):
+                m.d.sync += before.eq(before + 1)
+        if beats > 1:
+            word = Signal(word_layout(params), reset_less=True)
+            m.d.comb += self.word.eq(word)
+            m.d.sync += [
+                self.write.eq(axis.tvalid & (before != beats)),
+                word.data.eq(axis.tdata),
+                word.keep.eq(keep),
+                word.last.eq(axis.tlast),
+            ]
+        return broken

@@ -1,0 +1,101 @@
+"""What the frames of a protocol look like, told once for all that take, judge and send them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Value
+from amaranth.lib import data
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.axi import AxiStreamSignature
+from hdl.common.packets import AXIS, LEAST_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameFormat:
+    """Fields of a protocol's frames, and which lengths and values are legal.
+
+    All fields are in a frame's first beat, which begins with the ``destination``, the ``source``
+    and what tells the protocol's frames from foreign ones. A frame's other bytes are its own.
+    """
+
+    name: str = ""  #: completes names of modules, where a design has several formats
+    first: type[data.Struct]  #: the fields: destination and source, 48 bits each, before all others
+    constants: tuple[tuple[str, int], ...]  #: fields that have this value, or the frame is foreign
+    zero: tuple[str, ...] = ()  #: fields that are zero, or the frame is malformed
+    least_bytes: int = LEAST_BYTES  #: of a frame without its checksum: all fields, at most a beat
+    most_bytes: int = LEAST_BYTES  #: of the longest
+    data_bits: int = AXIS.data_bits  #: of a beat
+
+    def __post_init__(self) -> None:
+        fields = -(-self.first.as_shape().size // 8)
+        if not fields <= self.least_bytes <= self.beat_bytes:
+            raise ValueError(
+                f"least_bytes must be from {fields} (the fields) to {self.beat_bytes} (a beat):"
+                f" {self.least_bytes}"
+            )
+        if self.most_bytes < self.least_bytes:
+            raise ValueError(f"most_bytes must be at least {self.least_bytes}: {self.most_bytes}")
+
+    @property
+    def suffix(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def axis(self) -> AxiStreamSignature:
+        """What frames come and leave by."""
+        return AxiStreamSignature(data_bits=self.data_bits)
+
+    @property
+    def beat_bytes(self) -> int:
+        """Of a whole beat."""
+        return self.data_bits // 8
+
+    @property
+    def beats(self) -> int:
+        """Of the longest frame."""
+        return -(-self.most_bytes // self.beat_bytes)
+
+    @property
+    def header_bytes(self) -> int:
+        """Of a packet that can be told to be ours or foreign."""
+        shape = self.first.as_shape()
+        ends = [shape[name].offset + shape[name].width for name, _ in self.constants]
+        return -(-max(shape["destination"].width, *ends) // 8)
+
+    @property
+    def keep(self) -> int:
+        """``tkeep`` of the last beat of the longest frame."""
+        return (1 << self.most_bytes - (self.beats - 1) * self.beat_bytes) - 1
+
+    def is_foreign(self, frame: Any, address: Value) -> Value:
+        """Whether ``frame`` is for another than ``address``, or of another protocol."""
+        foreign = frame.destination != address
+        for name, value in self.constants:
+            foreign |= frame[name] != value
+        return foreign
+
+    def fill(self, frame: Any, address: Value, own: Value) -> Iterator[Any]:
+        """Statements that make ``frame`` one of ours, from ``own`` to ``address``."""
+        yield from (frame.destination.eq(address), frame.source.eq(own))
+        yield from (frame[name].eq(value) for name, value in self.constants)
+
+
+def copied(target: Any, source: Any) -> Iterator[Any]:
+    """Statements that give each field of ``target`` the field of that name in ``source``.
+
+    Fields that ``source`` has not are left out; of numbers the low bits are taken, and of arrays
+    as many elements as both have.
+    """
+    names = {name for name, _ in data.Layout.cast(source.shape())}
+    for name, field in data.Layout.cast(target.shape()):
+        if name not in names:
+            continue
+        if isinstance(field.shape, data.ArrayLayout):
+            pairs = zip(target[name], source[name], strict=False)
+        else:
+            pairs = [(target[name], source[name])]
+        for to, value in pairs:
+            yield Value.cast(to).eq(low_bits(value, len(Value.cast(to))))

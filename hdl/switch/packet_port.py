@@ -1,0 +1,100 @@
+"""Where frames of several beats come in: whole good ones, or nothing of them."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.switch.frame_filter import FrameFilter, Quality, word_layout
+from hdl.switch.frame_format import FrameFormat
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacketPortParams:
+    """The frames of a port, and how much of them waits."""
+
+    frames: FrameFormat  #: of at least two beats
+    words: int = 512  #: beats that wait, a power of two, 16..65536
+    style: str = "block"  #: of their memory: block, ultra or distributed
+
+    def __post_init__(self) -> None:
+        if self.frames.beats < 2:
+            raise ValueError("frames of one beat wait in an IngressPort")
+        if self.buffer.most_packet_words < self.frames.beats:
+            least = self.frames.beats + self.words - self.buffer.most_packet_words
+            raise ValueError(f"words must be at least {least}, for the longest: {self.words}")
+
+    @property
+    def suffix(self) -> str:
+        """Frames and words."""
+        style = f"_{self.style}" if self.style != "block" else ""
+        return f"{self.frames.suffix}_{self.words}{style}"
+
+    @property
+    def buffer(self) -> PacketBufferParams:
+        """Whole frames."""
+        return PacketBufferParams(
+            width=word_layout(self.frames).size, words=self.words, behind=1, style=self.style
+        )
+
+
+class PacketPort(Component):
+    """Good frames of ``axis`` leave ``packets``, beat by beat; all others leave no trace there.
+
+    ``judged`` is high for a cycle for every packet that has come, with its ``quality``, and
+    ``lost`` with it where a good one found no room: all others of GOOD quality leave, in order.
+    ``address`` is the destination that is ours. Beats are those of
+    :func:`hdl.switch.frame_filter.word_layout`.
+
+    Throughput: a beat a cycle; ``axis.tready`` is always high, as a MAC cannot wait. Latency:
+    :attr:`latency` from a frame's last beat to its first at ``packets``. Full: a frame is lost, as
+    is one that begins within two cycles of a reset.
+    """
+
+    latency = FrameFilter.latency + PacketBuffer.latency
+
+    def __init__(self, params: PacketPortParams) -> None:
+        super().__init__(
+            params,
+            {
+                "axis": In(params.frames.axis),
+                "address": In(48),
+                "packets": Out(stream.Signature(word_layout(params.frames))),
+                "judged": Out(1),
+                "quality": Out(Quality),
+                "lost": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.filter = judge = FrameFilter(self.params.frames)
+        m.submodules.buffer = buffer = PacketBuffer(self.params.buffer)
+        connect(m, flipped(self.axis), judge.axis)
+        room = Signal()
+        lost_before = Signal()  # a beat of the packet found no room
+        lost = Signal()
+        good = judge.quality == Quality.GOOD
+        m.d.sync += room.eq(buffer.room)
+        with m.If(judge.valid):
+            m.d.sync += lost_before.eq(0)
+        with m.Elif(judge.write):
+            m.d.sync += lost_before.eq(lost)
+        m.d.comb += [
+            judge.address.eq(self.address),
+            lost.eq(lost_before | ~room),
+            buffer.write.eq(judge.write & ~lost),
+            buffer.word.eq(judge.word),
+            buffer.ends.eq(judge.valid),
+            buffer.keep.eq(good & ~lost),
+            self.packets.payload.as_value().eq(buffer.o.payload),
+            self.packets.valid.eq(buffer.o.valid),
+            buffer.o.ready.eq(self.packets.ready),
+            self.judged.eq(judge.valid),
+            self.quality.eq(judge.quality),
+            self.lost.eq(judge.valid & good & lost),
+        ]
+        return m

@@ -1,0 +1,169 @@
+"""What every switch of packets has: ports with queues, and jobs; its rule adds what it wants."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from amaranth.hdl import ShapeLike
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.fifo import FifoParams
+from hdl.switch.frame_filter import Quality
+from hdl.switch.frame_format import FrameFormat
+
+#: A switch's enumeration of what became of a packet has these beside those of its rule.
+REFUSALS = (
+    "WRONG_SLOT",  #: outside the job's range
+    "WRONG_RUN",  #: of another epoch than the job's
+    "WRONG_WORKER",  #: not with exactly the bit of the port it came by
+    "WRONG_JOB",  #: of no active job, or not one of this port
+    *(quality.name for quality in Quality if quality is not Quality.GOOD),
+)
+
+
+class Refusal(enum.Enum, shape=3):
+    """Why the last command had no effect; the first that applies."""
+
+    NONE = 0  #: it had
+    BUSY = 1  #: a job is being started
+    NO_SUCH_JOB = 2  #: the number is too large
+    NO_PORTS = 3  #: the bitmap is empty
+    NO_SUCH_PORT = 4  #: the bitmap has ports that the switch has not
+    BAD_SLOTS = 5  #: no slots, or slots that the switch has not
+    PORTS_TAKEN = 6  #: by another active job
+    SLOTS_TAKEN = 7  #: by another active job
+
+
+#: A host's command, and what a job is started with; all but the first two hold still.
+COMMAND = data.StructLayout(
+    {
+        "start": 1,
+        "stop": 1,
+        "job": 16,
+        "ports": 32,
+        "epoch": 16,
+        "base": 16,
+        "count": 17,  # slots from base on
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacketSwitchParams(ABC):
+    """Sizes of a switch whose jobs have ports and slots, entries of its rule's memory.
+
+    A switch derives its own: the format of its frames, what the rule wants of a packet, and what
+    it answers. Fields of packets and answers are those of the frames with the same name.
+    """
+
+    ports: int = 8  #: workers, one each, 2..32
+    slots: int = 1 << 16  #: AllReduces under way, a power of two, 2..65536
+    jobs: int = 8  #: side by side, 1..32
+    ingress_depth: int = 512  #: packets that wait at each port, a power of two
+    egress_depth: int = 64  #: answers that wait at each port
+
+    frames: ClassVar[FrameFormat]  #: with bm, job, epoch and slot_field among its fields
+    only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
+    slot_field: ClassVar[str]  #: of a request: the slot that it is for, 16 bits
+    verdict: ClassVar[type[enum.Enum]]  #: what became of a packet: NONE, the rule's, REFUSALS
+
+    def __init_subclass__(cls) -> None:
+        missing = [name for name in ("NONE", *REFUSALS) if name not in cls.verdict.__members__]
+        if missing:
+            raise TypeError(f"{cls.__name__}.verdict has no {', '.join(missing)}")
+
+    def __post_init__(self) -> None:
+        check_range("ports", self.ports, 2, 32)
+        check_range("slots", self.slots, 2, 1 << 16)
+        check_range("jobs", self.jobs, 1, 32)
+        check_range("ingress_depth", self.ingress_depth, 2, 1 << 16)
+        check_range("egress_depth", self.egress_depth, 2, 1 << 16)
+        for name in ("slots", "ingress_depth"):
+            if not is_power_of_two(getattr(self, name)):
+                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+
+    @property
+    @abstractmethod
+    def fields(self) -> Mapping[str, ShapeLike]:
+        """Fields of a request that an answer repeats, besides ``job`` and ``epoch``."""
+
+    @property
+    @abstractmethod
+    def payload(self) -> data.Layout:
+        """What a request brings."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> data.StructLayout:
+        """What goes out: ``bm``, the ports that it goes to, and fields; those of ``header``."""
+
+    @property
+    def slot_bits(self) -> int:
+        """Index of a slot."""
+        return ceil_log2(self.slots)
+
+    @property
+    def port_bits(self) -> int:
+        """Index of a port."""
+        return ceil_log2(self.ports)
+
+    @property
+    def job_bits(self) -> int:
+        """Index of a job."""
+        return bits_for(self.jobs - 1)
+
+    @property
+    def header(self) -> data.StructLayout:
+        """What an answer repeats of its packet."""
+        return data.StructLayout({"job": self.job_bits, "epoch": 16, **self.fields})
+
+    @property
+    def packet(self) -> data.StructLayout:
+        """What is left of a frame behind its port."""
+        return data.StructLayout(
+            {
+                "quality": Quality,
+                "own": 1,  # bm is the bit of the port
+                "known": 1,  # the job's number is not too large
+                "header": self.header,
+                "payload": self.payload,
+            }
+        )
+
+    @property
+    def job(self) -> data.StructLayout:
+        """An entry of the job table."""
+        return data.StructLayout(
+            {
+                "active": 1,
+                "ports": self.ports,
+                "epoch": 16,
+                "base": 16,  # first slot
+                "end": 17,  # the one behind the last
+            }
+        )
+
+    @property
+    def request(self) -> data.StructLayout:
+        """A packet for the rule."""
+        return data.StructLayout(
+            {
+                "sender": self.ports,  # one bit
+                "everyone": self.ports,  # the job's ports
+                "header": self.header,
+                "payload": self.payload,
+            }
+        )
+
+    @property
+    def ingress_fifo(self) -> FifoParams:
+        """Packets that wait at a port."""
+        return FifoParams(width=self.packet.size, depth=self.ingress_depth)
+
+    @property
+    def egress_fifo(self) -> FifoParams:
+        """Answers that wait at a port."""
+        return FifoParams(width=self.answer.size, depth=self.egress_depth)
