@@ -171,7 +171,7 @@ class Concatenator(Component):
     def storage(self, m: Module, queues: QueueTable, pool: LinePool, flush: FlushEngine) -> None:
         """Lines are taken and written by the queues, read and returned by the flush engine."""
         m.submodules.writer = writer = LineWriter(self.params)
-        m.submodules.lines = lines = LineMemory(self.params)
+        m.submodules.line_memory = lines = LineMemory(self.params)
         m.d.comb += [
             queues.free.eq(pool.free),
             queues.free_line.eq(pool.line),
