@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from gen.commands.interruption import Interruption
 from gen.designs.catalogue import commands
 from gen.designs.design import load
 from gen.errors import UserError
+from gen.packages import require
 from sim.harness.errors import HarnessError
 
 
@@ -23,6 +24,7 @@ class Command:
 
     path: str  #: where its function or its Typer is
     examples: Sequence[str] = ()  #: command lines for its help
+    needs: Sequence[str] = ()  #: modules that not every installation has
 
 
 COMMANDS = {
@@ -39,7 +41,9 @@ COMMANDS = {
         ["ingather first-epoch build/card --device /dev/xdma0"],
     ),
     "reproduce": Command(
-        "gen.commands.reproduce:reproduce", ["ingather reproduce p4sgd --quick -o build/p4sgd"]
+        "gen.commands.reproduce:reproduce",
+        ["ingather reproduce p4sgd --quick -o build/p4sgd"],
+        needs=["matplotlib", "sklearn"],
     ),
     "synth": Command(
         "gen.commands.synth:synth", ["ingather synth p4sgd-engine --json build/engine.json"]
@@ -54,6 +58,7 @@ COMMANDS = {
     "report": Command(
         "gen.commands.report:report",
         ["ingather report build/verify build/p4sgd-scaling.sqlite -o build/report.html"],
+        needs=["plotly"],
     ),
     "cache": Command(
         "gen.commands.cache:cache",
@@ -92,6 +97,10 @@ def make_app(only: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
+
+    def add(name: str, function: Any, lines: Sequence[str], needs: Sequence[str]) -> None:
+        app.command(name, cls=needing(needs), epilog=examples(lines))(function)
+
     app.callback()(nothing)  # so that a single command is called by its name, too
     runs = {} if only in COMMANDS else commands()
     for name in [only] if only in COMMANDS or only in runs else [*COMMANDS, *runs]:
@@ -99,12 +108,25 @@ def make_app(only: str = "") -> typer.Typer:
             from gen.commands.run import command_of
 
             design, run = runs[name]
-            app.command(name, epilog=examples(run.examples))(command_of(design, run))
+            add(name, command_of(design, run), run.examples, run.needs)
         elif isinstance(command := load(COMMANDS[name].path), typer.Typer):
             app.add_typer(command, name=name)  # it has commands, and examples, of its own
         else:
-            app.command(name, epilog=examples(COMMANDS[name].examples))(command)
+            add(name, command, COMMANDS[name].examples, COMMANDS[name].needs)
     return app
+
+
+def needing(modules: Sequence[str]) -> type[TyperCommand]:
+    """Typer's command; UserError before it begins if it lacks one of ``modules``."""
+
+    class Needing(TyperCommand):
+        """A command that needs what not every installation has."""
+
+        def invoke(self, ctx: Any) -> Any:
+            require(self.name or "", *modules)
+            return super().invoke(ctx)
+
+    return Needing
 
 
 def examples(lines: Sequence[str]) -> str:

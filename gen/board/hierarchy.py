@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from gen.errors import UserError
+from gen.packages import require
 
 #: pins of a flip-flop
 FLOP_PINS = ("C", "D", "Q", "CE", "R", "S", "CLR", "PRE")
@@ -102,10 +102,9 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 def read_verilog(files: Iterable[Path]) -> dict[str, VerilogModule]:
     """The modules of ``files`` by name; ValueError for a text that is not Verilog."""
-    try:
-        from pyslang import syntax
-    except ImportError as error:
-        raise UserError("pyslang is not installed: pip install 'ingather[board]'") from error
+    require("generate --board", "pyslang")
+    from pyslang import syntax
+
     modules: dict[str, VerilogModule] = {}
     for path in files:
         tree = syntax.SyntaxTree.fromFile(str(path))

@@ -10,6 +10,17 @@ from importlib.metadata import PackageNotFoundError, version
 
 import typer
 
+from gen.packages import EXTRAS, NAMES
+
+#: extra -> what its packages are for
+USES = {
+    "board": "builds for a card",
+    "data": "reads LIBSVM text and has data sets",
+    "plots": "draws pictures of train, spmm and reproduce",
+    "report": "draws plots on pages",
+    "sweep": "measures many points",
+}
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -104,17 +115,14 @@ def package_version(name: str) -> str:
 
 
 def extras() -> list[Finding]:
-    """What is good to have."""
-    findings = [
-        Finding("pyslang", package_version("pyslang"), "checks Verilog", "pip install pyslang")
-    ]
+    """What only some commands need, and what is good to have."""
+    findings = []
+    for module, extra in EXTRAS.items():
+        name, how = NAMES.get(module, module), f"pip install 'ingather[{extra}]'"
+        findings.append(Finding(name, package_version(name), USES[extra], how))
     for name, use, package in (
         ("gtkwave", "shows waves", "gtkwave"),
         ("tclsh", "runs the tests of the board package", "tcl"),
     ):
         findings.append(Finding(name, program_version(name), use, debian(package)))
-    board = "pip install 'ingather[board]'"
-    findings.append(
-        Finding("highspy", package_version("highspy"), "places a design on a card", board)
-    )
     return [Finding(f.name, f.found, f.use, f.how, needed=False) for f in findings]

@@ -11,6 +11,7 @@ from gen.board.boards import find_board
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.output.folder import check_target, written_whole
+from gen.packages import require
 from gen.settings import make_params, parse_settings
 
 
@@ -49,6 +50,8 @@ def generate(
     changes = parse_settings(settings or [])
     params = make_params(chosen.params_class, target.settings_of(preset), changes)
     check_target(output)
+    if card is not None:
+        require("generate --board", "pyslang", *(() if estimate is False else ("highspy",)))
 
     from gen.board.black_boxes import with_boxes
     from gen.board.package import write_package

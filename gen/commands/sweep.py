@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from gen.packages import require
 from gen.sweep import diff_command, export_command
 
 EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling.sqlite"
@@ -46,6 +47,10 @@ def sweep(
 
     Stopped, even killed, and started again, it goes on where it was. Ends with 1 if points failed.
     """
+    require("sweep", "distributed")
+    if search is not None:
+        require("sweep --search", "optuna")
+
     from gen.sweep import sweeping
     from gen.sweep.plan import Plan
     from gen.sweep.search import SearchPlan

@@ -30,6 +30,7 @@ class Run:
     preset: str = ""  #: of the command; the design's own unless given
     shortcuts: Sequence[str] = ()  #: hardware parameters that are options by themselves
     examples: Sequence[str] = ()  #: command lines for the help
+    needs: Sequence[str] = ()  #: modules of gen.packages that the command cannot do without
     section: str = ""  #: path of a function that makes its part of a report; a table unless given
 
     @property

@@ -70,6 +70,7 @@ DESIGN = Design(
                 "ingather spmm --matrix uk --property-bytes 4 -o build/uk",
                 "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate",
             ],
+            needs=["matplotlib"],
             section="gen.report.gather_section:gather_section",
         )
     ],

@@ -55,6 +55,7 @@ DESIGN = Design(
                 "ingather train --data digits -o build/digits",
                 "ingather train --data FILE --loss hinge --test 0.2 --center",
             ],
+            needs=["matplotlib"],
             section="gen.report.training_section:training_section",
         )
     ],

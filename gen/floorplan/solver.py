@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from gen.errors import UserError
 from gen.floorplan.clusters import Cluster, clusters_of
 from gen.floorplan.model import Floorplan, FloorplanError, Link, Part, check
+from gen.packages import require
 from gen.synth.device import LIMITED, Device
 
 #: as HiGHS keeps what it is told, in the sums that one solution hands to the next
@@ -34,10 +34,9 @@ def solve(parts: Sequence[Part], links: Sequence[Link], device: Device) -> Floor
 
 def new_highs() -> Any:
     """A silent solver that gives the same answer every time."""
-    try:
-        from highspy import Highs
-    except ImportError as error:
-        raise UserError("highspy is missing: pip install 'ingather[board]'") from error
+    require("generate --board", "highspy")
+    from highspy import Highs
+
     highs = Highs()
     highs.silent()
     for option, value in {"threads": 1, "random_seed": 0, "mip_rel_gap": 0.0}.items():

@@ -19,11 +19,10 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from gen.errors import UserError
 from gen.output import templates
+from gen.packages import require
 
 HERE = Path(__file__).parent
-PLOTLY_MISSING = "plots need plotly: pip install 'ingather[sweep]'"
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ def anchors(sections: Sequence[Section]) -> list[str]:
 
 def plotly_source() -> str:
     """The JavaScript of plotly, as it can stand in a page."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise UserError(PLOTLY_MISSING) from error
+    require("report", "plotly")
+    from plotly.offline import get_plotlyjs
+
     return get_plotlyjs().replace("</script", "<\\/script")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gen.errors import UserError
+from gen.packages import require
 from gen.sweep.sources import version
 from sim.harness.cache import workplace
 
@@ -77,9 +78,8 @@ def check_workers(client: Any, address: str, modules: tuple[str, ...]) -> None:
 
 def load_dask() -> tuple[Any, Any]:
     """Dask and its cluster; UserError if they are not installed."""
-    try:
-        import dask
-        import distributed
-    except ImportError as error:
-        raise UserError("Dask is missing: pip install 'ingather[sweep]'") from error
+    require("sweep", "distributed")
+    import dask
+    import distributed
+
     return dask, distributed

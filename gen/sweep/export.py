@@ -9,11 +9,11 @@ from typing import Any
 
 from gen.errors import UserError
 from gen.output.folder import check_file
+from gen.packages import require
 from gen.sweep.reading import settings_of
 from gen.sweep.store import PointRow
 
 Columns = Mapping[str, Sequence[Any]]
-PYARROW_MISSING = "Parquet needs pyarrow: pip install 'ingather[sweep]'"
 
 
 def columns(points: Sequence[PointRow]) -> dict[str, list[Any]]:
@@ -53,11 +53,10 @@ def write_parquet(table: Columns, path: Path) -> None:
 
     Raises UserError if pyarrow is missing.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise UserError(PYARROW_MISSING) from error
+    require("sweep export to Parquet", "pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
     typed = {name: of_one_type(values) for name, values in table.items()}
     parquet.write_table(pyarrow.table(typed), path)
 

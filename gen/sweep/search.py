@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gen.errors import UserError
+from gen.packages import require
 from gen.settings import convert
 from gen.sweep.front import Constraint, Objective, objectives
 from gen.sweep.plan import Plan, Point, Setting, plain
@@ -125,10 +126,9 @@ def distribution(setting: Setting, axis: Sequence[Any] | Range) -> Any:
 
 def load_optuna() -> Any:
     """Optuna, without its chatter; UserError if it is not installed."""
-    try:
-        import optuna
-    except ImportError as error:
-        raise UserError("Optuna is missing: pip install 'ingather[sweep]'") from error
+    require("sweep --search", "optuna")
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", module="optuna")
     return optuna

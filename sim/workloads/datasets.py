@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.datasets import load_breast_cancer, load_digits
 
 from sim.p4sgd.golden.sgd import Loss
 from sim.workloads import libsvm
@@ -17,10 +16,9 @@ from sim.workloads.labels import DataError, labelling
 
 __all__ = ["DataError", "DataSet", "load"]
 
-BUILT_IN = {
-    "digits": load_digits,
-    "breast-cancer": load_breast_cancer,
-}
+BUILT_IN = {"digits": "load_digits", "breast-cancer": "load_breast_cancer"}
+"""Name -> function of scikit-learn's."""
+
 DEFAULT_POSITIVE = {"digits": ">=5"}
 ARCHIVE_MARKS = (b"PK\3\4", b"PK\5\6")
 ARRAY_MARK = b"\x93NUMPY"
@@ -95,7 +93,7 @@ def load(
     its own that `source` lacks have the weight zero, and are left out.
     """
     if source in BUILT_IN:
-        name, (features, labels) = source, BUILT_IN[source](return_X_y=True)
+        name, (features, labels) = source, _built_in(source)
         if loss is not Loss.LINEAR:
             positive = positive or DEFAULT_POSITIVE.get(source)
     else:
@@ -116,6 +114,14 @@ def load(
     if order is not None:
         data = data.shuffled(order)
     return data if share is None else data.held_out(share)
+
+
+def _built_in(name: str) -> tuple[NDArray, NDArray]:
+    try:
+        from sklearn import datasets
+    except ImportError:
+        raise DataError(libsvm.MISSING.format(f"the data set {name}")) from None
+    return getattr(datasets, BUILT_IN[name])(return_X_y=True)
 
 
 def _share(test: str) -> float | None:

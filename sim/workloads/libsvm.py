@@ -1,14 +1,15 @@
 """LIBSVM text: a line a sample, ``label index:value index:value ...``."""
 
 from bisect import bisect_left
+from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.datasets import load_svmlight_file
 
+MISSING = "{} needs scikit-learn: pip install 'ingather[data]'"
 SHOWN = 40  #: characters of a malformed line
 
 
@@ -19,8 +20,11 @@ class MalformedLine(ValueError):
 def parse(text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
     """Features as CSR whose column is the index as it is written, and the labels.
 
-    Raises MalformedLine with the number of the first line that is no sample, and its text.
+    Raises MalformedLine with the number of the first line that is no sample, and its text, or if
+    the package that reads them is not installed.
     """
+    if find_spec("sklearn") is None:
+        raise MalformedLine(MISSING.format("LIBSVM text"))
     try:
         return _parse(text)
     except Exception as error:  # the parser raises nearly anything
@@ -41,6 +45,8 @@ def first_index(features: csr_array) -> int:
 
 
 def _parse(text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
+    from sklearn.datasets import load_svmlight_file
+
     load: Any = load_svmlight_file  # its type knows less than its documentation
     features, labels = load(BytesIO(text), zero_based=True)
     return csr_array(features), labels

@@ -1,7 +1,7 @@
 """The solver against trying everything."""
 
-import builtins
 import random
+import sys
 from dataclasses import replace
 from itertools import product
 
@@ -210,13 +210,6 @@ def test_bad_models(parts, links, text):
 
 
 def test_missing_highspy(monkeypatch):
-    usual = builtins.__import__
-
-    def without_highspy(name, *args, **kwargs):
-        if name == "highspy":
-            raise ImportError(name)
-        return usual(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_highspy)
+    monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(UserError, match=r"pip install 'ingather\[board\]'"):
         solve([part("a")], [], small_device())

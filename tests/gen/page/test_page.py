@@ -1,5 +1,6 @@
 """The shell of a page: nothing from outside, nothing unescaped, places to jump to."""
 
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -76,8 +77,8 @@ def test_plotly_stands_in_the_page_once():
 
 
 def test_plotly_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
-    with pytest.raises(UserError, match=r"ingather\[sweep\]"):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(UserError, match=r"ingather\[report\]"):
         render("t", [], plotly=True)
 
 

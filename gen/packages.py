@@ -1,0 +1,35 @@
+"""The packages that only some commands need, and the extras of ingather that bring them."""
+
+from importlib.util import find_spec
+
+from gen.errors import UserError
+
+#: module -> the extra that brings it
+EXTRAS = {
+    "highspy": "board",
+    "pyslang": "board",
+    "sklearn": "data",
+    "matplotlib": "plots",
+    "plotly": "report",
+    "distributed": "sweep",
+    "optuna": "sweep",
+    "pyarrow": "sweep",
+}
+NAMES = {"sklearn": "scikit-learn"}  #: of packages that are not called as their module is
+
+
+def require(command: str, *modules: str) -> None:
+    """UserError, which says how to get them, if ``command`` lacks one of the ``modules``."""
+    lacking = [module for module in modules if not is_there(module)]
+    if lacking:
+        names = " and ".join(NAMES.get(module, module) for module in lacking)
+        extras = ",".join(dict.fromkeys(EXTRAS[module] for module in lacking))
+        raise UserError(f"ingather {command} needs {names}: pip install 'ingather[{extras}]'")
+
+
+def is_there(module: str) -> bool:
+    """Whether ``module`` can be imported, without importing it."""
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False
