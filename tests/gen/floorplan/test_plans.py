@@ -19,6 +19,7 @@ from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
 from tests.gen.floorplan.plans import ENGINE
+from tests.long import long
 
 
 def params(name, preset, **settings):
@@ -99,7 +100,7 @@ def test_words_of_all_engines_beyond_cross(worker, cut):
 
 @pytest.mark.parametrize(
     ("board", "design", "settings", "cages"),
-    [(SwitchBoard, "p4sgd-switch", {"ports": 2}, 2), (SnicBoard, "netsparse-snic", {}, 1)],
+    [(SwitchBoard, "p4sgd-switch", {"ports": 2}, 2), long((SnicBoard, "netsparse-snic", {}, 1))],
 )
 def test_boards(board, design, settings, cages):
     emission = emit(board(params(design, "tiny", **settings)))
