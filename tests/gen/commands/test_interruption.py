@@ -55,11 +55,12 @@ def unfinished(process):
     ("arguments", "number", "says", "left"),
     [
         (TRAIN, signal.SIGINT, "there is no above/out", []),
-        (
+        pytest.param(
             ("sweep", "bits.toml", "--jobs", "1"),
             signal.SIGTERM,
             "points that had ended are in build/bits.sqlite",
             ["build"],
+            marks=pytest.mark.long,
         ),
         (
             ("verify", "hdl.common.fifo", "-o", "out"),
