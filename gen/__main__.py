@@ -1,5 +1,5 @@
 """``python -m gen`` is ``ingather``."""
 
-from gen.cli import main
+from ingather_command import main
 
 main()

@@ -39,7 +39,7 @@ def called(*command, **options):
 def copy_of_checkout(folder):
     """What a wheel is built from: as a build in the checkout itself would mix with its caches."""
     with tarfile.open(folder / "sources.tar", "w") as archive:
-        for name in ("gen", "hdl", "sim", "constraints", "pyproject.toml"):
+        for name in ("gen", "hdl", "sim", "constraints", "ingather_command.py", "pyproject.toml"):
             archive.add(ROOT / name, name, filter=lambda f: None if "__pycache__" in f.name else f)
     with tarfile.open(folder / "sources.tar") as archive:
         archive.extractall(folder / "sources", filter="data")
@@ -120,6 +120,23 @@ def test_it_came_from_the_wheel_alone(installed):
     places = called(python, "-c", code, cwd=installed / "work").stdout.split()
     assert len(places) == 3
     assert all(Path(place).is_relative_to(installed / "environment") for place in places)
+
+
+@pytest.mark.parametrize("name", ["gen", "hdl", "sim"])
+@pytest.mark.parametrize("way", ["script", "module"])
+def test_a_package_of_the_user_in_the_way_is_named(installed, tmp_path, name, way):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("")
+    programs = installed / "environment" / "bin"
+    command = {
+        "script": [programs / "ingather"],
+        "module": [programs / "python", "-m", "ingather_command"],
+    }
+    path = {"PYTHONPATH": str(tmp_path)} if way == "script" else {}
+    result = called(*command[way], "list", cwd=tmp_path, env={"PATH": os.environ["PATH"], **path})
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"ingather: {tmp_path / name} hides ingather's own package")
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["verify", "mutate"])
