@@ -6,6 +6,8 @@ import pytest
 
 from tests.gen.test_cli import ingather
 
+pytestmark = pytest.mark.long  # `make bench` holds the same marks
+
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):

@@ -10,6 +10,7 @@ from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_byte
 from sim.surroundings.card.cards import QUICK
 from sim.surroundings.card.incast import build_incast, fibre
 from sim.surroundings.card.traffic import densest, traffic_files
+from tests.long import short_and_long
 
 MAC = MacParams(cage=0, split=True, resets=QUICK)
 SOURCES = 12
@@ -45,11 +46,12 @@ def simulate(tmp_path, test, *args):
     )
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_packets(tmp_path):
     simulate(tmp_path, "nothing_is_lost", fibre(100))
 
 
-@pytest.mark.parametrize("wrong", ["deaf", "far_away"])
+@pytest.mark.parametrize("wrong", short_and_long(["deaf", "far_away"], ["deaf"]))
 def test_without_flow_control_packets_are_lost(tmp_path, wrong):
     """A far end that does not obey; one further away than the room is made for."""
     metres = 130 if wrong == "far_away" else 100

@@ -54,6 +54,7 @@ def packets_of_many_sources():
     return packets
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("test", ["everything_is_answered", "reads_are_lost"])
 def test_incast(tmp_path, test):
     image = tmp_path / "ram"

@@ -26,9 +26,8 @@ from tests.sim.netsparse.cases import (
 SIZES = [4, 16, 64, 512]
 
 
-# The short form has each size once and each family; the long one has all of the product.
+# Each size once; the long form has each of them with every family.
 TWO_NODES = [(4, "queen"), (16, "stokes"), (64, "uk"), (512, "arabic")]
-FOUR_NODES = [(4, "uk"), (512, "europe")]
 
 
 @pytest.mark.parametrize(
@@ -51,9 +50,9 @@ def test_two_nodes(tmp_path, rng, name, property_bytes):
     run_gather(gather, EIGHT, tmp_path, rng)
 
 
-@pytest.mark.parametrize(
-    ("property_bytes", "name"), short_products([4, 512], FAMILIES, short=FOUR_NODES)
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("property_bytes", [4, 512])
 def test_four_nodes_with_the_smallest_tables(tmp_path, rng, name, property_bytes):
     clients = int(rng.integers(1, 4))
     gather = make_gather(
