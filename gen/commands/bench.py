@@ -70,7 +70,8 @@ def bench(
         typer.Option("--only", metavar="NAME", help=f"Measure a part alone: {', '.join(parts())}."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers there too.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the numbers into this file too."),
     ] = None,
 ) -> None:
     """Measure everything that has a mark, side by side in one run; exit status 1 if one fails."""

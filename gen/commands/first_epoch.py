@@ -16,12 +16,20 @@ DESIGN = "p4sgd-worker"
 
 
 def first_epoch(
-    package: Annotated[Path, typer.Argument(help="The folder that the card's bitstream is of.")],
+    package: Annotated[
+        Path,
+        typer.Argument(
+            help="Read this folder of `generate --board`, which the card's bitstream is of."
+        ),
+    ],
     data: Annotated[
-        str, typer.Option(help="Samples to train on, as `ingather train --data` takes them.")
+        str, typer.Option(help="Train on these samples, named as for `ingather train --data`.")
     ] = "digits",
     device: Annotated[
-        str, typer.Option(help="The driver's files begin so, as it numbers its cards.")
+        str,
+        typer.Option(
+            help="Find the card by this prefix of the driver's files, which has its number."
+        ),
     ] = "/dev/xdma0",
 ) -> None:
     """Train an epoch on a card and compare its weights with the golden model's."""

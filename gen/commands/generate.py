@@ -16,24 +16,30 @@ from gen.settings import make_params, parse_settings
 
 
 def generate(
-    design: Annotated[str, typer.Argument(help="One of `ingather list`.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")],
-    preset: Annotated[str | None, typer.Option(help="A named set of parameters.")] = None,
+    design: Annotated[str, typer.Argument(help="Generate this design, one of `ingather list`.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Write all files into this folder.")
+    ],
+    preset: Annotated[str | None, typer.Option(help="Take this named set of parameters.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Set a parameter to another value; may be repeated."
+        ),
     ] = None,
     board: Annotated[
-        str | None, typer.Option(help="A card (u280) to build for: adds its top, Tcl and XDC.")
+        str | None, typer.Option(help="Build for this card (u280): add its top, Tcl and XDC.")
     ] = None,
     estimate: Annotated[
         bool | None,
         typer.Option(
-            help="Synthesise: resources in the datasheet, a floorplan of the card; minutes, once.",
+            help="Estimate resources for the datasheet, and a floorplan of the card; takes minutes,"
+            " once.",
             show_default="with --board",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Write nothing if it does not fit the card.")
+        bool, typer.Option("--strict", help="Write nothing if the design does not fit the card.")
     ] = False,
 ) -> None:
     """Write a design's Verilog, file list, registers and manifest; all of a card's build too."""

@@ -19,12 +19,17 @@ from gen.errors import UserError
 
 
 def import_reports(
-    design: Annotated[str, typer.Argument(help="The design that Vivado has built.")],
+    design: Annotated[str, typer.Argument(help="Estimate this design, which Vivado has built.")],
     utilization: Annotated[
         list[Path],
-        typer.Option(help="report_utilization of Vivado, -hierarchical or not; may be repeated."),
+        typer.Option(
+            help="Read this output of Vivado's report_utilization, -hierarchical or not; may be"
+            " repeated."
+        ),
     ],
-    timing: Annotated[Path | None, typer.Option(help="report_timing_summary of Vivado.")] = None,
+    timing: Annotated[
+        Path | None, typer.Option(help="Read this output of Vivado's report_timing_summary.")
+    ] = None,
     preset: Preset = None,
     settings: Changes = None,
     json_file: JsonFile = None,

@@ -11,7 +11,9 @@ from gen.settings import parameters
 
 
 def list_designs(
-    params: Annotated[bool, typer.Option("--params", help="Also the parameters.")] = False,
+    params: Annotated[
+        bool, typer.Option("--params", help="List the parameters of each design too.")
+    ] = False,
 ) -> None:
     """List designs and their presets, one a line."""
     for design in designs().values():

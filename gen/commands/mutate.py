@@ -21,16 +21,23 @@ HERE = Path(__file__).parent
 
 Components = Annotated[
     list[str] | None,
-    typer.Argument(help="A class, or a module or package of them; all of hdl."),
+    typer.Argument(
+        help="Break these components: classes, modules or packages; all of hdl if none is named."
+    ),
 ]
-Sample = Annotated[int, typer.Option(min=1, max=10000, help="Mutants of each component and seed.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the choice of mutants, and of the tests.")]
-Seeds = Annotated[int, typer.Option(min=1, max=100, help="So many seeds, from that one on.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Components at a time.")]
+Sample = Annotated[
+    int, typer.Option(min=1, max=10000, help="Try so many mutants of each component and seed.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Choose mutants and run tests by this seed.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, max=100, help="Use so many seeds, from the one of --seed on.")
+]
+Jobs = Annotated[int, typer.Option(min=1, help="Examine so many components at a time.")]
 MostSeconds = Annotated[
-    float, typer.Option(min=0.1, help="Leave out simulations that compute longer than this.")
+    float,
+    typer.Option(min=0.1, help="Leave out simulations that compute for more seconds than this."),
 ]
-Folder = Annotated[Path, typer.Option("-o", "--output", help="Folder for results.")]
+Folder = Annotated[Path, typer.Option("-o", "--output", help="Write results into this folder.")]
 Resume = Annotated[
     bool, typer.Option(help="Keep the results of components whose sources have not changed.")
 ]

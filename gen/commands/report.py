@@ -13,9 +13,12 @@ DEFAULT_OUTPUT = Path("build/report.html")
 
 Places = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="DIR", help="Folders of results, or files; build if none is given."),
+    typer.Argument(
+        metavar="DIR",
+        help="Show the results in these folders or files; those in build if none is given.",
+    ),
 ]
-Output = Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Write the page into this HTML file.")]
 
 
 def report(places: Places = None, output: Output = DEFAULT_OUTPUT) -> None:

@@ -18,24 +18,31 @@ MOST_LATENCY = 4095
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help=f"Which paper: {', '.join(PAPERS)}.")],
+    paper: Annotated[str, typer.Argument(help=f"Reproduce this paper: {', '.join(PAPERS)}.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for report, tables and pictures.")
+        Path,
+        typer.Option("-o", "--output", help="Write report, tables and pictures into this folder."),
     ] = Path("build/reproduce"),
     only: Annotated[
         list[str] | None,
         typer.Option(
             "--only",
             metavar="NAME",
-            help="A figure alone: allreduce, parallelism, batch-size, scale-up, scale-out,"
-            " convergence.",
+            help="Make this figure alone; may be repeated: allreduce, parallelism, batch-size,"
+            " scale-up, scale-out, convergence.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and smaller points: about two minutes.")
+        bool,
+        typer.Option(
+            "--quick", help="Measure fewer and smaller points, which takes about two minutes."
+        ),
     ] = False,
     link_latency: Annotated[
-        int, typer.Option(help="Cycles of a link between worker and switch, one way, up to 4095.")
+        int,
+        typer.Option(
+            help="Let a link from worker to switch, or back, take so many cycles, up to 4095."
+        ),
     ] = LINK_LATENCY,
 ) -> None:
     """Reproduce a paper's figures on the RTL; whether its statements hold, in one report."""

@@ -14,24 +14,42 @@ EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling
 SEARCH = "ingather sweep gen/sweep/examples/p4sgd-search.toml --search 40"
 OTHERS = "Results: ingather sweep diff A B, ingather sweep export A -o FILE (--help of each)"
 
-Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="What to sweep, and to measure.")]
+Spec = Annotated[
+    Path,
+    typer.Argument(metavar="SPEC.toml", help="Read from this file what to sweep and to measure."),
+]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Results: an SQLite file; build/NAME.sqlite unless given."),
+    typer.Option(
+        "-o",
+        "--output",
+        help="Write results into this SQLite file; into build/SPEC.sqlite unless given.",
+    ),
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Run so many processes; as many as there are cores unless given."),
+]
 Scheduler = Annotated[
     str | None,
-    typer.Option(metavar="tcp://HOST:PORT", help="A Dask scheduler, in place of this machine."),
+    typer.Option(
+        metavar="tcp://HOST:PORT",
+        help="Run on the workers of this Dask scheduler, not on this machine.",
+    ),
 ]
 Trials = Annotated[
     int | None,
-    typer.Option("--search", metavar="N", min=1, help="Search, with N points, for the best."),
+    typer.Option(
+        "--search", metavar="N", min=1, help="Search for the best points, and measure N of them."
+    ),
 ]
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="Of what is drawn or searched; the file's unless given.")
+    int | None,
+    typer.Option(min=0, help="Draw and search points by this seed; by the file's unless given."),
 ]
-Retry = Annotated[bool, typer.Option("--retry-failed", help="Try points again that have failed.")]
+Retry = Annotated[
+    bool, typer.Option("--retry-failed", help="Try points again that have failed before.")
+]
 
 
 def sweep(

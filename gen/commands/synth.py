@@ -16,14 +16,25 @@ from gen.errors import UserError, unknown
 from gen.output.folder import check_file, write_file
 from gen.settings import make_params, parse_settings
 
-Preset = Annotated[str | None, typer.Option(help="A named set of parameters.")]
+Preset = Annotated[str | None, typer.Option(help="Take this named set of parameters.")]
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Set a parameter to another value; may be repeated."
+    ),
 ]
 JsonFile = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write figures; - is stdout.")
+    str | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the figures into this file; - is standard output."
+    ),
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Modules at a time; as many as cores.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Map so many modules at a time; as many as there are cores unless given."
+    ),
+]
 
 
 def choose(design: str, preset: str | None, settings: list[str] | None) -> tuple[Design, str, Any]:
@@ -35,12 +46,16 @@ def choose(design: str, preset: str | None, settings: list[str] | None) -> tuple
 
 
 def synth(
-    design: Annotated[str, typer.Argument(help="One of `ingather list`.")],
+    design: Annotated[str, typer.Argument(help="Estimate this design, one of `ingather list`.")],
     preset: Preset = None,
     settings: Changes = None,
     json_file: JsonFile = None,
-    board: Annotated[str, typer.Option(help="The card to fit.")] = "u280",
-    strict: Annotated[bool, typer.Option(help="Exit with 2 if it does not fit.")] = False,
+    board: Annotated[
+        str, typer.Option(help="Compare the estimate with what this card offers.")
+    ] = "u280",
+    strict: Annotated[
+        bool, typer.Option(help="Exit with status 2 if the design does not fit the card.")
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
     """Estimate what a design takes of a card: LUTs, registers, memories, logic depth."""

@@ -29,26 +29,43 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME]...",
-        help="Designs of `ingather list`, components such as hdl.p4sgd.engine.bank, or paths under"
-        " tests; everything that simulates if none is named.",
+        help="Run the tests of designs of `ingather list`, of components such as"
+        " hdl.p4sgd.engine.bank, or at paths under tests; all that simulate if none is named.",
     ),
 ]
-Seed = Annotated[str, typer.Option(metavar="N", help="The first seed, or 'random' to draw it.")]
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Run on that many seeds, in a row.")]
+Seed = Annotated[
+    str, typer.Option(metavar="N", help="Begin with this seed, or draw it with 'random'.")
+]
+Seeds = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Run every test on that many seeds, in a row.")
+]
 Filter = Annotated[
     str,
-    typer.Option("--filter", metavar="EXPR", help="Only names that match, as by pytest's -k."),
+    typer.Option(
+        "--filter", metavar="EXPR", help="Run only tests whose names match, as pytest's -k does."
+    ),
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Items at a time; as many as cores.")]
-Timeout = Annotated[float, typer.Option(min=1, metavar="S", help="Seconds that an item may take.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Run so many tests at a time; as many as there are cores unless given."
+    ),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(min=1, metavar="S", help="End a test that takes longer than so many seconds."),
+]
 Waves = Annotated[bool, typer.Option("--waves", help="Write a waveform of every simulation.")]
 Coverage = Annotated[
-    bool, typer.Option("--coverage", help="Measure coverage; fail below its thresholds.")
+    bool, typer.Option("--coverage", help="Measure coverage, and fail below its thresholds.")
 ]
 Investigate = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Run that many failures again, with waves.")
+    int,
+    typer.Option(
+        min=0, metavar="N", help="Run that many failures again, with waves, to explain them."
+    ),
 ]
-Output = Annotated[Path, typer.Option("-o", metavar="DIR", help="The folder to write.")]
+Output = Annotated[Path, typer.Option("-o", metavar="DIR", help="Write reports into this folder.")]
 
 
 def verify(

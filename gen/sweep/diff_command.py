@@ -16,17 +16,26 @@ from gen.sweep.reading import read_results
 ROWS = 40  #: changes that are shown
 EXAMPLE = "ingather sweep diff build/before.sqlite build/after.sqlite --relative-threshold 0.01"
 
-First = Annotated[Path, typer.Argument(metavar="A", help="Results of a sweep.")]
-Second = Annotated[Path, typer.Argument(metavar="B", help="Results to compare with them.")]
+First = Annotated[Path, typer.Argument(metavar="A", help="Read these results of a sweep.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="Compare these results with those of A.")]
 Threshold = Annotated[
     float,
     typer.Option(
-        "--relative-threshold", min=0, help="The share of A's metric that does not count: 0.01."
+        "--relative-threshold",
+        min=0,
+        help="Leave out changes up to this share of A's metric, such as 0.01.",
     ),
 ]
-Common = Annotated[bool, typer.Option("--common", help="Points in only one do not count.")]
+Common = Annotated[
+    bool, typer.Option("--common", help="Leave out points that only one of them has.")
+]
 JsonFile = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write all of it; - is stdout.")
+    str | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write the whole comparison into this file; - is standard output.",
+    ),
 ]
 
 

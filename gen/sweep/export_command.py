@@ -12,8 +12,10 @@ from gen.sweep.reading import read_results
 
 EXAMPLE = "ingather sweep export build/p4sgd-scaling.sqlite -o build/p4sgd-scaling.csv"
 
-Results = Annotated[Path, typer.Argument(metavar="A", help="Results of a sweep.")]
-Output = Annotated[Path, typer.Option("-o", "--output", help="FILE.csv or FILE.parquet.")]
+Results = Annotated[Path, typer.Argument(metavar="A", help="Read these results of a sweep.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="Write the table into this FILE.csv or FILE.parquet.")
+]
 
 
 def export(results: Results, output: Output) -> None:

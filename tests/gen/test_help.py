@@ -1,0 +1,46 @@
+"""Help texts can be read alone: each says in a sentence what its option does."""
+
+import pytest
+import typer.main
+
+from gen.cli import COMMANDS, make_app
+
+#: what options and arguments tell a command to do
+VERBS = {
+    *("Begin", "Break", "Build", "Choose", "Compare", "Draw", "End", "Estimate", "Examine"),
+    *("Exit", "Find", "Generate", "Keep", "Leave", "Let", "List", "Make", "Map", "Measure", "Read"),
+    *("Remove", "Reproduce", "Run", "Search", "Set", "Show", "Take", "Train", "Try", "Use"),
+    "Write",
+}
+
+
+def leaves(app):
+    """Every command, those of groups in place; runs of designs have their own tests."""
+    for name in COMMANDS:
+        command = app.commands[name]
+        for child in getattr(command, "commands", {"": command}).values():
+            yield name, child
+
+
+@pytest.fixture(scope="module")
+def app():
+    return typer.main.get_command(make_app())
+
+
+def test_every_option_has_a_sentence_that_begins_with_a_verb(app):
+    texts = {
+        f"{name} {parameter.name}": parameter.help or ""
+        for name, command in leaves(app)
+        for parameter in command.params
+        if parameter.name != "help"
+    }
+    assert len(texts) > 40
+    assert [text for text in texts.items() if text[1].split(" ")[0] not in VERBS] == []
+    assert [text for text in texts.items() if not text[1].endswith(".")] == []
+    assert [text for text in texts.items() if len(text[1].split()) < 3] == []
+
+
+def test_every_command_has_an_example(app):
+    assert [
+        name for name, command in leaves(app) if "Example: ingather" not in command.epilog
+    ] == []
