@@ -70,9 +70,9 @@ def run_tests(tests: Sequence[Path], seed: int, folder: Path, files: Path) -> No
         )
 
 
-def note(*arguments: Any, simulation: Simulation | None = None, **options: Any) -> Run:
+def note(build: Build, simulation: Simulation, **options: Any) -> Run:
     """In place of :func:`sim.harness.verilator.run`: write down what was to be simulated."""
-    if simulation is not None:
+    if simulation.options is not None:
         try:
             data = pickle.dumps(simulation)
         except (pickle.PicklingError, AttributeError, TypeError):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from gen.emission.emit import Emission
 from sim.harness.cache import cache_root, unfinished_name
-from sim.harness.verilate import build
-from sim.harness.verilator import Build, Simulation, Simulator, to_text
+from sim.harness.in_simulator import to_text
+from sim.harness.verilate import Build, build
+from sim.harness.verilator import Simulation, Simulator
 from sim.mutation import server
 
 
@@ -35,7 +36,7 @@ class Verdict:
 
 def builder(emission: Emission, simulation: Simulation) -> Build:
     """Build ``emission`` as ``simulation`` wants it."""
-    options = {**simulation.options, "coverage": False}
+    options = {**(simulation.options or {}), "coverage": False}
     return build(emission, **options)
 
 

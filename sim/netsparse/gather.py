@@ -16,7 +16,7 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import DESCRIPTOR_BYTES
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.harness.verilator import Build, build, emission_of, run
+from sim.harness.verilator import Build, Simulation, build, emission_of, run
 from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
 from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
@@ -250,12 +250,14 @@ def simulate_gather(
     (folder / JOB_FILE).write_bytes(pickle.dumps(gather.job(params.snic)))
     run(
         simulator,
-        "sim.netsparse.gather_in_simulator",
-        params=params,
-        component=GatherSystem,
+        Simulation(
+            test_module="sim.netsparse.gather_in_simulator",
+            params=params,
+            component=GatherSystem,
+            plusargs=plusargs,
+            env={JOB: str(folder)},
+        ),
         seed=seed,
-        plusargs=plusargs,
-        env={JOB: str(folder)},
         folder=folder,
         waves=waves,
     )

@@ -8,7 +8,7 @@ from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
-from sim.harness.verilator import run
+from sim.harness.verilator import Simulation, run
 from sim.harness.workload import Workload, setting
 from sim.p4sgd.bench.switch_in_simulator import RESULTS
 from sim.p4sgd.train import build_system
@@ -53,11 +53,13 @@ class SwitchSession(Session):
         results = folder / "results.json"
         run(
             simulator,
-            "sim.p4sgd.bench.switch_in_simulator",
-            params=self.params,
-            component=Switch,
+            Simulation(
+                test_module="sim.p4sgd.bench.switch_in_simulator",
+                params=self.params,
+                component=Switch,
+                env={RESULTS: str(results)},
+            ),
             seed=self.asked.seed,
-            env={RESULTS: str(results)},
             folder=folder,
         )
         found = json.loads(results.read_text())

@@ -17,7 +17,7 @@ from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.background import follow
 from sim.harness.session import RunFailed
-from sim.harness.verilator import Build, build, emission_of, run
+from sim.harness.verilator import Build, Simulation, build, emission_of, run
 from sim.p4sgd.surroundings.cluster import ClusterParams, ClusterSystem
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.surroundings.worker_system import WorkerSystem
@@ -129,12 +129,14 @@ def simulate_training(
     def work() -> None:
         run(
             simulator,
-            "sim.p4sgd.train_in_simulator",
-            params=system[0],
-            component=system[1],
+            Simulation(
+                test_module="sim.p4sgd.train_in_simulator",
+                params=system[0],
+                component=system[1],
+                plusargs=memory_arguments(training, folder),
+                env={JOB: str(folder)},
+            ),
             seed=seed,
-            plusargs=memory_arguments(training, folder),
-            env={JOB: str(folder)},
             folder=folder,
         )
 

@@ -11,7 +11,7 @@ from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
-from sim.harness.verilator import run
+from sim.harness.verilator import Simulation, run
 from sim.p4sgd.bench.switch_in_simulator import RESULTS
 from sim.p4sgd.reproduce import allreduce, points
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
@@ -66,11 +66,13 @@ def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
         results = Path(folder, "results.json")
         run(
             build_system(Switch(params), []),
-            "sim.p4sgd.bench.switch_in_simulator",
-            params=params,
-            component=Switch,
+            Simulation(
+                test_module="sim.p4sgd.bench.switch_in_simulator",
+                params=params,
+                component=Switch,
+                env={RESULTS: str(results)},
+            ),
             seed=1,
-            env={RESULTS: str(results)},
         )
         return json.loads(results.read_text())
 

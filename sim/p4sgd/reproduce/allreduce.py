@@ -10,7 +10,7 @@ from statistics import mean, pstdev
 from matplotlib.axes import Axes
 
 from hdl.p4sgd.transport.transport import Transport
-from sim.harness.verilator import Build, run
+from sim.harness.verilator import Build, Simulation, run
 from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams, AllReduceSystem
 from sim.p4sgd.surroundings.network import NetworkParams
@@ -65,11 +65,16 @@ def latencies(orders: Sequence[Order], workers: int = WORKERS) -> list[Latencies
         results = Path(folder, "latencies.json")
         run(
             simulator,
-            "sim.p4sgd.reproduce.allreduce_in_simulator",
-            params=params,
-            component=AllReduceSystem,
+            Simulation(
+                test_module="sim.p4sgd.reproduce.allreduce_in_simulator",
+                params=params,
+                component=AllReduceSystem,
+                env={
+                    ORDERS: json.dumps([asdict(order) for order in orders]),
+                    RESULTS: str(results),
+                },
+            ),
             seed=1,
-            env={ORDERS: json.dumps([asdict(order) for order in orders]), RESULTS: str(results)},
         )
         found = json.loads(results.read_text())
     return [

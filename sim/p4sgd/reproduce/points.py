@@ -16,7 +16,7 @@ import numpy as np
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.harness.verilator import Build, run
+from sim.harness.verilator import Build, Simulation, run
 from sim.p4sgd.golden.sgd import Schedule
 from sim.p4sgd.reproduce.formula import Machine
 from sim.p4sgd.surroundings.cluster import ClusterSystem
@@ -170,11 +170,13 @@ def simulate(simulator: Build, points: Sequence[Point], folder: Path) -> Measure
     (folder / JOB_FILE).write_bytes(pickle.dumps([order(point) for point in points]))
     run(
         simulator,
-        "sim.p4sgd.reproduce.points_in_simulator",
-        params=cluster_params(points[0].hardware, points[0].workers),
-        component=ClusterSystem,
+        Simulation(
+            test_module="sim.p4sgd.reproduce.points_in_simulator",
+            params=cluster_params(points[0].hardware, points[0].workers),
+            component=ClusterSystem,
+            env={JOB: str(folder)},
+        ),
         seed=1,
-        env={JOB: str(folder)},
         folder=folder,
     )
     return {

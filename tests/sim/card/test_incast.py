@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import Timer
 
 from hdl.u280.mac import MacParams
-from sim.harness.verilator import params_in_simulator, run
+from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import QUICK
 from sim.surroundings.card.incast import build_incast, fibre
@@ -39,10 +39,7 @@ def simulate(tmp_path, test, *args):
     traffic = traffic_files(tmp_path, packets_of_many_sources())
     run(
         build_incast(MAC),
-        __name__,
-        params=MAC,
-        plusargs=[*traffic, *args],
-        test_filter=test,
+        Simulation(test_module=__name__, params=MAC, plusargs=[*traffic, *args], test_filter=test),
     )
 
 

@@ -10,7 +10,7 @@ from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import Loopback
-from sim.harness.verilator import run
+from sim.harness.verilator import Simulation, run
 from sim.surroundings.card.cards import QUICK, build_cards
 from tests.sim.card.test_worker_cards import (
     CARDS,
@@ -28,7 +28,7 @@ REPAIRS = ("watchdog", "underflow", "overflow", "cut_transmit", "cut_receive")
 
 def test_macs():
     blocks = [Engine(WORKER.engine), Worker(WORKER), Switch(SWITCH)]
-    run(build_cards(CARDS, blocks), __name__, params=CARDS)
+    run(build_cards(CARDS, blocks), Simulation(test_module=__name__, params=CARDS))
 
 
 async def repairs(board, cage=0):

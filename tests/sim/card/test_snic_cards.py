@@ -14,7 +14,7 @@ from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.harness.verilator import run
+from sim.harness.verilator import Simulation, run
 from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.surroundings.card.cards import CardsParams, build_cards
@@ -61,10 +61,9 @@ def test_gather(tmp_path):
         plusargs += [ram_file(node + 1, image), dump_file(node + 1, tmp_path / f"dump_{node}")]
     run(
         build_cards(CARDS, [Snic(SNIC), RigUnit(SNIC.rig)]),
-        __name__,
-        params=CARDS,
-        plusargs=plusargs,
-        env={FOLDER: str(tmp_path)},
+        Simulation(
+            test_module=__name__, params=CARDS, plusargs=plusargs, env={FOLDER: str(tmp_path)}
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from hdl.common.registers import Register, rw
 from sim.harness.payloads import pack, unpack
 from sim.harness.register_driver import BusError, RegisterDriver, driver_module
 from sim.harness.streams import start
-from sim.harness.verilator import build, emission_of, params_in_simulator, run
+from sim.harness.verilator import Simulation, build, emission_of, params_in_simulator, run
 from tests.gen.registers.compile_header import compile_header
 from tests.gen.registers.maps import MAPS, placed_fields
 
@@ -38,7 +38,10 @@ def test_every_field_of_every_register(name, tmp_path):
     }
     assert len(header) == len(tree) == sum(len(register.fields) for register in map.registers)
     built = build(emission_of(RegisterBlock(map)))
-    run(built, __name__, params={"map": name, "header": header, "tree": tree})
+    run(
+        built,
+        Simulation(test_module=__name__, params={"map": name, "header": header, "tree": tree}),
+    )
 
 
 def test_driver_is_loaded_once():

@@ -16,7 +16,7 @@ from hdl.netsparse.snic_counters import BUSES
 from sim.harness.harvest import covers
 from sim.harness.payloads import pack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, run
+from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
 from sim.netsparse.gather_in_simulator import set_up, together
@@ -216,11 +216,13 @@ def test_fault(tmp_path, rng, name):
     (tmp_path / "fault.pickle").write_bytes(pickle.dumps((gather, fault)))
     run(
         simulator,
-        __name__,
-        params=params,
-        component=GatherSystem,
-        plusargs=plusargs,
-        env={JOB: str(tmp_path)},
+        Simulation(
+            test_module=__name__,
+            params=params,
+            component=GatherSystem,
+            plusargs=plusargs,
+            env={JOB: str(tmp_path)},
+        ),
     )
     for node, golden in enumerate(wrong.golden()):
         found = (tmp_path / f"dump_{2 * node + HOST}.bin").read_bytes()

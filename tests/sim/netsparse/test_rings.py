@@ -14,7 +14,7 @@ from hdl.netsparse.queue.params import DESCRIPTOR_BYTES, ENTRY_BYTES, NO_UNIT, F
 from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, run
+from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.driver import Completion, RequestRefused, SnicDriver
 from sim.netsparse.gather import Gather, build_gather
 from sim.netsparse.gather_in_simulator import set_up, together
@@ -61,11 +61,13 @@ def simulate_bench(folder, rng, module):
     (folder / JOB_PICKLE).write_bytes(pickle.dumps(gather))
     run(
         simulator,
-        module,
-        params=params,
-        component=GatherSystem,
-        plusargs=plusargs,
-        env={JOB: str(folder)},
+        Simulation(
+            test_module=module,
+            params=params,
+            component=GatherSystem,
+            plusargs=plusargs,
+            env={JOB: str(folder)},
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
-from sim.harness.verilator import params_in_simulator, run
+from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.p4sgd.cluster_driver import StuckError
 from sim.p4sgd.golden.sgd import Loss, Schedule
 from sim.p4sgd.surroundings.cluster import ClusterSystem
@@ -196,11 +196,13 @@ def test_failures(tmp_path, rng):
     (tmp_path / "training.pickle").write_bytes(pickle.dumps(training))
     run(
         build_cluster(HARDWARE, 2),
-        __name__,
-        params=cluster_params(HARDWARE, 2),
-        component=ClusterSystem,
-        plusargs=memory_arguments(training, tmp_path),
-        env={FAILURES: str(tmp_path / "training.pickle")},
+        Simulation(
+            test_module=__name__,
+            params=cluster_params(HARDWARE, 2),
+            component=ClusterSystem,
+            plusargs=memory_arguments(training, tmp_path),
+            env={FAILURES: str(tmp_path / "training.pickle")},
+        ),
     )
 
 

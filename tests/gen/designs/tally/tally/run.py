@@ -10,7 +10,7 @@ from cocotb.triggers import RisingEdge
 from sim.harness.session import Result, Session
 from sim.harness.streams import start
 from sim.harness.verilate import build
-from sim.harness.verilator import emission_of, run
+from sim.harness.verilator import Simulation, emission_of, run
 from sim.harness.workload import Workload, setting
 from tally.hardware import Tally
 
@@ -37,7 +37,11 @@ class CountSession(Session):
     def run(self, simulator, folder, listener=None, clock_mhz=250.0):
         events, out = self.asked.events, folder / "counts.json"
         where = {"TALLY_EVENTS": str(events), "TALLY_OUT": str(out.resolve())}
-        run(simulator, "tally.run", params=self.params, component=Tally, env=where, folder=folder)
+        run(
+            simulator,
+            Simulation(test_module="tally.run", params=self.params, component=Tally, env=where),
+            folder=folder,
+        )
         counts = json.loads(out.read_text())
         expected = events % (1 << self.params.bits)
         return Result(

@@ -1,0 +1,42 @@
+"""What cocotb tests are told of the component under test, across the simulator's process."""
+
+import base64
+import os
+import pickle
+from functools import lru_cache
+from typing import Any, TypeVar, overload
+
+from hdl.common.component import Component
+
+P = TypeVar("P")
+
+
+def to_text(value: Any) -> str:
+    """Anything, in a form that an environment variable can hold."""
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def from_text(name: str) -> Any:
+    """What :func:`to_text` put into environment variable ``name``."""
+    if name not in os.environ:
+        raise RuntimeError("this works only inside the simulator, in a cocotb test")
+    return pickle.loads(base64.b64decode(os.environ[name]))
+
+
+@overload
+def params_in_simulator() -> Any: ...
+@overload
+def params_in_simulator(kind: type[P]) -> P: ...
+def params_in_simulator(kind: type = object) -> Any:
+    """Inside the simulator: the parameters of the component under test, which are a ``kind``."""
+    params = from_text("INGATHER_PARAMS")
+    if not isinstance(params, kind):
+        raise TypeError(f"the parameters are {type(params).__name__}, not {kind.__name__}")
+    return params
+
+
+@lru_cache
+def component_in_simulator() -> Component | None:
+    """Inside the simulator: a component like the one under test, to read its layouts."""
+    kind = from_text("INGATHER_COMPONENT")
+    return None if kind is None else kind(params_in_simulator())
