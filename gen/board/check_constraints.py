@@ -155,21 +155,40 @@ def check_clocks(
         c for c in constraints if c.command.name.startswith("create_") and "clock" in c.command.name
     ]
     names = [name for c in made if (name := c.command.option("-name"))]
+    periods: dict[str, list[str | None]] = {}
+    for constraint in made:
+        for port in constraint.names("get_ports"):
+            periods.setdefault(port, []).append(constraint.command.option("-period"))
     yield from (f"clock {name} is defined {n} times" for name, n in Counter(names).items() if n > 1)
-    ports = [(port, c) for c in made for port in c.names("get_ports")]
-    for port, times in Counter(port for port, _ in ports).items():
-        if times > 1:
-            yield f"port {port} has {times} clocks"
-        if port in by_ips:
-            yield f"port {port} has the clock of {by_ips[port]}, which another would replace"
-        elif port not in at_pins:
-            yield f"port {port} is no clock of the top"
+    for port, given in periods.items():
+        yield from check_clock_port(port, len(given), at_pins, by_ips)
     for port, mhz in at_pins.items():
-        periods = [c.command.option("-period") for p, c in ports if p == port]
-        if not periods:
-            yield f"clock port {port} has no clock"
-        elif any(period != f"{1000 / mhz:.3f}" for period in periods):
-            yield f"clock of port {port} has period {periods[0]}, not {1000 / mhz:.3f}"
+        yield from check_period(port, periods.get(port, []), f"{1000 / mhz:.3f}")
+    yield from check_clock_names(constraints, names)
+
+
+def check_clock_port(
+    port: str, times: int, at_pins: Mapping[str, float], by_ips: Mapping[str, str]
+) -> Iterator[str]:
+    """A port that constraints give ``times`` clocks has one, and it is theirs to give."""
+    if times > 1:
+        yield f"port {port} has {times} clocks"
+    if port in by_ips:
+        yield f"port {port} has the clock of {by_ips[port]}, which another would replace"
+    elif port not in at_pins:
+        yield f"port {port} is no clock of the top"
+
+
+def check_period(port: str, given: Sequence[str | None], wanted: str) -> Iterator[str]:
+    """The clock of ``port`` has the period that is wanted, in ns."""
+    if not given:
+        yield f"clock port {port} has no clock"
+    elif any(period != wanted for period in given):
+        yield f"clock of port {port} has period {given[0]}, not {wanted}"
+
+
+def check_clock_names(constraints: Sequence[Constraint], names: Sequence[str]) -> Iterator[str]:
+    """Every clock that a constraint looks for is among ``names``."""
     for constraint in constraints:
         for name in constraint.names("get_clocks"):
             if not any(glob(name).fullmatch(known) for known in names):

@@ -152,28 +152,40 @@ def lutram_arcs(wires: Connections) -> list[Arc]:
 
 
 def dsp_arcs(wires: Connections, parameters: Mapping[str, Any]) -> tuple[list[Arc], Ends]:
-    """Cut by the registers that the parameters set: those behind inputs, and P's."""
+    """A DSP's arcs, cut by the registers that its parameters set: behind inputs, and P's.
 
-    def has(name: str, default: int = 1) -> bool:
-        value = parameters.get(name, default)
-        return int(value, 2) != 0 if isinstance(value, str) else bool(value)
-
+    With a register P all paths end at the inputs and start at the outputs. Without one an input
+    that has no register reaches every output; one that has ends a path, and its register starts
+    one through the multiplier and the adder.
+    """
     outputs = [name for name in wires if is_dsp_output(name)]
-    targets = [bit for name in outputs for bit in live(wires[name])]
-    if has("PREG"):
+    if is_set(parameters, "PREG"):
         return [], registered(wires, outputs)
-    arcs, ends, cut = [], [], False
-    for name, bits in wires.items():
-        if name in outputs or name in CLOCKS:
-            continue
-        registers = DSP_INPUTS.get(name, ())
-        if name.startswith(("CE", "RST")) or any(has(register) for register in registers):
-            ends += live(bits)
-            cut = cut or any(has(register) for register in registers)
-        else:
-            arcs += [Arc(s, t, DSP_LEVELS) for t in targets for s in live(bits)]
+    targets = [bit for name in outputs for bit in live(wires[name])]
+    inputs = [name for name in wires if name not in outputs and name not in CLOCKS]
+    cut = [name for name in inputs if has_input_register(name, parameters)]
+    controls = [name for name in inputs if name.startswith(("CE", "RST"))]
+    ending = [name for name in inputs if name in cut or name in controls]
+    arcs = [
+        Arc(source, target, DSP_LEVELS)
+        for name in inputs
+        if name not in ending
+        for target in targets
+        for source in live(wires[name])
+    ]
     starts = [(target, DSP_LEVELS) for target in targets] if cut else []
-    return arcs, Ends(tuple(starts), tuple(ends))
+    return arcs, Ends(tuple(starts), tuple(bit for name in ending for bit in live(wires[name])))
+
+
+def has_input_register(name: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a register cuts the way from an input of a DSP to the outputs."""
+    return any(is_set(parameters, register) for register in DSP_INPUTS.get(name, ()))
+
+
+def is_set(parameters: Mapping[str, Any], name: str) -> bool:
+    """Whether a parameter, of which Yosys writes the bits, is not 0; it is 1 unless given."""
+    value = parameters.get(name, 1)
+    return int(value, 2) != 0 if isinstance(value, str) else bool(value)
 
 
 def is_dsp_output(name: str) -> bool:

@@ -14,12 +14,14 @@ from typing import Any
 from sim.harness import first_wrong
 from sim.harness.build_tools import BuildError
 from sim.harness.cache import CHECKOUT
+from sim.harness.failures import SimulationError, pytest_item
 from sim.harness.results import Run
-from sim.harness.verilator import Simulation, SimulationError, observers, pytest_item
+from sim.harness.verilator import LOG, RESULTS, Simulation, observers
 from sim.verify.gtkwave import moment, write_save
 
 __all__ = ["investigate", "replay_line"]
 
+WAVES = "dump.vcd"
 #: nobody is to count the rerun, nor to take it for a part of a regression's coverage
 QUIET = ("INGATHER_COVERAGE", "INGATHER_HARVEST")
 
@@ -36,40 +38,52 @@ def investigate(
     """
     case = run.failures[0].name if run.failures else ""
     before = record_of(run.folder, case)
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "case": case,
         "first_wrong": before.get("first_wrong"),
         "reproduced": False,
         "replay": replay_line(test or pytest_item() or module_of(simulation), case, run.seed),
-        "log": existing(run.folder / "log.txt"),
+        "log": existing(run.folder / LOG),
         "waves": None,
         "gtkw": None,
         "note": "",
     }
     if simulation is None:
-        return told | {"note": "not run again: it was not started by simulate()"}
+        return found | {"note": "not run again: it was not started by simulate()"}
     try:
-        again = rerun(simulation, case, run.seed, folder)
+        failed = rerun(simulation, case, run.seed, folder) is not None
     except BuildError as error:
-        return told | {"note": "not run again: " + str(error).partition("\n")[0]}
+        return found | {"note": "not run again: " + str(error).partition("\n")[0]}
     after = record_of(folder, case)
-    if again is None:
-        told["note"] = "not reproduced: it passed when it ran again alone"
-    else:
-        told["reproduced"] = same(before, after)
-        told["first_wrong"] = after.get("first_wrong") or told["first_wrong"]
-        told["note"] = "" if told["reproduced"] else "it failed in another way when it ran again"
-    told |= {"log": existing(folder / "log.txt"), "waves": existing(folder / "dump.vcd")}
-    if told["waves"] is not None:
-        used = [stream["stream"] for stream in after.get("streams", ())]
-        wrong = after.get("first_wrong")
-        if wrong is not None and wrong["cycle"] is not None:
-            told["first_wrong"]["wave_ns"] = moment(wrong["cycle"])
-        try:
-            told["gtkw"] = str(write_save(folder / "dump.vcd", run.top, wrong, used))
-        except ImportError:
-            told["note"] = "no save file for GTKWave: `pip install 'ingather[verify]'`"
-    return told
+    found |= compared(failed, before, after)
+    found |= {"log": existing(folder / LOG), "waves": existing(folder / WAVES)}
+    return found if found["waves"] is None else found | at_the_beat(folder, run.top, after)
+
+
+def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What a second run says of the first one's failure, from the records of both."""
+    if not failed:
+        return {"note": "not reproduced: it passed when it ran again alone"}
+    reproduced = same(before, after)
+    return {
+        "reproduced": reproduced,
+        "first_wrong": after.get("first_wrong") or before.get("first_wrong"),
+        "note": "" if reproduced else "it failed in another way when it ran again",
+    }
+
+
+def at_the_beat(folder: Path, top: str, after: dict[str, Any]) -> dict[str, Any]:
+    """A save file that opens the waves in ``folder`` at the first wrong beat, and its time."""
+    found: dict[str, Any] = {}
+    wrong = after.get("first_wrong")
+    if wrong is not None and wrong["cycle"] is not None:
+        wrong["wave_ns"] = moment(wrong["cycle"])
+    used = [stream["stream"] for stream in after.get("streams", ())]
+    try:
+        found["gtkw"] = str(write_save(folder / WAVES, top, wrong, used))
+    except ImportError:
+        found["note"] = "no save file for GTKWave: `pip install 'ingather[verify]'`"
+    return found
 
 
 def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | None:
@@ -84,7 +98,7 @@ def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | N
         except SimulationError as error:
             return error.run
         finally:
-            (folder / "results.xml").unlink(missing_ok=True)
+            (folder / RESULTS).unlink(missing_ok=True)
     return None
 
 
