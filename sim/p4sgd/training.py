@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from sim.p4sgd.golden.sgd import (
 )
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
 from sim.p4sgd.training_workload import ZEROS, DoesNotFit, TrainingWorkload
-from sim.workloads.datasets import DataSet, load
+from sim.workloads.datasets import DataSet, from_arrays, load
 from sim.workloads.layout import (
     BEAT_BYTES,
     Geometry,
@@ -32,19 +33,22 @@ from sim.workloads.quantise import Quantiser, to_fixed, truncate
 from sim.workloads.step_size import Smoothness
 
 
-def data_of(asked: TrainingWorkload) -> DataSet:
-    """The samples that ``asked`` names, in the order of training; DataError for what is wrong."""
-    if asked.data == ZEROS:
+def data_of(asked: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
+    """The samples that ``asked`` names, or those of two ``arrays``, in the order of training.
+
+    Raises DataError for what is wrong with them.
+    """
+    if asked.data == ZEROS and arrays is None:
         shape = (asked.samples, asked.features)
         return DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "")
-    return load(
-        asked.data,
-        loss=asked.loss,
-        positive=asked.positive,
-        bias=asked.bias or asked.center,  # centred features alone have predictions of mean zero
-        order=asked.seed if asked.shuffle else None,
-        test=asked.test,
-    )
+    how: dict[str, Any] = {
+        "loss": asked.loss,
+        "positive": asked.positive,
+        "bias": asked.bias or asked.center,  # centred features alone have predictions of mean zero
+        "order": asked.seed if asked.shuffle else None,
+        "test": asked.test,
+    }
+    return load(asked.data, **how) if arrays is None else from_arrays(*arrays, **how)
 
 
 class TrainingRun:

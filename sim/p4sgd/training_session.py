@@ -16,6 +16,7 @@ from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_trainin
 from sim.p4sgd.training import TrainingRun, data_of
 from sim.p4sgd.training_report import Comparison, plot
 from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
+from sim.workloads.datasets import DataSet
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,11 @@ class TrainingSession(Session):
     params: WorkerParams
     asked: TrainingWorkload
 
-    def __init__(self, params: WorkerParams, asked: TrainingWorkload) -> None:
+    def __init__(
+        self, params: WorkerParams, asked: TrainingWorkload, data: DataSet | None = None
+    ) -> None:
         super().__init__(params, asked)
-        self.training = TrainingRun(data_of(asked), params, asked)
+        self.training = TrainingRun(data_of(asked) if data is None else data, params, asked)
         self.comparison = Comparison(self.training)
 
     @classmethod

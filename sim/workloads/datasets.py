@@ -14,7 +14,7 @@ from sim.workloads import libsvm
 from sim.workloads.files import UnreadableError, read_unpacked
 from sim.workloads.labels import DataError, labelling
 
-__all__ = ["DataError", "DataSet", "load"]
+__all__ = ["DataError", "DataSet", "from_arrays", "load"]
 
 BUILT_IN = {"digits": "load_digits", "breast-cancer": "load_breast_cancer"}
 """Name -> function of scikit-learn's."""
@@ -111,6 +111,32 @@ def load(
         data = replace(
             data, test=DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
         )
+    return _ordered(data, order, share)
+
+
+def from_arrays(
+    features: Any,
+    labels: Any,
+    *,
+    loss: Loss,
+    positive: str | None = None,
+    bias: bool = False,
+    order: int | None = None,
+    test: str | None = None,
+    name: str = "arrays",
+) -> DataSet:
+    """The samples of two arrays, of shapes (samples, features) and (samples,).
+
+    The rest is as for `load`, but test samples are a share of these. Raises DataError.
+    """
+    features, labels = _checked(name, np.asarray(features), np.asarray(labels))
+    rule, classes = labelling(name, labels, loss, positive)
+    data = DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
+    return _ordered(data, order, None if test is None else _share(test))
+
+
+def _ordered(data: DataSet, order: int | None, share: float | None) -> DataSet:
+    """The samples as they are trained on: shuffled, then the last ones held out."""
     if order is not None:
         data = data.shuffled(order)
     return data if share is None else data.held_out(share)

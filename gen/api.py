@@ -1,0 +1,205 @@
+"""Ingather from Python, as in a notebook: ``import ingather``.
+
+::
+
+    worker = ingather.design("p4sgd-worker", preset="tiny", lanes=64)
+    worker.emit().verilog                             # the Verilog, as text
+    worker.generate("build/tiny")                     # the folder of `ingather generate`
+    worker.synth().total.luts                         # an estimate for UltraScale+
+    worker.simulate("my_tests")                       # the cocotb tests of a module
+    run = worker.train(X, y, loss="logistic", epochs=5)
+    run.figures["accuracy"], run.weights, run.exact   # from the RTL, against the golden model
+
+Everything that a user can do wrong raises ``ingather.UserError`` or ``ValueError``, with one line
+that says what is legal.
+"""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gen.designs.catalogue import designs, find_design
+from gen.designs.design import Design, Run
+from gen.errors import UserError
+
+if TYPE_CHECKING:
+    from gen.emission.emit import Emission
+    from gen.output.generate import Generated
+    from gen.synth.synthesis import Synthesis
+    from sim.harness import results
+    from sim.harness.session import Result, Session
+
+__all__ = ["ChosenDesign", "Done", "UserError", "design", "designs"]
+
+
+def design(name: str, preset: str = "", **settings: Any) -> "ChosenDesign":
+    """The design ``name`` with the parameters of ``preset`` and ``settings`` on top.
+
+    Names of designs, presets and settings are those of ``ingather list --params``. UserError for
+    an unknown name or an illegal value.
+    """
+    chosen = find_design(name)
+    preset = preset or chosen.preset
+    params = chosen.params_of(preset, **settings)
+    return ChosenDesign(chosen, preset, settings, params)
+
+
+@dataclass(frozen=True)
+class ChosenDesign:
+    """A design with its parameters."""
+
+    design: Design
+    preset: str
+    settings: dict[str, Any]  #: what differs from the preset
+    params: Any  #: the dataclass of its parameters
+
+    def component(self) -> Any:
+        """The Amaranth component, to place in a design of your own."""
+        return self.design.make(self.params)
+
+    def emit(self) -> "Emission":
+        """The Verilog, module by module; ``.verilog`` is all of it in one text."""
+        from gen.emission.emit import emit
+
+        return emit(self.component())
+
+    def generate(
+        self, folder: str | Path, *, board: str | None = None, strict: bool = False
+    ) -> "Generated":
+        """Write Verilog, file list, registers, datasheet and manifest into ``folder``.
+
+        With ``board`` ("u280") the top for a card too, its Tcl and constraints, and a floorplan.
+        """
+        from gen.output.generate import Wanted, generate
+
+        wanted = Wanted(
+            design=self.design,
+            board=board,
+            preset=self.preset,
+            changes=self.settings,
+            strict=strict,
+        )
+        return generate(wanted, Path(folder))
+
+    def synth(self) -> "Synthesis":
+        """An estimate of what the design takes of a card; minutes the first time."""
+        from gen.synth.mapping import yosys_version
+        from gen.synth.synthesis import synthesise
+        from sim.harness.cache import cached_folder
+
+        yosys_version()
+        return synthesise(self.emit(), cache=cached_folder)
+
+    def simulate(self, tests: str, *, seed: int = 1, waves: bool = False) -> "results.Run":
+        """Run the cocotb tests of the module called ``tests``; SimulationError if one fails."""
+        from sim.harness.verilator import simulate
+
+        return simulate(self.component(), tests, seed=seed, waves=waves)
+
+    def run(
+        self,
+        command: str = "",
+        *,
+        on_line: Callable[[str], None] = lambda text: None,
+        **workload: Any,
+    ) -> "Done":
+        """Do what ``ingather COMMAND`` does, by the names of its settings; the first run's if none.
+
+        ``on_line`` gets a line now and then, such as that of an epoch. RunFailed if the hardware
+        stops before the end.
+        """
+        session_class = self.find_run(command).session_class
+        asked = session_class.workload(**self.converted(session_class.workload, workload))
+        return self.do(session_class(self.needed(session_class, asked), asked), on_line)
+
+    def train(
+        self,
+        features: Any,
+        labels: Any,
+        *,
+        on_line: Callable[[str], None] = lambda text: None,
+        **workload: Any,
+    ) -> "Done":
+        """Train on arrays of shapes (samples, features) and (samples,).
+
+        ``workload`` are settings of ``ingather train``, such as ``epochs=5`` and ``loss="hinge"``.
+        """
+        from sim.p4sgd.training import data_of
+        from sim.p4sgd.training_workload import TrainingWorkload
+
+        session_class = self.find_run("train").session_class
+        asked = TrainingWorkload(**self.converted(TrainingWorkload, workload))
+        data = data_of(asked, (features, labels))
+        session = session_class(self.needed(session_class, asked), asked, data)
+        return self.do(session, on_line)
+
+    def find_run(self, command: str) -> Run:
+        """The run of that command, the first without one; UserError if there is none."""
+        if not command:
+            return self.design.swept()
+        runs = {run.command: run for run in self.design.runs if run.command}
+        if command not in runs:
+            known = ", ".join(runs) or "it has none"
+            raise UserError(f"{self.design.name} has no run {command!r}: {known}")
+        return runs[command]
+
+    def needed(self, session_class: Any, asked: Any) -> Any:
+        """The parameters, with what the workload cannot do without."""
+        return self.design.params_of(self.preset, **session_class.needs(asked), **self.settings)
+
+    def converted(self, workload: type, values: dict[str, Any]) -> dict[str, Any]:
+        """``values`` as the fields of ``workload`` take them: "hinge" becomes Loss.HINGE."""
+        from gen.settings import convert, find_parameter
+
+        return {name: convert(find_parameter(workload, name), v) for name, v in values.items()}
+
+    def do(self, session: "Session", on_line: Callable[[str], None]) -> "Done":
+        """Build and run."""
+        from sim.harness.session import Listener
+
+        class Lines(Listener):
+            """Hands lines on."""
+
+            def line(self, text: str) -> None:
+                """Hand a line on."""
+                on_line(text)
+
+        simulator = session.build(session.hardware(session.params, session.asked))
+        with tempfile.TemporaryDirectory(prefix="ingather-run-") as scratch:
+            result = session.run(simulator, Path(scratch), Lines())
+        return Done(session, result)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has ended."""
+
+    session: "Session"
+    result: "Result"
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The figures by name, from the hardware's counters."""
+        return dict(self.result.figures)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all that was computed equals the golden model's, bit for bit."""
+        return self.result.exact
+
+    @property
+    def weights(self) -> Any:
+        """The weights [D] of a training in the units of the data."""
+        comparison = self.session.comparison  # pyright: ignore[reportAttributeAccessIssue]
+        return comparison.training.original(comparison.last.weights)
+
+    def save(self, folder: str | Path) -> list[str]:
+        """Write pictures and data into ``folder``; their names."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return list(self.session.write(place))
+
+    def __str__(self) -> str:
+        return "\n".join(self.session.summary(self.result))

@@ -1,0 +1,94 @@
+"""A design's folder, from its name to the last file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gen.board.black_boxes import with_boxes
+from gen.board.boards import BoardDesign, find_board
+from gen.board.placement import estimated, place
+from gen.designs.design import Design
+from gen.emission.emit import Emission, emit
+from gen.errors import UserError
+from gen.output.folder import written_whole
+from gen.output.manifest import write_design
+from gen.packages import require
+from sim.harness.cache import cached_folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """What has been written."""
+
+    emission: Emission
+    files: Sequence[str]  #: names from the folder on
+    size: int  #: bytes of all files
+    misfits: Sequence[str]  #: what does not fit the card, a line each
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A design with its parameters, alone or on a card."""
+
+    design: Design
+    board: str | None = None  #: a card to build for: adds its top, Tcl and XDC
+    preset: str = ""  #: the usual one of the design or of its top without a name
+    changes: Mapping[str, Any]  #: parameters that differ from the preset's
+    estimate: bool | None = None  #: synthesise; None for with a card only
+    strict: bool = False  #: UserError, and nothing is written, if it does not fit the card
+
+    @property
+    def target(self) -> Design | BoardDesign:
+        """What has presets and is made: the design, or its top on the card."""
+        return self.design if self.board is None else find_board(self.board).find(self.design.name)
+
+    @property
+    def preset_name(self) -> str:
+        """The preset, or the usual one."""
+        return self.preset or self.target.preset
+
+    def params(self) -> Any:
+        """The parameters; UserError for what is illegal."""
+        from gen.settings import make_params
+
+        presets = self.target.settings_of(self.preset_name)
+        return make_params(self.design.params_class, presets, self.changes)
+
+
+def generate(
+    wanted: Wanted, output: Path, progress: Callable[[str], None] = lambda text: None
+) -> Generated:
+    """Write all files of ``wanted`` into the folder ``output``, or none of them.
+
+    Raises UserError for parameters that are illegal, for a card that has no room, and for a folder
+    that holds something else; ``progress`` hears what is going on.
+    """
+    card = None if wanted.board is None else find_board(wanted.board)
+    if card is not None:
+        floorplan = () if wanted.estimate is False else ("highspy",)
+        require("generate --board", "pyslang", *floorplan)
+    component = wanted.target.make(wanted.params())
+    emission = emit(component, progress=lambda name: progress(f"elaborating {name}"))
+    synthesis, placement, misfits = None, None, []
+    if card is not None if wanted.estimate is None else wanted.estimate:
+        synthesis = estimated(emission, progress, cached_folder)
+    if card is not None and synthesis is not None:
+        placement, misfits = place(emission, card, wanted.design, synthesis)
+    if wanted.strict and misfits:
+        raise UserError("; ".join(misfits))
+    with written_whole(output) as folder:
+        files = write_design(
+            folder,
+            emission if card is None else with_boxes(emission),
+            design=wanted.design.name,
+            preset=wanted.preset_name,
+            settings=wanted.changes,
+            resources=None if synthesis is None else synthesis.describe(),
+        )
+        if card is not None:
+            from gen.board.package import write_package
+
+            files |= write_package(folder, emission, card, wanted.design, placement)
+        size = sum((folder / name).stat().st_size for name in files)
+    return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

@@ -1,0 +1,90 @@
+"""The Python API, as in a notebook."""
+
+import json
+
+import numpy as np
+import pytest
+
+import ingather
+
+
+def samples(rng):
+    features = rng.random((96, 40))
+    return features, (features @ np.linspace(-1, 1, 40) > 0).astype(int)
+
+
+def test_a_notebook(tmp_path, rng):
+    X, y = samples(rng)
+    worker = ingather.design("p4sgd-worker", preset="tiny")
+    assert "module worker" in worker.emit().verilog
+    worker.generate(tmp_path / "worker")
+    run = worker.train(X, y, epochs=4, batch=16, test="0.25")
+    assert run.exact
+    assert run.figures["accuracy"] > 0.7
+    assert run.weights.shape == (40,)
+    assert "training accuracy: RTL" in str(run)
+
+    manifest = json.loads((tmp_path / "worker/manifest.json").read_text())
+    assert (manifest["design"], manifest["preset"]) == ("p4sgd-worker", "tiny")
+    assert run.save(tmp_path / "run") == ["training.png", "weights.npz"]
+    predicted = (X[-24:] @ run.weights > 0).mean()
+    assert 0 < predicted < 1
+
+
+def test_lines_are_heard_and_settings_are_those_of_the_command(rng):
+    heard = []
+    worker = ingather.design("p4sgd-worker", "tiny")
+    done = worker.train(*samples(rng), loss="hinge", epochs=2, batch=16, on_line=heard.append)
+    assert [line.split()[0] for line in heard[1:]] == ["1", "2"]
+    assert done.session.asked.as_json()["loss"] == "hinge"
+
+
+def test_a_run_by_its_command():
+    done = ingather.design("p4sgd-worker", "tiny").run(
+        "train", data="zeros", samples=32, features=64, epochs=1, batch=16
+    )
+    assert done.figures["micro_batches"] == 4
+    assert "final_loss" not in done.figures
+
+
+def test_tests_of_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "my_tests.py").write_text(
+        "import cocotb\n\n\n@cocotb.test()\nasync def ports(dut):\n    assert len(dut.clk) == 1\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    engine = ingather.design("p4sgd-engine", "tiny")
+    assert engine.simulate("my_tests").passed
+
+
+def test_estimates(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "gen.synth.synthesis.synthesise", lambda emission, **options: asked.append(emission)
+    )
+    ingather.design("p4sgd-engine", "tiny", lanes=64).synth()
+    assert asked[0].top.component.params.lanes == 64
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: ingather.design("p4sgd-workr"), "did you mean p4sgd-worker"),
+        (lambda: ingather.design("p4sgd-worker", "tiy"), "did you mean tiny"),
+        (lambda: ingather.design("p4sgd-worker", lanes=3), "banks x lanes must be"),
+        (lambda: ingather.design("p4sgd-worker").run("trian"), "has no run 'trian': train"),
+        (
+            lambda: ingather.design("p4sgd-worker", "tiny").run(epochs=0),
+            "epochs must be at least 1",
+        ),
+        (lambda: ingather.design("p4sgd-worker", "tiny").run(epoch=3), "did you mean epochs"),
+        (lambda: ingather.design("p4sgd-worker", "tiny").train([[1], [2]], [0]), "must have shape"),
+        (
+            lambda: ingather.design("p4sgd-switch", "tiny").train([[1]], [0]),
+            "has no run 'train': it has none",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(wrong, says):
+    with pytest.raises((ValueError, ingather.UserError), match=says) as error:
+        wrong()
+    assert "\n" not in str(error.value)
