@@ -1,5 +1,57 @@
-"""Ingather: in-network training hardware, generated, verified and explored. See :mod:`gen.api`."""
+"""Ingather: the command, and ``import ingather`` for Python; see :mod:`gen.api`.
 
-from gen.api import ChosenDesign, Done, UserError, design, designs
+This is a file beside the packages, and not inside one, because the packages are called ``gen``,
+``hdl`` and ``sim``: somebody else's of such a name, in the working directory of ``python -m`` or on
+PYTHONPATH, would be imported in the place of ours. Here that is noticed before it does harm.
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gen.api import ChosenDesign, Done, UserError, design, designs
 
 __all__ = ["ChosenDesign", "Done", "UserError", "design", "designs"]
+
+OURS = ("gen", "hdl", "sim")
+
+
+def in_the_way() -> str:
+    """A line that names a package which hides one of ours; empty if there is none."""
+    for name in OURS:
+        spec = find_spec(name)
+        places = list(spec.submodule_search_locations or [spec.origin]) if spec else []
+        found = Path(places[0] or "").resolve() if places else None
+        if found != Path(__file__).resolve().parent / name:
+            return (
+                f"{found} hides ingather's own package {name}: rename it, or take its folder off"
+                " PYTHONPATH and call ingather from another folder"
+            )
+    return ""
+
+
+def __getattr__(name: str) -> Any:
+    """A name of :mod:`gen.api`, which is imported when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'ingather' has no attribute {name!r}")
+    if line := in_the_way():
+        raise ImportError(line)
+    from gen import api
+
+    return getattr(api, name)
+
+
+def main() -> None:
+    """Run the command line, unless a package is in its way: that is one line and status 2."""
+    if line := in_the_way():
+        print(f"ingather: {line}", file=sys.stderr)
+        sys.exit(2)
+    from gen.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

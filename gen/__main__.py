@@ -1,5 +1,5 @@
 """``python -m gen`` is ``ingather``."""
 
-from ingather_command import main
+from ingather import main
 
 main()

@@ -39,7 +39,7 @@ def called(*command, **options):
 def copy_of_checkout(folder):
     """What a wheel is built from: as a build in the checkout itself would mix with its caches."""
     with tarfile.open(folder / "sources.tar", "w") as archive:
-        for name in ("gen", "hdl", "sim", "constraints", "ingather_command.py", "pyproject.toml"):
+        for name in ("gen", "hdl", "sim", "constraints", "ingather.py", "pyproject.toml"):
             archive.add(ROOT / name, name, filter=lambda f: None if "__pycache__" in f.name else f)
     with tarfile.open(folder / "sources.tar") as archive:
         archive.extractall(folder / "sources", filter="data")
@@ -130,7 +130,7 @@ def test_a_package_of_the_user_in_the_way_is_named(installed, tmp_path, name, wa
     programs = installed / "environment" / "bin"
     command = {
         "script": [programs / "ingather"],
-        "module": [programs / "python", "-m", "ingather_command"],
+        "module": [programs / "python", "-m", "ingather"],
     }
     path = {"PYTHONPATH": str(tmp_path)} if way == "script" else {}
     result = called(*command[way], "list", cwd=tmp_path, env={"PATH": os.environ["PATH"], **path})
