@@ -9,14 +9,43 @@ import typer.main
 
 from gen.cli import make_app
 
-README = (Path(__file__).parent.parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("constraints", "gen", "hdl", "sim", "tests")
+READMES = [ROOT / "README.md", *(p for f in FOLDERS for p in sorted((ROOT / f).rglob("README.md")))]
+FILES = [
+    *(path.name for path in ROOT.iterdir()),
+    *(path.relative_to(ROOT).as_posix() for f in FOLDERS for path in (ROOT / f).rglob("*")),
+]
+#: a file of ours in a text or a diagram; those that commands write have other ends
+NAMED = re.compile(
+    r"(?<![\w/.*-])((?:[\w-]+/)*[\w-]+\.(?:py|toml|j2|sv|vlt|csv|cpp|md\.j2))(?![\w.])"
+)
+LINKS = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+PLACEHOLDER = re.compile(r"(?<![a-z])(?:NAME|DESIGN|FILE|SPEC)(?![a-z])")
+README = READMES[0].read_text()
 PLAIN = " ".join(README.split())
-COMMANDS = sorted(set(re.findall(r"`ingather ([a-z][^`]*)`", README)))
+SHOWN = re.compile(r"(?:`|^    \.venv/bin/)ingather ([a-z][^`\n]*)", re.M)
+COMMANDS = sorted({command for page in READMES for command in SHOWN.findall(page.read_text())})
 
 
 @pytest.fixture(scope="module")
 def app():
     return typer.main.get_command(make_app())
+
+
+def test_every_page_is_read():
+    there = {path.relative_to(ROOT).as_posix() for path in READMES}
+    assert {"README.md", "hdl/README.md", "gen/README.md", "sim/README.md"} <= there
+    assert sum(len(NAMED.findall(path.read_text())) for path in READMES) > 200
+
+
+@pytest.mark.parametrize("page", READMES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_that_a_page_names_exist(page):
+    text = page.read_text()
+    ends = {f"/{file}" for file in FILES}
+    named = {name for name in NAMED.findall(text) if not PLACEHOLDER.search(name)}
+    assert [n for n in sorted(named) if not any(end.endswith(f"/{n}") for end in ends)] == []
+    assert [link for link in LINKS.findall(text) if not (page.parent / link).exists()] == []
 
 
 def test_there_are_commands():
