@@ -48,6 +48,13 @@ def test_files_that_a_page_names_exist(page):
     assert [link for link in LINKS.findall(text) if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("folder", ["gen", "sim"])
+def test_a_page_has_every_folder_beside_it(folder):
+    text = (ROOT / folder / "README.md").read_text()
+    folders = [path.parent.name for path in sorted((ROOT / folder).glob("*/__init__.py"))]
+    assert [name for name in folders if f"`{name}/`" not in text] == []
+
+
 def test_there_are_commands():
     assert len(COMMANDS) > 20
 
