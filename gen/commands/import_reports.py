@@ -39,8 +39,8 @@ def import_reports(
     chosen, preset, params = choose(design, preset, settings)
     check_json_file(json_file)
 
-    from gen.synth.beside import beside, describe, total_beside
-    from gen.synth.beside_report import beside_report
+    from gen.synth.comparison import compare, compare_totals, describe
+    from gen.synth.comparison_report import comparison_report
     from gen.synth.report import console
     from gen.synth.vivado_timing import read_timing
     from gen.synth.vivado_utilization import read_utilization
@@ -50,15 +50,15 @@ def import_reports(
     found = read_timing(timing) if timing else None
     synthesis = estimate(chosen.make(params), design, jobs)
     instances = [placed for report in reports for placed in report.instances]
-    rows = beside(synthesis, instances)
+    rows = compare(synthesis, instances)
     if instances and not rows:
         raise UserError(
             f"no module of {design} is in {', '.join(map(str, utilization))}; its top is"
             f" {synthesis.top.name}: were the preset and settings others?"
         )
-    total = total_beside(synthesis, rows, reports)
+    total = compare_totals(synthesis, rows, reports)
     if json_file != "-":
-        console().print(beside_report(rows, total, synthesis.depth, found))
+        console().print(comparison_report(rows, total, synthesis.depth, found))
     if json_file is not None:
         content = describe(rows, total, found.describe() if found else None)
         write_json(json_file, {"design": design, "preset": preset, **content})

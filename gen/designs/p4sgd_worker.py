@@ -7,7 +7,7 @@ from gen.designs.p4sgd_engine import PRESETS as ENGINE
 from gen.floorplan.plan import PlanPart
 
 #: of a way between groups, what is no register of it and stands beyond them
-FAR_SIDE = ("load_joiner", "peeked_cutter")
+FAR_SIDE = ("load_deserializer", "peeked_serializer")
 
 
 def engine_groups(params: Any, worker: str = "") -> tuple[PlanPart, ...]:

@@ -17,7 +17,9 @@ def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -
     for leaf in hierarchy.leaves:
         if not is_way(leaf.module):
             continue
-        near, far = ({assignment[part] for part in wires.beside(leaf, side)} for side in ("i", "o"))
+        near, far = (
+            {assignment[part] for part in wires.parts_at(leaf, side)} for side in ("i", "o")
+        )
         if not (near and far):
             continue  # it carries nothing
         (source,), (target,) = near, far

@@ -161,7 +161,7 @@ class Wires:
                     heappush(waiting, (passed + far, there))
         return found
 
-    def beside(self, way: Leaf, side: str) -> set[str]:
+    def parts_at(self, way: Leaf, side: str) -> set[str]:
         """The parts at a side, ``i`` or ``o``, of a way; FloorplanError if it is another way's end.
 
         Parts on one wire lie in one SLR, so any of them tells where that side is.

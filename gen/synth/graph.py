@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gen.synth.arcs import arcs_of, carry_outputs, live, registered
+from gen.synth.arrival import Arrival, Way, begin
 from gen.synth.mapping import MappedModule
-from gen.synth.reach import Reach, Way, begin
 
 if TYPE_CHECKING:
     from gen.synth.timing import ModuleTiming
@@ -18,8 +18,8 @@ class Graph:
     """Arcs, and where paths start and end."""
 
     ways: dict[int, list[Way]] = field(default_factory=dict)  #: by the bit they lead to
-    starts: list[tuple[int, Reach]] = field(default_factory=list)
-    ends: list[tuple[int, Reach]] = field(default_factory=list)
+    starts: list[tuple[int, Arrival]] = field(default_factory=list)
+    ends: list[tuple[int, Arrival]] = field(default_factory=list)
 
     def add(self, target: int, way: Way) -> None:
         """An arc to ``target``."""
@@ -76,19 +76,19 @@ def add_child(
     def at(port: str, index: int) -> list[int]:
         return list(live(wires.get(port, [])[index : index + 1]))
 
-    @cache  # most bits of a port are reached alike
-    def named(reach: Reach) -> Reach:
-        return reach._replace(start=f"{name}.{reach.start}")
+    @cache  # most bits of a port are arrivals alike
+    def named(arrival: Arrival) -> Arrival:
+        return arrival._replace(start=f"{name}.{arrival.start}")
 
-    for bit, reach in child.outputs.items():
-        graph.starts += [(wire, named(reach)) for wire in at(*bit)]
-    for bit, reach in child.inputs.items():
-        graph.ends += [(wire, named(reach)) for wire in at(*bit)]
+    for bit, arrival in child.outputs.items():
+        graph.starts += [(wire, named(arrival)) for wire in at(*bit)]
+    for bit, arrival in child.inputs.items():
+        graph.ends += [(wire, named(arrival)) for wire in at(*bit)]
     for output, sources in child.through.items():
         for target in at(*output):
-            for bit, reach in sources.items():
+            for bit, arrival in sources.items():
                 for source in at(*bit):
-                    graph.add(target, Way(source, None, reach))
+                    graph.add(target, Way(source, None, arrival))
 
 
 def bit_names(module: MappedModule) -> dict[int, str]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gen.synth.arrival import PATH, Arrival, advance, begin, past_child, worst_of
 from gen.synth.graph import Graph, graph_of, sort
 from gen.synth.mapping import MappedModule
-from gen.synth.reach import PATH, Reach, advance, begin, join, past_child
 
 Bit = tuple[str, int]  #: of a port: name, index
 
@@ -45,9 +45,9 @@ class ModuleTiming:
     """A module as its parent sees it, and its own depth."""
 
     depth: Depth
-    outputs: Mapping[Bit, Reach]  #: from a register inside
-    inputs: Mapping[Bit, Reach]  #: to a register inside, which is called ``start``
-    through: Mapping[Bit, Mapping[Bit, Reach]]  #: output -> input, where no register cuts
+    outputs: Mapping[Bit, Arrival]  #: from a register inside
+    inputs: Mapping[Bit, Arrival]  #: to a register inside, which is called ``start``
+    through: Mapping[Bit, Mapping[Bit, Arrival]]  #: output -> input, where no register cuts
 
 
 def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> ModuleTiming:
@@ -77,32 +77,35 @@ def port_bits(module: MappedModule, direction: str) -> dict[int, list[Bit]]:
 
 
 def walk(
-    graph: Graph, order: Iterable[int], starts: Iterable[tuple[int, Reach]], backward: bool = False
-) -> dict[int, Reach]:
+    graph: Graph,
+    order: Iterable[int],
+    starts: Iterable[tuple[int, Arrival]],
+    backward: bool = False,
+) -> dict[int, Arrival]:
     """How far each bit that a start leads to is from it; ``order`` has sources first."""
-    reached: dict[int, Reach] = {}
-    for bit, reach in starts:
-        reached[bit] = join(reached[bit], reach) if bit in reached else reach
+    arrivals: dict[int, Arrival] = {}
+    for bit, arrival in starts:
+        arrivals[bit] = worst_of(arrivals[bit], arrival) if bit in arrivals else arrival
     for bit in order:
-        best = reached.get(bit)
+        best = arrivals.get(bit)
         for way in graph.ways.get(bit, ()):
-            if (source := reached.get(way.source)) is not None:
-                reach = advance(source, way, backward)
-                best = reach if best is None else join(best, reach)
+            if (source := arrivals.get(way.source)) is not None:
+                arrival = advance(source, way, backward)
+                best = arrival if best is None else worst_of(best, arrival)
         if best is not None:
-            reached[bit] = best
-    return reached
+            arrivals[bit] = best
+    return arrivals
 
 
-def worst(graph: Graph, forward: Mapping[int, Reach], rings: int) -> Depth:
+def worst(graph: Graph, forward: Mapping[int, Arrival], rings: int) -> Depth:
     """Of all paths that end in a register."""
-    found: Reach | None = None
+    found: Arrival | None = None
     path: tuple[tuple, str] = ((), "")
     for bit, last in graph.ends:
         if bit in forward:
-            reach = past_child(forward[bit], last)
-            path = max(path, (reach[:PATH], last.start))
-            found = reach if found is None else join(found, reach)
+            arrival = past_child(forward[bit], last)
+            path = max(path, (arrival[:PATH], last.start))
+            found = arrival if found is None else worst_of(found, arrival)
     if found is None:
         return Depth(rings=rings)
     return Depth(
@@ -123,20 +126,20 @@ def passing(
     order: list[int],
     inputs: Mapping[int, list[Bit]],
     outputs: Mapping[int, list[Bit]],
-) -> dict[Bit, dict[Bit, Reach]]:
+) -> dict[Bit, dict[Bit, Arrival]]:
     """The ways from each output back to the inputs, where no register cuts."""
     needed = between(graph, order, inputs, outputs)
-    reached: dict[int, dict[Bit, Reach]] = {}
+    arrivals: dict[int, dict[Bit, Arrival]] = {}
     for bit in order:
         if bit not in needed:
             continue
         here = {port: begin("") for port in inputs.get(bit, ())}
         for way in graph.ways.get(bit, ()):
-            for port, reach in reached.get(way.source, {}).items():
-                more = advance(reach, way)
-                here[port] = join(here[port], more) if port in here else more
-        reached[bit] = here
-    return {p: reached[bit] for bit, ps in outputs.items() if reached.get(bit) for p in ps}
+            for port, arrival in arrivals.get(way.source, {}).items():
+                more = advance(arrival, way)
+                here[port] = worst_of(here[port], more) if port in here else more
+        arrivals[bit] = here
+    return {p: arrivals[bit] for bit, ps in outputs.items() if arrivals.get(bit) for p in ps}
 
 
 def between(

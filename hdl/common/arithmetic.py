@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 
 def saturate(value: Value, bits: int) -> tuple[Value, Value]:
-    """``value`` clamped to a signed number of ``bits``, and whether that changed it."""
+    """Return ``value`` clamped to a signed number of ``bits``, and whether that changed it."""
     value = Value.cast(value)
     if len(value) <= bits:
         return value, Value.cast(0)
@@ -61,10 +61,10 @@ def delay(
 
 
 def signed_array(bits: int, length: int) -> data.ArrayLayout:
-    """A layout of ``length`` signed numbers."""
+    """Return the layout of an array of ``length`` signed numbers."""
     return data.ArrayLayout(signed(bits), length)
 
 
 def count_ones(bits: list) -> Value:
-    """How many of ``bits`` are one."""
+    """Return how many of ``bits`` are one."""
     return sum((Value.cast(bit) for bit in bits), start=Value.cast(0))

@@ -34,7 +34,7 @@ def check_bus(address_bits: int, data_bits: int, id_bits: int) -> None:
 
 
 def address_channel(prefix: str, address_bits: int, id_bits: int) -> dict[str, wiring.Member]:
-    """AR or AW."""
+    """List the signals of an address channel, AR or AW."""
     identifier = {f"{prefix}id": Out(id_bits)} if id_bits else {}
     return identifier | {
         f"{prefix}addr": Out(address_bits),
@@ -47,7 +47,7 @@ def address_channel(prefix: str, address_bits: int, id_bits: int) -> dict[str, w
 
 
 def read_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
-    """AR and R."""
+    """List the signals of the channels of reads, AR and R."""
     identifier = {"rid": In(id_bits)} if id_bits else {}
     return (
         address_channel("ar", address_bits, id_bits)
@@ -63,7 +63,7 @@ def read_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, 
 
 
 def write_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
-    """AW, W and B."""
+    """List the signals of the channels of writes, AW, W and B."""
     identifier = {"bid": In(id_bits)} if id_bits else {}
     return (
         address_channel("aw", address_bits, id_bits)
@@ -80,7 +80,7 @@ def write_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str,
 
 
 class BusSignature(wiring.Signature):
-    """A bus: those of one kind with equal members are equal."""
+    """Describes a bus; two of one kind with equal members are equal."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.members == other.members
@@ -105,7 +105,7 @@ class AxiWriteSignature(BusSignature):
 
 
 class Axi4Signature(BusSignature):
-    """All five channels of AXI4; locks, caches, protection, QoS and regions left out."""
+    """Describes all five channels of AXI4, without locks, caches, protection, QoS and regions."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -117,7 +117,7 @@ class Axi4Signature(BusSignature):
 
 
 class AxiLiteSignature(BusSignature):
-    """AXI4-Lite with 32 bits of data."""
+    """Describes AXI4-Lite with 32 bits of data."""
 
     def __init__(self, *, address_bits: int) -> None:
         check_bus(address_bits, 32, 0)

@@ -17,11 +17,11 @@ from hdl.common.fifo import Fifo, FifoParams
 class AxiPortParams:
     """Sizes of a read or a write port."""
 
-    address_bits: int  #: byte address
-    data_bits: int  #: of a beat
+    address_bits: int  #: width of a byte address
+    data_bits: int  #: width of a beat
     length_bits: int = 0  #: of AXI's length, 0 (every burst is one beat) to 8
     tag_bits: int = 1  #: what the master wants back with a burst's answer
-    outstanding: int = 64  #: bursts without an answer, 2..1024
+    outstanding: int = 64  #: number of bursts that may lack an answer, 2..1024
 
     def __post_init__(self) -> None:
         if not 0 <= self.length_bits <= 8:
@@ -31,7 +31,7 @@ class AxiPortParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Tells all sizes apart in the names of modules."""
         return (
             f"{self.data_bits}_a{self.address_bits}_l{self.length_bits}_t{self.tag_bits}"
             f"_o{self.outstanding}"
@@ -39,20 +39,20 @@ class AxiPortParams:
 
     @property
     def burst(self) -> data.StructLayout:
-        """A burst; ``length`` is one less than its beats, as in AXI."""
+        """Describe a burst; ``length`` is one less than its beats, as in AXI."""
         length = {"length": self.length_bits} if self.length_bits else {}
         return data.StructLayout({"address": self.address_bits} | length | {"tag": self.tag_bits})
 
     @property
     def waiting(self) -> data.StructLayout:
-        """What is kept of a burst until its answer comes."""
+        """Describe what is kept of a burst until its answer comes."""
         return data.StructLayout(
             {name: field.shape for name, field in self.burst if name != "address"}
         )
 
     @property
     def debt_bits(self) -> int:
-        """A number of bursts that the bus has still to answer."""
+        """Return the width of a number of bursts that the bus has still to answer."""
         return bits_for(self.outstanding + 1)
 
 
@@ -146,7 +146,7 @@ class AxiReadPort(Component):
         return m
 
     def send(self, m: Module, waiting: Fifo) -> Signal:
-        """Bursts to AR, unless the bus is broken, and to where their beats are waited for."""
+        """Send bursts to AR, unless the bus is broken, and to where their beats are waited for."""
         axi, bursts = self.axi, self.bursts
         burst = Signal(self.params.burst, reset_less=True)
         given = self.params.waiting(waiting.i.payload)
@@ -193,7 +193,7 @@ class AxiReadPort(Component):
         return due, final
 
     def count(self, m: Module, revived: Signal) -> Value:
-        """Whether bursts that were taken want their RLASTs, and beats as well."""
+        """Return whether bursts that were taken want their RLASTs, and beats as well."""
         axi = self.axi
         bursts = Signal(self.params.debt_bits)
         beats = Signal(self.params.debt_bits + self.params.length_bits)

@@ -117,7 +117,7 @@ class AxiWritePort(Component):
         return m
 
     def send(self, m: Module, owed: Fifo, room: Signal) -> Signal:
-        """Bursts to AW, unless the bus is broken, and to where their answers are waited for."""
+        """Send bursts to AW, unless the bus is broken, and to where answers are waited for."""
         axi, bursts = self.axi, self.bursts
         burst = Signal(self.params.burst, reset_less=True)
         go = Signal()
@@ -191,7 +191,7 @@ class AxiWritePort(Component):
         return promised
 
     def count(self, m: Module) -> tuple[Value, Value]:
-        """Whether a burst waits for B that has been taken whole, and one of which AW has."""
+        """Return whether a burst waits for B that has been taken whole, and one of which AW has."""
         axi = self.axi
         asked = Signal(self.params.debt_bits)  # AW taken, no B
         written = Signal(self.params.debt_bits)  # last W taken, no B

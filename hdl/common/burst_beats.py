@@ -15,9 +15,9 @@ from hdl.common.component import Component
 class BurstBeatsParams:
     """Sizes of the bus."""
 
-    address_bits: int  #: byte address, up to 64, more than a beat takes
-    data_bits: int  #: of a beat, a power of two, 16..1024
-    id_bits: int  #: identifiers, 0..32
+    address_bits: int  #: width of a byte address, up to 64, more than a byte in a beat needs
+    data_bits: int  #: width of a beat, a power of two, 16..1024
+    id_bits: int  #: width of an identifier, 0..32
 
     def __post_init__(self) -> None:
         check_bus(self.address_bits, self.data_bits, self.id_bits)
@@ -30,34 +30,36 @@ class BurstBeatsParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Tells all sizes apart in the names of modules."""
         return f"{self.data_bits}_a{self.address_bits}_i{self.id_bits}"
 
     @property
     def offset_bits(self) -> int:
-        """Of a byte in a beat."""
+        """Return the width of a byte's number in its beat."""
         return ceil_log2(self.data_bits // 8)
 
     @property
     def index_bits(self) -> int:
-        """Of a beat in the address space."""
+        """Return the width of a beat's number in the address space."""
         return self.address_bits - self.offset_bits
 
     @property
     def identifier(self) -> dict[str, int]:
-        """The field of the identifier, if there is one."""
+        """Describe the field of the identifier, if there is one."""
         return {"id": self.id_bits} if self.id_bits else {}
 
     @property
     def burst(self) -> data.StructLayout:
-        """What AR or AW carries, less the prefix."""
+        """Describe what AR or AW carries, without the prefix of the names."""
         return data.StructLayout(
             self.identifier | {"addr": self.address_bits, "len": 8, "size": 3, "burst": Burst}
         )
 
     @property
     def beat(self) -> data.StructLayout:
-        """A beat: its index in the address space, and whether the burst is of the plain kind."""
+        """Describe a beat: its index in the address space, and whether its burst is of the plain
+        kind.
+        """
         return data.StructLayout(
             self.identifier | {"index": self.index_bits, "last": 1, "plain": 1}
         )

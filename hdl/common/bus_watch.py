@@ -50,7 +50,7 @@ def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
 class BusTimerParams:
     """Size of a timer."""
 
-    bits: int = 32  #: of a number of cycles, 2..64
+    bits: int = 32  #: width of a number of cycles, 2..64
 
     def __post_init__(self) -> None:
         if not 2 <= self.bits <= 64:
@@ -58,7 +58,7 @@ class BusTimerParams:
 
     @property
     def suffix(self) -> str:
-        """Bits."""
+        """Tells the width of the count."""
         return str(self.bits)
 
 

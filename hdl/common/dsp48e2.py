@@ -68,11 +68,11 @@ TIED: dict[str, tuple[int, int]] = {  # name: (value, bits)
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulation:
-    """How a slice adds to its own sum."""
+    """Says how a slice adds to its own sum."""
 
     valid: Value  #: in the cycle of the sum: add; otherwise hold
     first: Value  #: with the operands: start at ``start`` instead of the sum so far
-    start: int  #: where a sum begins
+    start: int  #: number that a sum begins with
 
 
 def gated_adder(
@@ -86,7 +86,7 @@ def gated_adder(
     total: Value,
     accumulation: Accumulation | None = None,
 ) -> Instance:
-    """A DSP48E2 with ``total = +-(gated value + gated value) + cascade_in (+ total)``.
+    """Return a DSP48E2 with ``total = +-(gated value + gated value) + cascade_in (+ total)``.
 
     ``gates`` drive OPMODE: X takes A:B (the first value) or zero, Y takes C (the second) or zero,
     Z the cascade or zero, W nothing, or, with ``accumulation``, the sum so far or RND.
@@ -118,5 +118,5 @@ def gated_adder(
 
 
 def sign_of(value: Value) -> Value:
-    """What ``value`` lacks to 48 bits, all its sign."""
+    """Return the bits that ``value`` lacks to 48, all equal to its sign."""
     return Value.cast(value)[-1].replicate(DSP_BITS - len(Value.cast(value)))

@@ -10,15 +10,15 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.common.component import Component
 from hdl.common.memory import STYLES
 
-DISTRIBUTED_WORDS = 64  #: up to here a LUT holds a bit of every word
+DISTRIBUTED_WORDS = 64  #: most words of which a LUT holds a bit each
 
 
 @dataclass(frozen=True, kw_only=True)
 class FifoParams:
-    """Size of a queue and the memory it is made of."""
+    """Sizes of a queue, and the memory that it is made of."""
 
-    width: int  #: bits of a beat, at least 1
-    depth: int  #: words of memory, 2..65536
+    width: int  #: width of a beat, at least 1
+    depth: int  #: number of words of memory, 2..65536
     style: str = "auto"  #: auto becomes distributed up to 64 words, else block
     output_register: bool = False  #: block and ultra: a register behind the memory's own
 
@@ -40,22 +40,22 @@ class FifoParams:
 
     @property
     def stages(self) -> int:
-        """Registers between the memory and ``o``."""
+        """Return the number of registers between the memory and ``o``."""
         return 0 if self.style == "distributed" else 1 + self.output_register
 
     @property
     def capacity(self) -> int:
-        """Beats that a queue holds whose ``o`` stands still."""
+        """Return the number of beats that the queue holds while ``o`` stands still."""
         return self.depth + self.stages
 
     @property
     def latency(self) -> int:
-        """Cycles from a beat taken at ``i`` to the same beat valid at ``o``, when empty."""
+        """Return the cycles from a beat taken at ``i`` to its being valid at ``o``, when empty."""
         return 1 + self.stages
 
     @property
     def suffix(self) -> str:
-        """Width, depth, memory."""
+        """Tells width, depth and memory."""
         return f"{self.width}x{self.depth}_{self.style}" + "_r" * self.output_register
 
 
@@ -93,7 +93,7 @@ class Fifo(Component):
         push = Signal()  # into the memory
         pop = Signal()  # out of it
         full = Signal()  # a register
-        filled = Signal()  # likewise: the memory is not empty
+        filled = Signal()  # a register: the memory is not empty
         stored = Signal(range(depth + 1))
         m.d.comb += [
             self.i.ready.eq(~full),
@@ -125,7 +125,7 @@ class Fifo(Component):
         return m
 
     def add_stages(self, m: Module, read, filled, pop, stored) -> None:
-        """The memory's own read register, which holds a beat like any stage, and one more."""
+        """Add the memory's own read register, which holds a beat like any stage, and one more."""
         holds = Signal()
         if self.params.output_register:
             data = Signal(self.params.width, reset_less=True)

@@ -17,7 +17,7 @@ class MemoryParams:
     """Sizes of a simple dual-port memory."""
 
     bits: int  #: width of an entry
-    depth: int  #: entries, at least 2
+    depth: int  #: number of entries, at least 2
     style: str = "auto"  #: what Vivado builds it from: auto, distributed, block, ultra
 
     def __post_init__(self) -> None:
@@ -28,12 +28,12 @@ class MemoryParams:
 
     @property
     def suffix(self) -> str:
-        """Entries by width, and the style where one is asked for."""
+        """Tells entries and width, and the style where one is asked for."""
         return f"{self.depth}x{self.bits}" + (f"_{self.style}" if self.style != "auto" else "")
 
     @property
     def address_bits(self) -> int:
-        """Index of an entry."""
+        """Return the width of an entry's index."""
         return ceil_log2(self.depth)
 
 

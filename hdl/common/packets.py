@@ -17,7 +17,7 @@ BEAT = data.StructLayout({"data": AXIS.data_bits, "keep": AXIS.data_bits // 8, "
 
 
 def to_stream(m: Module, axis: Any, stream: Any) -> None:
-    """``axis``, of a source, into ``stream``; what ``tuser`` says is left out."""
+    """Connect the source ``axis`` to ``stream``; what ``tuser`` says is left out."""
     beat = BEAT(stream.payload)
     m.d.comb += [
         beat.data.eq(axis.tdata),
@@ -29,7 +29,7 @@ def to_stream(m: Module, axis: Any, stream: Any) -> None:
 
 
 def to_axis(m: Module, stream: Any, axis: Any) -> None:
-    """``stream`` into ``axis``, of a sink; no packet is marked as broken."""
+    """Connect ``stream`` to the sink ``axis``; no packet is marked as broken."""
     beat = BEAT(stream.payload)
     m.d.comb += [
         axis.tdata.eq(beat.data),

@@ -104,7 +104,7 @@ class ReadMaster(Component):
         idle: Signal,
         returned: Signal,
     ) -> None:
-        """Bursts to the port, as far as there is room for their beats."""
+        """Send bursts to the port, as far as there is room for their beats."""
         bursts, params = generator.bursts, self.params
         # At the full count its top bit is one, and none below: all the buffer is free.
         room = Signal(ceil_log2(params.prefetch_beats) + 1, init=params.prefetch_beats)

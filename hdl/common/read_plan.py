@@ -10,15 +10,15 @@ from hdl.common.axi_read_port import AxiPortParams
 
 COUNT_BITS = 29  #: holds up to 2**28 beats, runs, or beats of stride
 EPOCH_BITS = 32
-MOST_BURSTS = 256  #: without an answer
+MOST_BURSTS = 256  #: number of bursts that may lack an answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadMasterParams:
     """Sizes of a read master."""
 
-    address_bits: int  #: byte address, up to 64
-    data_bits: int = 256  #: of a beat, a power of two, 8..1024
+    address_bits: int  #: width of a byte address, up to 64
+    data_bits: int = 256  #: width of a beat, a power of two, 8..1024
     burst_beats: int = 16  #: most beats of a burst, a power of two, 2..256; AXI3 has 16
     prefetch_beats: int = 256  #: beats in flight or buffered, a power of two
 
@@ -43,27 +43,29 @@ class ReadMasterParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Tells all sizes apart in the names of modules."""
         return f"{self.data_bits}_a{self.address_bits}_b{self.burst_beats}_p{self.prefetch_beats}"
 
     @property
     def beat_bytes(self) -> int:
-        """Of a beat."""
+        """Return the number of bytes of a beat."""
         return self.data_bits // 8
 
     @property
     def beat_address_bits(self) -> int:
-        """Of the index of a beat in memory."""
+        """Return the width of a beat's index in memory."""
         return self.address_bits - ceil_log2(self.beat_bytes)
 
     @property
     def window_bits(self) -> int:
-        """Of the index of a beat in a window: bursts stay inside aligned windows of one burst."""
+        """Return the width of a beat's index in a window: bursts stay in aligned windows of a
+        burst.
+        """
         return ceil_log2(self.burst_beats)
 
     @property
     def port(self) -> AxiPortParams:
-        """The bus side."""
+        """Return the sizes of the port to the bus."""
         return AxiPortParams(
             address_bits=self.address_bits,
             data_bits=self.data_bits,
@@ -73,17 +75,19 @@ class ReadMasterParams:
 
     @property
     def plan(self) -> data.StructLayout:
-        """See :func:`read_plan`."""
+        """Describe a plan, by :func:`read_plan`."""
         return read_plan(self.address_bits)
 
     @property
     def burst(self) -> data.StructLayout:
-        """A burst: the index of its first beat, and AXI's length, one less than its beats."""
+        """Describe a burst: the index of its first beat, and AXI's length, one less than its
+        beats.
+        """
         return data.StructLayout({"beat": self.beat_address_bits, "length": self.window_bits})
 
 
 def read_plan(address_bits: int) -> data.StructLayout:
-    """A read of ``epochs`` times ``runs`` times ``beats`` beats.
+    """Describe a read of ``epochs`` times ``runs`` times ``beats`` beats.
 
     In every epoch, run r is the ``beats`` consecutive beats from byte address
     ``address + r * stride * beat_bytes``. ``address`` is that of a beat: lower bits are ignored.

@@ -54,7 +54,7 @@ class RegisterBlock(Component):
         return m
 
     def write(self, m: Module, values: dict[str, Signal]) -> None:
-        """AW and W into registers, from there into the fields, and B."""
+        """Take AW and W into registers, write the fields from there, and answer with B."""
         bus = self.axil
         address = Signal(self.params.address_bits, reset_less=True)
         data = Signal(WORD_BITS, reset_less=True)
@@ -91,7 +91,7 @@ class RegisterBlock(Component):
     def write_field(
         self, m: Module, value: Signal, offset: int, data: Value, strobes: Value
     ) -> None:
-        """The bytes of ``data`` that have a strobe into a field at bit ``offset``."""
+        """Write the bytes of ``data`` that have a strobe into a field at bit ``offset``."""
         for byte in range(WORD_BYTES):
             low, high = max(offset, 8 * byte), min(offset + len(value), 8 * byte + 8)
             if low < high:
@@ -99,7 +99,7 @@ class RegisterBlock(Component):
                     m.d.sync += value[low - offset : high - offset].eq(data[low:high])
 
     def words(self, m: Module, values: dict[str, Signal]) -> list[tuple[Value, Signal | None]]:
-        """What each word reads as; with a low word, the register that keeps its high one."""
+        """Return what each word reads as; with a low word, the register that keeps its high one."""
         words: list[tuple[Value, Signal | None]] = []
         for _, register in self.params.placed:
             parts = [
@@ -119,7 +119,7 @@ class RegisterBlock(Component):
         return words
 
     def read(self, m: Module, words: list[tuple[Value, Signal | None]]) -> None:
-        """AR, a register behind each group of words, R."""
+        """Answer AR with R, by way of a register behind each group of words."""
         bus = self.axil
         address = Signal(self.params.address_bits, reset_less=True)
         chosen = Signal()  # the steps of a read: its word is chosen in every group,

@@ -22,14 +22,14 @@ def check_name(kind: str, name: str) -> None:
 
 @dataclass(frozen=True)
 class Field:
-    """Bits that mean one thing. Its name is unique in the whole map."""
+    """Bits that mean one thing. A field's name is unique in the whole map."""
 
     name: str
-    bits: int  #: 1..32; 1..64 where the register is read-only
+    bits: int  #: width, 1..32; 1..64 where the register is read-only
     access: str  #: rw: software sets it; ro: hardware sets it; pulse: what is written, one cycle
     doc: str
-    init: int = 0  #: of rw, after reset
-    enum: type[IntEnum] | None = None  #: names of the values
+    init: int = 0  #: value after reset, of a field that the host sets
+    enum: type[IntEnum] | None = None  #: names of the field's values
 
     def __post_init__(self) -> None:
         check_name("a field", self.name)
@@ -47,23 +47,23 @@ class Field:
 
 
 def as_int_enum(enum: type[Enum]) -> type[IntEnum]:
-    """An enumeration of the hardware as software sees it."""
+    """Convert an enumeration of the hardware to one of Python, as software sees it."""
     members = {member.name: int(member.value) for member in enum}
     return cast(type[IntEnum], IntEnum(enum.__name__, members))
 
 
 def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
-    """A field that the hardware reports."""
+    """Make a field that the hardware reports and the host reads."""
     return Field(name, bits, "ro", doc, **kwargs)
 
 
 def rw(name: str, bits: int, doc: str, **kwargs) -> Field:
-    """A field that the host sets."""
+    """Make a field that the host writes and reads."""
     return Field(name, bits, "rw", doc, **kwargs)
 
 
 def pulse(name: str, doc: str) -> Field:
-    """A command."""
+    """Make a field of one bit that acts when the host writes a one: a command."""
     return Field(name, 1, "pulse", doc)
 
 
@@ -86,27 +86,29 @@ class Register:
 
     @property
     def read_only(self) -> bool:
-        """Whether a write is an error."""
+        """Return whether a write of the register is an error."""
         return all(field.access == "ro" for field in self.fields)
 
     @property
     def bits(self) -> int:
-        """Of all fields together."""
+        """Return the width of all fields together."""
         return sum(field.bits for field in self.fields)
 
     @property
     def words(self) -> int:
-        """One, or two: the low one first."""
+        """Return the number of words of the register, one or two; the low word is the first."""
         return -(-self.bits // WORD_BITS)
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """The lowest bit of each field."""
+        """Return the lowest bit of each field."""
         return tuple(sum(f.bits for f in self.fields[:k]) for k in range(len(self.fields)))
 
 
 def wide(name: str, doc: str, bits: int = 2 * WORD_BITS) -> tuple[Register, ...]:
-    """A number of 33 to 64 bits that software sets, in two registers: NAME_low and NAME_high."""
+    """Make the two registers, NAME_low and NAME_high, of a number of 33 to 64 bits that software
+    sets.
+    """
     return tuple(
         Register(
             f"{name}_{part}", doc, (rw(f"{name}_{part}", width, f"{doc} Bits {low}..{high}."),)
@@ -131,7 +133,7 @@ class RegisterMap:
 
     name: str
     registers: tuple[Register, ...]
-    address_bits: int = 12  #: of the bus; a byte address
+    address_bits: int = 12  #: width of a byte address on the bus
 
     def __post_init__(self) -> None:
         check_name("a map", self.name)
@@ -153,17 +155,17 @@ class RegisterMap:
 
     @property
     def suffix(self) -> str:
-        """The name: a design has one map of a name."""
+        """Tells the name: a design has one map of a name."""
         return self.name
 
     @property
     def words(self) -> int:
-        """Mapped words."""
+        """Return the number of words that are mapped."""
         return sum(register.words for register in self.registers)
 
     @cached_property
     def placed(self) -> tuple[Placed, ...]:
-        """The registers with their addresses."""
+        """Return the registers with their addresses."""
         placed, address = [], 0
         for register in self.registers:
             placed.append(Placed(address, register))
@@ -171,30 +173,30 @@ class RegisterMap:
         return tuple(placed)
 
     def address(self, name: str) -> int:
-        """The byte address of register ``name``; of its low word if it has two."""
+        """Return the byte address of register ``name``, of its low word if it has two."""
         for address, register in self.placed:
             if register.name == name:
                 return address
         raise KeyError(f"{self.name} has no register {name}")
 
     def layout(self, *accesses: str) -> data.StructLayout:
-        """All fields of these kinds, in order."""
+        """Return the layout of all fields of these kinds, in order."""
         return data.StructLayout(
             {f.name: f.bits for r in self.registers for f in r.fields if f.access in accesses}
         )
 
     @property
     def control(self) -> data.StructLayout:
-        """What software writes."""
+        """Describe the bundle of fields that software writes."""
         return self.layout("rw", "pulse")
 
     @property
     def status(self) -> data.StructLayout:
-        """What hardware reports."""
+        """Describe the bundle of fields that hardware reports."""
         return self.layout("ro")
 
     def describe(self) -> dict[str, Any]:
-        """Everything that software must know, fit for JSON."""
+        """Return everything that software must know of the map, fit for JSON."""
         return {
             "name": self.name,
             "bytes": self.words * WORD_BYTES,
@@ -215,7 +217,7 @@ class RegisterMap:
 
 
 def describe_field(field: Field, offset: int) -> dict[str, Any]:
-    """One field as :meth:`RegisterMap.describe` shows it."""
+    """Return one field as :meth:`RegisterMap.describe` shows it."""
     described = {
         "name": field.name,
         "offset": offset,

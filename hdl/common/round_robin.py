@@ -12,9 +12,9 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRobinParams:
-    """Size of a choice."""
+    """Size of a round robin choice."""
 
-    count: int  #: those who ask, at least 2
+    count: int  #: number of those who ask, at least 2
 
     def __post_init__(self) -> None:
         if self.count < 2:
@@ -22,12 +22,12 @@ class RoundRobinParams:
 
     @property
     def suffix(self) -> str:
-        """Those who ask."""
+        """Tells how many ask."""
         return str(self.count)
 
 
 def lowest(bits: Value) -> Value:
-    """The lowest bit that is set, alone."""
+    """Return the lowest bit that is set, alone."""
     return Cat(bits[k] & ~bits[:k].any() for k in range(len(bits)))
 
 

@@ -17,10 +17,10 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 @dataclass(frozen=True, kw_only=True)
 class StreamArbiterParams:
-    """Size of an arbiter."""
+    """Sizes of an arbiter."""
 
-    width: int  #: bits of a beat, at least 1
-    count: int  #: inputs, 1..64
+    width: int  #: width of a beat, at least 1
+    count: int  #: number of inputs, 1..64
     last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
     holds: bool = False  #: a port ``hold`` keeps each input from beginning a packet
 
@@ -38,13 +38,13 @@ class StreamArbiterParams:
 
     @property
     def suffix(self) -> str:
-        """Width, inputs, and the last bit where there is one."""
+        """Tells width, inputs, and the last bit where there is one."""
         last = "" if self.last_bit is None else f"_last_{self.last_bit}"
         return f"{self.width}_of_{self.count}{last}" + "_holds" * self.holds
 
     @property
     def output(self) -> data.StructLayout:
-        """A beat and the input it came from."""
+        """Describe a beat and the input that it came from."""
         return data.StructLayout({"index": max(1, ceil_log2(self.count)), "payload": self.width})
 
 
@@ -129,7 +129,7 @@ class StreamArbiter(Component):
         return m
 
     def what_waits_stays(self, m: Module) -> Value:
-        """No input that was not taken goes away."""
+        """State that no input that was not taken goes away."""
         waited = Signal(self.params.count)
         m.d.sync += waited.eq(Cat(i.valid & ~i.ready for i in self.i))
         return ~(waited & ~Cat(i.valid for i in self.i)).any()

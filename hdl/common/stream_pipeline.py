@@ -15,21 +15,23 @@ from hdl.common.wire_pipeline import WirePipelineParams
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPipelineParams(WirePipelineParams):
-    """Size of a beat and length of the way."""
+    """Width of a beat, and length of the way in registers."""
 
     @property
     def capacity(self) -> int:
-        """Beats that it holds whose ``o`` stands still: at least those of a way out and back."""
+        """Return the beats that it holds while ``o`` stands still: at least those of a way out and
+        back.
+        """
         return 1 << ceil_log2(2 * self.stages + 2)
 
     @property
     def latency(self) -> int:
-        """Cycles from a beat taken at ``i`` to the same beat valid at ``o``, when empty."""
+        """Return the cycles from a beat taken at ``i`` to its being valid at ``o``, when empty."""
         return self.stages + 1
 
     @property
     def wires(self) -> int:
-        """Registered wires from one place to the other: beats there, room back."""
+        """Return the number of registered wires between the two places: beats there, room back."""
         return self.width + 2
 
 

@@ -12,10 +12,10 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ForkParams:
-    """Size of a fork."""
+    """Sizes of a fork."""
 
-    width: int  #: bits of a beat, at least 1
-    count: int  #: copies, 1..64
+    width: int  #: width of a beat, at least 1
+    count: int  #: number of copies, 1..64
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -25,7 +25,7 @@ class ForkParams:
 
     @property
     def suffix(self) -> str:
-        """Width and copies."""
+        """Tells width and copies."""
         return f"{self.width}_to_{self.count}"
 
 
@@ -64,7 +64,7 @@ class Fork(Component):
 class StreamRegisterParams:
     """Size of a register stage."""
 
-    width: int  #: bits of a beat, at least 1
+    width: int  #: width of a beat, at least 1
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -72,7 +72,7 @@ class StreamRegisterParams:
 
     @property
     def suffix(self) -> str:
-        """Width."""
+        """Tells the width."""
         return str(self.width)
 
 

@@ -13,7 +13,7 @@ from hdl.common.placed_delay import placed_delay
 class WirePipelineParams:
     """Number of wires, or of bits of a beat, and length of the way."""
 
-    width: int  #: at least 1
+    width: int  #: number of wires, or width of a beat, at least 1
     stages: int = 2  #: registers in each direction, 1..15; the first here, the last there
 
     def __post_init__(self) -> None:
@@ -24,7 +24,7 @@ class WirePipelineParams:
 
     @property
     def suffix(self) -> str:
-        """Width and stages."""
+        """Tells width and stages."""
         return f"{self.width}_{self.stages}"
 
 

@@ -16,7 +16,7 @@ from hdl.p4sgd.transport.params import TransportParams
 
 
 class Loss(enum.Enum, shape=2):
-    """Losses that the hardware knows (P4SGD, section 2: generalized linear models)."""
+    """Names the losses that the hardware knows (P4SGD, section 2: generalized linear models)."""
 
     LINEAR = 0
     LOGISTIC = 1
@@ -24,9 +24,9 @@ class Loss(enum.Enum, shape=2):
 
 
 # Widths of what the host writes, the same for all sizes.
-ADDRESS_BITS = 40  #: byte address on a memory port
-PRECISION_BITS = 4  #: planes of a feature
-CHUNK_COUNT_BITS = 17  #: chunks of an engine
+ADDRESS_BITS = 40  #: width of a byte address on a memory port
+PRECISION_BITS = 4  #: width of the number of a feature's planes
+CHUNK_COUNT_BITS = 17  #: width of the number of an engine's chunks
 
 LOSS_SETTINGS = data.StructLayout(
     {
@@ -41,11 +41,11 @@ LOSS_SETTINGS = data.StructLayout(
 class WorkerParams:
     """Sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
 
-    engines: int = 8  #: N, 1..8
+    engines: int = 8  #: number of engines, N, 1..8
     engine: EngineParams = field(default_factory=EngineParams)
     address_bits: int = 28  #: byte address of one memory port, 16..40; an HBM channel has 28
     prefetch_beats: int = 256  #: beats in flight or buffered per memory port, a power of two, >= 32
-    slots: int = 256  #: AllReduces under way, 2..4096
+    slots: int = 256  #: most AllReduces under way, 2..4096
     slrs: int = 1  #: dies that the engines are dealt to, 1..3, at most as many as engines
     slr_stages: int = 2  #: registers in each direction between neighbouring dies, 1..4
 
@@ -92,7 +92,7 @@ class WorkerParams:
 
     @property
     def suffix(self) -> str:
-        """Engines and what is in one."""
+        """Tells the engines' number and sizes, and what else is unusual."""
         usual = WorkerParams()
         parts = [f"{self.engines}x{self.engine.suffix}"]
         if self.address_bits != usual.address_bits:
@@ -109,43 +109,45 @@ class WorkerParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """The engines' settings as the host writes them: too large ones are seen, not cut."""
+        """Describe the engines' settings as the host writes them: too large ones are seen, not
+        cut.
+        """
         widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS}
         return data.StructLayout(dict(self.engine.settings.members) | widths)
 
     @property
     def sum_bits(self) -> int:
-        """A sample's sum over all engines: exact."""
+        """Return the width of a sample's sum over all engines, which is exact."""
         return self.engine.bank.partial_bits + ceil_log2(self.engines)
 
     @property
     def engine_index(self) -> range:
-        """Values of an engine's number, as the shape of a field."""
+        """Return the values of an engine's number, as the shape of a field."""
         return range(max(2, self.engines))
 
     @property
     def groups(self) -> tuple[range, ...]:
-        """The engines of each die, dealt evenly, the larger groups first."""
+        """Deal the engines to the dies evenly, the larger groups first."""
         each, more = divmod(self.engines, self.slrs)
         ends = [each * (k + 1) + min(more, k + 1) for k in range(self.slrs)]
         return tuple(range(a, b) for a, b in zip([0, *ends], ends, strict=False))
 
     def sums(self, engines: int) -> data.ArrayLayout:
-        """The exact partial activations of a micro-batch, added over some of the engines."""
+        """Describe the exact partial activations of a micro-batch, added over some engines."""
         bits = self.engine.bank.partial_bits + ceil_log2(engines)
         return data.ArrayLayout(signed(bits), self.engine.banks)
 
     @property
     def fifo_bits(self) -> int:
-        """A number of words in a word FIFO."""
+        """Return the width of a number of words in a word FIFO."""
         return bits_for(self.engine.fifo_words)
 
     @property
     def transport(self) -> TransportParams:
-        """The way to the switch."""
+        """Return the sizes of the network transport."""
         return TransportParams(slots=self.slots)
 
     @property
     def ports(self) -> int:
-        """Memory ports that carry the words of one engine side by side."""
+        """Return the number of memory ports that carry the words of one engine side by side."""
         return self.engine.word_bits // PORT_BITS

@@ -64,7 +64,7 @@ def _bits(shape: Any) -> int:
     return Shape.cast(shape).width
 
 
-def join(m: Module, master: Any, slave: Any) -> None:
+def connect_bus(m: Module, master: Any, slave: Any) -> None:
     """Connect buses that differ in what they have: addresses of more bits lose their upper ones.
 
     Signals that only one of them has stay as they are: an identifier is 0. An answer's goes back.

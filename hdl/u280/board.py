@@ -24,7 +24,7 @@ from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynch
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from hdl.common.packets import BEAT, to_axis, to_stream
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
-from hdl.u280.axi_wires import join
+from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board_status import BoardStatus
 from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER
 from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
@@ -214,7 +214,7 @@ class Board(Component):
                 pauses=any(mac.params.split for mac in macs),
             )
         )
-        join(m, self.link.registers[1], status.axil)
+        connect_bus(m, self.link.registers[1], status.axil)
         m.submodules.interrupt = interrupt = InterruptRequest()
         m.d.comb += [
             interrupt.level.eq(status.irq),

@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, Burst, Response
 from hdl.common.component import Component
+from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing, inside
-from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
 from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
 
 ADDRESS_DEPTH = 16  #: bursts that wait on their way to HBM
@@ -70,7 +70,7 @@ class HbmPort(Component):
     fewer address bits than HBM, ``base`` has those above. ``base`` stands still.
 
     Throughput: a beat a cycle of the slower clock and channel. Latency: that of a
-    ``StreamCrossing`` there and back. Stalls: each channel holds on its own.
+    ``AsyncFifo`` there and back. Stalls: each channel holds on its own.
     """
 
     domains = ("sync", "hbm")
@@ -78,7 +78,7 @@ class HbmPort(Component):
     def __init__(self, params: HbmPortParams) -> None:
         crossings: list[Crossing] = []
         for name, (layout, depth, to_hbm) in params.channels.items():
-            way = StreamCrossing(StreamCrossingParams(width=layout.size, depth=depth))
+            way = AsyncFifo(AsyncFifoParams(width=layout.size, depth=depth))
             crossings += inside(name, way.crossings, clocks(to_hbm))
         self.crossings = tuple(crossings)
         super().__init__(
@@ -88,7 +88,7 @@ class HbmPort(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         for channel, (layout, depth, to_hbm) in self.params.channels.items():
-            way = StreamCrossing(StreamCrossingParams(width=layout.size, depth=depth))
+            way = AsyncFifo(AsyncFifoParams(width=layout.size, depth=depth))
             m.submodules[channel] = DomainRenamer(clocks(to_hbm))(way)
             source, sink = (self.axi, self.hbm) if to_hbm else (self.hbm, self.axi)
             self.connect_channel(m, channel, layout, way, source, sink)
@@ -100,7 +100,7 @@ class HbmPort(Component):
         return m
 
     def connect_channel(
-        self, m: Module, channel: str, layout: data.StructLayout, way: StreamCrossing, source, sink
+        self, m: Module, channel: str, layout: data.StructLayout, way: AsyncFifo, source, sink
     ) -> None:
         """Wire a channel to its queue, field by field."""
         given, taken = layout(way.i.payload), layout(way.o.payload)

@@ -51,7 +51,7 @@ class LineSplitter(Component):
         m = Module()
         self.ask(m, "ar")
         self.ask(m, "aw")
-        self.join(m)
+        self.merge(m)
         self.split(m)
         return m
 
@@ -67,7 +67,7 @@ class LineSplitter(Component):
             getattr(lines, f"{asks}ready").eq(getattr(halves, f"{asks}ready")),
         ]
 
-    def join(self, m: Module) -> None:
+    def merge(self, m: Module) -> None:
         """The beats of R up to RLAST into one; B passes."""
         lines, halves = self.lines, self.halves
         low = Signal(HALF_BITS, reset_less=True)

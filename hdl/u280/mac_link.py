@@ -36,10 +36,10 @@ class MacLink(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         deaf = Signal()
-        tells = Signal(init=1)
-        m.d.comb += [deaf.eq(~self.aligned | self.local_fault), self.send_rfi.eq(tells)]
+        rfi = Signal(init=1)
+        m.d.comb += [deaf.eq(~self.aligned | self.local_fault), self.send_rfi.eq(rfi)]
         m.d.sync += [
-            tells.eq(deaf),
+            rfi.eq(deaf),
             self.send_idle.eq(~deaf & self.remote_fault),
             self.enable.eq(~deaf & ~self.remote_fault),
             self.linked.eq(~deaf & ~self.remote_fault & self.received),

@@ -12,8 +12,8 @@ from hdl.u280.clock_ip import APB_MHZ
 from hdl.u280.mac_signals import ASKS, SETTINGS
 
 CYCLES_PER_MS = round(APB_MHZ * 1000)
-HEARD = SynchroniserParams()
-TOLD = SynchroniserParams(width=ASKS.size + SETTINGS.size)
+STATUS = SynchroniserParams()
+REQUESTS = SynchroniserParams(width=ASKS.size + SETTINGS.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +59,8 @@ class MacResets(Component):
 
     def __init__(self, params: MacResetsParams) -> None:
         self.crossings = (
-            *inside("heard", Synchroniser(HEARD).crossings, {}),
-            *inside("told", Synchroniser(TOLD).crossings, {}),
+            *inside("status", Synchroniser(STATUS).crossings, {}),
+            *inside("requests", Synchroniser(REQUESTS).crossings, {}),
         )
         super().__init__(
             params,
@@ -79,16 +79,16 @@ class MacResets(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.heard = heard = Synchroniser(HEARD)
-        m.submodules.told = told = Synchroniser(TOLD)
+        m.submodules.status = status = Synchroniser(STATUS)
+        m.submodules.requests = requests = Synchroniser(REQUESTS)
         aligned = Signal()
         asks = Signal(ASKS)
         settings = Signal(SETTINGS)
         m.d.comb += [
-            heard.i.eq(self.aligned),
-            aligned.eq(heard.o),
-            told.i.eq(Cat(self.asks, self.settings)),
-            Cat(asks, settings).eq(told.o),
+            status.i.eq(self.aligned),
+            aligned.eq(status.o),
+            requests.i.eq(Cat(self.asks, self.settings)),
+            Cat(asks, settings).eq(requests.o),
         ]
         # Both count down to -1, which their highest bit shows.
         left = Signal(range(-1, params.settle), init=params.settle - 2)

@@ -5,15 +5,15 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import inside
-from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
 from hdl.common.packets import BEAT
 
-CROSSING = StreamCrossingParams(width=BEAT.size)
+CROSSING = AsyncFifoParams(width=BEAT.size)
 
 
 class PacketCrossing(Component):
-    """A :class:`StreamCrossing` of BEATs after whose reset both sides go on at a packet's start.
+    """A :class:`AsyncFifo` of BEATs after whose reset both sides go on at a packet's start.
 
     When the reader was reset, the rest of a packet that had begun to come in is taken and dropped
     at ``i``: ``dropped`` is high for a cycle. When the writer was reset, a packet that had begun to
@@ -24,7 +24,7 @@ class PacketCrossing(Component):
     domains = ("write", "read")
 
     def __init__(self, params: None = None) -> None:
-        self.crossings = inside("beats", StreamCrossing(CROSSING).crossings, {})
+        self.crossings = inside("beats", AsyncFifo(CROSSING).crossings, {})
         super().__init__(
             params,
             {
@@ -37,7 +37,7 @@ class PacketCrossing(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.beats = beats = StreamCrossing(CROSSING)
+        m.submodules.beats = beats = AsyncFifo(CROSSING)
         m.submodules.rest = rest = DomainRenamer("write")(RestOfPacket())
         m.submodules.end = end = DomainRenamer("read")(EndOfPacket())
         connect(m, flipped(self.i), rest.i)

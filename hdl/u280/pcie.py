@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.u280 import axi_ip, pcie_ip
-from hdl.u280.axi_wires import bus_wires, join
+from hdl.u280.axi_wires import bus_wires, connect_bus
 from hdl.u280.clock_ip import REFCLK_BUFFER
 from hdl.u280.registers import ADDRESS_BITS as BOARD_BITS
 from hdl.u280.registers import BASE
@@ -178,7 +178,7 @@ class PcieDma(Link):
             **bus_wires("s_axi_", beats, extras=axi_ip.EXTRAS),
             **bus_wires("m_axi_", short),
         )
-        join(m, short, self.hbm)
+        connect_bus(m, short, self.hbm)
         return m
 
 
@@ -235,6 +235,6 @@ class PcieBridge(Link):
             **bus_wires("m_axi_", lite),
         )
         self.decode(m, registers)
-        join(m, lite, registers)
-        join(m, self.host, host)
+        connect_bus(m, lite, registers)
+        connect_bus(m, self.host, host)
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import connect
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic import Snic
-from hdl.u280.axi_wires import join
+from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_ip import ADDRESS_BITS
@@ -60,8 +60,8 @@ class SnicBoard(Board):
         )
         connect(m, core.m_axi_dram, lines.lines)
         connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))
-        join(m, core.m_axi_host, link.host)
-        join(m, link.registers[0], core.s_axil)
+        connect_bus(m, core.m_axi_host, link.host)
+        connect_bus(m, link.registers[0], core.s_axil)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(core.irq)
         return m

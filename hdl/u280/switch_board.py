@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
-from hdl.u280.axi_wires import join
+from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.pcie import PcieBridge, PcieParams
@@ -33,6 +33,6 @@ class SwitchBoard(Board):
         for k, mac in enumerate(macs):
             self.send(m, mac, 0, core.m_axis[k])
             self.take(m, mac, 0, core.s_axis[k])
-        join(m, self.link.registers[0], core.s_axil)
+        connect_bus(m, self.link.registers[0], core.s_axil)
         self.add_status(m, macs)
         return m

@@ -7,7 +7,7 @@ from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
-from hdl.u280.axi_wires import join
+from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
@@ -66,8 +66,8 @@ class WorkerBoard(Board):
             connect(m, bus, getattr(memory, f"port_{port}"))
         connect(m, core.m_axi_labels, getattr(memory, f"port_{LABELS}"))
         connect(m, link.hbm, getattr(memory, f"port_{HOST}"))
-        join(m, link.registers[0], core.s_axil)
-        join(m, link.model, core.s_axi_model)
+        connect_bus(m, link.registers[0], core.s_axil)
+        connect_bus(m, link.model, core.s_axi_model)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
         return m

@@ -10,7 +10,7 @@ from hdl.common.component import Component
 from sim.functional.groups import group
 from sim.harness.payloads import numbered, unpack
 
-Shown = Mapping[str, Any]  #: ports as plain values, by name
+PortValues = Mapping[str, Any]  #: ports as plain values, by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,17 +20,19 @@ class UnitGroup:
     name: str  #: what the group is about
     ports: tuple[str, ...]  #: that are looked at; ``i[]_valid`` is those of all elements
     #: of each bin: whether the ports, as they are and as they were sampled before, hit it
-    bins: Mapping[str, Callable[[Shown, Shown], bool]]
+    bins: Mapping[str, Callable[[PortValues, PortValues], bool]]
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
     #: what bins need to know of the component's parameters, as further values
-    sizes: Callable[[Any], Shown] = field(default=lambda params: {})
+    sizes: Callable[[Any], PortValues] = field(default=lambda params: {})
 
 
-def enum_bits(port: str, kinds: Any, *path: str) -> dict[str, Callable[[Shown, Shown], bool]]:
+def enum_bits(
+    port: str, kinds: Any, *path: str
+) -> dict[str, Callable[[PortValues, PortValues], bool]]:
     """A bin for each member of ``kinds`` whose bit is high in a field of ``port``."""
 
-    def asks(kind: Any) -> Callable[[Shown, Shown], bool]:
-        def ask(now: Shown, before: Shown) -> bool:
+    def asks(kind: Any) -> Callable[[PortValues, PortValues], bool]:
+        def ask(now: PortValues, before: PortValues) -> bool:
             value = now[port]
             for key in path:
                 value = value[key]
@@ -50,7 +52,7 @@ class UnitWatcher:
         self.when = [getattr(dut, name) for name in what.when]
         self.ports = {name: read(dut, shapes, name) for name in what.ports}
         self.sizes = dict(what.sizes(component.params))
-        self.before: Shown | None = None
+        self.before: PortValues | None = None
         self.sample = group(unit, what.name, what.bins)
 
     def look(self) -> None:

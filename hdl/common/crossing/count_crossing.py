@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import inside
-from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
 
 WAITING_BITS = 8  #: events of a kind that may wait for their way over
 
@@ -16,7 +16,7 @@ WAITING_BITS = 8  #: events of a kind that may wait for their way over
 class CountCrossingParams:
     """Size of a crossing of events."""
 
-    kinds: int  #: of events
+    kinds: int  #: number of kinds of events
 
     def __post_init__(self) -> None:
         if self.kinds < 1:
@@ -24,7 +24,7 @@ class CountCrossingParams:
 
     @property
     def suffix(self) -> str:
-        """Kinds."""
+        """Tells the number of kinds."""
         return str(self.kinds)
 
 
@@ -38,8 +38,8 @@ class CountCrossing(Component):
     domains = ("write", "read")
 
     def __init__(self, params: CountCrossingParams) -> None:
-        self.way = StreamCrossingParams(width=WAITING_BITS * params.kinds, depth=16)
-        self.crossings = inside("way", StreamCrossing(self.way).crossings, {})
+        self.way = AsyncFifoParams(width=WAITING_BITS * params.kinds, depth=16)
+        self.crossings = inside("way", AsyncFifo(self.way).crossings, {})
         super().__init__(
             params,
             {
@@ -50,7 +50,7 @@ class CountCrossing(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.way = way = StreamCrossing(self.way)
+        m.submodules.way = way = AsyncFifo(self.way)
         waiting = [Signal(WAITING_BITS, name=f"waiting_{k}") for k in range(self.params.kinds)]
         leave = Signal()
         some = Signal()  # a cycle behind: what leaves may be nothing

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, kw_only=True)
 class Crossing:
-    """An instance in which signals go from one clock to another."""
+    """Names an instance in which signals go from one clock to another."""
 
     path: str  #: of the instance, below the component that says so: names joined by /
     constraint: str  #: macro of constraints/u280/crossings.xdc.j2 that holds for it

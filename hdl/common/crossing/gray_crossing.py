@@ -12,9 +12,9 @@ from hdl.common.crossing.synchroniser import ASYNC
 
 @dataclass(frozen=True, kw_only=True)
 class GrayCrossingParams:
-    """Size of a crossing number."""
+    """Size of a number that crosses."""
 
-    bits: int  #: of the number, at least 2
+    bits: int  #: width of the number, at least 2
 
     def __post_init__(self) -> None:
         if self.bits < 2:
@@ -22,7 +22,7 @@ class GrayCrossingParams:
 
     @property
     def suffix(self) -> str:
-        """Bits."""
+        """Tells the width."""
         return str(self.bits)
 
 

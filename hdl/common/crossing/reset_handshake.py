@@ -1,51 +1,55 @@
-"""How the two sides of a clock crossing stop, clear and start together: the rule, as functions."""
+"""How the two sides of a clock crossing stop, clear and start together: the rule, as functions.
+
+It is a four-phase handshake of request and acknowledge in which either side may ask.
+"""
 
 from typing import Any, NamedTuple
 
 Bit = Any  # one that has &, | and ~: Amaranth's values, or NumPy's bools where a model explores it
 
 
-class Told(NamedTuple):
-    """What a side tells the other, three registers: levels that may arrive a cycle apart."""
+class Flags(NamedTuple):
+    """The flags of a side, three registers: levels that may reach the other side a cycle apart."""
 
-    asks: Bit  #: the other is to stop and clear
+    request: Bit  #: the other is to stop and clear
     stopped: Bit  #: this side does not run
     cleared: Bit  #: both have stopped, and this side's pointer is zero from the next cycle on
 
 
 class Side(NamedTuple):
-    """The registers of a side."""
+    """Holds the registers of a side."""
 
-    wants: Bit  #: it was reset and may not ask yet
-    told: Told
-
-
-#: at power-up both sides ask
-START = Side(wants=0, told=Told(asks=1, stopped=1, cleared=0))
+    wants: Bit  #: it was reset and may not request yet
+    flags: Flags
 
 
-def advance(side: Side, heard: Told, reset: Bit) -> Side:
-    """The side a cycle later; ``heard`` is what it knows of the other, ``reset`` its own reset.
+#: at power-up both sides have a request
+START = Side(wants=0, flags=Flags(request=1, stopped=1, cleared=0))
 
-    A side that was reset asks as soon as neither ``cleared`` is high any more, own or heard: one
-    that still is belongs to an earlier ask and would end this one before the other knows of it.
-    It goes on asking until its reset is over and both have cleared. A side that asks or is asked
-    stops, and clears while it knows that the other has stopped too.
+
+def advance(side: Side, remote: Flags, reset: Bit) -> Side:
+    """Return the side a cycle later; ``remote`` is what it knows of the other side's flags.
+
+    A side that was ``reset`` raises its request as soon as neither ``cleared`` is high any more,
+    its own or the remote one: a flag that still is belongs to an earlier request and would end this
+    one before the other side knows of it. The request stays until the reset is over and both have
+    cleared. A side with a request, its own or a remote one, stops, and clears while it knows that
+    the other has stopped too.
     """
-    asks, stopped, cleared = side.told
+    request, stopped, cleared = side.flags
     wants = side.wants | reset
-    begins = wants & ~asks & ~cleared & ~heard.cleared
+    begins = wants & ~request & ~cleared & ~remote.cleared
     return Side(
-        wants=wants & ~asks,
-        told=Told(
-            asks=begins | (asks & (reset | ~(cleared & heard.cleared))),
-            stopped=asks | heard.asks,
-            cleared=stopped & heard.stopped,
+        wants=wants & ~request,
+        flags=Flags(
+            request=begins | (request & (reset | ~(cleared & remote.cleared))),
+            stopped=request | remote.request,
+            cleared=stopped & remote.stopped,
         ),
     )
 
 
-def runs(side: Side, heard: Told) -> Bit:
-    """Whether the side may move its pointer and trust the other's."""
-    asks, stopped, cleared = side.told
-    return ~side.wants & ~asks & ~stopped & ~cleared & ~heard.stopped
+def runs(side: Side, remote: Flags) -> Bit:
+    """Return whether the side may move its pointer and trust the other's."""
+    request, stopped, cleared = side.flags
+    return ~side.wants & ~request & ~stopped & ~cleared & ~remote.stopped

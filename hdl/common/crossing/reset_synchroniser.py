@@ -14,7 +14,7 @@ from hdl.common.crossing.synchroniser import ASYNC
 class ResetSynchroniserParams:
     """Length of a reset synchroniser."""
 
-    stages: int = 4  #: registers, 2..15
+    stages: int = 4  #: number of registers in a row, 2..15
 
     def __post_init__(self) -> None:
         if not 2 <= self.stages <= 15:
@@ -22,7 +22,7 @@ class ResetSynchroniserParams:
 
     @property
     def suffix(self) -> str:
-        """Stages."""
+        """Tells the number of stages."""
         return str(self.stages)
 
 

@@ -16,7 +16,7 @@ ASYNC = {"ASYNC_REG": "TRUE"}
 class SynchroniserParams:
     """Size of a synchroniser."""
 
-    width: int = 1  #: levels, each on its own
+    width: int = 1  #: number of levels, each of which crosses on its own
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -24,7 +24,7 @@ class SynchroniserParams:
 
     @property
     def suffix(self) -> str:
-        """Width."""
+        """Tells the width."""
         return str(self.width)
 
 

@@ -84,7 +84,7 @@ class EngineChain(Component):
         return m
 
     def share_load(self, m: Module, first) -> None:
-        """The one load that waits is sent once, and ready when its engine has taken it."""
+        """Send the one load that waits once; it is ready when its engine has taken it."""
         sent = Signal()
         load = first.load
         m.d.comb += load.valid.eq(Cat(load.valid for load in self.load).any() & ~sent)
@@ -102,7 +102,7 @@ class EngineChain(Component):
             m.d.sync += sent.eq(1)
 
     def share_peek(self, m: Module, first) -> None:
-        """The one peek that waits, and each answer to where it was asked for."""
+        """Send the one peek that waits, and each answer to where it was asked for."""
         peek, peeked = first.peek, first.peeked
         m.d.comb += peek.valid.eq(Cat(peek.valid for peek in self.peek).any())
         for engine, (waiting, answer) in enumerate(zip(self.peek, self.peeked, strict=True)):

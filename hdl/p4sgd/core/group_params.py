@@ -11,9 +11,9 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 @dataclass(frozen=True, kw_only=True)
 class GroupParams:
-    """Which of a worker's groups."""
+    """Says which of a worker's groups of engines it is."""
 
-    worker: WorkerParams  #: with more than one die
+    worker: WorkerParams  #: sizes of the worker, which has more than one die
     index: int  #: the die, from the one with readers, loss and network up
 
     def __post_init__(self) -> None:
@@ -24,37 +24,37 @@ class GroupParams:
 
     @property
     def suffix(self) -> str:
-        """The die and the worker."""
+        """Tells the die and the worker's sizes."""
         return f"{self.index}_{self.worker.suffix}"
 
     @property
     def own(self) -> range:
-        """Engines of this die."""
+        """Return the numbers of the engines of this die."""
         return self.worker.groups[self.index]
 
     @property
     def beyond(self) -> range:
-        """Engines of the dies behind it."""
+        """Return the numbers of the engines of the dies behind it."""
         return range(self.own.stop, self.worker.engines)
 
     @property
     def engines(self) -> range:
-        """All of these: those that are reached through this die."""
+        """Return the numbers of all engines that are reached through this die, its own first."""
         return range(self.own.start, self.worker.engines)
 
 
 def group_load(params: WorkerParams) -> data.StructLayout:
-    """Eight weights for one of the engines."""
+    """Describe eight weights for one of the engines."""
     return data.StructLayout({"engine": params.engine_index, **params.engine.model.load.members})
 
 
 def group_peek(params: WorkerParams) -> data.StructLayout:
-    """Eight weights that are asked of one of the engines."""
+    """Describe a question for eight weights of one of the engines."""
     return data.StructLayout({"engine": params.engine_index, **params.engine.model.address.members})
 
 
 def group_peeked(params: WorkerParams) -> data.StructLayout:
-    """Eight weights and the engine that answered."""
+    """Describe eight weights and the engine that answered."""
     return data.StructLayout({"engine": params.engine_index, "group": params.engine.model.group})
 
 

@@ -72,7 +72,7 @@ class PartialSum(Component):
         return m
 
     def add_engines(self, m: Module, terms: list, advance, sample: int):
-        """The sum of ``terms``, a register behind each level of three-input adders."""
+        """Return the sum of ``terms``, with a register behind each level of three-input adders."""
         for level in range(self.levels):
             groups = [terms[i : i + 3] for i in range(0, len(terms), 3)]
             terms = [

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
+from hdl.common.gearbox import Deserializer, GearboxParams, Serializer
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
@@ -66,7 +66,7 @@ class SlrCrossing(Component):
         return m
 
     def cross(self, m: Module, name: str, source: Any, target: Any) -> Signal:
-        """A stream from die to die; high while all of it has arrived."""
+        """Connect a stream from die to die; return what is high while all of it has arrived."""
         width = source.payload.shape().size
         m.submodules[name] = pipeline = StreamPipeline(
             StreamPipelineParams(width=width, stages=self.stages)
@@ -82,26 +82,26 @@ class SlrCrossing(Component):
         return pipeline.empty
 
     def cross_in_parts(self, m: Module, name: str, source: Any, target: Any) -> None:
-        """A stream that has time, over fewer wires."""
+        """Connect a stream that has time from die to die, over fewer wires."""
         parts = parts_of(source.payload)
-        m.submodules[f"{name}_cutter"] = cutter = StreamCutter(parts)
-        m.submodules[f"{name}_joiner"] = joiner = StreamJoiner(parts)
+        m.submodules[f"{name}_serializer"] = serializer = Serializer(parts)
+        m.submodules[f"{name}_deserializer"] = deserializer = Deserializer(parts)
         m.submodules[name] = pipeline = StreamPipeline(
             StreamPipelineParams(width=parts.part_bits, stages=self.stages)
         )
-        connect(m, cutter.o, pipeline.i)
-        connect(m, pipeline.o, joiner.i)
+        connect(m, serializer.o, pipeline.i)
+        connect(m, pipeline.o, deserializer.i)
         m.d.comb += [
-            cutter.i.payload.eq(source.payload.as_value()),
-            cutter.i.valid.eq(source.valid),
-            source.ready.eq(cutter.i.ready),
-            target.payload.as_value().eq(joiner.o.payload),
-            target.valid.eq(joiner.o.valid),
-            joiner.o.ready.eq(target.ready),
+            serializer.i.payload.eq(source.payload.as_value()),
+            serializer.i.valid.eq(source.valid),
+            source.ready.eq(serializer.i.ready),
+            target.payload.as_value().eq(deserializer.o.payload),
+            target.valid.eq(deserializer.o.valid),
+            deserializer.o.ready.eq(target.ready),
         ]
 
     def wire(self, m: Module, name: str, source: Any, target: Any) -> None:
-        """A plain wire from die to die."""
+        """Connect a plain wire from die to die."""
         source, target = Value.cast(source), Value.cast(target)
         m.submodules[f"{name}_wires"] = pipeline = WirePipeline(
             WirePipelineParams(width=len(source), stages=self.stages)
@@ -109,19 +109,19 @@ class SlrCrossing(Component):
         m.d.comb += [pipeline.i.eq(source), target.eq(pipeline.o)]
 
     def report_end(self, m: Module) -> None:
-        """``finished``, but not that of the run before."""
+        """Report ``finished`` at the near side, but not that of the run before."""
         begun = Signal()
         # Out goes begin, back comes finished, which it has taken down.
-        heard_of = delay(m, self.near.begin, 2 * self.stages, "heard_of", reset_less=False)
+        acknowledged = delay(m, self.near.begin, 2 * self.stages, "acknowledged", reset_less=False)
         with m.If(self.near.begin):
             m.d.sync += begun.eq(1)
-        with m.Elif(heard_of):
+        with m.Elif(acknowledged):
             m.d.sync += begun.eq(0)
         finished = Signal()
         self.wire(m, "finished", self.far.finished, finished)
         m.d.comb += self.near.finished.eq(finished & ~begun)
 
 
-def parts_of(payload: Any) -> PartsParams:
-    """How eight weights and what is with them are cut."""
-    return PartsParams(width=payload.shape().size, parts=WEIGHT_PARTS)
+def parts_of(payload: Any) -> GearboxParams:
+    """Say how eight weights, and what is with them, are cut into parts."""
+    return GearboxParams(width=payload.shape().size, parts=WEIGHT_PARTS)

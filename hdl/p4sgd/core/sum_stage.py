@@ -11,16 +11,16 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 
-MOST_TERMS = 3  #: what a carry chain adds up at once
+MOST_TERMS = 3  #: most numbers that a carry chain adds up at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class SumStageParams:
-    """Widths of the terms and of their sums."""
+    """Sizes of a level of the adder: widths of its terms and of their sum."""
 
-    values: int  #: sums of a beat, K
-    terms: tuple[int, ...]  #: bits of each term, 2..3 of them
-    bits: int  #: of a sum, enough for the largest one
+    values: int  #: number of sums in a beat, K
+    terms: tuple[int, ...]  #: width of each term; there are two or three
+    bits: int  #: width of a sum, enough for the largest one
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.terms) <= MOST_TERMS:
@@ -32,7 +32,7 @@ class SumStageParams:
 
     @property
     def suffix(self) -> str:
-        """Values and widths."""
+        """Tells the number of values and all widths."""
         return f"{self.values}x{'_'.join(map(str, self.terms))}_to_{self.bits}"
 
 

@@ -89,7 +89,7 @@ class TrainingCore(Component):
         return m
 
     def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
-        """All engines side by side."""
+        """Add all engines side by side, for a single die."""
         params = self.params
         width = params.engine.deltas.size
         m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))
@@ -124,7 +124,7 @@ class TrainingCore(Component):
         ]
 
     def add_chain(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
-        """The engines die by die."""
+        """Add the engines die by die, as a chain of groups."""
         m.submodules.chain = chain = EngineChain(self.params)
         connect(m, loss.deltas, chain.deltas)
         connect(m, chain.partials, partial_sum.partials[0])

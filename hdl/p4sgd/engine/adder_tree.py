@@ -25,17 +25,17 @@ class TreeParams:
 
     @property
     def suffix(self) -> str:
-        """Inputs by width."""
+        """Tells the number of inputs and their width."""
         return f"{self.inputs}x{self.bits}"
 
     @property
     def total_bits(self) -> int:
-        """Wide enough never to overflow."""
+        """Return the width of the sum, which never overflows."""
         return self.bits + ceil_log2(self.inputs)
 
     @property
     def level_sizes(self) -> tuple[int, ...]:
-        """Numbers left after each level: 64 inputs give 32, 11, 4, 2, 1."""
+        """Return how many numbers are left after each level: 64 inputs give 32, 11, 4, 2, 1."""
         sizes = [-(-self.inputs // 2)]
         while sizes[-1] > 1:
             sizes.append(-(-sizes[-1] // 3))
@@ -43,7 +43,7 @@ class TreeParams:
 
     @property
     def latency(self) -> int:
-        """Cycles from gates and values to their sum: one a level."""
+        """Return the cycles from gates and values to their sum: one a level."""
         return len(self.level_sizes)
 
 

@@ -15,7 +15,7 @@ from hdl.p4sgd.engine.word_counter import WordCounter, word_position
 
 
 def backward_orders(params: EngineParams) -> dict[str, Any]:
-    """What the stage tells the data path, in the order in which a chunk passes it."""
+    """Describe what the stage tells the data path, in the order in which a chunk passes it."""
     return {
         "position": word_position(params),  # of the word that enters
         "next_word": 1,  # a word enters
@@ -116,7 +116,9 @@ class BackwardStage(Component):
         return m
 
     def space_micro_batches(self, m: Module, ends) -> Signal:
-        """High where a word may start: cycles without one do not count within a micro-batch."""
+        """Return what is high where a word may start; no cycle within a micro-batch has to be
+        waited.
+        """
         spaced = Signal()
         inside = Signal()
         last = self.params.update_loop - 1
@@ -131,7 +133,7 @@ class BackwardStage(Component):
         return spaced
 
     def follow_chunk(self, m: Module, enters, chunk) -> None:
-        """What the lanes are told, stage by stage: read, gradient, step, write."""
+        """Tell the lanes what to do, stage by stage: read, gradient, step, write."""
         loading = Signal()
         load_begins = self.load.valid & ~loading
         steps_to_read = self.gradient_latency - self.read_latency

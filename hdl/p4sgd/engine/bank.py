@@ -63,7 +63,9 @@ class Bank(Component):
         return m
 
     def add_plane(self, m: Module, tag, codes: Signal) -> Value:
-        """Horner's rule: twice the sum of the planes before, and the sum of this one."""
+        """Add a plane by Horner's rule: twice the sum of the planes before, and the sum of this
+        one.
+        """
         before = Mux(tag.first_plane, 0, codes << 1)
         if self.params.dsp:
             m.submodules.plane_sum = plane_sum = PlaneSum(self.params)
@@ -78,7 +80,7 @@ class Bank(Component):
         return Mux(tag.negative, -tree.total, before + tree.total)
 
     def add_chunks(self, m: Module, valid: Value, tag, codes: Signal) -> None:
-        """The sum over the chunks."""
+        """Add up the sums of the chunks."""
         chunk_done = Signal()
         first_chunk = Signal(reset_less=True)
         m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
@@ -87,7 +89,7 @@ class Bank(Component):
             m.d.sync += self.partial.eq(low_bits(total, self.params.bank.partial_bits))
 
     def scale(self, m: Module) -> None:
-        """The delta shifted to the weight of each plane in turn."""
+        """Shift the delta to the weight of each plane in turn."""
         whole = self.delta << self.params.max_bits
         half = self.delta << (self.params.max_bits - 1)
         with m.If(self.next_plane):

@@ -8,19 +8,19 @@ ULTRA_BITS = 72  #: width of an UltraRAM
 class Column(NamedTuple):
     """UltraRAMs side by side that are read in the same cycle."""
 
-    skew: int  #: cycles after the first column
+    skew: int  #: cycles by which it is read after the first column
     low: int  #: lowest bit of the entry
-    high: int  #: the one behind the highest
+    high: int  #: bit of the entry behind the highest one
     pieces: tuple[tuple[int, int, int], ...]  #: skew at which it is wanted, low and high bit
 
     @property
     def bits(self) -> int:
-        """Width."""
+        """Return the width of the column."""
         return self.high - self.low
 
 
 def columns(bits: int, group: int) -> tuple[Column, ...]:
-    """``bits`` in groups of ``group``, of which number k is wanted k cycles after the first.
+    """Cut ``bits`` in groups of ``group``, of which number k is wanted k cycles after the first.
 
     Columns end where an UltraRAM ends, so that no more of them are used than without columns; an
     UltraRAM in which a group ends and the next one begins belongs to the earlier column, and the
@@ -38,7 +38,7 @@ def columns(bits: int, group: int) -> tuple[Column, ...]:
 
 
 def pieces_of(low: int, high: int, group: int) -> tuple[tuple[int, int, int], ...]:
-    """The groups, or parts of them, between two bits."""
+    """Return the groups, or parts of them, between two bits."""
     pieces = []
     while low < high:
         end = min(high, (low // group + 1) * group)

@@ -59,7 +59,7 @@ class Datapath(Component):
         return m
 
     def add_banks(self, m: Module, memory: ModelMemory) -> list:
-        """A bank per sample; returns their scaled deltas, each when a lane wants it."""
+        """Add a bank per sample; return their scaled deltas, each when a lane wants it."""
         first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
         scaled = []
         for k in range(self.params.banks):
@@ -81,7 +81,7 @@ class Datapath(Component):
         return scaled
 
     def add_lanes(self, m: Module, memory: ModelMemory, scaled: list) -> Value:
-        """Gradient and update of each lane; returns which of them saturated."""
+        """Add gradient and update of each lane; return which of the lanes saturated."""
         saturated = []
         for lane in range(self.params.lanes):
             m.submodules[f"gradient_{lane}"] = gradient = GradientLane(self.params)

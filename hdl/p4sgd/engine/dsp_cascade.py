@@ -10,12 +10,12 @@ from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
 from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
 
-MOST_SLICES = 4  #: of a cascade: each one adds a cycle
+MOST_SLICES = 4  #: most slices of a cascade: each one adds a cycle
 
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeParams:
-    """Sizes of a cascade."""
+    """Sizes of a cascade of DSP slices."""
 
     inputs: int  #: numbers to add, two a slice, 1..8
     bits: int  #: width of a number
@@ -30,27 +30,29 @@ class CascadeParams:
 
     @property
     def suffix(self) -> str:
-        """Inputs by width, and the width and start of what is accumulated."""
+        """Tells inputs and width, and the width and start of what is accumulated."""
         accumulated = "" if self.start is None else f"_acc{self.total_bits}_{self.start}"
         return f"{self.inputs}x{self.bits}" + accumulated
 
     @property
     def slices(self) -> int:
-        """DSP slices, one behind the other."""
+        """Return the number of DSP slices, which stand one behind the other."""
         return -(-self.inputs // 2)
 
     @property
     def latency(self) -> int:
-        """Cycles from the gates to the sum: the operands' registers, and one a slice."""
+        """Return the cycles from the gates to the sum: the operands' registers, and one a slice."""
         return 1 + self.slices
 
     def skew(self, k: int) -> int:
-        """Cycles by which value ``k`` comes after its gate."""
+        """Return the cycles by which value ``k`` comes after its gate."""
         return k // 2
 
 
 def cascade(inputs: int, bits: int) -> CascadeParams:
-    """A cascade that only adds; the most negative sum, negated, takes one bit more."""
+    """Return the sizes of a cascade that only adds; its most negative sum takes a bit more,
+    negated.
+    """
     return CascadeParams(inputs=inputs, bits=bits, total_bits=bits + ceil_log2(inputs) + 1)
 
 
@@ -108,7 +110,7 @@ class DspCascade(Component):
         return m
 
     def accumulation(self, m: Module) -> Accumulation | None:
-        """What the last slice adds up."""
+        """Say what the last slice adds up, if it does."""
         if self.params.start is None:
             return None
         valid = delay(m, self.valid, self.params.slices, "valid", reset_less=False)

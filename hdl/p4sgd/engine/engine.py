@@ -107,7 +107,7 @@ class Engine(Component):
         return m
 
     def add_word_fifo(self, m: Module, stored, again) -> None:
-        """Words wait between the forward and the backward stage."""
+        """Add the FIFO in which words wait between the forward and the backward stage."""
         params = self.params
         m.submodules.word_fifo = fifo = Fifo(
             FifoParams(width=params.word_bits, depth=params.fifo_words, style="ultra")
@@ -122,7 +122,7 @@ class Engine(Component):
         ]
 
     def share_partials(self, m: Module, sums, read_back: ReadBack) -> None:
-        """Sums go to the worker, those of a probe to the host."""
+        """Give the sums to the worker, those of a probe to the host."""
         m.d.comb += [
             self.partials.payload.eq(sums.payload),
             self.partials.valid.eq(sums.valid & ~read_back.busy),

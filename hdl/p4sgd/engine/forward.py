@@ -18,11 +18,11 @@ from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.engine.word_counter import WordCounter
 
 PARTIALS_DEPTH = 16  #: micro-batches between their last word and the adder of the worker
-PARTIALS_LATENCY = 1  #: cycles that they spend in their queue, at least
+PARTIALS_LATENCY = 1  #: least cycles that partial activations spend in their queue
 
 
 def forward_orders(params: EngineParams) -> dict[str, Any]:
-    """What the stage tells the data path: the chunk to read, then its planes and their tag."""
+    """Describe what the stage tells the data path: the chunk to read, then its planes and tag."""
     return {"chunk": params.model.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
 
 
@@ -112,7 +112,7 @@ class ForwardStage(Component):
         return m
 
     def count_credits(self, m: Module, start_word, schedule, position) -> None:
-        """Chunks that the next mini-batch may read; ``no_credit`` where it must wait."""
+        """Count the chunks that the next mini-batch may read; ``no_credit`` where it must wait."""
         credits = Signal(range(self.params.chunks + 1))
         spent = start_word & schedule.current.first & position.last_plane
         m.d.comb += self.no_credit.eq(schedule.current.first & (credits == 0))
@@ -122,7 +122,7 @@ class ForwardStage(Component):
             m.d.sync += credits.eq(credits + self.granted - spent)
 
     def select_word(self, m: Module, probing):
-        """The word's register; a probe sets the bit of one lane in each bank instead."""
+        """Return the word's register; a probe sets the bit of one lane in each bank instead."""
         probe = self.probe.payload
         word = Signal(self.params.word, name="word", reset_less=True)
         with m.If(probing):

@@ -41,7 +41,7 @@ class GradientLane(Component):
         return m
 
     def cascade(self, m: Module) -> Value:
-        """In DSP slices, of which the last one adds up the planes."""
+        """Add up the gradient in DSP slices, of which the last one adds up the planes."""
         m.submodules.cascade = cascade = DspCascade(self.params.gradient.cascade)
         m.d.comb += [
             cascade.gates.eq(self.planes),
@@ -52,7 +52,7 @@ class GradientLane(Component):
         return cascade.total
 
     def tree(self, m: Module) -> Value:
-        """In LUTs: a tree over the banks, an accumulator for the planes."""
+        """Add up the gradient in LUTs: a tree over the banks, an accumulator for the planes."""
         params = self.params
         m.submodules.tree = tree = GatedAdderTree(params.gradient.tree)
         m.d.comb += [tree.gates.eq(self.planes), tree.values.eq(self.scaled)]

@@ -1,4 +1,4 @@
-"""Where mini-batches and epochs begin and end."""
+"""The counter that says where mini-batches and epochs begin and end."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

@@ -56,13 +56,13 @@ class ModelMemory(Component):
         return m
 
     def copy(self, bits: int) -> DualPortMemory:
-        """Memory for ``bits`` of every chunk."""
+        """Return a memory for ``bits`` of every chunk."""
         return DualPortMemory(
             MemoryParams(bits=bits, depth=max(2, self.params.chunks), style="ultra")
         )
 
     def add_architectural(self, m: Module) -> None:
-        """The architectural copy in columns; what comes before its time waits in registers."""
+        """Add the architectural copy in columns; what comes before its time waits in registers."""
         params = self.params
         parts = []
         for column in params.model.columns:

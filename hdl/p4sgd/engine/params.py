@@ -31,7 +31,7 @@ class EngineParams:
     lanes: int = 64  #: L, features of a chunk, at least 1
     max_bits: int = 8  #: largest precision s of a feature, 1..8
     weight_bits: int = 32  #: width of a weight, an activation and a delta, 8..32
-    fraction_bits: int = 23  #: fraction bits of the same, below weight_bits
+    fraction_bits: int = 23  #: fraction bits of weights, activations and deltas, below weight_bits
     chunks: int = 4096  #: chunks that the model memory holds, at least 1
     fifo_words: int = 4096  #: words between forward and backward, at least 8
     l2: bool = False  #: build the L2 term of the update
@@ -59,7 +59,7 @@ class EngineParams:
 
     @property
     def suffix(self) -> str:
-        """Every size that shapes the hardware, the usual ones left out."""
+        """Tells every size that shapes the hardware, but for the usual ones."""
         usual = EngineParams()
         extras = {
             "b": (self.max_bits, usual.max_bits),
@@ -148,7 +148,7 @@ class EngineParams:
 
     @property
     def settings(self) -> data.StructLayout:
-        """What the host sets for a run; it holds still while the engine works."""
+        """Describe what the host sets for a run; it holds still while the engine works."""
         return data.StructLayout(
             {
                 "bits": self.precision_bits,  # s, precision of a feature, 1..max_bits

@@ -52,7 +52,7 @@ class PlaneSum(Component):
         return m
 
     def add_cascade(self, m: Module, c: int):
-        """Cascade ``c``: two lanes of each group that comes at one time; its sum."""
+        """Add cascade ``c``, of two lanes of each group that comes at one time; return its sum."""
         params = self.params
         step = 2 * params.bank.cascades
         inputs = params.bank.cascade.inputs

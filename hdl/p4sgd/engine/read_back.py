@@ -81,7 +81,7 @@ class ReadBack(Component):
         return m
 
     def count_steps(self, m: Module) -> tuple[Signal, Signal]:
-        """The step of the next probe, and that of the next sums."""
+        """Count the step of the next probe, and that of the next sums."""
         steps = []
         for name, moves in (("asked", self.probe), ("answered", self.sums)):
             step = Signal(probe_layout(self.params)["step"].shape, name=name)

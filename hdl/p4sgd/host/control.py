@@ -11,13 +11,13 @@ from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 
 RESET_CYCLES = 16
-SEQUENCES = 1 << 16  #: slots that a frame can name
+SEQUENCES = 1 << 16  #: number of slots that a frame can name
 
 
 class Cause(enum.Enum, shape=4):
-    """Why a worker stopped."""
+    """Says why a worker stopped."""
 
-    NONE = 0  #: it did not
+    NONE = 0  #: it did not stop
     CONFIGURATION = 1  #: a setting is illegal, settings do not go together, or no job is open
     WORD_READ = 2  #: the memory answered a read of words with an error
     LABEL_READ = 3  #: the memory answered a read of labels with an error
@@ -30,7 +30,7 @@ class Cause(enum.Enum, shape=4):
 
 
 class State(enum.Enum, shape=3):
-    """Where the worker is."""
+    """Says what the worker is doing."""
 
     IDLE = 0
     BEGIN = 1  #: the settings are judged, a job opens, an access to the model comes to its end
@@ -180,7 +180,7 @@ class Control(Component):
         return m
 
     def check(self, m: Module) -> Signal:
-        """High where a run must not start, ``check_latency`` cycles after the settings changed."""
+        """Return what is high if a run must not start, ``check_latency`` cycles after a setting."""
         settings, loss, engine = self.settings, self.loss, self.params.engine
         illegal = Signal()
         # What is cut off here is too large anyway.
@@ -210,7 +210,7 @@ class Control(Component):
         return illegal
 
     def misplaced(self, address: Value) -> Value:
-        """High where ``address`` is not that of a beat of memory."""
+        """Return what is high where ``address`` is not that of a beat of memory."""
         beyond = address[self.params.address_bits :].any()
         return address[: ceil_log2(PORT_BITS // 8)].any() | beyond
 

@@ -15,7 +15,7 @@ ID_BITS = 4
 
 
 def group_address(params: WorkerParams) -> data.StructLayout:
-    """The index of a beat of eight weights: group, chunk, engine from the lowest bit up."""
+    """Describe the index of a beat of eight weights: group, chunk, engine from the lowest bit."""
     return data.StructLayout(
         {
             "group": params.engine.model.group_bits,
@@ -26,7 +26,7 @@ def group_address(params: WorkerParams) -> data.StructLayout:
 
 
 def model_bus(params: WorkerParams) -> BurstBeatsParams:
-    """The bus on which the host sees the model, byte by byte from engine 0, chunk 0, lane 0."""
+    """Describe the bus on which the host sees the model, from engine 0, chunk 0, lane 0 on."""
     data_bits = GROUP_LANES * params.engine.weight_bits
     return BurstBeatsParams(
         address_bits=group_address(params).size + (data_bits // 8 - 1).bit_length(),
@@ -36,7 +36,7 @@ def model_bus(params: WorkerParams) -> BurstBeatsParams:
 
 
 def verdict(m: Module, params: WorkerParams, index: Value, granted: Value) -> Any:
-    """OKAY; SLVERR without ``granted``; DECERR where there is no such engine or chunk."""
+    """Answer OKAY; SLVERR without ``granted``; DECERR where there is no such engine or chunk."""
     where = data.View(group_address(params), index)
     response = Signal(Response)
     exists = Signal()

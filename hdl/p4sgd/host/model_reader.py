@@ -12,7 +12,7 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
-PENDING_BEATS = 16  #: beats asked for and not yet answered
+PENDING_BEATS = 16  #: most beats that are asked for and not yet answered
 
 
 class ModelReader(Component):
@@ -102,7 +102,7 @@ class ModelReader(Component):
             m.d.sync += [question.chunk.eq(where.chunk), question.group.eq(where.group)]
 
     def answer(self, m: Module, head: data.View, pending: Fifo) -> None:
-        """The oldest beat into ``beats``, with its engine's answer if it was asked."""
+        """Put the oldest beat into ``beats``, with its engine's answer if it was asked."""
         beat = Signal(self.beat, reset_less=True)
         asked = Signal()
         free = Signal()

@@ -20,32 +20,34 @@ MOST_PORTS = 17  #: two for each of eight engines, and the labels'
 
 
 IDENTITY_REGISTERS = (
-    Register("identity", "What this is.", (ro("identity", 32, "0x50345347"),)),
+    Register(
+        "identity", "Identifies the design as a P4SGD worker.", (ro("identity", 32, "0x50345347"),)
+    ),
     Register("version", "Version of this register map.", (ro("version", 32, "4"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",
         (
-            ro("engines", 4, "N"),
+            ro("engines", 4, "N, number of engines"),
             ro("banks", 4, "K, samples of a micro-batch"),
             ro("lanes", 10, "L, features of a chunk"),
-            ro("max_bits", 4, "largest precision"),
-            ro("fraction_bits", 5, "of weights, activations, labels and deltas"),
+            ro("max_bits", 4, "largest precision of a feature, in bits"),
+            ro("fraction_bits", 5, "fraction bits of weights, activations, labels and deltas"),
             ro("l2_built", 1, "whether the L2 term is there"),
             ro("data_parallel_built", 1, "whether data parallelism is there"),
         ),
     ),
     Register(
         "depths",
-        "More of them.",
+        "Further parameters that the hardware was built with.",
         (
             ro("max_chunks", 17, "chunks that an engine's model memory holds"),
-            ro("address_bits", 6, "of a byte address on a memory port"),
+            ro("address_bits", 6, "width of a byte address on a memory port"),
         ),
     ),
     Register(
         "fifo",
-        "And more.",
+        "Depths of queues that the hardware was built with.",
         (
             ro("fifo_words", 17, "words that a word FIFO holds"),
             ro("slots", 13, "AllReduces that can be under way"),
@@ -89,7 +91,7 @@ CONTROL_REGISTERS = (
             ro("busy", 1, "a run or a reset is in progress"),
             ro("done", 1, "the last run came to its end"),
             ro("failed", 1, "the last run stopped; soft_reset recovers"),
-            ro("cause", 4, "why", enum=as_int_enum(Cause)),
+            ro("cause", 4, "why the last run stopped", enum=as_int_enum(Cause)),
         ),
     ),
     Register(
@@ -109,7 +111,7 @@ CONTROL_REGISTERS = (
 
 
 def setting_registers() -> tuple[Register, ...]:
-    """What the host sets before a run; it must hold still during the run."""
+    """Return the registers that the host sets before a run; they must hold still during the run."""
     return (
         Register(
             "features",
@@ -132,7 +134,7 @@ def setting_registers() -> tuple[Register, ...]:
             "loss",
             "The loss, and the transport of activations.",
             (
-                rw("loss", 2, "which", enum=as_int_enum(Loss)),
+                rw("loss", 2, "which loss is trained", enum=as_int_enum(Loss)),
                 rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
                 rw("join", 1, "full activations are the partial ones: a single worker", init=1),
                 rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),
@@ -144,24 +146,28 @@ def setting_registers() -> tuple[Register, ...]:
             "step",
             "eta / B = mantissa * 2^-exponent.",
             (
-                rw("mantissa", 18, "two's complement"),
-                rw("exponent", 6, "1..63"),
+                rw("mantissa", 18, "mantissa of the step, in two's complement"),
+                rw("exponent", 6, "exponent of the step, 1..63"),
             ),
         ),
         Register(
             "batch",
-            "Mini-batches.",
+            "Length of a mini-batch and of an epoch's last micro-batch.",
             (
-                rw("batch_micro_batches", 16, "B / K, at least 1"),
+                rw("batch_micro_batches", 16, "micro-batches of a mini-batch, B / K, at least 1"),
                 rw("tail_samples", 4, "samples of an epoch's last micro-batch, 1..K"),
             ),
         ),
         Register(
             "micro_batches",
-            "Length of an epoch.",
-            (rw("epoch_micro_batches", 32, "micro-batches, at least 1"),),
+            "Length of an epoch in micro-batches.",
+            (rw("epoch_micro_batches", 32, "micro-batches of an epoch, at least 1"),),
         ),
-        Register("epochs", "Length of a run.", (rw("epochs", 32, "epochs, at least 1"),)),
+        Register(
+            "epochs",
+            "Length of a run in epochs.",
+            (rw("epochs", 32, "epochs of a run, at least 1"),),
+        ),
         Register(
             "memory_timeout",
             "When a memory port is given up.",
@@ -178,26 +184,30 @@ def setting_registers() -> tuple[Register, ...]:
         *wide("word_address", f"Words: byte address on each port, {PLACE}.", ADDRESS_BITS),
         Register(
             "word_beats",
-            "Words of a run of consecutive ones.",
-            (rw("word_beats", COUNT_BITS, "words"),),
+            "Number of words of a run of consecutive ones.",
+            (rw("word_beats", COUNT_BITS, "number of words"),),
         ),
         Register(
             "word_stride",
-            "From the start of a run of words to the next.",
-            (rw("word_stride", COUNT_BITS, "words"),),
+            "Distance from the start of a run of words to the start of the next.",
+            (rw("word_stride", COUNT_BITS, "number of words"),),
         ),
-        Register("word_runs", "Runs of words in an epoch.", (rw("word_runs", COUNT_BITS, "runs"),)),
+        Register(
+            "word_runs",
+            "Number of runs of words in an epoch.",
+            (rw("word_runs", COUNT_BITS, "number of runs"),),
+        ),
         *wide("label_address", f"Labels: byte address, {PLACE}.", ADDRESS_BITS),
         Register(
             "label_beats",
-            "Labels of an epoch.",
+            "Number of labels of an epoch, in beats of memory.",
             (rw("label_beats", COUNT_BITS, "beats of eight labels"),),
         ),
     )
 
 
 def counter_registers() -> tuple[Register, ...]:
-    """The counters, two words each."""
+    """Return the registers of the counters, two words each."""
     return tuple(
         Register(f"{name}_count", f"{doc[0].upper()}{doc[1:]}.", (ro(name, COUNTER_BITS, doc),))
         for name, doc in COUNTERS.items()
@@ -205,7 +215,7 @@ def counter_registers() -> tuple[Register, ...]:
 
 
 def worker_registers(params: WorkerParams) -> RegisterMap:
-    """The register map of a worker; the same for all sizes, so that one driver fits all."""
+    """Return the register map of a worker; the same for all sizes, so that one driver fits all."""
     return RegisterMap(
         "p4sgd_worker",
         IDENTITY_REGISTERS
@@ -217,7 +227,7 @@ def worker_registers(params: WorkerParams) -> RegisterMap:
 
 
 def constants(params: WorkerParams) -> dict[str, int]:
-    """The fields that never change."""
+    """Return the values of the fields that never change."""
     engine = params.engine
     return {
         "identity": IDENTITY,

@@ -65,7 +65,7 @@ class LossLane(Component):
         return m
 
     def direct(self, m: Module) -> tuple[Signal, Signal]:
-        """Linear regression and hinge, a cycle after the activation."""
+        """Return the derivative of linear regression and hinge, a cycle after the activation."""
         bits, fraction_bits = self.params.engine.weight_bits, self.params.engine.fraction_bits
         one = 1 << fraction_bits
         derivative = Signal(signed(bits), name="direct", reset_less=True)
@@ -82,7 +82,7 @@ class LossLane(Component):
         return derivative, saturated
 
     def logistic(self, m: Module) -> tuple[Signal, Signal]:
-        """The sigmoid less the label, with the mirrored half folded into the label's side."""
+        """Return the sigmoid less the label; the mirrored half is folded into the label's side."""
         bits, fraction_bits = self.params.engine.weight_bits, self.params.engine.fraction_bits
         m.submodules.sigmoid = sigmoid = Sigmoid(self.params)
         m.d.comb += sigmoid.x.eq(self.activation)

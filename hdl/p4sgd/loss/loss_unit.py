@@ -12,8 +12,8 @@ from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
 
-DELTAS_DEPTH = 16  #: micro-batches in the lanes and behind them
-DELTAS_LATENCY = 1  #: cycles that they spend in their queue, at least
+DELTAS_DEPTH = 16  #: most micro-batches in the lanes and behind them
+DELTAS_LATENCY = 1  #: least cycles that deltas spend in their queue
 
 
 class LossUnit(Component):
@@ -83,7 +83,7 @@ class LossUnit(Component):
         return m
 
     def add_lanes(self, m: Module, deltas, present, valid) -> None:
-        """A lane per sample, and what saturated in them."""
+        """Add a lane per sample; report what saturated in them."""
         derivative, delta = [], []
         for k in range(self.params.engine.banks):
             m.submodules[f"lane_{k}"] = lane = LossLane(self.params)
@@ -102,7 +102,7 @@ class LossUnit(Component):
         ]
 
     def follow(self, m: Module, enters, current) -> tuple[Signal, Signal]:
-        """The micro-batch's marks beside its deltas, on the way that its loss takes."""
+        """Carry the micro-batch's marks beside its deltas, on the way that its loss takes."""
         is_logistic = self.loss.loss == Loss.LOGISTIC
         valid = delay(m, enters, 1, "direct_valid", reset_less=False)
         tag = delay(m, current, 1, "direct_tag")

@@ -17,7 +17,7 @@ SEGMENTS = 1 << (RANGE_BITS + SEGMENT_BITS)
 
 
 def table(fraction_bits: int) -> list[tuple[int, int]]:
-    """The sigmoid at the start of each segment, and its rise to the next."""
+    """Return the sigmoid at the start of each segment, and its rise to the next."""
     ends = [
         floor(2**fraction_bits / (1 + exp(-i / 2**SEGMENT_BITS)) + 0.5) for i in range(SEGMENTS + 1)
     ]

@@ -14,7 +14,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 def port_reader(params: WorkerParams) -> ReadMasterParams:
-    """The sizes of what reads one memory port of a worker."""
+    """Return the sizes of what reads one memory port of a worker."""
     return ReadMasterParams(
         address_bits=params.address_bits,
         data_bits=PORT_BITS,

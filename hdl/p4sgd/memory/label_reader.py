@@ -81,7 +81,7 @@ class LabelReader(Component):
         return m
 
     def count_epochs(self, m: Module) -> Signal:
-        """High while the next micro-batch is the last of its epoch: a register."""
+        """Return a register that is high while the next micro-batch is the last of its epoch."""
         left = Signal(32, reset_less=True)
         final = Signal(reset_less=True)
         single = Signal(reset_less=True)

@@ -56,7 +56,9 @@ class ModelExchange(Component):
 
     @property
     def place(self) -> data.StructLayout:
-        """Eight weights of the worker, in the order in which they are exchanged."""
+        """Describe the place of eight weights of the worker, in the order in which they are
+        exchanged.
+        """
         address = self.params.engine.model.address.members
         return data.StructLayout({"engine": range(max(2, self.params.engines)), **address})
 
@@ -72,7 +74,7 @@ class ModelExchange(Component):
         return m
 
     def pass_activations(self, m: Module) -> None:
-        """Activations to the network and back, in the first of its eight lanes."""
+        """Pass activations to the network and back, in the first of its eight lanes."""
         outgoing, incoming = self.network_partial, self.network_full
         size = self.params.engine.activations.size
         m.d.comb += [
@@ -85,14 +87,14 @@ class ModelExchange(Component):
         ]
 
     def pass_host(self, m: Module) -> None:
-        """The host's accesses to the engines."""
+        """Pass the host's accesses to the engines."""
         for e in range(self.params.engines):
             connect(m, flipped(self.host_load[e]), flipped(self.load[e]))
             connect(m, flipped(self.host_peek[e]), flipped(self.peek[e]))
             connect(m, flipped(self.peeked[e]), flipped(self.host_peeked[e]))
 
     def exchange(self, m: Module) -> None:
-        """From the last update of a mini-batch to the new model in all engines."""
+        """Exchange models, from the last update of a mini-batch to the new model in all engines."""
         due = Signal(self.params.engines)
         asking = Signal()
         ended = Signal()
@@ -117,7 +119,7 @@ class ModelExchange(Component):
         m.d.comb += self.finished.eq(Mux(self.settings.data_parallel, ended, self.engines_finished))
 
     def ask(self, m: Module, asking: Signal) -> Value:
-        """Peek at all weights; high with the last."""
+        """Peek at all weights; return what is high with the last."""
         place = Signal(self.place, name="asked")
         moves = Signal()
         for e, peek in enumerate(self.peek):
@@ -130,7 +132,7 @@ class ModelExchange(Component):
         return self.walk(m, place, moves)
 
     def send(self, m: Module) -> None:
-        """What the engines answer, in the same order."""
+        """Send what the engines answer, in the order in which they were asked."""
         place = Signal(self.place, name="sent")
         moves = Signal()
         outgoing = self.network_partial
@@ -145,7 +147,7 @@ class ModelExchange(Component):
         self.walk(m, place, moves)
 
     def put(self, m: Module) -> Value:
-        """The sums into the engines, in the same order; high with the last."""
+        """Load the sums into the engines in their order; return what is high with the last."""
         place = Signal(self.place, name="put")
         moves = Signal()
         incoming = self.network_full
@@ -163,7 +165,9 @@ class ModelExchange(Component):
         return self.walk(m, place, moves)
 
     def walk(self, m: Module, place: data.View, moves: Signal) -> Value:
-        """Move on to the next engine, group, chunk; high when the last place is left."""
+        """Move on to the next engine, group, chunk; return what is high when the last place is
+        left.
+        """
         limits = (
             ("engine", self.params.engines - 1),
             ("group", -(-self.params.engine.lanes // GROUP_LANES) - 1),

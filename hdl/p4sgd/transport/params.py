@@ -8,8 +8,8 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.p4sgd.network.frame import LANES
 
-TIME_BITS = 24  #: of the clock that timers compare with
-PEER_BITS = 24  #: of a number of repetitions while other workers are waited for
+TIME_BITS = 24  #: width of the clock that timers compare with
+PEER_BITS = 24  #: width of a number of repetitions while other workers are waited for
 
 NETWORK_SETTINGS = data.StructLayout(
     {
@@ -39,37 +39,37 @@ TRIES = data.StructLayout(
 
 
 class Verdict(enum.Enum, shape=4):
-    """What became of a packet that came in; the first that applies, from below."""
+    """Says what became of a packet that came in; the first that applies, from below."""
 
     NONE = 0  #: there was no packet
     FULL = 1  #: the full activation that the slot waits for
-    FREED = 2  #: the confirmation that it waits for
+    FREED = 2  #: the confirmation that the slot waits for
     PENDING = 3  #: the switch has what the slot sent, and waits for other workers
-    REPEATED = 4  #: of the slot's use, but not what it waits for
-    STALE = 5  #: of another use
-    WRONG_SLOT = 6  #: outside the job's range
-    WRONG_RUN = 7  #: of an earlier run of the job
-    WRONG_WORKER = 8  #: not for this worker
-    WRONG_JOB = 9  #: of another job, or none is open
-    MALFORMED = 10  #: not 60 bytes long, or no answer of a switch
-    FOREIGN = 11  #: another destination, ethertype or version
+    REPEATED = 4  #: it is of the slot's use, but not what the slot waits for
+    STALE = 5  #: it is of another use of the slot
+    WRONG_SLOT = 6  #: its slot is outside the job's range
+    WRONG_RUN = 7  #: it is of an earlier run of the job
+    WRONG_WORKER = 8  #: it is not for this worker
+    WRONG_JOB = 9  #: it is of another job, or no job is open
+    MALFORMED = 10  #: it is not 60 bytes long, or no answer of a switch
+    FOREIGN = 11  #: it has another destination, ethertype or version
     CORRUPT = 12  #: its checksum is wrong
 
 
 class Phase(enum.Enum, shape=2):
-    """What a slot waits for."""
+    """Says what a slot waits for."""
 
     FREE = 0
-    PARTIAL = 1  #: for the full activation: its partial one was sent
-    ACK = 2  #: for the confirmation: it has acknowledged
+    PARTIAL = 1  #: it waits for the full activation: its partial one was sent
+    ACK = 2  #: it waits for the confirmation: it has acknowledged
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransportParams:
     """Sizes of a transport."""
 
-    slots: int = 256  #: AllReduces under way, 2..4096
-    lanes: int = LANES  #: activations of one, K, 1..8
+    slots: int = 256  #: most AllReduces under way, 2..4096
+    lanes: int = LANES  #: activations of an AllReduce, K, 1..8
 
     def __post_init__(self) -> None:
         if not 2 <= self.slots <= 4096:
@@ -79,27 +79,27 @@ class TransportParams:
 
     @property
     def suffix(self) -> str:
-        """Both."""
+        """Tells lanes and slots."""
         return f"{self.lanes}x{self.slots}"
 
     @property
     def slot_bits(self) -> int:
-        """Index of a slot within the job's range."""
+        """Return the width of a slot's index within the job's range."""
         return ceil_log2(self.slots)
 
     @property
     def count_bits(self) -> int:
-        """A number of slots."""
+        """Return the width of a number of slots."""
         return bits_for(self.slots)
 
     @property
     def activations(self) -> data.ArrayLayout:
-        """What an AllReduce adds."""
+        """Describe what an AllReduce adds: the activations of a micro-batch."""
         return data.ArrayLayout(signed(32), self.lanes)
 
     @property
     def arrival(self) -> data.StructLayout:
-        """A packet whose header was judged."""
+        """Describe a packet whose header was judged."""
         return data.StructLayout(
             {
                 "verdict": Verdict,  # NONE for a packet of this job whose slot has to judge it
@@ -114,10 +114,10 @@ class TransportParams:
 
     @property
     def answer(self) -> data.StructLayout:
-        """What the table knows of a slot."""
+        """Describe what the table knows of a slot."""
         return data.StructLayout({"phase": Phase, "use": 8})
 
     @property
     def overdue(self) -> data.StructLayout:
-        """A slot that waits for too long."""
+        """Describe a slot that waits for too long."""
         return data.StructLayout({"slot": self.slot_bits, "tries": TRIES})

@@ -11,59 +11,73 @@ PEER_RETRIES = 1_200_000  #: two minutes, with the timeout of 100 us
 
 
 def network_registers() -> tuple[Register, ...]:
-    """What the host sets before a job; it must hold still while the job is open."""
+    """Return the registers that the host sets before a job; they hold still while it is open."""
     return (
-        *address_registers("address", "own"),
-        *address_registers("switch_address", "the switch's"),
-        *address_registers("group_address", "what the switch answers to"),
+        *address_registers("address", "the worker's own address"),
+        *address_registers("switch_address", "the switch's address"),
+        *address_registers("group_address", "the address that the switch answers to"),
         Register(
             "worker",
             "Which worker this is, and how long it waits.",
             (
                 rw("worker", 5, "index: the bit in bitmaps, the port of the switch"),
-                rw("retries", 8, "repetitions without an answer; 0: for ever", init=100),
+                rw("retries", 8, "repetitions in a row without an answer; 0: for ever", init=100),
             ),
         ),
         Register(
             "peer_retries",
             "How long it waits for other workers, while the switch answers.",
-            (rw("peer_retries", PEER_BITS, "repetitions; 0: for ever", init=PEER_RETRIES),),
+            (rw("peer_retries", PEER_BITS, "repetitions in all; 0: for ever", init=PEER_RETRIES),),
         ),
-        Register("workers", "The job's workers.", (rw("workers", 32, "bitmap", init=1),)),
+        Register(
+            "workers",
+            "Workers that take part in the job.",
+            (rw("workers", 32, "bitmap of the workers, the bit of each at its index", init=1),),
+        ),
         Register(
             "job",
-            "The job.",
+            "Identifies the job and its run.",
             (
-                rw("job", 16, "its number at the switch"),
-                rw("epoch", 16, "its run: packets of another one are dropped"),
+                rw("job", 16, "number of the job at the switch"),
+                rw("epoch", 16, "run of the job: packets of another run are dropped"),
             ),
         ),
         Register(
             "slot_base",
-            "The job's slots at the switch.",
-            (rw("slot_base", 16, "the first"),),
+            "Where the job's slots begin at the switch.",
+            (rw("slot_base", 16, "number of the job's first slot"),),
         ),
-        Register("slot_count", "Their number.", (rw("slot_count", 17, "1..slots", init=1),)),
+        Register(
+            "slot_count",
+            "Number of the job's slots.",
+            (rw("slot_count", 17, "slots of the job, 1..slots", init=1),),
+        ),
         Register(
             "timeout",
-            "Until a packet is sent again.",
-            (rw("timeout", TIME_BITS - 1, "cycles", init=25_000),),
+            "Time until a packet that was not answered is sent again.",
+            (rw("timeout", TIME_BITS - 1, "cycles until the repetition", init=25_000),),
         ),
     )
 
 
 def address_registers(name: str, doc: str) -> tuple[Register, ...]:
-    """An Ethernet address; bits 0..7 are the byte that is sent first."""
+    """Return the two registers of an Ethernet address; bits 0..7 are the byte sent first."""
     return (
         Register(
-            f"{name}_low", "Ethernet address.", (rw(f"{name}_low", 32, f"{doc}, bytes 0..3"),)
+            f"{name}_low",
+            "Lower bytes of the Ethernet address.",
+            (rw(f"{name}_low", 32, f"{doc}, bytes 0..3"),),
         ),
-        Register(f"{name}_high", "The rest.", (rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"),)),
+        Register(
+            f"{name}_high",
+            "Upper bytes of the Ethernet address.",
+            (rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"),),
+        ),
     )
 
 
 def network_values(settings: Any) -> dict[str, Any]:
-    """The fields of ``NETWORK_SETTINGS`` out of the control bundle."""
+    """Take the fields of ``NETWORK_SETTINGS`` out of the control bundle."""
     return {
         name: Cat(settings[f"{name}_low"], settings[f"{name}_high"])
         if name.endswith("address")

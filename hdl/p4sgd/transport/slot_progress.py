@@ -20,15 +20,15 @@ class Progress(data.Struct):
     freed: 1  #: the switch has confirmed it, so that the slot is free
 
     def has_taken(self, use: Value) -> Value:
-        """High if the full activation of ``use`` was taken."""
+        """Return what is high if the full activation of ``use`` was taken."""
         return self.taken == use[0]
 
     def has_freed_before(self, use: Value) -> Value:
-        """High if the use before ``use`` is freed, so that ``use`` may start."""
+        """Return what is high if the use before ``use`` is freed, so that ``use`` may start."""
         return self.freed != use[0]
 
     def phase(self, use: Value) -> Value:
-        """What the slot waits for in ``use``."""
+        """Return what the slot waits for in ``use``."""
         waits = Mux(self.has_taken(use), Phase.ACK, Phase.PARTIAL)
         return Mux(self.freed == use[0], Phase.FREE, waits)
 

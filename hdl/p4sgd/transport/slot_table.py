@@ -95,11 +95,13 @@ class SlotTable(Component):
         return m
 
     def use_of(self, slot: Value, previous_use: Signal) -> Value:
-        """The use that a slot is in: slots are started in turn, so those behind are one back."""
+        """Return the use that a slot is in: slots are started in turn, so those behind are one
+        back.
+        """
         return Mux(slot < self.next_slot, self.next_use, previous_use)
 
     def surroundings(self, m: Module) -> None:
-        """State what transmitter, delivery, arrivals and the check of the settings keep."""
+        """State what transmitter, reorder buffer, arrivals and the check of the settings keep."""
         arrival, count = self.arrival, self.slot_count
         dropped = arrival.verdict.as_value() >= Verdict.WRONG_SLOT.value
         judged = (arrival.verdict == Verdict.NONE) & (~self.open | (arrival.slot < count))

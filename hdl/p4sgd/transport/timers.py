@@ -107,7 +107,7 @@ class Timers(Component):
         tries = Signal(TRIES)
         again = Signal()
         decides = late & ~self.gave_up & ~overdue.valid
-        heard = add_pending_flags(
+        answered = add_pending_flags(
             m,
             slots=self.params.slots,
             comes=self.pending,
@@ -118,7 +118,7 @@ class Timers(Component):
         with m.If(~overdue.valid):
             m.d.comb += [
                 again.eq(decides),
-                tries.unanswered.eq(Mux(heard, 0, sent_tries.unanswered)),
+                tries.unanswered.eq(Mux(answered, 0, sent_tries.unanswered)),
                 tries.repetitions.eq(sent_tries.repetitions),
             ]
             m.d.sync += [blocked.eq(0), overdue.payload.slot.eq(self.questions[1])]
@@ -130,7 +130,7 @@ class Timers(Component):
             m.d.sync += [blocked.eq(Mux(again, 0, blocked + 1)), overdue.valid.eq(~overdue.ready)]
         waited = tries.repetitions == settings.peer_retries
         silent = (settings.retries != 0) & (tries.unanswered == settings.retries)
-        alone = (settings.peer_retries != 0) & heard & ~overdue.valid & waited
+        alone = (settings.peer_retries != 0) & answered & ~overdue.valid & waited
         with m.If(again):
             m.d.sync += [
                 overdue.valid.eq(1),

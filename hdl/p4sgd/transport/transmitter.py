@@ -53,7 +53,7 @@ class Transmitter(Component):
 
     @property
     def order(self) -> data.StructLayout:
-        """A packet to be sent, without its payload."""
+        """Describe a packet to be sent, without its payload."""
         return data.StructLayout({"slot": self.params.slot_bits, "use": 8, "is_agg": 1})
 
     def elaborate(self, platform) -> Module:
@@ -80,7 +80,10 @@ class Transmitter(Component):
         return m
 
     def choose(self, m: Module, order, chosen: Signal, room) -> None:
-        """New ones first, as the latency of an AllReduce starts here; slots bound their number."""
+        """Choose a packet:
+
+        new ones first, as an AllReduce starts here; slots bound their number.
+        """
         waits = self.answer.phase != Phase.FREE
         m.d.comb += [
             self.question.eq(Mux(self.acks.valid, self.acks.payload, self.overdue.payload.slot)),

@@ -9,8 +9,8 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS
 from hdl.p4sgd.transport.arrivals import Arrivals
-from hdl.p4sgd.transport.delivery import Delivery
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
+from hdl.p4sgd.transport.reorder_buffer import ReorderBuffer
 from hdl.p4sgd.transport.slot_table import SlotTable
 from hdl.p4sgd.transport.timers import Timers
 from hdl.p4sgd.transport.transmitter import Transmitter
@@ -42,7 +42,7 @@ class Transport(Component):
     """
 
     send_latency = Transmitter.latency
-    receive_latency = Arrivals.latency + 1 + Delivery.latency
+    receive_latency = Arrivals.latency + 1 + ReorderBuffer.latency
 
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
@@ -76,13 +76,13 @@ class Transport(Component):
         m.submodules.table = table = SlotTable(params)
         m.submodules.timers = timers = Timers(params)
         m.submodules.transmitter = transmitter = Transmitter(params)
-        m.submodules.delivery = delivery = Delivery(params)
+        m.submodules.reorder_buffer = reorder_buffer = ReorderBuffer(params)
         m.submodules.acks = acks = Fifo(FifoParams(width=params.slot_bits, depth=params.slots))
         connect(m, flipped(self.s_axis), arrivals.s_axis)
         connect(m, flipped(self.partial), transmitter.partial)
         connect(m, timers.overdue, transmitter.overdue)
         connect(m, acks.o, transmitter.acks)
-        connect(m, delivery.full, flipped(self.full))
+        connect(m, reorder_buffer.full, flipped(self.full))
         connect(m, transmitter.m_axis, flipped(self.m_axis))
         full = Signal()
         m.d.comb += [
@@ -97,13 +97,13 @@ class Transport(Component):
             # become needless, which goes before the slot's next sum can come.
             acks.i.valid.eq(full),
             acks.i.payload.eq(arrivals.arrival.slot),
-            delivery.keep.eq(full),
-            delivery.keep_slot.eq(arrivals.arrival.slot),
-            delivery.activations.eq(arrivals.arrival.activations),
-            delivery.arrived.eq(table.arrived),
-            delivery.allowed.eq(self.allowed),
-            delivery.deliver_slot.eq(table.deliver_slot),
-            table.delivered.eq(delivery.delivered),
+            reorder_buffer.keep.eq(full),
+            reorder_buffer.keep_slot.eq(arrivals.arrival.slot),
+            reorder_buffer.activations.eq(arrivals.arrival.activations),
+            reorder_buffer.arrived.eq(table.arrived),
+            reorder_buffer.allowed.eq(self.allowed),
+            reorder_buffer.deliver_slot.eq(table.deliver_slot),
+            table.delivered.eq(reorder_buffer.delivered),
             transmitter.settings.eq(self.settings),
             transmitter.may_start.eq(table.may_start),
             transmitter.next_slot.eq(table.next_slot),
@@ -119,7 +119,7 @@ class Transport(Component):
         return m
 
     def connect_timers(self, m: Module, table, timers, transmitter) -> None:
-        """Timers hear of every packet, and ask the table who waits."""
+        """Tell the timers of every packet, and let them ask the table which slot waits."""
         m.d.comb += [
             timers.settings.eq(self.settings),
             timers.clear.eq(self.clear),
@@ -137,7 +137,7 @@ class Transport(Component):
             ]
 
     def report(self, m: Module, table, timers, transmitter) -> None:
-        """What the worker sees of it."""
+        """Report to the worker what the transport does."""
         m.d.comb += [
             self.open.eq(table.open),
             self.clearing.eq(table.clearing),

@@ -126,8 +126,8 @@ def test_a_worker_without_its_board():
         ("core/chain/group_0", "core/chain/crossing_0"),
         (
             "core/chain/group_1",
-            "core/chain/crossing_0/load_joiner",
-            "core/chain/crossing_0/peeked_cutter",
+            "core/chain/crossing_0/load_deserializer",
+            "core/chain/crossing_0/peeked_serializer",
         ),
     ]
 

@@ -1,5 +1,5 @@
+from gen.synth.arrival import Way
 from gen.synth.graph import Graph, bit_names, graph_of, sort
-from gen.synth.reach import Way
 from tests.gen.synth.netlists import flip_flop, lut, netlist
 
 

@@ -4,14 +4,14 @@ import csv
 import re
 from pathlib import Path
 
+from hdl.common.crossing.async_fifo import AsyncFifo
 from hdl.common.crossing.gray_crossing import GrayCrossing
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser
-from hdl.common.crossing.stream_crossing import StreamCrossing
 from hdl.common.crossing.synchroniser import Synchroniser
 from tests.hdl.u280.lint import lint_with_stubs
 
 PINS = Path(__file__).resolve().parents[3] / "constraints" / "u280" / "pins.csv"
-CROSSINGS = (GrayCrossing, ResetSynchroniser, StreamCrossing, Synchroniser)
+CROSSINGS = (GrayCrossing, ResetSynchroniser, AsyncFifo, Synchroniser)
 
 
 def instances_below(emission, name, path=()):

@@ -3,7 +3,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
-from hdl.u280.axi_wires import bus_ports, bus_wires, join
+from hdl.u280.axi_wires import bus_ports, bus_wires, connect_bus
 
 WIDE = Axi4Signature(address_bits=40, data_bits=64, id_bits=4)
 NARROW = Axi4Signature(address_bits=16, data_bits=64)
@@ -46,7 +46,7 @@ def test_join_goes_both_ways_whatever_is_missing(swap):
     master = (NARROW if swap else WIDE).create(path=("master",))
     slave = (WIDE if swap else NARROW).create(path=("slave",))
     m = Module()
-    join(m, master, slave)
+    connect_bus(m, master, slave)
 
     async def bench(ctx):
         ctx.set(master.awaddr, 0x1234)

@@ -41,7 +41,7 @@ def test_a_port_that_only_reads():
 
 def test_crossings_know_their_clocks():
     crossings = HbmPort(HbmPortParams(writes=True)).crossings
-    ways = {c.path: (c.source, c.target) for c in crossings if c.constraint == "stream_crossing"}
+    ways = {c.path: (c.source, c.target) for c in crossings if c.constraint == "async_fifo"}
     assert ways == {
         "ar": ("sync", "hbm"),
         "r": ("hbm", "sync"),

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hdl.common.crossing.reset_handshake import START, Side, Told, advance, runs
+from hdl.common.crossing.reset_handshake import START, Flags, Side, advance, runs
 
 GENERATIONS = 8  #: told apart; there are never so many at a time
 GARBAGE = -1
@@ -29,20 +29,20 @@ FAULTS = frozenset({STALE, NOT_EMPTIED})
 class Rule:
     """What a side does, with NumPy's bools, tabulated as it is asked for."""
 
-    advance: Callable[[Side, Told, np.bool_], Side] = advance
-    runs: Callable[[Side, Told], np.bool_] = runs
+    advance: Callable[[Side, Flags, np.bool_], Side] = advance
+    runs: Callable[[Side, Flags], np.bool_] = runs
     after: Callable = field(init=False)
     moves: Callable = field(init=False)
 
     def __post_init__(self) -> None:
         @cache
-        def after(side: Side, heard: Told, reset: bool) -> Side:
-            stepped = self.advance(bools(side), bools(heard), np.bool_(reset))
-            return Side(bool(stepped.wants), Told(*map(bool, stepped.told)))
+        def after(side: Side, remote: Flags, reset: bool) -> Side:
+            stepped = self.advance(bools(side), bools(remote), np.bool_(reset))
+            return Side(bool(stepped.wants), Flags(*map(bool, stepped.flags)))
 
         @cache
-        def moves(side: Side, heard: Told) -> bool:
-            return bool(self.runs(bools(side), bools(heard)))
+        def moves(side: Side, remote: Flags) -> bool:
+            return bool(self.runs(bools(side), bools(remote)))
 
         object.__setattr__(self, "after", after)
         object.__setattr__(self, "moves", moves)
@@ -57,8 +57,8 @@ class End(NamedTuple):
     """All registers of one clock, and what only the checker knows."""
 
     side: Side = START
-    first: Told = Told(0, 0, 0)  # of the synchroniser, then
-    heard: Told = Told(0, 0, 0)
+    first: Flags = Flags(0, 0, 0)  # of the synchroniser, then
+    remote: Flags = Flags(0, 0, 0)
     pointer: int = 0  # generation of the own one, and of what is seen of the other's
     pointer_first: int = 0
     pointer_seen: int = 0
@@ -79,36 +79,36 @@ class Step(NamedTuple):
 Pair = tuple[End, End]
 
 
-def tick(rule: Rule, end: End, told: Told, pointer: int, reset: bool) -> End:
-    """An edge of the end's clock; ``told`` and ``pointer`` are caught of the other end."""
-    side = rule.after(end.side, end.heard, reset)
-    cleared = end.side.told.cleared
+def tick(rule: Rule, end: End, flags: Flags, pointer: int, reset: bool) -> End:
+    """An edge of the end's clock; ``flags`` and ``pointer`` are caught of the other end."""
+    side = rule.after(end.side, end.remote, reset)
+    cleared = end.side.flags.cleared
     return End(
         side,
-        told,
+        flags,
         end.first,
         end.generation if cleared else end.pointer,
         pointer,
         end.pointer_first,
-        end.generation + (side.told.cleared and not cleared),
+        end.generation + (side.flags.cleared and not cleared),
         reset or (end.dirty and not cleared),
     )
 
 
-def caught(before: End, after: End) -> Iterator[tuple[Told, int]]:
+def caught(before: End, after: End) -> Iterator[tuple[Flags, int]]:
     """What an edge may catch of registers that change with it: each bit old or new."""
     jumps = before.pointer != after.pointer
     pointers = (before.pointer, after.pointer, GARBAGE) if jumps else (after.pointer,)
-    for told in choices(before.side.told, after.side.told):
+    for flags in choices(before.side.flags, after.side.flags):
         for pointer in pointers:
-            yield told, pointer
+            yield flags, pointer
 
 
 @cache
-def choices(before: Told, after: Told) -> list[Told]:
+def choices(before: Flags, after: Flags) -> list[Flags]:
     """Each bit old or new."""
     bits = zip(before, after, strict=True)
-    return [Told(*choice) for choice in product(*({old, new} for old, new in bits))]
+    return [Flags(*choice) for choice in product(*({old, new} for old, new in bits))]
 
 
 def normal(pair: Pair) -> Pair:
@@ -120,7 +120,7 @@ def normal(pair: Pair) -> Pair:
         End(
             end.side,
             end.first,
-            end.heard,
+            end.remote,
             *(
                 generation if generation == GARBAGE else (generation - base) % GENERATIONS
                 for generation in end[POINTER : GENERATION + 1]
@@ -136,15 +136,15 @@ def steps(rule: Rule, pair: Pair, resets: tuple[bool, ...] = (False, True)):
     for here in (0, 1):
         end, other = pair[here], pair[1 - here]
         for reset in resets:
-            after = tick(rule, end, other.side.told, other.pointer, reset)
+            after = tick(rule, end, other.side.flags, other.pointer, reset)
             both = (after, other) if here == 0 else (other, after)
             yield Step((here == 0, here == 1), (reset and here == 0, reset and here == 1)), both
     for high in product(resets, repeat=2):
         plain = [tick(rule, pair[k], pair[k].first, 0, high[k]) for k in (0, 1)]
         ends = (
             [
-                tick(rule, pair[k], told, pointer, high[k])
-                for told, pointer in caught(pair[1 - k], plain[1 - k])
+                tick(rule, pair[k], flags, pointer, high[k])
+                for flags, pointer in caught(pair[1 - k], plain[1 - k])
             ]
             for k in (0, 1)
         )
@@ -156,7 +156,7 @@ def steps(rule: Rule, pair: Pair, resets: tuple[bool, ...] = (False, True)):
 def fault(rule: Rule, pair: Pair) -> str:
     """What is wrong with a pair of ends, or ""."""
     for end in pair:
-        if rule.moves(end.side, end.heard):
+        if rule.moves(end.side, end.remote):
             if not end.pointer_seen == end.pointer == end.generation:
                 return STALE
             if end.dirty:
@@ -201,7 +201,10 @@ def never_start(rule: Rule, pairs: frozenset[Pair]) -> list[Pair]:
     They are on a cycle of edges of both clocks on which there is a pair that does not run.
     """
     numbers = {pair: k for k, pair in enumerate(pairs)}
-    edges, both_run = [], [all(rule.moves(end.side, end.heard) for end in pair) for pair in numbers]
+    edges, both_run = (
+        [],
+        [all(rule.moves(end.side, end.remote) for end in pair) for pair in numbers],
+    )
     for pair, k in numbers.items():
         for step, after in steps(rule, pair, (False,)):
             edges.append((k, numbers[normal(after)], step.ticked))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hdl.common.crossing.reset_handshake import Side, Told, advance, runs
+from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from tests.hdl.common.crossing.reset_model import (
     NOT_EMPTIED,
     STALE,
@@ -21,45 +21,47 @@ def test_every_reset_at_every_phase():
     for reached in (
         lambda write, read: rule.moves(*write[:3:2]) and rule.moves(*read[:3:2]),
         lambda write, read: write.side.wants and read.side.wants,
-        lambda write, read: write.side.told.asks and read.side.told.asks,
-        lambda write, read: write.side.wants and read.side.told.asks,
+        lambda write, read: write.side.flags.request and read.side.flags.request,
+        lambda write, read: write.side.wants and read.side.flags.request,
         lambda write, read: write.generation != read.generation,
     ):
         assert any(reached(*pair) for pair in found.pairs)
     assert never_start(rule, found.pairs) == []
 
 
-def asks_at_once(side, heard, reset):
-    """A reset asks whatever went before, and ``cleared`` of the ask before ends it."""
-    asks, stopped, cleared = side.told
-    told = Told(
-        reset | (asks & ~(cleared & heard.cleared)), asks | heard.asks, stopped & heard.stopped
+def asks_at_once(side, remote, reset):
+    """A reset request whatever went before, and ``cleared`` of the ask before ends it."""
+    request, stopped, cleared = side.flags
+    flags = Flags(
+        reset | (request & ~(cleared & remote.cleared)),
+        request | remote.request,
+        stopped & remote.stopped,
     )
-    return Side(side.wants & False, told)
+    return Side(side.wants & False, flags)
 
 
-def forgets(side, heard, reset):
+def forgets(side, remote, reset):
     """A reset that may not ask yet is forgotten."""
-    return advance(side, heard, reset)._replace(wants=reset & False)
+    return advance(side, remote, reset)._replace(wants=reset & False)
 
 
-def looks_at_its_own(side, heard, reset):
+def looks_at_its_own(side, remote, reset):
     """A new ask does not wait for the other's ``cleared`` to go away."""
-    asks, _, cleared = side.told
-    after = advance(side, heard, reset)
-    begins = (side.wants | reset) & ~asks & ~cleared
-    return Side(after.wants & ~begins, after.told._replace(asks=after.told.asks | begins))
+    request, _, cleared = side.flags
+    after = advance(side, remote, reset)
+    begins = (side.wants | reset) & ~request & ~cleared
+    return Side(after.wants & ~begins, after.flags._replace(request=after.flags.request | begins))
 
 
-def stops_late(side, heard):
-    """A side that was reset goes on until it has told so."""
-    _, stopped, cleared = side.told
-    return ~stopped & ~cleared & ~heard.stopped
+def stops_late(side, remote):
+    """A side that was reset goes on until it has flags so."""
+    _, stopped, cleared = side.flags
+    return ~stopped & ~cleared & ~remote.stopped
 
 
-def does_not_listen(side, heard):
+def does_not_listen(side, remote):
     """A side runs although the other still stands."""
-    return runs(side, heard._replace(stopped=heard.stopped & False))
+    return runs(side, remote._replace(stopped=remote.stopped & False))
 
 
 @pytest.mark.parametrize(
@@ -77,11 +79,11 @@ def test_worse_rules_are_found_out(rule, faults):
     assert explore(rule, frozenset(faults)).fault in faults
 
 
-def never_lets_go(side, heard, reset):
-    """An ask that goes on until the other asks no more."""
-    after = advance(side, heard, reset)
-    asks = after.told.asks | (side.told.asks & heard.asks)
-    return after._replace(told=after.told._replace(asks=asks))
+def never_lets_go(side, remote, reset):
+    """An ask that goes on until the other request no more."""
+    after = advance(side, remote, reset)
+    request = after.flags.request | (side.flags.request & remote.request)
+    return after._replace(flags=after.flags._replace(request=request))
 
 
 def test_a_rule_that_waits_for_ever_is_found_out():

@@ -26,8 +26,8 @@ class SlotTableProof(Component):
     Control refuses its runs. ``clear`` and resets may come at any time.
 
     Taken for granted is what the neighbours keep (:meth:`neighbours`): the transmitter starts only
-    if it may, the delivery hands on only what has arrived, and of a packet that the slot is to
-    judge, the arrivals have checked the slot.
+    if it may, the reorder buffer hands on only what has arrived, and of a packet that the slot is
+    to judge, the arrivals have checked the slot.
     """
 
     #: Inputs that are wired to what is inside instead.

@@ -2,20 +2,22 @@ import io
 
 from rich.console import Console
 
-from gen.synth.beside import beside
-from gen.synth.beside_report import beside_report
+from gen.synth.comparison import compare
+from gen.synth.comparison_report import comparison_report
 from gen.synth.report import WIDTH
 from gen.synth.timing import Depth
 from gen.synth.vivado_timing import VivadoTiming
-from tests.gen.synth.test_beside import ENGINE, hierarchical
+from tests.gen.synth.test_comparison import ENGINE, hierarchical
 
 TIMING = VivadoTiming(wns=-0.2, tns=-4.0, source="a/C", destination="b/D", levels=8, cells="LUT6=8")
 
 
 def text_of(timing):
-    rows = beside(ENGINE, hierarchical().instances)
+    rows = compare(ENGINE, hierarchical().instances)
     made = Console(file=io.StringIO(), width=WIDTH)
-    made.print(beside_report(rows, rows[-1], Depth(levels=7, chains=1, start="s", end="e"), timing))
+    made.print(
+        comparison_report(rows, rows[-1], Depth(levels=7, chains=1, start="s", end="e"), timing)
+    )
     return made.file.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""A stream from one clock to another: a queue whose pointers cross in Gray code."""
+"""An asynchronous FIFO: a stream from one clock to another, with pointers in Gray code."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,15 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
-from hdl.common.crossing.reset_handshake import Side, Told, advance, runs
+from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamCrossingParams:
-    """Size of a crossing."""
+class AsyncFifoParams:
+    """Sizes of an asynchronous FIFO."""
 
-    width: int  #: bits of a beat, at least 1
+    width: int  #: width of a beat, at least 1
     depth: int = 32  #: words of memory, a power of two, 4..64; a LUT holds a bit of each
 
     def __post_init__(self) -> None:
@@ -29,11 +29,11 @@ class StreamCrossingParams:
 
     @property
     def suffix(self) -> str:
-        """Width and depth."""
+        """Tells width and depth."""
         return f"{self.width}x{self.depth}"
 
 
-class StreamCrossing(Component):
+class AsyncFifo(Component):
     """Beats taken at ``i`` in clock domain ``write`` leave ``o`` in domain ``read``, in order.
 
     Throughput: a beat a cycle of the slower clock, with at least 16 words. Latency: a cycle of
@@ -49,11 +49,11 @@ class StreamCrossing(Component):
     """
 
     domains = ("write", "read")
-    constraint = "stream_crossing"
+    constraint = "async_fifo"
 
-    def __init__(self, params: StreamCrossingParams) -> None:
+    def __init__(self, params: AsyncFifoParams) -> None:
         self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)
-        self.state = SynchroniserParams(width=len(Told._fields))
+        self.state = SynchroniserParams(width=len(Flags._fields))
         there, back = {}, {"write": "read", "read": "write"}
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="write", target="read"),
@@ -121,24 +121,24 @@ class StreamCrossing(Component):
         return m
 
     def add_resets(self, m: Module) -> tuple[Signal, ...]:
-        """What makes both sides start together: runs and clear of ``write``, the same of ``read``.
+        """Make both sides start together; return runs and clear of ``write``, then of ``read``.
 
         The rule is :mod:`hdl.common.crossing.reset_handshake`. No reset reaches its registers.
         """
-        told = {
-            domain: Signal(len(Told._fields), name=f"{domain}_told", reset_less=True, init=0b011)
+        flags = {
+            domain: Signal(len(Flags._fields), name=f"{domain}_flags", reset_less=True, init=0b011)
             for domain in self.domains
         }
         outcome = []
         for here, there in (("write", "read"), ("read", "write")):
             state = DomainRenamer(here)(Synchroniser(self.state))
             m.submodules[f"{there}_state"] = state
-            m.d.comb += state.i.eq(told[there])
+            m.d.comb += state.i.eq(flags[there])
             wants = Signal(name=f"{here}_wants", reset_less=True)
-            side, heard = Side(wants, Told(*told[here])), Told(*state.o)
-            after = advance(side, heard, ResetSignal(here, allow_reset_less=True))
-            m.d[here] += [wants.eq(after.wants), told[here].eq(Cat(*after.told))]
+            side, remote = Side(wants, Flags(*flags[here])), Flags(*state.o)
+            after = advance(side, remote, ResetSignal(here, allow_reset_less=True))
+            m.d[here] += [wants.eq(after.wants), flags[here].eq(Cat(*after.flags))]
             side_runs = Signal(name=f"{here}_runs")
-            m.d.comb += side_runs.eq(runs(side, heard))
-            outcome += [side_runs, side.told.cleared]
+            m.d.comb += side_runs.eq(runs(side, remote))
+            outcome += [side_runs, side.flags.cleared]
         return tuple(outcome)

@@ -13,7 +13,7 @@ from hdl.p4sgd.transport.params import TransportParams
 QUEUE_DEPTH = 4  #: full activations between the memory and ``full``
 
 
-class Delivery(Component):
+class ReorderBuffer(Component):
     """Reorders: P4SGD, section 3.3; full activations enter the backward stage in their order.
 
     ``keep`` puts ``activations`` into ``keep_slot``. While ``arrived`` and ``allowed``, that of

@@ -5,8 +5,8 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.p4sgd.transport.delivery import QUEUE_DEPTH, Delivery
 from hdl.p4sgd.transport.params import TransportParams
+from hdl.p4sgd.transport.reorder_buffer import QUEUE_DEPTH, ReorderBuffer
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, put, wild
@@ -15,8 +15,8 @@ SIZES = [TransportParams(slots=5), TransportParams(slots=16, lanes=3)]
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_delivery(params):
-    simulate(Delivery(params), __name__)
+def test_reorder_buffer(params):
+    simulate(ReorderBuffer(params), __name__)
 
 
 class Bench:
@@ -42,7 +42,7 @@ class Bench:
         """Each full activation once, in order."""
         expected, when = self.due.popleft()
         assert beat == expected
-        assert cycle() >= when + Delivery.latency
+        assert cycle() >= when + ReorderBuffer.latency
 
     async def step(self, keep=None, allowed=True):
         """A cycle, in which the full activation of micro-batch ``keep`` may come."""
@@ -106,7 +106,7 @@ async def hands_on_one_a_cycle(dut):
             when.append(cycle() + 1)  # delivered in the cycle behind
         await bench.drain()
         taken = bench.sink.cycles[moved:]
-        assert taken == [cycle + Delivery.latency for cycle in when]
+        assert taken == [cycle + ReorderBuffer.latency for cycle in when]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -1,4 +1,4 @@
-"""A wide beat in parts, one after the other, where wires are dearer than time; and whole again."""
+"""A gearbox: a wide beat in parts, one after the other, where wires are dearer than time."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from hdl.common.component import Component
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartsParams:
-    """How a beat is cut."""
+class GearboxParams:
+    """Says into how many parts a beat is cut."""
 
-    width: int  #: bits of a whole beat, at least 1
-    parts: int  #: 2..16
+    width: int  #: width of a whole beat, at least 1
+    parts: int  #: number of parts, 2..16
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -24,16 +24,16 @@ class PartsParams:
 
     @property
     def suffix(self) -> str:
-        """Width and parts."""
+        """Tells width and parts."""
         return f"{self.width}_in_{self.parts}"
 
     @property
     def part_bits(self) -> int:
-        """Width of a part; the last one may be filled up with zeros."""
+        """Return the width of a part; the last one may be filled up with zeros."""
         return -(-self.width // self.parts)
 
 
-class StreamCutter(Component):
+class Serializer(Component):
     """A beat of ``i`` leaves ``o`` in ``params.parts`` beats, the lowest bits first.
 
     Throughput: a beat in ``parts`` cycles. Latency: ``latency`` to the first part. Stalls: a part
@@ -42,7 +42,7 @@ class StreamCutter(Component):
 
     latency = 1
 
-    def __init__(self, params: PartsParams) -> None:
+    def __init__(self, params: GearboxParams) -> None:
         super().__init__(
             params,
             {
@@ -70,7 +70,7 @@ class StreamCutter(Component):
         return m
 
 
-class StreamJoiner(Component):
+class Deserializer(Component):
     """Every ``params.parts`` beats of ``i`` leave ``o`` as one, the first in the lowest bits.
 
     Throughput: a part a cycle, but for the cycle in which a whole beat is taken. Latency:
@@ -79,7 +79,7 @@ class StreamJoiner(Component):
 
     latency = 1
 
-    def __init__(self, params: PartsParams) -> None:
+    def __init__(self, params: GearboxParams) -> None:
         super().__init__(
             params,
             {

@@ -3,7 +3,7 @@ import random
 import cocotb
 import pytest
 
-from hdl.common.stream_parts import PartsParams, StreamCutter, StreamJoiner
+from hdl.common.gearbox import Deserializer, GearboxParams, Serializer
 from sim.harness.streams import STALLS, receive, send
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
@@ -12,9 +12,9 @@ SIZES = [(1, 2), (40, 4), (11, 3)]
 
 
 @pytest.mark.parametrize(("width", "parts"), SIZES)
-@pytest.mark.parametrize("way", [StreamCutter, StreamJoiner])
-def test_stream_parts(way, width, parts):
-    simulate(way(PartsParams(width=width, parts=parts)), __name__)
+@pytest.mark.parametrize("way", [Serializer, Deserializer])
+def test_gearbox(way, width, parts):
+    simulate(way(GearboxParams(width=width, parts=parts)), __name__)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_stream_parts(way, width, parts):
 )
 def test_rejects(sizes, message):
     with pytest.raises(ValueError, match=message):
-        PartsParams(**sizes)
+        GearboxParams(**sizes)
 
 
 def cut(params, beat):
@@ -38,9 +38,9 @@ def cut(params, beat):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def parts_are_of_one_beat(dut, stalls):
-    params = params_in_simulator(PartsParams)
+    params = params_in_simulator(GearboxParams)
     beats = [random.getrandbits(params.width) for _ in range(200)]
-    cuts = isinstance(component_in_simulator(), StreamCutter)
+    cuts = isinstance(component_in_simulator(), Serializer)
     # The last part may have more bits than are left of the beat.
     above = 0 if cuts else -1 << params.width
     parts = [part for beat in beats for part in cut(params, beat | above)]

@@ -6,18 +6,18 @@ from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
 from gen.emission.emit import emit
+from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing
-from hdl.common.crossing.stream_crossing import StreamCrossing, StreamCrossingParams
 from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
 
-SIZES = [StreamCrossingParams(width=16, depth=4), StreamCrossingParams(width=33)]
+SIZES = [AsyncFifoParams(width=16, depth=4), AsyncFifoParams(width=33)]
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_stream_crossing(params):
-    simulate(StreamCrossing(params), __name__)
+def test_async_fifo(params):
+    simulate(AsyncFifo(params), __name__)
 
 
 @pytest.mark.parametrize(
@@ -29,22 +29,20 @@ def test_stream_crossing(params):
 )
 def test_rejects(sizes, message):
     with pytest.raises(ValueError, match=message):
-        StreamCrossingParams(**sizes)
+        AsyncFifoParams(**sizes)
 
 
 def test_registers_that_constraints_name():
-    modules = emit(StreamCrossing(StreamCrossingParams(width=9))).modules
-    top = modules["stream_crossing_9x32"].verilog
+    modules = emit(AsyncFifo(AsyncFifoParams(width=9))).modules
+    top = modules["async_fifo_9x32"].verilog
     assert 'ram_style = "distributed"' in top
     assert "gray_crossing_6 write_pointer (" in top
     assert "reg [8:0] payload" in top
 
 
 def test_crossings():
-    crossings = StreamCrossing(StreamCrossingParams(width=9)).crossings
-    assert crossings[0] == Crossing(
-        path="", constraint="stream_crossing", source="write", target="read"
-    )
+    crossings = AsyncFifo(AsyncFifoParams(width=9)).crossings
+    assert crossings[0] == Crossing(path="", constraint="async_fifo", source="write", target="read")
     assert [(c.path, c.constraint, c.source, c.target) for c in crossings[1:]] == [
         ("write_pointer", "gray_crossing", "write", "read"),
         ("read_pointer", "gray_crossing", "read", "write"),
@@ -54,7 +52,7 @@ def test_crossings():
 
 
 def random_beats(count):
-    width = params_in_simulator(StreamCrossingParams).width
+    width = params_in_simulator(AsyncFifoParams).width
     return [(1 << width) - 1, 0] + [random.getrandbits(width) for _ in range(count - 2)]
 
 

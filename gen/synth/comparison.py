@@ -23,7 +23,7 @@ DISTINCT = re.compile(r"(_+\d+|__parameterized\d+|__xdcDup__\d+|_HD\d+)+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class Comparison:
     """A module, with everything below it, as estimated and as Vivado found it."""
 
     module: str
@@ -54,7 +54,7 @@ def module_of(name: str, known: Sequence[str]) -> str | None:
     return max(begins, key=len, default=None)
 
 
-def beside(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Beside]:
+def compare(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Comparison]:
     """Each module that Vivado kept; what it dissolved into its parent is not listed by it."""
     names = list(synthesis.modules)
     found: dict[str, list[Resources]] = {}
@@ -65,7 +65,7 @@ def beside(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Beside]:
         if name is not None:
             found.setdefault(name, []).append(placed.use)
     return [
-        Beside(
+        Comparison(
             module=name,
             count=synthesis.modules[name].count,
             found=len(found[name]),
@@ -83,9 +83,9 @@ def mean(uses: Sequence[Resources]) -> Resources:
     return Resources(**{kind: round(n / len(uses)) for kind, n in asdict(total).items()})
 
 
-def total_beside(
-    synthesis: Synthesis, modules: Sequence[Beside], reports: Sequence[Utilization]
-) -> Beside | None:
+def compare_totals(
+    synthesis: Synthesis, modules: Sequence[Comparison], reports: Sequence[Utilization]
+) -> Comparison | None:
     """The whole design: the instance of its top, or else a report of all that there is."""
     top = synthesis.top.name
     for row in modules:
@@ -93,14 +93,14 @@ def total_beside(
             return row
     for report in reports:
         if report.total is not None:
-            return Beside(
+            return Comparison(
                 module=top, count=1, found=1, estimate=synthesis.total, vivado=report.total
             )
     return None
 
 
 def describe(
-    modules: Sequence[Beside], total: Beside | None, timing: Mapping[str, Any] | None
+    modules: Sequence[Comparison], total: Comparison | None, timing: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """As JSON."""
     return {

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gen.synth.beside import beside, describe, module_of, total_beside
+from gen.synth.comparison import compare, compare_totals, describe, module_of
 from gen.synth.resources import Resources
 from gen.synth.vivado_utilization import Placed, read_utilization
 from tests.gen.synth.made import module, synthesis_of
@@ -19,7 +19,7 @@ ENGINE = synthesis_of(
 
 
 def test_modules_are_found_under_the_names_that_vivado_makes():
-    rows = {row.module: row for row in beside(ENGINE, hierarchical().instances)}
+    rows = {row.module: row for row in compare(ENGINE, hierarchical().instances)}
     assert list(rows) == ["tree_8x32", "bank_8x8", "fifo_8x16", "engine_8x8"]
     bank = rows["bank_8x8"]
     assert (bank.count, bank.found) == (2, 2)
@@ -53,26 +53,26 @@ def test_the_longest_name_wins(name, module):
 
 def test_the_total_is_of_the_top_and_not_of_the_board():
     report = hierarchical()
-    total = total_beside(ENGINE, beside(ENGINE, report.instances), [report])
+    total = compare_totals(ENGINE, compare(ENGINE, report.instances), [report])
     assert total.vivado.lut == 9000
     assert total.ratios["lut"] == 1.0
 
 
 def test_the_top_of_a_design_built_alone_is_found():
     use = Resources(lut=5)
-    (row,) = beside(ENGINE, [Placed(path="engine_8x8", module="(top)", use=use)])
+    (row,) = compare(ENGINE, [Placed(path="engine_8x8", module="(top)", use=use)])
     assert (row.module, row.vivado) == ("engine_8x8", use)
 
 
 def test_a_flat_report_gives_the_total():
     report = read_utilization(REPORTS / "flat.rpt")
-    total = total_beside(ENGINE, [], [report])
+    total = compare_totals(ENGINE, [], [report])
     assert total.vivado.uram == 66
-    assert total_beside(ENGINE, [], []) is None
+    assert compare_totals(ENGINE, [], []) is None
 
 
 def test_it_is_json():
-    rows = beside(ENGINE, hierarchical().instances)
+    rows = compare(ENGINE, hierarchical().instances)
     content = json.loads(json.dumps(describe(rows, rows[-1], None)))
     assert content["total"]["ratios"]["lut"] == 1.0
     assert [row["module"] for row in content["modules"]] == [row.module for row in rows]

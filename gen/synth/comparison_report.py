@@ -4,14 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 
-from gen.synth.beside import KINDS, Beside
+from gen.synth.comparison import KINDS, Comparison
 from gen.synth.report import new_table
 from gen.synth.timing import Depth
 from gen.synth.vivado_timing import VivadoTiming
 
 
-def beside_report(
-    modules: Sequence[Beside], total: Beside | None, depth: Depth, timing: VivadoTiming | None
+def comparison_report(
+    modules: Sequence[Comparison],
+    total: Comparison | None,
+    depth: Depth,
+    timing: VivadoTiming | None,
 ) -> RenderableType:
     """A row per module, the total, then timing."""
     table = new_table("One of each module with all below it: estimate > Vivado (ratio)", "module")
@@ -25,7 +28,7 @@ def beside_report(
     return Group(table, *timing_lines(depth, timing))
 
 
-def cells(row: Beside) -> Iterable[str]:
+def cells(row: Comparison) -> Iterable[str]:
     """``12,000 > 9,000 (0.75)``."""
     for field in KINDS.values():
         ours, theirs = getattr(row.estimate, field), getattr(row.vivado, field)

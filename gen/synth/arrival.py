@@ -1,0 +1,107 @@
+"""The arrival at a bit: how far it is from a register, and what one more arc adds to that."""
+
+from typing import NamedTuple
+
+from gen.synth.arcs import Arc
+
+PATH = 7  #: fields of an Arrival that belong to its worst path
+
+
+class Arrival(NamedTuple):
+    """The worst way from a register to a bit, and the most of each kind on any way there.
+
+    The order of the fields decides which of two ways is worse.
+    """
+
+    steps: int  #: levels + chains
+    carry_sum: int  #: bits of all chains on the way
+    levels: int  #: of LUTs
+    chains: int  #: of carry
+    carry: int  #: bits of the longest chain on the way
+    pending: int  #: bits of the chain that the bit is in
+    start: str  #: the register's name
+    most_levels: int
+    most_chains: int
+    most_carry: int
+    most_pending: int
+
+
+class Way(NamedTuple):
+    """An arc of a graph, listed at the bit it leads to."""
+
+    source: int
+    arc: Arc | None  #: through a primitive
+    child: Arrival | None = None  #: or through a module below
+
+
+def begin(name: str, levels: int = 0) -> Arrival:
+    """At a register, or ``levels`` behind it."""
+    return Arrival(levels, 0, levels, 0, 0, 0, name, levels, 0, 0, 0)
+
+
+def worst_of(one: Arrival, other: Arrival) -> Arrival:
+    """The worse path of two, and the most of each."""
+    worse, better = (one, other) if one >= other else (other, one)
+    most, rest = worse[PATH:], better[PATH:]
+    if most == rest or most == (both := tuple(map(max, most, rest))):
+        return worse
+    return Arrival(*worse[:PATH], *both)
+
+
+def advance(arrival: Arrival, way: Way, backward: bool = False) -> Arrival:
+    """``arrival`` behind one more arc; ``backward``, an arc in front of it."""
+    if way.child is not None:
+        return past_child(arrival, way.child)
+    arc = way.arc
+    assert arc is not None
+    levels = arc.levels
+    if not arc.carry:
+        return Arrival(
+            arrival.steps + levels,
+            arrival.carry_sum,
+            arrival.levels + levels,
+            arrival.chains,
+            arrival.carry,
+            0,
+            arrival.start,
+            arrival.most_levels + levels,
+            arrival.most_chains,
+            arrival.most_carry,
+            0,
+        )
+    # The arc that enters is the first of a chain: forward nothing comes before it, and backward
+    # nothing will come after it.
+    goes_on = backward or not arc.enters
+    kept = not (backward and arc.enters)
+    chain = arc.carry + arrival.pending * goes_on
+    most = arc.carry + arrival.most_pending * goes_on
+    return Arrival(
+        arrival.steps + arc.enters,
+        arrival.carry_sum + arc.carry,
+        arrival.levels,
+        arrival.chains + arc.enters,
+        max(arrival.carry, chain),
+        chain * kept,
+        arrival.start,
+        arrival.most_levels,
+        arrival.most_chains + arc.enters,
+        max(arrival.most_carry, most),
+        most * kept,
+    )
+
+
+def past_child(arrival: Arrival, child: Arrival) -> Arrival:
+    """Through a module below; no chain goes on from one module to another."""
+    return Arrival(
+        arrival.steps + child.steps,
+        arrival.carry_sum + child.carry_sum,
+        arrival.levels + child.levels,
+        arrival.chains + child.chains,
+        max(arrival.carry, child.carry),
+        0,
+        arrival.start,
+        arrival.most_levels + child.most_levels,
+        arrival.most_chains + child.most_chains,
+        max(arrival.most_carry, child.most_carry),
+        0,
+    )
