@@ -2,7 +2,7 @@
 
 
 def is_power_of_two(value: int) -> bool:
-    """True of 1, 2, 4, ..."""
+    """Return whether ``value`` is one of 1, 2, 4, ..."""
     return value > 0 and value & (value - 1) == 0
 
 

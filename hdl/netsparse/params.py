@@ -21,13 +21,13 @@ class SnicParams:
     mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
     most_delay: int = 1023  #: largest DelayCycles, 1..32768
     pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
-    destinations: int = 32  #: that virtual queues serve at a time, 8..256
+    destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
     receive_packets: int = 8  #: of MTU size that wait at the receiver, of each class, 2..64
     filter_banks: int = 16  #: of the idx filter's cache, a power of two, 1..64
     filter_unit_bytes: int = 32768  #: of a unit's own filter cache, the paper's L1: 4, 8, ... 65536
     filter_cache_bytes: int = 16777216  #: over all banks, the paper's LLC; there is no L2 between
-    filter_ways: int = 4  #: 1, 2 or 4
-    dram_address_bits: int = 37  #: of SNIC memory
+    filter_ways: int = 4  #: ways of the idx filter: 1, 2 or 4
+    dram_address_bits: int = 37  #: width of a byte address of SNIC memory
     host_requests: int = 128  #: line requests to host memory in flight, each way, 4..1024
 
     def __post_init__(self) -> None:
@@ -43,13 +43,13 @@ class SnicParams:
 
     @property
     def suffix(self) -> str:
-        """Units, and the sizes that presets differ in."""
+        """Tells the units, and the sizes that presets differ in."""
         form = f"v{self.pool}" if self.pool else "full"
         return f"{self.units}x{self.rig.suffix}_{form}"
 
     @property
     def host(self) -> HostParams:
-        """Reader and writer of host memory, for the units and the rings."""
+        """Return the sizes of reader and writer of host memory, for the units and the rings."""
         return HostParams(
             units=self.units + 1,
             address_bits=self.rig.address_bits,
@@ -59,7 +59,7 @@ class SnicParams:
 
     @property
     def filter(self) -> FilterCacheParams:
-        """The idx filter."""
+        """Return the sizes of the idx filter."""
         return FilterCacheParams(
             units=self.units,
             banks=self.filter_banks,
@@ -95,5 +95,5 @@ class SnicParams:
 
     @property
     def completed(self) -> data.StructLayout:
-        """The end of a command, and the unit that carried it out; 32: none."""
+        """Describe the end of a command, and the unit that carried it out; 32: none."""
         return data.StructLayout({"unit": 6, "completion": COMPLETION})

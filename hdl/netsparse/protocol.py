@@ -21,7 +21,7 @@ def dscp_ecn(priority: int) -> int:
 
 
 class Kind(enum.Enum, shape=2):
-    """What a property request (PR) is; the type field of its packet."""
+    """Says what a property request (PR) is; the type field of its packet."""
 
     READ = 1
     RESPONSE = 2
@@ -101,7 +101,7 @@ PACKET_CONSTANTS = {
 IP_OFFSET = 14  #: bytes before version_ihl
 UDP_OFFSET = 34  #: bytes before source_port
 
-LENGTH_BITS = 13  #: of a property's bytes, up to 4,096
+LENGTH_BITS = 13  #: width of the number of a property's bytes, up to 4,096
 MOST_PROPERTY_BYTES = 4096
 
 

@@ -19,21 +19,25 @@ IDENTITY = 0x4E53504E  #: "NSPN"
 VERSION = 1
 
 IDENTITY_REGISTERS = (
-    Register("identity", "What this is.", (ro("identity", 32, "0x4E53504E"),)),
+    Register(
+        "identity",
+        "Identifies the design as a NetSparse SNIC.",
+        (ro("identity", 32, "0x4E53504E"),),
+    ),
     Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
     Register(
         "sizes",
         "Parameters that the hardware was built with.",
         (
-            ro("units", 6, "RIG units"),
-            ro("idx_bits", 7, "of an idx"),
-            ro("most_property_bytes", 13, "of a property"),
+            ro("units", 6, "number of RIG units"),
+            ro("idx_bits", 7, "width of an idx"),
+            ro("most_property_bytes", 13, "most bytes of a property"),
         ),
     ),
     Register(
         "network_sizes",
-        "More of them.",
-        (ro("nodes", 17, "of the cluster, at most"), ro("mtu", 14, "bytes of a packet")),
+        "Further parameters that the hardware was built with.",
+        (ro("nodes", 17, "most nodes of a cluster"), ro("mtu", 14, "most bytes of a packet")),
     ),
 )
 
@@ -41,7 +45,7 @@ IDENTITY_REGISTERS = (
 CONTROL_REGISTERS = (
     Register(
         "commands",
-        "A field acts when it is written as one.",
+        "Commands; a field acts when it is written as one.",
         (
             pulse("submit", "give the work request to its unit"),
             pulse("next_completion", "drop the completion that was read"),
@@ -90,21 +94,25 @@ CONTROL_REGISTERS = (
             ),
         ),
     ),
-    Register("busy_units", "Units at work.", (ro("busy_units", 32, "a bit a unit"),)),
+    Register(
+        "busy_units",
+        "Shows which units are at work.",
+        (ro("busy_units", 32, "a bit for each unit, high while it works"),),
+    ),
     Register(
         "mechanisms",
         "What is in use; change it only while the SNIC is at rest.",
         (
             rw("coalesce", 1, "drop idxs with a PR under way", init=1),
             rw("filter", 1, "drop idxs whose property has come", init=1),
-            rw("concatenate", 1, "join PRs to packets", init=1),
+            rw("concatenate", 1, "put several PRs into a packet", init=1),
             rw("aligned", 1, "whole lines of host memory, else spans of 128 bytes", init=1),
         ),
     ),
     Register(
         "server_units",
         "Which units are servers; change it only while the SNIC is at rest.",
-        (rw("server_units", 32, "a bit a unit, the others are clients"),),
+        (rw("server_units", 32, "a bit for each unit, high for a server; the others are clients"),),
     ),
     Register(
         "delays",
@@ -127,21 +135,37 @@ CONTROL_REGISTERS = (
 )
 
 ADDRESS_REGISTERS = (
-    Register("node", "This node.", (rw("node", 32, "its number"),)),
-    Register("mac_base_low", "Node 0.", (rw("mac_base_low", 32, "MAC address, low bits"),)),
-    Register("mac_base_high", "Node 0.", (rw("mac_base_high", 16, "MAC address, high bits"),)),
-    Register("ip_base", "Node 0.", (rw("ip_base", 32, "IPv4 address"),)),
+    Register("node", "Number of this node.", (rw("node", 32, "number of this node"),)),
+    Register(
+        "mac_base_low",
+        "Address of node 0; those of the others follow it.",
+        (rw("mac_base_low", 32, "MAC address, low bits"),),
+    ),
+    Register(
+        "mac_base_high",
+        "Address of node 0; those of the others follow it.",
+        (rw("mac_base_high", 16, "MAC address, high bits"),),
+    ),
+    Register(
+        "ip_base",
+        "Address of node 0; those of the others follow it.",
+        (rw("ip_base", 32, "IPv4 address"),),
+    ),
     *wide("first", "The first idx of this node."),
     *wide("end", "The idx behind the last one of this node."),
     *wide("columns", "How many idxs there are."),
-    Register("boundary_node", "Partition.", (rw("boundary_node", 16, "whose first idx it is"),)),
+    Register(
+        "boundary_node",
+        "Which entry of the boundary table is written.",
+        (rw("boundary_node", 16, "node whose first idx boundary is"),),
+    ),
     *wide("boundary", "The first idx of boundary_node."),
     *wide("filter_address", "Where in SNIC memory the idx filter begins; a multiple of 64."),
     *wide("served_address", "Where servers find the property of idx 0; a multiple of 4."),
     Register(
         "served_bytes",
-        "What servers give.",
-        (rw("served_bytes", 13, "of a property, a multiple of 4; others are refused"),),
+        "How long a property is that servers give.",
+        (rw("served_bytes", 13, "bytes of a property, a multiple of 4; other reads are refused"),),
     ),
 )
 
@@ -155,8 +179,12 @@ REQUEST_REGISTERS = (
             rw("idx_wide", 1, "idxs of 8 bytes, else of 4"),
         ),
     ),
-    *wide("idx_address", "Of the array of idxs, aligned to its elements."),
-    Register("idx_count", "Idxs.", (rw("idx_count", COUNT_BITS, "in the array"),)),
+    *wide("idx_address", "Address of the array of idxs, aligned to its elements."),
+    Register(
+        "idx_count",
+        "Number of idxs of the work request.",
+        (rw("idx_count", COUNT_BITS, "idxs in the array"),),
+    ),
     *wide(
         "property_address",
         "Where the property of idx 0 would be written; a multiple of 4. With the filter, the same"
@@ -164,8 +192,8 @@ REQUEST_REGISTERS = (
     ),
     Register(
         "property_bytes",
-        "Properties.",
-        (rw("property_bytes", 13, "of each, a multiple of 4"),),
+        "How long each property of the work request is.",
+        (rw("property_bytes", 13, "bytes of each property, a multiple of 4"),),
     ),
     Register(
         "watchdog",
@@ -177,7 +205,7 @@ REQUEST_REGISTERS = (
         "The oldest completion, if completion_valid.",
         (
             ro("completion_unit", 6, "who carried the request out; 32: nobody"),
-            ro("completion_tag", TAG_BITS, "of the request"),
+            ro("completion_tag", TAG_BITS, "tag of the request"),
             ro("completion_cause", 4, "how it ended", enum=as_int_enum(Cause)),
         ),
     ),
@@ -206,8 +234,8 @@ RING_REGISTERS = (
             ro("completion_ring_fault", 2, "why it has stopped", enum=as_int_enum(Fault)),
         ),
     ),
-    *wide("request_ring_address", "Of the request ring; a multiple of its bytes."),
-    *wide("completion_ring_address", "Of the completion ring; a multiple of its bytes."),
+    *wide("request_ring_address", "Address of the request ring; a multiple of its bytes."),
+    *wide("completion_ring_address", "Address of the completion ring; a multiple of its bytes."),
     Register(
         "doorbells",
         "How far the host is, since a ring was enabled; one write of a whole word says both.",
@@ -228,7 +256,7 @@ RING_REGISTERS = (
 
 
 def numbered(counters: CounterBankParams, name: str) -> type[IntEnum]:
-    """The counters of a bank by their numbers."""
+    """Return the counters of a bank by their numbers."""
     members = {counter.upper(): k for k, (counter, _) in enumerate(counters.counters)}
     return cast(type[IntEnum], IntEnum(name, members))
 
@@ -253,13 +281,21 @@ COUNTER_REGISTERS = (
             ),
         ),
     ),
-    Register("unit_count", "Of the unit.", (ro("unit_count", UNIT_COUNTERS.bits, "value"),)),
-    Register("snic_count", "Of the SNIC.", (ro("snic_count", SNIC_COUNTERS.bits, "value"),)),
+    Register(
+        "unit_count",
+        "Shows the chosen counter of the chosen unit.",
+        (ro("unit_count", UNIT_COUNTERS.bits, "value of the counter"),),
+    ),
+    Register(
+        "snic_count",
+        "Shows the chosen counter of the SNIC.",
+        (ro("snic_count", SNIC_COUNTERS.bits, "value of the counter"),),
+    ),
 )
 
 
 def snic_registers(params: SnicParams) -> RegisterMap:
-    """The register map of a SNIC; the same for all sizes, so that one driver fits all."""
+    """Return the register map of a SNIC; the same for all sizes, so that one driver fits all."""
     return RegisterMap(
         "netsparse_snic",
         IDENTITY_REGISTERS
@@ -272,7 +308,7 @@ def snic_registers(params: SnicParams) -> RegisterMap:
 
 
 def constants(params: SnicParams) -> dict[str, int]:
-    """The fields that never change."""
+    """Return the values of the fields that never change."""
     return {
         "identity": IDENTITY,
         "version": VERSION,

@@ -70,7 +70,7 @@ class RequestCheck(Component):
         return m
 
     def illegal(self) -> Value:
-        """Whether no unit can carry it out."""
+        """Return whether no unit can carry the request out."""
         rig, request = self.params.rig, self.request
         size = request.property_bytes
         return (

@@ -13,9 +13,9 @@ from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 
 @dataclass(frozen=True, kw_only=True)
 class UnitsParams:
-    """How many units there are."""
+    """Says how many units there are."""
 
-    units: int  #: 1..32
+    units: int  #: number of units, 1..32
 
     def __post_init__(self) -> None:
         if not 1 <= self.units <= 32:
@@ -23,7 +23,7 @@ class UnitsParams:
 
     @property
     def suffix(self) -> str:
-        """The number."""
+        """Tells the number of units."""
         return str(self.units)
 
 

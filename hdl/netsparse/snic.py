@@ -110,7 +110,7 @@ class Snic(Component):
     def send(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> None:
-        """PRs and answers of all units into packets."""
+        """Put PRs and answers of all units into packets."""
         params, settings = self.params, registers.control
         kinds = (
             ("reads", READ_PR, None, settings.read_delay),
@@ -154,7 +154,7 @@ class Snic(Component):
         m.d.comb += registers.status.concatenating.eq(Cat(waiting).any())
 
     def flush(self, m: Module, units: list[RigUnit], reads: Concatenator) -> None:
-        """Once no unit has an idx left, reads do not wait for others: there are none."""
+        """Flush reads once no unit has an idx left: no others will come to wait for."""
         quiet = Signal(range(SETTLING + 1))  # for so many cycles: PRs are on their way
         m.d.comb += reads.flush.eq(quiet == SETTLING)
         with m.If(~Cat(unit.quiet for unit in units).all()):
@@ -165,7 +165,7 @@ class Snic(Component):
     def receive(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> None:
-        """Packets into reads for the servers and responses for the clients."""
+        """Take packets apart into reads for the servers and responses for the clients."""
         settings = registers.control
         count = UnitsParams(units=self.params.units)
         m.submodules.dispatch = dispatch = ReadDispatch(count)
@@ -193,7 +193,9 @@ class Snic(Component):
     def reach_host(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters
     ) -> tuple:
-        """One reader and one writer of host memory, for all units; what they know of its bus."""
+        """Add one reader and one writer of host memory for all units; return what they know of its
+        bus.
+        """
         m.submodules.reader = reader = HostReader(self.params.host)
         m.submodules.writer = writer = HostWriter(self.params.host)
         for part in (reader, writer):
@@ -221,7 +223,7 @@ class Snic(Component):
         filter_: FilterCache,
         events: SnicCounters,
     ) -> None:
-        """Buses of memories that answer what they were not asked, or not at all."""
+        """Watch buses of memories for answers that were not asked for, or that do not come."""
         m.submodules.timer = timer = BusTimer(BusTimerParams())
         m.d.comb += timer.limit.eq(registers.control.memory_timeout)
         for part in (m.submodules.reader, m.submodules.writer, filter_):
@@ -237,7 +239,9 @@ class Snic(Component):
             m.d.comb += events.dropped[k].eq(bus.dropped)
 
     def add_rings(self, m: Module, registers: RegisterBlock, work: WorkQueue) -> None:
-        """Work requests and completions in host memory; last of those who read and write it."""
+        """Add rings of work requests and completions; they are the last to read and write host
+        memory.
+        """
         settings, status, last = registers.control, registers.status, self.params.units
         reader, writer = m.submodules.reader, m.submodules.writer
         m.submodules.fetch = fetch = DescriptorFetch(self.params.rig)
@@ -280,7 +284,7 @@ class Snic(Component):
         work: WorkQueue,
         filter_: FilterCache,
     ) -> None:
-        """What the host has set, to whom it concerns."""
+        """Give what the host has set to whom it concerns."""
         settings, status = registers.control, registers.status
 
         def whole(name: str) -> Value:
@@ -329,7 +333,7 @@ class Snic(Component):
             ]
 
     def judge(self, m: Module, status, filter_address: Value, served: Value, settings) -> None:
-        """Whether the filter and the servers can work where the host wants them to."""
+        """Judge whether the filter and the servers can work where the host wants them to."""
         size = settings.served_bytes
         m.d.sync += [
             status.filter_illegal.eq(
@@ -354,7 +358,7 @@ class Snic(Component):
         filter_: FilterCache,
         counters: SnicCounters,
     ) -> None:
-        """What the host reads."""
+        """Report what the host reads."""
         settings, status = registers.control, registers.status
         m.submodules.unit_counters = unit_counters = UnitCounters(
             UnitsParams(units=self.params.units)

@@ -11,8 +11,8 @@ from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS
 
-CLASSES = ("reads", "responses")  #: of packets
-BUSES = ("host_read", "host_write", "dram")  #: of memories
+CLASSES = ("reads", "responses")  #: classes of packets
+BUSES = ("host_read", "host_write", "dram")  #: buses of memories
 BUCKETS = 8  #: of PRs per packet: 1, 2-3, 4-7, ... 64-127, 128 and more
 
 UNIT_COUNTERS = CounterBankParams(
@@ -21,7 +21,7 @@ UNIT_COUNTERS = CounterBankParams(
 
 
 def class_counters(name: str) -> tuple[tuple[str, int], ...]:
-    """The counters of one class of packets, in both directions."""
+    """Return the counters of one class of packets, in both directions."""
     return (
         (f"{name}_sent_packets", 1),
         (f"{name}_sent_bytes", 14),
@@ -57,7 +57,7 @@ SNIC_COUNTERS = CounterBankParams(
 
 
 def buckets(prs: Value) -> list[Value]:
-    """One bit for the bucket that ``prs`` falls into, at least 1."""
+    """Return one bit for the bucket that ``prs``, at least 1, falls into."""
     found = [
         prs[k:].any() & ~prs[k + 1 :].any() if k + 1 < BUCKETS else prs[k:].any()
         for k in range(BUCKETS)

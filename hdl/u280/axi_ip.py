@@ -10,11 +10,12 @@ from hdl.u280.axi_wires import bus_ports
 from hdl.u280.vendor import VendorIp, VendorPort
 
 EXTRAS = ("lock", "cache", "prot", "region", "qos")
-CROSSBAR_EXTRAS = ("lock", "cache", "prot", "qos")  #: of a crossbar's slave ports
+#: further signals that a crossbar's slave ports have
+CROSSBAR_EXTRAS = ("lock", "cache", "prot", "qos")
 
 
 def clocked(prefix: str = "") -> tuple[VendorPort, ...]:
-    """Clock and reset."""
+    """List the ports of clock and reset."""
     return (
         VendorPort(name=f"{prefix}aclk", direction="input"),
         VendorPort(name=f"{prefix}aresetn", direction="input"),
@@ -22,7 +23,7 @@ def clocked(prefix: str = "") -> tuple[VendorPort, ...]:
 
 
 def repeated(ports: Sequence[VendorPort], count: int) -> tuple[VendorPort, ...]:
-    """Ports of ``count`` like buses side by side."""
+    """List the ports of ``count`` like buses side by side."""
     return tuple(
         VendorPort(
             name=port.name,
@@ -37,7 +38,7 @@ def repeated(ports: Sequence[VendorPort], count: int) -> tuple[VendorPort, ...]:
 def crossbar(
     name: str, signature: AxiLiteSignature | Axi4Signature, regions: Sequence[tuple[int, int]]
 ) -> VendorIp:
-    """One master's accesses to slaves by ``regions``: base address and address bits of each."""
+    """Distribute one master's accesses to slaves by ``regions``: base and address bits of each."""
     lite = isinstance(signature, AxiLiteSignature)
     widths = [("ADDR_WIDTH", str(signature.address_bits))]
     if not isinstance(signature, AxiLiteSignature):
@@ -73,7 +74,7 @@ def crossbar(
 
 
 def width_converter(name: str, slave: Axi4Signature, data_bits: int) -> VendorIp:
-    """AXI4 with fewer data bits; what leaves has no identifiers and stays in order."""
+    """Convert AXI4 to fewer data bits; what leaves has no identifiers and stays in order."""
     master = Axi4Signature(address_bits=slave.address_bits, data_bits=data_bits)
     return VendorIp(
         name=name,
@@ -95,7 +96,7 @@ def width_converter(name: str, slave: Axi4Signature, data_bits: int) -> VendorIp
 
 
 class Axi3Signature(BusSignature):
-    """AXI3 without identifiers, from the master's side: bursts of at most 16 beats."""
+    """Describes AXI3 without identifiers, from the master's side: bursts of at most 16 beats."""
 
     def __init__(self, *, address_bits: int, data_bits: int) -> None:
         self.address_bits, self.data_bits = address_bits, data_bits
@@ -114,7 +115,7 @@ class Axi3Signature(BusSignature):
 
 
 def to_axi3(name: str, slave: Axi4Signature) -> VendorIp:
-    """AXI4 without identifiers to AXI3: long bursts in parts."""
+    """Convert AXI4 without identifiers to AXI3: long bursts in parts."""
     master = Axi3Signature(address_bits=slave.address_bits, data_bits=slave.data_bits)
     locks = tuple(
         VendorPort(name=f"m_axi_{channel}lock", direction="output", bits=2, unused=True)
@@ -142,7 +143,7 @@ def to_axi3(name: str, slave: Axi4Signature) -> VendorIp:
 
 
 def to_lite(name: str, slave: Axi4Signature) -> VendorIp:
-    """AXI4 of 32 bits without identifiers to AXI4-Lite."""
+    """Convert AXI4 of 32 bits without identifiers to AXI4-Lite."""
     return VendorIp(
         name=name,
         vlnv="xilinx.com:ip:axi_protocol_converter:2.1",

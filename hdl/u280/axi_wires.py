@@ -21,7 +21,7 @@ EXTRAS: Mapping[str, tuple[int, int]] = {
 def bus_ports(
     prefix: str, role: str, signature: Signature, *, extras: Sequence[str] = ()
 ) -> tuple[VendorPort, ...]:
-    """Ports ``<prefix><signal>`` of a bus at which the IP is the ``master`` or the ``slave``."""
+    """List ports ``<prefix><signal>`` of a bus at which the IP is ``master`` or ``slave``."""
     from_master, from_slave = ("output", "input") if role == "master" else ("input", "output")
     ports = [
         VendorPort(
@@ -45,7 +45,7 @@ def bus_ports(
 
 
 def bus_wires(prefix: str, *buses: Any, extras: Sequence[str] = ()) -> dict[str, Any]:
-    """Wires of ``buses``, side by side, to ports of :func:`bus_ports`.
+    """Connect ``buses``, side by side, to ports of :func:`bus_ports`; return their wires.
 
     ``extras`` are those of an IP that is the slave: they have one value, ever.
     """

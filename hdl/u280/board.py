@@ -45,11 +45,11 @@ MAC_LEVELS = SynchroniserParams(width=LEVELS.size)
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """A clock of the board."""
+    """Names a clock of the board."""
 
-    name: str  #: as crossings name it
+    name: str  #: name of the clock, as crossings say it
     mhz: float
-    port: str = ""  #: of the top, where it comes in
+    port: str = ""  #: port of the top at which it comes in
     pin: str = ""  #: instance path and output of the IP that makes it
     made_by: str = ""  #: IP whose own constraints make it at ``port``, so that nobody else may
 
@@ -60,11 +60,11 @@ class Clock:
 
 @dataclass(frozen=True, kw_only=True)
 class SlrWay:
-    """A ``StreamPipeline`` between SLRs; its registers may be placed on the way."""
+    """Names a ``StreamPipeline`` between SLRs; its registers may be placed on the way."""
 
-    path: str  #: of the instance
+    path: str  #: path of the instance
     stages: int
-    wires: int  #: registered, one way and back
+    wires: int  #: number of wires that are registered, one way and back
     source: str  #: what stands at its ``i``: an instance of the top
     target: str  #: what stands at its ``o``
 
@@ -138,7 +138,9 @@ class Board(Component):
         super().__init__(params, pins(self.cages))
 
     def begin(self) -> Module:
-        """A module with clocks, resets, PCI Express and memory: ``self.link``, ``self.memory``."""
+        """Make a module with clocks, resets, PCI Express and memory: ``self.link``,
+        ``self.memory``.
+        """
         m = Module()
         for name in ("sync", "apb", *(["hbm"] if self.memory else [])):
             m.domains += ClockDomain(name, local=True)
@@ -174,18 +176,18 @@ class Board(Component):
         return m
 
     def reset_of(self, m: Module, name: str, domain: str, cause) -> Signal:
-        """``cause`` as a reset that ``domain`` can use, by an instance ``<name>_reset``."""
+        """Return ``cause`` as a reset that ``domain`` can use, by an instance ``<name>_reset``."""
         synchroniser = ResetSynchroniser(RESET)
         m.submodules[f"{name}_reset"] = DomainRenamer(domain)(synchroniser)
         m.d.comb += synchroniser.i.eq(cause)
         return synchroniser.reset
 
     def add_reset(self, m: Module, domain: str, cause) -> None:
-        """The reset of a clock domain."""
+        """Add the reset of a clock domain."""
         m.d.comb += ResetSignal(domain).eq(self.reset_of(m, domain, domain, cause))
 
     def add_cage(self, m: Module, cage: MacParams) -> Mac:
-        """A cage's MAC and its pins; its streams are wired by :meth:`send`, :meth:`take`."""
+        """Add a cage's MAC and its pins; :meth:`send` and :meth:`take` wire its streams."""
         mac = Mac(cage)
         m.submodules[mac.clock] = mac
         k = cage.cage
@@ -206,7 +208,7 @@ class Board(Component):
         return mac
 
     def add_status(self, m: Module, macs: list[Mac]) -> BoardStatus:
-        """The board's registers; ``request`` is left to be driven."""
+        """Add the board's registers; ``request`` is left to be driven."""
         m.submodules.board_status = status = BoardStatus(
             BoardRegistersParams(
                 cages=len(macs),
@@ -237,7 +239,7 @@ class Board(Component):
         return status
 
     def add_mac_status(self, m: Module, status: BoardStatus, k: int, mac: Mac) -> None:
-        """What the registers say to a MAC and hear of it, over the dies between them."""
+        """Connect what the registers say to a MAC, and what it reports, over the dies between."""
         m.submodules[f"counts_of_{mac.clock}"] = way = StreamPipeline(counts_way(mac))
         m.submodules[f"levels_of_{mac.clock}"] = levels = Synchroniser(MAC_LEVELS)
         arrived = Mux(way.o.valid, way.o.payload, 0)
@@ -253,31 +255,31 @@ class Board(Component):
         ]
 
     def send(self, m: Module, mac: Mac, index: int, axis) -> None:
-        """Packets of ``axis``, a source, to a MAC's stream, by way of registers."""
+        """Send packets of ``axis``, a source, to a MAC's stream, by way of registers."""
         way = self.add_way(m, f"to_{mac.clock}_{index}")
         to_stream(m, axis, way.i)
         to_axis(m, way.o, mac.transmit[index])
 
     def take(self, m: Module, mac: Mac, index: int, axis) -> None:
-        """Packets of a MAC's stream to ``axis``, a sink, likewise."""
+        """Give packets of a MAC's stream to ``axis``, a sink, by way of registers."""
         way = self.add_way(m, f"of_{mac.clock}_{index}")
         to_stream(m, mac.receive[index], way.i)
         to_axis(m, way.o, axis)
 
     def add_way(self, m: Module, name: str) -> StreamPipeline:
-        """Registers between SLRs."""
+        """Add registers between SLRs on the way of a stream."""
         m.submodules[name] = way = StreamPipeline(PACKETS_WAY)
         return way
 
 
 def counts_way(mac: Mac) -> StreamPipelineParams:
-    """What a MAC counts, on its way between SLRs."""
+    """Return the registers between SLRs on the way of what a MAC counts."""
     width = WAITING_BITS * len(mac.params.events) + CUTS.size
     return StreamPipelineParams(width=width, stages=SLR_STAGES)
 
 
 def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:
-    """A MAC's registers between SLRs: name, size, and what stands before and behind."""
+    """List a MAC's registers between SLRs: name, size, and what stands before and behind."""
     return [
         *(
             (f"to_{mac.clock}_{k}", PACKETS_WAY, "core", mac.clock)
@@ -292,7 +294,7 @@ def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:
 
 
 def cage_clocks(cage: MacParams) -> tuple[Clock, Clock]:
-    """The reference of a cage and its MAC's clock."""
+    """List the clocks of a cage: its reference and its MAC's clock."""
     k = cage.cage
     return (
         Clock(name=f"qsfp{k}_refclk", mhz=REFCLK_MHZ, port=f"qsfp{k}_mgt_refclk_1_p"),
@@ -301,7 +303,7 @@ def cage_clocks(cage: MacParams) -> tuple[Clock, Clock]:
 
 
 def pins(cages: Iterable[MacParams]) -> dict:
-    """Ports of a top: the card's pins, in the names of constraints/u280/pins.csv."""
+    """List the ports of a top: the card's pins, in the names of constraints/u280/pins.csv."""
     ports = {"clk_100mhz_0_p": In(1), "clk_100mhz_0_n": In(1), "hbm_cattrip": Out(1)}
     names = {"refclk_p": "refclk_1_p", "refclk_n": "refclk_1_n"}
     ports |= {f"pcie_{names.get(name, name)}": pin for name, pin in PINS.items()}

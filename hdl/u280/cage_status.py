@@ -15,23 +15,23 @@ from hdl.u280.registers import COUNT_BITS, RARE_BITS
 
 @dataclass(frozen=True, kw_only=True)
 class CageStatusParams:
-    """What a cage's MAC can do."""
+    """Says what a cage's MAC can do."""
 
-    pauses: bool = False  #: flow control
+    pauses: bool = False  #: whether there is flow control
 
     @property
     def suffix(self) -> str:
-        """With flow control."""
+        """Tells whether there is flow control."""
         return "pauses" if self.pauses else "plain"
 
     @property
     def events(self) -> tuple[str, ...]:
-        """What is counted."""
+        """List the events that are counted."""
         return events_of(pauses=self.pauses)
 
     @property
     def sums(self) -> data.StructLayout:
-        """By the names of their registers."""
+        """Describe the counts, by the names of their registers."""
         return data.StructLayout(
             {name: COUNT_BITS for name in self.events}
             | {name: RARE_BITS for name in HAPPENINGS.members}

@@ -9,12 +9,12 @@ from hdl.u280.vendor import VendorIp, VendorPort
 
 CAGES = 2
 LANES = 4
-MAC_MHZ = 322.265625  #: of a lane's 25.78125 Gb/s, 80 bits at a time
+MAC_MHZ = 322.265625  #: clock of a MAC: a lane's 25.78125 Gb/s, 80 bits at a time
 REFCLK_MHZ = 161.1328125
 FIRST_LANE = (40, 44)  #: GTY channel X0Y.. of each cage's quad, 134 and 135
-CORES = ("CMACE4_X0Y6", "CMACE4_X0Y7")  #: the MAC beside each
+CORES = ("CMACE4_X0Y6", "CMACE4_X0Y7")  #: sites of the MACs, each beside the transceivers of a cage
 
-LOOPBACK_BITS = 3  #: of ``gt_loopback_in`` for each lane
+LOOPBACK_BITS = 3  #: bits of ``gt_loopback_in`` for each lane
 FCS_BYTES = 4
 
 #: inputs that never change, and what they are: no test, no register of the transceivers' own
@@ -58,7 +58,7 @@ def cmac_ip(cage: int, *, pauses: bool = False) -> VendorIp:
 
 
 def properties(cage: int, pauses: bool) -> tuple[tuple[str, str], ...]:
-    """What the IP of a cage is made with."""
+    """Return the properties that the IP of a cage is made with."""
     lanes = [f"X0Y{FIRST_LANE[cage] + lane}" for lane in range(LANES)]
     return (
         ("CMAC_CAUI4_MODE", "1"),
@@ -80,7 +80,7 @@ def properties(cage: int, pauses: bool) -> tuple[tuple[str, str], ...]:
 
 
 def ports(pauses: bool) -> list[VendorPort]:
-    """The IP's ports that are used."""
+    """List the IP's ports that are used."""
 
     def port(name: str, direction: str, bits: int = 1) -> VendorPort:
         return VendorPort(name=name, direction=direction, bits=bits)

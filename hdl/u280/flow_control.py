@@ -12,7 +12,7 @@ from amaranth.hdl import Const
 from hdl.common.packets import MOST_MTU, PRIORITY_COUNT
 from hdl.netsparse.protocol import PRIORITIES
 
-WORD_BYTES = 64  #: of a beat, and of a word of a buffer
+WORD_BYTES = 64  #: bytes of a beat, and of a word of a buffer
 LINE_BITS_PER_NS = 100
 #: preamble and start of frame 8, checksum 4, least gap 12
 AROUND_BYTES = 24
@@ -44,12 +44,12 @@ REFRESH_QUANTA = PAUSE_QUANTA // 4
 
 @dataclass(frozen=True, kw_only=True)
 class FlowControlParams:
-    """The link, and a class's buffer at its end."""
+    """Sizes of a link, and of a class's buffer at its end."""
 
-    beats: int = 4096  #: of a class's buffer, a power of two
-    style: str = "ultra"  #: of its memory
+    beats: int = 4096  #: beats of a class's buffer, a power of two
+    style: str = "ultra"  #: what Vivado builds the buffer's memory from
     frame_bytes: int = MOST_MTU + 4  #: of the longest frame of either end, checksum included
-    fibre_metres: int = 100  #: between the ends
+    fibre_metres: int = 100  #: metres of fibre between the ends
 
     def __post_init__(self) -> None:
         if not 64 <= self.frame_bytes <= 16383:
@@ -64,12 +64,12 @@ class FlowControlParams:
 
     @property
     def longest_words(self) -> int:
-        """Of the longest packet."""
+        """Return the words of the longest packet."""
         return -(-(self.frame_bytes - 4) // WORD_BYTES)
 
     @property
     def blind_bits(self) -> int:
-        """Bit times in which the far end may still begin packets, after one has been too many.
+        """Return the bit times in which the far end may still begin packets, after one too many.
 
         Our logic; our own longest frame, which the pause waits for; the pause; the way there; the
         far end's reaction; the way back; our MAC's own delays, sending and receiving.
@@ -85,7 +85,7 @@ class FlowControlParams:
 
     @property
     def headroom(self) -> int:
-        """Words that may come after the one that is too many.
+        """Return the words that may come after the one that is too many.
 
         The second word of its packet, as many of the densest packets as :attr:`blind_bits` has
         room for behind it, one of them a word longer if there is time left, and the longest packet,
@@ -98,12 +98,14 @@ class FlowControlParams:
 
     @property
     def stop_above(self) -> int:
-        """Words inside above which a pause is asked for."""
+        """Return the words inside above which a pause is asked for."""
         return self.beats - 3 - self.headroom
 
     @property
     def resume_at(self) -> int:
-        """Words inside at which the far end may go on: half, so that it is back in time."""
+        """Return the words inside at which the far end may go on: half, so that it is back in
+        time.
+        """
         return self.stop_above // 2
 
 

@@ -25,7 +25,7 @@ TEMPERATURE_BITS = 7
 
 @dataclass(frozen=True, kw_only=True)
 class HbmParams:
-    """The ports in use."""
+    """Says which ports are in use, and for what."""
 
     ports: tuple[tuple[int, HbmPortParams], ...]  #: numbers, 0..31, rising, and what they do
 
@@ -38,12 +38,12 @@ class HbmParams:
 
     @property
     def suffix(self) -> str:
-        """Each port, with its address bits and directions."""
+        """Tells each port, with its address bits and directions."""
         return "_".join(f"{number}x{port.suffix}" for number, port in self.ports)
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Of the ports."""
+        """Return the numbers of the ports."""
         return tuple(number for number, _ in self.ports)
 
 

@@ -13,16 +13,16 @@ from hdl.u280.vendor import VendorIp, VendorPort
 
 PORTS = 32
 SECOND_STACK = 16  #: the first port of the second stack
-CHANNEL_BITS = 28  #: of an address in one port's own 256 MB
+CHANNEL_BITS = 28  #: width of an address in one port's own 256 MB
 ADDRESS_BITS = 33
 DATA_BITS = 256
 ID_BITS = 6
-LENGTH_BITS = 4  #: AXI3: bursts of at most 16 beats
+LENGTH_BITS = 4  #: width of a burst's length in AXI3, at most 16 beats
 BYTES_SIZE = 5  #: AxSIZE of 32 bytes
 
 
 class HbmSignature(wiring.Signature):
-    """A port of HBM from the master's side: AXI3, in the vendor's names in lower case."""
+    """Describes a port of HBM from the master's side: AXI3, in the vendor's names in lower case."""
 
     def __init__(self) -> None:
         address = {
@@ -67,13 +67,13 @@ HBM_BUS = HbmSignature()
 
 
 def enabled_ports(used: Sequence[int]) -> tuple[int, ...]:
-    """The ports that the IP has: those used, and the first of a stack that nobody uses."""
+    """Return the ports that the IP has: those used, and the first of a stack that nobody uses."""
     stacks = {port // SECOND_STACK for port in used}
     return tuple(sorted({*used, *(SECOND_STACK * stack for stack in {0, 1} - stacks)}))
 
 
 def hbm_ip(used: Sequence[int]) -> VendorIp:
-    """HBM with at least the ports ``used``; addresses reach all of it from each."""
+    """Describe HBM with at least the ports ``used``; addresses reach all of it from each."""
     enabled = enabled_ports(used)
     second = [port for port in enabled if port >= SECOND_STACK]
     config = [
@@ -110,7 +110,7 @@ def hbm_ip(used: Sequence[int]) -> VendorIp:
 
 
 def stack_ports(stack: int) -> list[VendorPort]:
-    """Clocks, state and temperature of a stack."""
+    """List the ports of clocks, state and temperature of a stack."""
     return [
         VendorPort(name=f"HBM_REF_CLK_{stack}", direction="input"),
         VendorPort(name=f"APB_{stack}_PCLK", direction="input"),
@@ -122,7 +122,7 @@ def stack_ports(stack: int) -> list[VendorPort]:
 
 
 def axi_ports(port: int, *, idle: bool = False) -> list[VendorPort]:
-    """An AXI3 port, ``idle`` if nobody hears what it says."""
+    """List the ports of an AXI3 port; it is ``idle`` if nobody hears what it says."""
     prefix = f"AXI_{port:02}_"
     bus = [
         VendorPort(
@@ -145,7 +145,7 @@ def axi_ports(port: int, *, idle: bool = False) -> list[VendorPort]:
 
 
 def axi_wires(port: int, clock: Any, reset: Any, bus: Any) -> dict[str, Any]:
-    """Wires of a port; a ``bus`` of None makes one that never asks for anything."""
+    """Return the wires of a port; a ``bus`` of None makes one that never asks for anything."""
     prefix = f"AXI_{port:02}_"
     wires = {
         f"{prefix}ACLK": clock,

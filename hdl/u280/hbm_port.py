@@ -13,17 +13,17 @@ from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
 
-ADDRESS_DEPTH = 16  #: bursts that wait on their way to HBM
+ADDRESS_DEPTH = 16  #: most bursts that wait on their way to HBM
 DATA_DEPTH = 32  #: beats on theirs: more than a way there and back takes
 
 
 @dataclass(frozen=True, kw_only=True)
 class HbmPortParams:
-    """What a port can do."""
+    """Says what a port can do."""
 
-    address_bits: int = 28  #: byte address of the core's, 16..33
-    reads: bool = True  #: AR and R are there
-    writes: bool = False  #: AW, W and B are there
+    address_bits: int = 28  #: width of a byte address of the core's, 16..33
+    reads: bool = True  #: whether AR and R are there
+    writes: bool = False  #: whether AW, W and B are there
 
     def __post_init__(self) -> None:
         if not 16 <= self.address_bits <= ADDRESS_BITS:
@@ -35,12 +35,12 @@ class HbmPortParams:
 
     @property
     def suffix(self) -> str:
-        """Address bits, directions."""
+        """Tells address bits and directions."""
         return f"{self.address_bits}_{'r' * self.reads}{'w' * self.writes}"
 
     @property
     def axi(self) -> AxiReadSignature | AxiWriteSignature | Axi4Signature:
-        """The bus, from the master's side."""
+        """Describe the bus, from the master's side."""
         kind = AxiReadSignature if not self.writes else AxiWriteSignature
         if self.reads and self.writes:
             kind = Axi4Signature
@@ -48,7 +48,7 @@ class HbmPortParams:
 
     @property
     def channels(self) -> dict[str, tuple[data.StructLayout, int, bool]]:
-        """By channel: what crosses, the depth, and whether it goes from the core to HBM."""
+        """Return by channel what crosses, the depth, and whether it goes from the core to HBM."""
         burst = data.StructLayout({"addr": self.address_bits, "len": LENGTH_BITS})
         beat = {"data": DATA_BITS, "resp": 2, "last": 1}
         written = {"data": DATA_BITS, "strb": DATA_BITS // 8, "last": 1}
@@ -123,6 +123,6 @@ class HbmPort(Component):
 
 
 def clocks(to_hbm: bool) -> dict[str, str]:
-    """The clock domains of a channel's queue."""
+    """Return the clock domains of a channel's queue."""
     core, hbm = ("write", "read") if to_hbm else ("read", "write")
     return {core: "sync", hbm: "hbm"}

@@ -14,23 +14,23 @@ HALF_BITS = LINE_BITS // 2
 
 @dataclass(frozen=True, kw_only=True)
 class LineSplitterParams:
-    """Sizes of the buses."""
+    """Sizes of the buses at both sides."""
 
-    address_bits: int  #: byte address
+    address_bits: int  #: width of a byte address
 
     @property
     def suffix(self) -> str:
-        """Address bits."""
+        """Tells the address bits."""
         return f"{self.address_bits}"
 
     @property
     def lines(self) -> Axi4Signature:
-        """Bursts of one beat."""
+        """Describe the bus of bursts of one beat."""
         return Axi4Signature(address_bits=self.address_bits, data_bits=LINE_BITS)
 
     @property
     def halves(self) -> Axi4Signature:
-        """Bursts of two."""
+        """Describe the bus of bursts of two beats of half the width."""
         return Axi4Signature(address_bits=self.address_bits, data_bits=HALF_BITS)
 
 
@@ -56,7 +56,7 @@ class LineSplitter(Component):
         return m
 
     def ask(self, m: Module, asks: str) -> None:
-        """An address channel."""
+        """Pass an address channel."""
         lines, halves = self.lines, self.halves
         m.d.comb += [
             getattr(halves, f"{asks}addr").eq(getattr(lines, f"{asks}addr")),
@@ -68,7 +68,7 @@ class LineSplitter(Component):
         ]
 
     def merge(self, m: Module) -> None:
-        """The beats of R up to RLAST into one; B passes."""
+        """Put the beats of R up to RLAST into one; B passes."""
         lines, halves = self.lines, self.halves
         low = Signal(HALF_BITS, reset_less=True)
         low_response = Signal(Response, reset_less=True)
@@ -98,7 +98,7 @@ class LineSplitter(Component):
             m.d.sync += [second.eq(~halves.rlast), beyond.eq(second & ~halves.rlast)]
 
     def split(self, m: Module) -> None:
-        """A beat of W into two."""
+        """Split a beat of W into two."""
         lines, halves = self.lines, self.halves
         second = Signal()
         strobes = HALF_BITS // 8

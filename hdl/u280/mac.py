@@ -45,12 +45,14 @@ from hdl.u280.transmit_repair import TransmitRepair
 
 @dataclass(frozen=True, kw_only=True)
 class MacParams:
-    """Which cage, and what comes through it."""
+    """Says which cage it is, and what comes through it."""
 
-    cage: int  #: 0 or 1
+    cage: int  #: number of the cage, 0 or 1
     split: bool = False  #: NetSparse's packets, by class, with flow control
-    link: FlowControlParams = field(default_factory=FlowControlParams)  #: with flow control
-    packets: MacTransmitParams = field(default_factory=MacTransmitParams)  #: that wait, each way
+    #: sizes of the link, with flow control
+    link: FlowControlParams = field(default_factory=FlowControlParams)
+    #: sizes of the buffers of packets that wait, each way
+    packets: MacTransmitParams = field(default_factory=MacTransmitParams)
     resets: MacResetsParams = field(default_factory=MacResetsParams)  #: when the MAC is reset
 
     def __post_init__(self) -> None:
@@ -59,24 +61,24 @@ class MacParams:
 
     @property
     def suffix(self) -> str:
-        """Cage, and whether it splits."""
+        """Tells the cage, and whether it splits packets by class."""
         return f"{self.cage}" + "_split" * self.split
 
     @property
     def classes(self) -> int:
-        """Streams of packets, each way."""
+        """Return the number of streams of packets, each way."""
         return KINDS if self.split else 1
 
     @property
     def received(self) -> MacTransmitParams:
-        """That wait at the receiver, of each class."""
+        """Return the sizes of the buffer at the receiver, of each class."""
         if not self.split:
             return self.packets
         return MacTransmitParams(beats=self.link.beats, style=self.link.style)
 
     @property
     def events(self) -> tuple[str, ...]:
-        """What is counted."""
+        """List the events that are counted."""
         return events_of(pauses=self.split)
 
 
@@ -172,7 +174,7 @@ class Mac(Component):
         return m
 
     def packets(self, m: Module, incoming, outgoing, events) -> dict[str, Any]:
-        """The ways of packets, and with flow control what the MAC says and hears of pauses."""
+        """Add the ways of packets, and with flow control what the MAC says and hears of pauses."""
         receivers = self.add_receivers(m, incoming)
         counted = Cat(self.lost(m, receivers), events)
         if not self.params.split:
@@ -190,7 +192,9 @@ class Mac(Component):
         return flow_control.TIED | {name: getattr(pauses, name) for name in buses}
 
     def control(self, m: Module, incoming, outgoing) -> dict[str, Any]:
-        """What keeps the MAC running: its ports that are not those of packets, and their wires."""
+        """Add what keeps the MAC running: its ports that are not those of packets, and their
+        wires.
+        """
         m.submodules.resets = resets = DomainRenamer("apb")(MacResets(self.params.resets))
         m.submodules.link = link = DomainRenamer("transmitting")(MacLink())
         m.submodules.repair = repair = DomainRenamer("transmitting")(TransmitRepair())
@@ -247,7 +251,7 @@ class Mac(Component):
         }
 
     def add_transmitters(self, m: Module, ways) -> None:
-        """Packets of each class on ``ways`` of their own to the MAC."""
+        """Send packets of each class on ``ways`` of their own to the MAC."""
         cuts = Const(0)
         for k, way in enumerate(ways):
             transmitter = DomainRenamer({"mac": "transmitting"})(MacTransmit(self.params.packets))
@@ -258,7 +262,7 @@ class Mac(Component):
         m.d.comb += self.cuts.transmit.eq(cuts)
 
     def add_receivers(self, m: Module, incoming) -> list[MacReceive]:
-        """What comes in, whole: by class, if so."""
+        """Give out whole packets that come in, by class if there are two."""
         params = self.params
         rename = DomainRenamer({"mac": "receiving"})
         receivers = [rename(MacReceive(params.received)) for _ in range(params.classes)]
@@ -276,7 +280,7 @@ class Mac(Component):
         return receivers
 
     def lost(self, m: Module, receivers: list[MacReceive]) -> Value:
-        """Packets that are dropped, broken and foreign."""
+        """Report packets that are dropped, broken and foreign."""
         return Cat(
             Cat(receiver.dropped for receiver in receivers).any(),
             Cat(receiver.broken for receiver in receivers).any(),
@@ -284,7 +288,7 @@ class Mac(Component):
         )
 
     def add_counter(self, m: Module, events) -> None:
-        """``counts`` of ``events``."""
+        """Count ``events`` into ``counts``."""
         counts = CountCrossing(CountCrossingParams(kinds=len(events)))
         m.submodules.counter = DomainRenamer({"write": "receiving", "read": "sync"})(counts)
         m.d.comb += [

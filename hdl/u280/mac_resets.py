@@ -24,9 +24,9 @@ class MacResetsParams:
     its sisters). Public designs reset a receiver that hears nothing every 0.1 to 2 s.
     """
 
-    settle: int = 20 * CYCLES_PER_MS  #: until the reference clock can be relied on
-    patience: int = 1000 * CYCLES_PER_MS  #: without alignment, until the receiver is reset
-    pulse: int = 64  #: of a reset, at least 50
+    settle: int = 20 * CYCLES_PER_MS  #: cycles until the reference clock can be relied on
+    patience: int = 1000 * CYCLES_PER_MS  #: cycles without alignment until the receiver is reset
+    pulse: int = 64  #: cycles of a reset, at least 50
 
     def __post_init__(self) -> None:
         if self.pulse < 50:

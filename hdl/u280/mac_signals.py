@@ -5,14 +5,14 @@ from enum import IntEnum
 from amaranth.lib import data
 
 EVENTS = ("dropped", "broken", "foreign", "corrected", "uncorrected", "symbol_errors")
-CLASSES = ("reads", "responses")  #: of NetSparse's packets, by index
+CLASSES = ("reads", "responses")  #: classes of NetSparse's packets, by index
 #: with flow control, of each class: cycles of the MAC's in which the far end paused it, and pauses
 #: that we asked for
 PAUSE_EVENTS = tuple(f"{event}_{name}" for name in CLASSES for event in ("paused", "pauses"))
 
 
 def events_of(*, pauses: bool) -> tuple[str, ...]:
-    """What is counted of a MAC, with or without flow control."""
+    """List what is counted of a MAC, with or without flow control."""
     return EVENTS + PAUSE_EVENTS * pauses
 
 

@@ -14,7 +14,7 @@ from hdl.u280.packet_crossing import PacketCrossing
 
 @dataclass(frozen=True, kw_only=True)
 class MacTransmitParams:
-    """Size of the way to a MAC."""
+    """Sizes of the way to a MAC."""
 
     beats: int = 512  #: that wait, a power of two, 16..65536; the longest packet has 3 less
     style: str = "block"  #: of the memory: block, or ultra, of which 4096 beats take as much as one
@@ -24,12 +24,12 @@ class MacTransmitParams:
 
     @property
     def suffix(self) -> str:
-        """Beats, and the style where it is another than usual."""
+        """Tells the beats, and the style where it is another than usual."""
         return str(self.beats) + (f"_{self.style}" if self.style != "block" else "")
 
     @property
     def buffer(self) -> PacketBufferParams:
-        """Whole packets."""
+        """Return the sizes of the buffer of whole packets."""
         return PacketBufferParams(width=BEAT.size, words=self.beats, behind=1, style=self.style)
 
 

@@ -16,8 +16,8 @@ from hdl.u280.vendor import VendorIp
 
 HBM_REGION = 33  #: address bits of what a host's DMA sees from 0 on
 MODEL_BASE = 1 << HBM_REGION  #: where the host's DMA sees a model
-BEAT_BITS = 256  #: of what leaves for memories here
-LEAST_REGION = 12  #: address bits that a decoder tells apart
+BEAT_BITS = 256  #: width of a beat of what leaves for memories here
+LEAST_REGION = 12  #: least address bits that a decoder tells apart
 PINS = {
     "refclk_p": In(1),
     "refclk_n": In(1),
@@ -31,9 +31,9 @@ PINS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PcieParams:
-    """What the host reaches."""
+    """Says what the host reaches."""
 
-    register_bits: int  #: byte address of the design's registers, 12..16
+    register_bits: int  #: width of a byte address of the design's registers, 12..16
     model_bits: int = 0  #: byte address of a model that DMA reaches; 0: none, and a bridge
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class PcieParams:
 
     @property
     def suffix(self) -> str:
-        """Address bits."""
+        """Tells the address bits."""
         return f"{self.register_bits}" + (f"_{self.model_bits}" if self.model_bits else "")
 
 
@@ -99,12 +99,12 @@ class Link(Component):
         m.d.comb += self.reset.eq(~running)
 
     def place_on_bus(self, m: Module, name: str, ip: VendorIp, prefix: str = "", **wires) -> None:
-        """Place a part of the interconnect."""
+        """Place a part of the interconnect, with the link's clock and reset."""
         clocks = {f"{prefix}aclk": self.clk, f"{prefix}aresetn": ~self.reset}
         m.submodules[name] = ip.place(**clocks, **wires)
 
     def decode(self, m: Module, bus) -> None:
-        """Registers of the design and of the board."""
+        """Decode accesses to the registers of the design and of the board."""
         wires = bus_wires("s_axi_", bus) | bus_wires("m_axi_", *self.registers)
         self.place_on_bus(m, "decoder", self.decoder, **wires)
 

@@ -48,7 +48,7 @@ LINK = (
 
 
 def link_ports() -> tuple[VendorPort, ...]:
-    """Pins, clock, reset and interrupts."""
+    """List the ports of pins, clock, reset and interrupts."""
 
     def port(name: str, direction: str, bits: int = 1, unused: bool = False) -> VendorPort:
         return VendorPort(name=name, direction=direction, bits=bits, unused=unused)

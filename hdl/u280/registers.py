@@ -8,29 +8,31 @@ from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, Loopback
 IDENTITY = 0x55323830  #: "U280"
 VERSION = 2
 COUNT_BITS = 48
-RARE_BITS = 12  #: of a count of what is rare; it begins again at 0
-BASE = 0x10000  #: of these registers; those of the design are at 0
+RARE_BITS = 12  #: width of a count of what is rare; it begins again at 0
+BASE = 0x10000  #: address of these registers; those of the design are at 0
 ADDRESS_BITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardRegistersParams:
-    """What a board has."""
+    """Says what a board has."""
 
-    cages: int  #: that are in use, 1 or 2
-    hbm: bool  #: HBM is in use
-    pauses: bool = False  #: cages have flow control
+    cages: int  #: number of cages that are in use, 1 or 2
+    hbm: bool  #: whether HBM is in use
+    pauses: bool = False  #: whether cages have flow control
 
     @property
     def suffix(self) -> str:
-        """All of it."""
+        """Tells all that the board has."""
         return f"{self.cages}" + "_hbm" * self.hbm + "_pauses" * self.pauses
 
 
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
-    """State of links and memory, packets that a MAC lost, the interrupt."""
+    """Return the registers of links, memory, packets that a MAC lost, and the interrupt."""
     registers = [
-        Register("board", "What this is.", (ro("board", 32, f"{IDENTITY:#x}"),)),
+        Register(
+            "board", "Identifies the board's registers.", (ro("board", 32, f"{IDENTITY:#x}"),)
+        ),
         Register(
             "board_version",
             "Version of this register map.",
@@ -38,7 +40,7 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
         ),
         Register(
             "state",
-            "What works.",
+            "Shows which links and memories work.",
             (
                 ro("links", 2, "a bit for each cage in use: packets pass"),
                 ro("memory_ready", 1, "HBM has been set up; reads wait until then"),
@@ -52,13 +54,17 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
                 ro("interrupt_request", 1, "the design's request: its level"),
             ),
         ),
-        Register("board_clear", "Commands.", (pulse("clear_losses", "set the counters to 0"),)),
+        Register(
+            "board_clear",
+            "Commands; a field acts when it is written as one.",
+            (pulse("clear_losses", "set the counters to 0"),),
+        ),
     ]
     if params.hbm:
         registers.append(
             Register(
                 "temperature",
-                "Of the HBM stacks, in degrees; one that changes just now may read wrong.",
+                "HBM stacks' temperatures in degrees; one that changes just now may read wrong.",
                 (ro("degrees_0", 7, "first stack"), ro("degrees_1", 7, "second stack")),
             )
         )
@@ -70,11 +76,11 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
 
 
 def mac_registers(k: int) -> list[Register]:
-    """Settings, resets, status and counters of the MAC at cage ``k``."""
+    """Return the registers of settings, resets, status and counters of the MAC at cage ``k``."""
     return [
         Register(
             f"mac_settings_{k}",
-            f"Of the MAC at cage {k}. A change resets both of its datapaths; the link is back"
+            f"Settings of the MAC at cage {k}. A change resets both datapaths; the link is back"
             " after some milliseconds if both ends agree.",
             (
                 rw(f"rsfec_{k}", 1, "RS-FEC (clause 91), both ways; as at the far end", init=1),
@@ -92,7 +98,7 @@ def mac_registers(k: int) -> list[Register]:
         ),
         Register(
             f"mac_status_{k}",
-            f"Of the MAC at cage {k}, as its ports say; 0 while its reference clock is missing.",
+            f"Status of the MAC at cage {k}, as its ports say; 0 without its reference clock.",
             (
                 ro(f"linked_{k}", 1, "packets pass: aligned and received, no fault"),
                 ro(f"aligned_{k}", 1, "the receiver has aligned its lanes"),
@@ -107,7 +113,7 @@ def mac_registers(k: int) -> list[Register]:
         ),
         Register(
             f"mac_lanes_{k}",
-            f"Of the receiver at cage {k}, a bit for each lane of the PCS.",
+            f"Status of the receiver at cage {k}, a bit for each lane of the PCS.",
             (
                 ro(f"block_locked_{k}", PCS_LANES, "blocks are found (stat_rx_block_lock)"),
                 ro(f"synced_{k}", PCS_LANES, "lane markers are found (stat_rx_synced)"),
@@ -124,7 +130,11 @@ def mac_registers(k: int) -> list[Register]:
                     f"Packets received at cage {k} that were of no kind it takes.",
                 ),
                 ("corrected", "codewords", f"Codewords that RS-FEC has corrected at cage {k}."),
-                ("uncorrected", "codewords", f"Codewords that RS-FEC could not, at cage {k}."),
+                (
+                    "uncorrected",
+                    "codewords",
+                    f"Codewords that RS-FEC could not correct at cage {k}.",
+                ),
                 (
                     "symbol_errors",
                     "cycles",
@@ -147,7 +157,7 @@ def mac_registers(k: int) -> list[Register]:
 
 
 def pause_registers(k: int) -> list[Register]:
-    """Counters of flow control at cage ``k``, of each class."""
+    """Return the registers of counters of flow control at cage ``k``, of each class."""
     return [
         register
         for name in CLASSES

@@ -8,7 +8,7 @@ from amaranth.hdl import Instance, Value
 
 @dataclass(frozen=True, kw_only=True)
 class VendorPort:
-    """A port of an IP as a project uses it."""
+    """Describes a port of an IP as a project uses it."""
 
     name: str
     direction: str  #: "input", "output" or "inout", seen from the IP
@@ -20,14 +20,14 @@ class VendorPort:
 class VendorIp:
     """An IP from the vendor's catalogue with its settings; Tcl makes it, a top places it."""
 
-    name: str  #: of the module, as the top instantiates it
+    name: str  #: name of the module, as the top instantiates it
     vlnv: str  #: vendor:library:name:version
     config: tuple[tuple[str, str], ...] = ()  #: CONFIG.* properties, in order
     ports: tuple[VendorPort, ...] = field(default=())
 
     @property
     def stub(self) -> str:
-        """Verilog of an empty module with the ports in use, which stands for it in checks."""
+        """Return an empty Verilog module with the ports in use, for checks without the IP."""
         ports = ",\n".join(
             f"  {port.direction} wire [{port.bits - 1}:0] {port.name}"
             for port in self.ports
@@ -37,7 +37,7 @@ class VendorIp:
         return f"{quiet}\n(* blackbox *)\nmodule {self.name} (\n{ports}\n);\nendmodule\n"
 
     def place(self, **wires: Any) -> Instance:
-        """An instance; every port is connected, at its width, or ValueError says which is not."""
+        """Return an instance; ValueError says which port is not connected, or not at its width."""
         ports = {port.name: port for port in self.ports}
         if unknown := sorted(set(wires) - set(ports)):
             raise ValueError(f"{self.name} has no port {unknown[0]}")

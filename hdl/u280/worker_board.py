@@ -74,7 +74,7 @@ class WorkerBoard(Board):
 
 
 def word_ports(params: WorkerParams) -> list[list[int]]:
-    """The ports of HBM that carry each engine's words."""
+    """Return the ports of HBM that carry each engine's words."""
     return [
         [PORTS_PER_ENGINE * engine + k for k in range(params.ports)]
         for engine in range(params.engines)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sim.functional.unit_bins import Shown, UnitGroup
+from sim.functional.unit_bins import PortValues, UnitGroup
 
 
 def high(events: Any) -> int:
@@ -13,7 +13,7 @@ def high(events: Any) -> int:
 def saturates(events: str, kind: str, several: bool = False) -> Any:
     """Whether ``kind`` of saturation happens, in several lanes of a cycle."""
 
-    def ask(now: Shown, before: Shown) -> bool:
+    def ask(now: PortValues, before: PortValues) -> bool:
         return now[events][kind] > int(several)
 
     return ask

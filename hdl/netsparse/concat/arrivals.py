@@ -84,7 +84,7 @@ class Arrivals(Component):
         return m
 
     def count(self, m: Module, first, moves, added) -> None:
-        """The bytes of a beat, from those of the property that are still to come."""
+        """Return the bytes of a beat, from those of the property that are still to come."""
         later = Signal(LENGTH_BITS, reset_less=True)
         rest = Signal(LENGTH_BITS)
         full = Signal()

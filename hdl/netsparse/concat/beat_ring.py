@@ -70,7 +70,9 @@ class BeatRing(Component):
         return m
 
     def add_window(self, m: Module, name: str, lanes, head: Signal, start: Value, window) -> None:
-        """``window`` begins in lane ``start`` of the beat at ``head``, or of the one behind it."""
+        """Add ``window``, which begins in lane ``start`` of the beat at ``head`` or of the next
+        one.
+        """
         at = Signal(range(LANES), name=f"{name}_at", reset_less=True)
         beyond = Signal(name=f"{name}_beyond", reset_less=True)
         count = len(window) // LANE_BITS
@@ -92,7 +94,7 @@ class BeatRing(Component):
 
 
 def turned(lanes: list[Value], by: Value) -> list[Value]:
-    """``lanes`` from number ``by`` on, around the end: choices of two, four and four."""
+    """Return ``lanes`` from number ``by`` on, around the end: choices of two, four and four."""
     for step, choice in ((8, by[3:]), (2, by[1:3]), (1, by[:1])):
         given = [lanes[k * step :] + lanes[: k * step] for k in range(1 << len(choice))]
         lanes = [

@@ -117,7 +117,7 @@ class Concatenator(Component):
         return m
 
     def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
-        """From ``prs`` to the queues."""
+        """Connect ``prs`` to the queues."""
         m.d.comb += [
             register.i.valid.eq(self.prs.valid),
             register.i.payload.eq(self.prs.payload),
@@ -149,7 +149,7 @@ class Concatenator(Component):
         ]
 
     def expiration(self, m: Module, queues: QueueTable) -> ExpirationQueue:
-        """Queues enter the EQ and expire."""
+        """Connect the EQ: queues enter it and expire."""
         m.submodules.expiration = expiration = ExpirationQueue(self.params)
         m.d.comb += [
             expiration.delay.eq(self.settings.delay),
@@ -169,7 +169,7 @@ class Concatenator(Component):
         return expiration
 
     def storage(self, m: Module, queues: QueueTable, pool: LinePool, flush: FlushEngine) -> None:
-        """Lines are taken and written by the queues, read and returned by the flush engine."""
+        """Connect the lines: queues take and write, the flush engine reads and returns them."""
         m.submodules.writer = writer = LineWriter(self.params)
         m.submodules.line_memory = lines = LineMemory(self.params)
         m.d.comb += [
@@ -198,7 +198,7 @@ class Concatenator(Component):
         ]
 
     def exhaustion(self, m: Module, queues: QueueTable, marks: MarkOrder, expiration) -> None:
-        """The virtual form marks its oldest packet when too little is left."""
+        """Mark the oldest packet of the virtual form when too little is left."""
         m.submodules.exhaustion = watch = Exhaustion(self.params)
         m.d.comb += [
             watch.opens.eq(queues.opens),

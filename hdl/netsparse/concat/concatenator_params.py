@@ -21,11 +21,11 @@ from hdl.netsparse.protocol import (
     RESPONSE_BEAT,
 )
 
-LINE_BYTES = 128  #: of storage; a physical queue of section 7.2
+LINE_BYTES = 128  #: bytes of a line of storage; a physical queue of section 7.2
 LEAST_MTU = 128
 SPARE_QUEUES = 4  #: of the virtual form: with fewer left, the oldest packet is marked
 PIPELINE_LINES = 8  #: what a packet holds between its mark and its first line's return
-WAITING_PACKETS = 64  #: marked, beside one open in every queue
+WAITING_PACKETS = 64  #: packets that may be marked, beside one open in every queue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,9 @@ class ConcatenatorParams:
     """Sizes of a concatenator of one class: reads, or responses and errors."""
 
     payload: bool  #: PRs bring a property: responses and errors, else reads
-    nodes: int  #: destinations are 0..nodes-1
+    nodes: int  #: number of nodes; destinations are 0..nodes-1
     mtu: int = 1500  #: most bytes of a packet, all headers included, 128..9216
-    most_property_bytes: int = 512  #: of a PR, even, 4..4096
+    most_property_bytes: int = 512  #: most bytes of a PR's property, even, 4..4096
     most_delay: int = 500  #: largest DelayCycles
     pool: int = 0  #: lines of the virtual form; 0: the full form, an MTU for every destination
     destinations: int = 32  #: that packets of the virtual form are open for, at least 8
@@ -73,7 +73,7 @@ class ConcatenatorParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Tells all sizes apart in the names of modules."""
         form = f"v{self.pool}x{self.destinations}" if self.virtual else "full"
         kind = "responses" if self.payload else "reads"
         style = "" if self.style == "auto" else f"_{self.style}"
@@ -84,107 +84,112 @@ class ConcatenatorParams:
 
     @property
     def virtual(self) -> bool:
-        """Section 7.2: memory does not grow with the nodes."""
+        """Return whether it has section 7.2's form, whose memory does not grow with the nodes."""
         return self.pool > 0
 
     @property
     def room(self) -> int:
-        """Most bytes of a packet behind its header."""
+        """Return the most bytes of a packet behind its header."""
         return self.mtu - PACKET_HEADER_BYTES
 
     @property
     def most_prs(self) -> int:
-        """Of a packet."""
+        """Return the most PRs of a packet."""
         return self.room // PR_BYTES
 
     @property
     def packet_lines(self) -> int:
-        """That a packet of an MTU takes."""
+        """Return the lines that a packet of an MTU takes."""
         return -(-self.room // LINE_BYTES)
 
     @property
     def pr_lines(self) -> int:
-        """That a PR of the largest property may take."""
+        """Return the lines that a PR of the largest property may take."""
         return -(-(PR_BYTES + self.payload * self.most_property_bytes) // LINE_BYTES)
 
     @property
     def reserve(self) -> int:
-        """Lines of the virtual form that open packets leave; with fewer, the oldest is marked."""
+        """Return the lines of the virtual form that open packets leave, or the oldest is marked."""
         return 2 * self.pr_lines + PIPELINE_LINES
 
     @property
     def queues(self) -> int:
-        """Packets that are open at a time: of every destination, and one of errors."""
+        """Return the packets open at a time: one of every destination, and one of errors."""
         return self.destinations if self.virtual else self.nodes + self.payload
 
     @property
     def lines(self) -> int:
-        """Of storage. The full form has an MTU for each queue, and one that is being emitted."""
+        """Return the lines of storage.
+
+        The full form has an MTU for each queue, and one being emitted.
+        """
         return self.pool or (self.queues + 1) * self.packet_lines + PIPELINE_LINES
 
     @property
     def memory_bits(self) -> int:
-        """Of the lines, of the links between them and of the list of free ones."""
+        """Return the bits of the lines, of the links between them and of the list of free ones."""
         return self.lines * (8 * LINE_BYTES + 2 * self.line_bits)
 
     @property
     def packets(self) -> int:
-        """Open or marked at a time; a PR that would open one more waits."""
+        """Return the packets open or marked at a time; a PR that would open one more waits."""
         return self.queues + WAITING_PACKETS
 
     @property
     def expirations(self) -> int:
-        """Entries of the EQ: queues that were filled early leave theirs behind."""
+        """Return the entries of the EQ: queues that were filled early leave theirs behind."""
         return self.most_delay + self.queues + 2
 
     @property
     def node_bits(self) -> int:
-        """Of a destination."""
+        """Return the width of a destination's number."""
         return bits_for(max(self.nodes - 1, 1))
 
     @property
     def queue_bits(self) -> int:
-        """Of a queue's index."""
+        """Return the width of a queue's index."""
         return max(ceil_log2(self.queues), 1)
 
     @property
     def line_bits(self) -> int:
-        """Of a line's index."""
+        """Return the width of a line's index."""
         return ceil_log2(self.lines)
 
     @property
     def used_bits(self) -> int:
-        """Of the bytes of a packet behind its header."""
+        """Return the width of the number of a packet's bytes behind its header."""
         return bits_for(self.room)
 
     @property
     def delay_bits(self) -> int:
-        """Of DelayCycles."""
+        """Return the width of DelayCycles."""
         return bits_for(self.most_delay)
 
     @property
     def time_bits(self) -> int:
-        """Of a time, modulo: entries of the EQ are due or will be within these cycles."""
+        """Return the width of a time, modulo: entries of the EQ are due or will be in these
+        cycles.
+        """
         return ceil_log2(2 * (1 << self.delay_bits) + 2 * self.queues) + 1
 
     @property
     def entry_bits(self) -> int:
-        """Of an EQ entry's index, modulo: no two inside have the same."""
+        """Return the width of an EQ entry's index, modulo: no two inside have the same."""
         return bits_for(self.expirations + 4)
 
     @property
     def expiration(self) -> data.StructLayout:
-        """An entry of the EQ."""
+        """Describe an entry of the EQ."""
         return data.StructLayout({"queue": self.queue_bits, "time": self.time_bits})
 
     @property
     def pr(self) -> data.StructLayout:
-        """A beat of the stream of PRs."""
+        """Describe a beat of the stream of PRs."""
         return RESPONSE_BEAT if self.payload else READ_PR
 
     @property
     def settings(self) -> data.StructLayout:
-        """What software sets while nothing is inside; ``concatenate`` 0: one PR a packet."""
+        """Describe what software sets while it is empty; ``concatenate`` 0: one PR a packet."""
         return data.StructLayout(
             {
                 "delay": self.delay_bits,  # DelayCycles
@@ -197,7 +202,7 @@ class ConcatenatorParams:
 
     @property
     def events(self) -> data.StructLayout:
-        """What happens in a cycle. ``bytes`` and ``prs`` go with ``packet``."""
+        """Describe what happens in a cycle. ``bytes`` and ``prs`` go with ``packet``."""
         return data.StructLayout(
             {
                 "packet": 1,  # the last beat of one leaves
@@ -211,7 +216,7 @@ class ConcatenatorParams:
 
     @property
     def arrival(self) -> data.StructLayout:
-        """A beat of a PR on its way to its queue."""
+        """Describe a beat of a PR on its way to its queue."""
         fields = {
             "first": 1,
             "last": 1,
@@ -229,7 +234,9 @@ class ConcatenatorParams:
 
     @property
     def demand(self) -> data.StructLayout:
-        """What a PR asks of its packet: lines, at most, and bytes to leave for one more PR."""
+        """Describe what a PR asks of its packet: lines, at most, and bytes to leave for one more
+        PR.
+        """
         # With more bytes than ``most`` in front of its last beat no other PR fits behind it.
         return data.StructLayout(
             {"lines": bits_for(self.pr_lines), "most": signed(self.used_bits + 2)}
@@ -237,7 +244,7 @@ class ConcatenatorParams:
 
     @property
     def mark(self) -> data.StructLayout:
-        """A packet that is to leave."""
+        """Describe a packet that is to leave."""
         return data.StructLayout(
             {
                 "dest": self.node_bits,
@@ -251,12 +258,14 @@ class ConcatenatorParams:
 
     @property
     def state(self) -> data.StructLayout:
-        """An open packet: the same, and the line that is being filled."""
+        """Describe an open packet: what is told of one that leaves, and the line that is being
+        filled.
+        """
         return data.StructLayout({"mark": self.mark, "line": self.line_bits})
 
     @property
     def outgoing(self) -> data.StructLayout:
-        """A packet with its header, on its way out."""
+        """Describe a packet with its header, on its way out."""
         return data.StructLayout(
             {
                 "header": 8 * BEAT_BYTES,  # in lanes

@@ -21,17 +21,18 @@ LANES = BEAT_BYTES // 2  #: pieces of two bytes, of which PRs and properties are
 PR_LANES = PR_BYTES // 2
 VERDICT_LATENCY = 5  #: cycles from a packet's last beat to its verdict
 OURS = ("ethertype", "version_ihl", "protocol", "destination_port")
-OURS_BYTES = UDP_OFFSET + 4  #: up to the last of them
+#: bytes of a packet up to the last of those that say that it is of NetSparse
+OURS_BYTES = UDP_OFFSET + 4
 
 
 class Drop(enum.Enum, shape=3):
-    """Why a packet is dropped: the first that applies, from above."""
+    """Says why a packet is dropped: the first that applies, from above."""
 
-    BROKEN = 0  #: the MAC says so
+    BROKEN = 0  #: the MAC says that it is broken
     FOREIGN = 1  #: ethertype, version_ihl, protocol or destination_port are not ours, or cut off
-    OVERSIZE = 2  #: over the MTU
-    KIND = 3  #: of unknown type, or of the other class
-    DEST = 4  #: for another node
+    OVERSIZE = 2  #: it is longer than the MTU
+    KIND = 3  #: it is of unknown type, or of the other class
+    DEST = 4  #: it is for another node
     LENGTH = 5  #: its length contradicts itself; also one that ends within its header
     SOURCE = 6  #: a PR's src is no node
 
@@ -51,11 +52,11 @@ EVENTS = data.StructLayout(
 class DeconcatenatorParams:
     """Class and sizes of a deconcatenator."""
 
-    payload: bool  #: responses and errors, else reads
-    nodes: int  #: of the cluster, 2..65536
+    payload: bool  #: whether it takes responses and errors, else reads
+    nodes: int  #: number of nodes of the cluster, 2..65536
     mtu: int = 1500  #: bytes of a packet, 594..9216
     most_property_bytes: int = 512  #: a multiple of 4, 4..4096 (and a PR of it fits the MTU)
-    buffer_packets: int = 8  #: of MTU size that wait, at least; 2..64
+    buffer_packets: int = 8  #: least packets of MTU size that can wait, 2..64
 
     def __post_init__(self) -> None:
         if not 2 <= self.nodes <= 1 << 16:
@@ -73,7 +74,7 @@ class DeconcatenatorParams:
 
     @property
     def suffix(self) -> str:
-        """Class and all sizes."""
+        """Tells the class and all sizes."""
         kind = "responses" if self.payload else "reads"
         return (
             f"{kind}_n{self.nodes}_m{self.mtu}_p{self.most_property_bytes}_b{self.buffer_packets}"
@@ -81,32 +82,32 @@ class DeconcatenatorParams:
 
     @property
     def beats(self) -> int:
-        """Of a packet as long as the MTU."""
+        """Return the beats of a packet as long as the MTU."""
         return -(-self.mtu // BEAT_BYTES)
 
     @property
     def most_prs(self) -> int:
-        """Of a packet."""
+        """Return the most PRs of a packet."""
         return (self.mtu - PACKET_HEADER_BYTES) // (PR_BYTES + 4 * self.payload)
 
     @property
     def most_lanes(self) -> int:
-        """That one beat of a PR takes from its packet."""
+        """Return the most lanes that one beat of a PR takes from its packet."""
         return PR_LANES + (min(self.most_property_bytes, BEAT_BYTES) // 2 if self.payload else 0)
 
     @property
     def span(self) -> int:
-        """Beats of a packet that one beat of a PR may touch."""
+        """Return the beats of a packet that one beat of a PR may touch."""
         return (2 * LANES + self.most_lanes - 2) // LANES
 
     @property
     def places(self) -> int:
-        """Beats that the unpacker holds."""
+        """Return the number of beats that the unpacker holds."""
         return self.span + 1 + self.payload
 
     @property
     def buffer(self) -> PacketBufferParams:
-        """Beats of packets that wait, each with tlast."""
+        """Return the sizes of the buffer of packets that wait: their beats, each with tlast."""
         words = self.buffer_packets * self.beats + VERDICT_LATENCY + 2
         return PacketBufferParams(
             width=AXIS.data_bits + 1, words=1 << ceil_log2(words), behind=VERDICT_LATENCY
@@ -114,12 +115,12 @@ class DeconcatenatorParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """A PR, or a part of it."""
+        """Describe a beat of a PR: all of it, or a part."""
         return RESPONSE_BEAT if self.payload else READ_PR
 
     @property
     def header(self) -> data.StructLayout:
-        """What the verdict needs of a packet's first beat."""
+        """Describe what the verdict needs of a packet's first beat."""
         return data.StructLayout(
             {
                 "foreign": 1,  # the packet is
@@ -138,7 +139,7 @@ class DeconcatenatorParams:
 
     @property
     def findings(self) -> data.StructLayout:
-        """What a packet's beats tell, up to the last."""
+        """Describe what a packet's beats tell, up to the last."""
         return data.StructLayout(
             {
                 "broken": 1,
@@ -151,7 +152,7 @@ class DeconcatenatorParams:
 
     @property
     def context(self) -> data.StructLayout:
-        """What the unpacker needs of a packet's first beat."""
+        """Describe what the unpacker needs of a packet's first beat."""
         fields = {"length": LENGTH_BITS, "prs": bits_for(self.most_prs)}
         if self.payload:
             fields |= {"error": 1, "lanes": bits_for(self.most_lanes)}  # of a PR's first beat

@@ -101,7 +101,7 @@ class ExpirationQueue(Component):
         return m
 
     def changes_while_empty(self, m: Module, busy: Value) -> Value:
-        """``delay`` is the same for all entries, or they would not be in their order."""
+        """State that ``delay`` is the same for all entries, or they would not be in their order."""
         before = Signal.like(self.delay)
         was_busy = Signal()
         m.d.sync += [before.eq(self.delay), was_busy.eq(busy)]

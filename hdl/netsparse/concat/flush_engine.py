@@ -112,7 +112,7 @@ class FlushEngine(Component):
         return m
 
     def connect(self, m: Module, o) -> None:
-        """The AXI4-Stream, from the registered beats."""
+        """Connect the AXI4-Stream to the registered beats."""
         beat = data.View(self.beat, o.payload)
         end = beat.about.used[:OFFSET_BITS]  # bytes of the last beat, 0 for all
         keep = Cat((end > k) | (end == 0) | ~beat.last for k in range(BEAT_BYTES))

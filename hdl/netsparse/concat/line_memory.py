@@ -9,8 +9,8 @@ from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 
-PIECE_BYTES = 2  #: written alone
-GROUP_BYTES = 8  #: of one memory, so always in one line
+PIECE_BYTES = 2  #: bytes that can be written alone
+GROUP_BYTES = 8  #: bytes of an entry of one memory, which are always in one line
 PIECES = LINE_BYTES // PIECE_BYTES
 GROUPS = LINE_BYTES // GROUP_BYTES
 GROUP_PIECES = GROUP_BYTES // PIECE_BYTES

@@ -85,7 +85,7 @@ class LinePool(Component):
         return m
 
     def returns_what_was_taken(self, m: Module) -> Value:
-        """Every line comes back once."""
+        """State that every line comes back once."""
         taken = Signal(self.params.lines)
         with m.If(self.takes):
             m.d.sync += taken.bit_select(self.line, 1).eq(1)

@@ -17,7 +17,7 @@ from hdl.netsparse.concat.line_memory import (
 )
 from hdl.netsparse.protocol import PR_BYTES
 
-PIECE_BITS = 8 * PIECE_BYTES + 1  #: and whether it counts
+PIECE_BITS = 8 * PIECE_BYTES + 1  #: width of a piece and of whether it counts
 COARSE = 4  #: the first of the six steps of a rotation that are behind the middle register
 
 
@@ -71,7 +71,7 @@ class LineWriter(Component):
         return m
 
     def taken(self, m: Module) -> Signal:
-        """The beat's pieces, as many as there can be, each below whether it counts."""
+        """Return the beat's pieces, as many as there can be, each below whether it counts."""
         arrival = self.arrival
         source = Signal(8 * (PR_BYTES + self.params.payload * BEAT_BYTES))
         m.d.comb += source.eq(in_lanes(arrival.pr))
@@ -88,7 +88,7 @@ class LineWriter(Component):
 
 
 def turned(m: Module, pieces: Value, by: Value, steps: range) -> Value:
-    """``pieces`` moved up by the places that the bits ``steps`` of ``by`` say, around the end."""
+    """Move ``pieces`` up by the places that the bits ``steps`` of ``by`` say, around the end."""
     for step in steps:
         after = Signal(len(pieces), name=f"turned_{step}")
         m.d.comb += after.eq(Mux(by[step], pieces.rotate_left(PIECE_BITS << step), pieces))

@@ -22,8 +22,8 @@ from hdl.netsparse.protocol import (
     dscp_ecn,
 )
 
-IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: of total_length, beside the PRs
-UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: of udp_length
+IP_BYTES = PACKET_HEADER_BYTES - IP_OFFSET  #: bytes that total_length counts beside the PRs
+UDP_BYTES = PACKET_HEADER_BYTES - UDP_OFFSET  #: bytes that udp_length counts beside the PRs
 DO_NOT_FRAGMENT = 0x4000
 
 #: The words of the IPv4 header that are the same in all packets, summed.
@@ -97,7 +97,7 @@ class PacketHeader(Component):
         return m
 
     def checksum(self, m: Module, fields, steps):
-        """One's complement of the one's complement sum of the IPv4 header's words."""
+        """Return one's complement of the one's complement sum of the IPv4 header's words."""
         own = Signal(17, reset_less=True)
         other = Signal(17, reset_less=True)
         length = Signal(18, reset_less=True)
@@ -119,7 +119,7 @@ class PacketHeader(Component):
         return result
 
     def header(self, m: Module, fields, checksum) -> None:
-        """Every field of the header, in lanes."""
+        """Return every field of the header, in lanes."""
         mark = fields.mark
         kind = Kind.RESPONSE if self.params.payload else Kind.READ
         upper = PACKET_CONSTANTS | {
@@ -150,7 +150,7 @@ class PacketHeader(Component):
 
 
 def filled(layout: data.StructLayout, values: Mapping) -> Value:
-    """A struct with ``values``; fields that are left out are 0."""
+    """Return a struct with ``values``; fields that are left out are 0."""
     fields = []
     for name, field in layout:
         wide = Value.cast(values.get(name, 0))

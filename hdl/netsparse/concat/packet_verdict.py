@@ -32,7 +32,7 @@ from hdl.netsparse.protocol import (
 
 
 def header_of(beat: Value) -> data.View:
-    """A packet's first beat as its fields."""
+    """View a packet's first beat as its fields."""
     return data.View(PACKET_HEADER, in_lanes(beat))
 
 
@@ -93,7 +93,7 @@ class PacketVerdict(Component):
         return m
 
     def judge_beat(self, m: Module, beat1, valid1, index1, first1) -> data.View:
-        """What each beat tells by itself, and the first about its packet."""
+        """Judge what each beat tells by itself, and the first about its packet."""
         found2 = Signal(self.params.findings, reset_less=True)
         keep, mtu = beat1.tkeep, self.params.mtu
         beyond = keep[mtu % BEAT_BYTES :].any() if mtu % BEAT_BYTES else 0
@@ -113,7 +113,7 @@ class PacketVerdict(Component):
         return cast(data.View, found2)
 
     def header_fields(self, header: Any, beat: data.View, keep: Value) -> list:
-        """What of a packet's first ``beat`` can be told at once."""
+        """Return what of a packet's first ``beat`` can be told at once."""
         upper, shared = beat.upper, beat.concatenation
         kinds = (Kind.RESPONSE, Kind.ERROR) if self.params.payload else (Kind.READ,)
         known = Cat(shared.type == kind.value for kind in kinds)
@@ -143,7 +143,7 @@ class PacketVerdict(Component):
         ]
 
     def check_length(self, m: Module, findings2: data.View) -> Signal:
-        """Whether the packet does not end where its three lengths say."""
+        """Return whether the packet does not end where its three lengths say."""
         header2 = findings2.header
         bytes3 = Signal(len(header2.prs) + len(header2.step), reset_less=True)
         expected4 = Signal(range((1 << len(bytes3)) + PACKET_HEADER_BYTES), reset_less=True)
@@ -160,7 +160,7 @@ class PacketVerdict(Component):
         return mismatch5
 
     def check_sources(self, m: Module, beat1, valid, first1, step2) -> Signal:
-        """Whether a PR's src is no node, wherever PRs begin if the length is right."""
+        """Return whether a PR's src is no node, wherever PRs begin if the length is right."""
         octets = beat1.tdata
         halves = [Cat(octets[k + 8 : k + 16], octets[k : k + 8]) for k in range(0, 16 * LANES, 16)]
         kept = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # behind the packet's end is no PR
@@ -185,7 +185,7 @@ class PacketVerdict(Component):
         return delay(m, wrong4, 1, "wrong")
 
     def find_starts(self, m: Module, valid2, first2, step2: Value) -> Value:
-        """A bit for each lane in which a PR begins."""
+        """Return a bit for each lane, high if a PR begins in it."""
         if not self.params.payload:
             at = Signal(range(PR_LANES), reset_less=True)
             gap = PR_LANES - LANES % PR_LANES
@@ -206,7 +206,7 @@ class PacketVerdict(Component):
         return here[0] | here[1] | here[2]
 
     def decide(self, m: Module, findings5: data.View, mismatch5: Value, source5: Value) -> None:
-        """The first reason to drop the packet, or none."""
+        """Decide on the first reason to drop the packet, or on none."""
         header = findings5.header
         reasons = [
             (findings5.broken, Drop.BROKEN),
@@ -232,7 +232,7 @@ class PacketVerdict(Component):
 
 
 def last_byte(m: Module, keep: Value) -> Value:
-    """The number of the highest bit that is set, of a row of ones from bit 0."""
+    """Return the number of the highest bit that is set, of a row of ones from bit 0."""
     edges = Signal(BEAT_BYTES)
     m.d.comb += edges.eq(keep & ~(keep >> 1))
     return index_of(edges)

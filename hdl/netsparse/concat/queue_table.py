@@ -149,7 +149,7 @@ class QueueTable(Component):
         return m
 
     def follow(self, m: Module, beat, state, was_open, fits, demand, opened, joining) -> None:
-        """The next beat is decided with its queue's state, as this cycle leaves it."""
+        """Read the state of the next beat's queue, as this cycle leaves it."""
         params, arrival = self.params, self.arrival
         m.submodules.states = states = Memory(
             shape=params.state, depth=params.queues, init=[], attrs={"ram_style": "distributed"}
@@ -188,7 +188,7 @@ class QueueTable(Component):
             ]
 
     def entries(self, m: Module, queue) -> None:
-        """Which entry of the EQ every packet has."""
+        """Keep which entry of the EQ every packet has."""
         m.submodules.entries = entries = Memory(
             shape=self.params.entry_bits,
             depth=self.params.queues,
@@ -206,7 +206,7 @@ class QueueTable(Component):
         ]
 
     def beats_follow_each_other(self, m: Module) -> Value:
-        """A PR's beats come without others between them."""
+        """State that a PR's beats come without others between them."""
         arrival, goes_on = self.arrival, Signal()
         queue = Signal.like(arrival.queue)
         with m.If(self.valid & self.advance):

@@ -72,7 +72,7 @@ class Unpacker(Component):
         return m
 
     def take_words(self, m: Module, ring: BeatRing, next_packet: Signal, room: Value) -> Any:
-        """The context of the packet behind the current one, until ``next_packet``."""
+        """Keep the context of the packet behind the current one, until ``next_packet``."""
         params = self.params
         m.submodules.contexts = contexts = Memory(
             shape=params.context,
@@ -113,7 +113,7 @@ class Unpacker(Component):
     def walk(
         self, m, ring, count, follows, begins_packet, begins, passed, leaves, free, beat
     ) -> None:
-        """Where the next beat of a PR is, and whether it leaves now."""
+        """Say where the next beat of a PR is, and whether it leaves now."""
         params, payload = self.params, self.params.payload
         context = Signal(params.context, reset_less=True)
         active = Signal()  # the front beat's packet is the context's

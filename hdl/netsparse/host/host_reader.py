@@ -86,7 +86,7 @@ class HostReader(Component):
         return m
 
     def issue(self, m: Module, splitter: RequestSplitter) -> RequestBeats:
-        """Requests to AR, and their lanes to where R will arrive."""
+        """Send requests to AR, and their lanes to where R will arrive."""
         request = splitter.requests.payload
         m.submodules.lanes = lanes = RequestBeats(self.params)
         m.submodules.port = port = AxiReadPort(self.params.read_port)
@@ -116,7 +116,7 @@ class HostReader(Component):
         return lanes
 
     def receive(self, m: Module, lanes: RequestBeats) -> None:
-        """Beats meet their lanes, which are there: two cycles from the request, R takes three."""
+        """Let beats meet their lanes, which are there after two cycles; R takes three."""
         port = m.submodules.port
         m.submodules.packer = packer = Packer(self.params)
         valid = Signal()

@@ -115,7 +115,7 @@ class HostWriter(Component):
         return m
 
     def issue(self, m: Module, splitter: RequestSplitter) -> None:
-        """Requests to AW, and to where their W is made."""
+        """Send requests to AW, and to where their W is made."""
         request = splitter.requests.payload
         m.submodules.port = port = AxiWritePort(self.params.write_port)
         connect(m, port.axi, flipped(self.axi))
@@ -136,7 +136,7 @@ class HostWriter(Component):
         ]
 
     def write(self, m: Module, waiting: Fifo) -> None:
-        """Beats of the properties to W."""
+        """Send beats of the properties to W."""
         port, spans = m.submodules.port, m.submodules.spans
         m.submodules.lanes = lanes = RequestBeats(self.params)
         m.submodules.spreader = spreader = Spreader(self.params)
@@ -156,7 +156,7 @@ class HostWriter(Component):
         ]
 
     def answer(self, m: Module) -> None:
-        """The answer to the last request of a property is its end."""
+        """Report the end of a property: the answer to its last request."""
         port = m.submodules.port
         answered = Signal()
         final = Signal(reset_less=True)  # the property's last request

@@ -85,7 +85,7 @@ class Packer(Component):
         return m
 
     def merge(self, kept: Signal, begun: Signal, turned: Signal):
-        """Words that were there before, and all others from this beat."""
+        """Merge words that were there before with all others from this beat."""
         word = 8 * WORD_BYTES
         return Cat(
             Mux(kept[k], begun.word_select(k, word), turned.word_select(k, word))
@@ -93,7 +93,7 @@ class Packer(Component):
         )
 
     def deliver(self, m: Module, whole: Signal, rest: Signal) -> None:
-        """One beat a cycle, in order; another may wait."""
+        """Deliver one beat a cycle, in order; another may wait."""
         late = Signal(self.params.read_beat, reset_less=True)
         late_valid = Signal()
         beat = Signal(self.params.read_beat, reset_less=True)

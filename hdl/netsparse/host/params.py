@@ -11,11 +11,11 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 
 LINE_BYTES = 128  #: no request leaves an aligned line of so many bytes
-WORD_BYTES = 4  #: addresses and sizes are multiples of it
+WORD_BYTES = 4  #: bytes of a word; addresses and sizes are multiples of it
 BEAT_WORDS = BEAT_BYTES // WORD_BYTES
 LINE_WORDS = LINE_BYTES // WORD_BYTES
-LANE_BITS = bits_for(BEAT_WORDS - 1)  #: of a word in a beat
-PLACE_BITS = bits_for(LINE_WORDS - 1)  #: of a word in a line
+LANE_BITS = bits_for(BEAT_WORDS - 1)  #: width of a word's number in a beat
+PLACE_BITS = bits_for(LINE_WORDS - 1)  #: width of a word's number in a line
 LINE_OFFSET_BITS = bits_for(LINE_BYTES - 1)
 WORD_OFFSET_BITS = bits_for(WORD_BYTES - 1)
 
@@ -28,10 +28,10 @@ EVENTS = data.StructLayout({"request": 1, "property": 1})
 class HostParams:
     """Sizes of a reader or a writer of host memory."""
 
-    units: int  #: who share it, 1..64
-    address_bits: int = 64  #: byte address of host memory, 13..64
-    most_bytes: int = MOST_PROPERTY_BYTES  #: of a property, a multiple of 4, 4..4096
-    outstanding: int = 64  #: requests in flight, 4..1024
+    units: int  #: number of units that share it, 1..64
+    address_bits: int = 64  #: width of a byte address of host memory, 13..64
+    most_bytes: int = MOST_PROPERTY_BYTES  #: most bytes of a property, a multiple of 4, 4..4096
+    outstanding: int = 64  #: most requests in flight, 4..1024
 
     def __post_init__(self) -> None:
         if not 1 <= self.units <= 64:
@@ -48,22 +48,22 @@ class HostParams:
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Tells all sizes apart in the names of modules."""
         return f"u{self.units}_a{self.address_bits}_m{self.most_bytes}_o{self.outstanding}"
 
     @property
     def unit_bits(self) -> int:
-        """Number of a unit."""
+        """Return the width of a unit's number."""
         return bits_for(self.units - 1)
 
     @property
     def line_bits(self) -> int:
-        """Number of a line in host memory."""
+        """Return the width of a line's number in host memory."""
         return self.address_bits - LINE_OFFSET_BITS
 
     @property
     def read_port(self) -> AxiPortParams:
-        """The bus side of a reader."""
+        """Return the sizes of a reader's port to the bus."""
         return AxiPortParams(
             address_bits=self.address_bits,
             data_bits=8 * BEAT_BYTES,
@@ -73,27 +73,31 @@ class HostParams:
 
     @property
     def write_port(self) -> AxiPortParams:
-        """That of a writer: a request's tag is its unit, and whether it is its property's last."""
+        """Return the sizes of a writer's port; a request's tag is its unit, and whether it is the
+        last.
+        """
         return replace(self.read_port, tag_bits=self.unit_bits + 1)
 
     @property
     def read_axi(self) -> AxiReadSignature:
-        """The bus of a reader."""
+        """Describe the bus of a reader."""
         return AxiReadSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
 
     @property
     def write_axi(self) -> AxiWriteSignature:
-        """The bus of a writer."""
+        """Describe the bus of a writer."""
         return AxiWriteSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
 
     @property
     def read_request(self) -> data.StructLayout:
-        """A property that a unit wants; both are multiples of 4."""
+        """Describe a property that a unit wants; its address and its bytes are multiples of 4."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
 
     @property
     def property_beat(self) -> data.StructLayout:
-        """64 bytes of a property that a unit has, from its beginning; all else as in every beat."""
+        """Describe 64 bytes of a property that a unit has, from its beginning; all else as in every
+        beat.
+        """
         return data.StructLayout(
             {
                 "address": self.address_bits,
@@ -105,7 +109,7 @@ class HostParams:
 
     @property
     def read_beat(self) -> data.StructLayout:
-        """64 bytes of a property that was read, which nobody can hold up."""
+        """Describe 64 bytes of a property that was read, which nobody can hold up."""
         return data.StructLayout(
             {
                 "valid": 1,
@@ -118,19 +122,19 @@ class HostParams:
 
     @property
     def done(self) -> data.StructLayout:
-        """A property has been written, or not."""
+        """Describe the end of a property's write, good or failed."""
         return data.StructLayout({"valid": 1, "unit": self.unit_bits, "failed": 1})
 
     @property
     def whole(self) -> data.StructLayout:
-        """A property before it is split."""
+        """Describe a property before it is split."""
         return data.StructLayout(
             {"address": self.address_bits, "bytes": LENGTH_BITS, "unit": self.unit_bits}
         )
 
     @property
     def span(self) -> data.StructLayout:
-        """Which words of a line a request is for."""
+        """Describe which words of a line a request is for."""
         return data.StructLayout(
             {
                 "first": PLACE_BITS,
@@ -143,12 +147,12 @@ class HostParams:
 
     @property
     def line_request(self) -> data.StructLayout:
-        """A request: an AXI burst of one or two beats."""
+        """Describe a request: an AXI burst of one or two beats."""
         return data.StructLayout({"line": self.line_bits, "span": self.span})
 
     @property
     def lanes(self) -> data.StructLayout:
-        """Which words of a beat a request is for.
+        """Describe which words of a beat a request is for.
 
         The property's own beats of 64 bytes, turned by ``rotation``, have their beginning at that
         lane: a beat of the bus holds the end of one of them and the beginning of the next.

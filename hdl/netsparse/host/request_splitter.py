@@ -48,12 +48,12 @@ class RequestSplitter(Component):
 
     @property
     def extent_bits(self) -> int:
-        """Words of a property but one."""
+        """Return the width of the number of a property's words less one."""
         return bits_for(self.params.most_bytes // WORD_BYTES - 1)
 
     @property
     def left_bits(self) -> int:
-        """Lines of a property but one."""
+        """Return the width of the number of a property's lines less one."""
         return bits_for((LINE_WORDS + self.params.most_bytes // WORD_BYTES - 2) // LINE_WORDS)
 
     def elaborate(self, platform) -> Module:
@@ -84,7 +84,7 @@ class RequestSplitter(Component):
         return m
 
     def walk(self, m: Module, waiting, source) -> None:
-        """A request a cycle of the property in work, then the next property."""
+        """Give a request a cycle of the property in work, then take the next property."""
         line = Signal(self.params.line_bits, reset_less=True)
         at = Signal(PLACE_BITS, reset_less=True)
         left = Signal(self.left_bits, reset_less=True)

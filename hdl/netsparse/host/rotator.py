@@ -9,7 +9,7 @@ from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, WORD_BYTES, HostPar
 
 
 def words_below(lane: Value) -> Value:
-    """Bit k: word k of a beat is below ``lane``."""
+    """Return a bit for each word of a beat, high if the word is below ``lane``."""
     return Cat(lane > k for k in range(BEAT_WORDS))
 
 

@@ -22,7 +22,7 @@ from hdl.netsparse.idx_filter.params import (
 )
 from hdl.netsparse.idx_filter.tags import FilterTags
 
-ANSWERS = 16  #: answers that may wait for their unit
+ANSWERS = 16  #: most answers that may wait for their unit
 
 
 class FilterBank(Component):
@@ -136,18 +136,18 @@ class FilterBank(Component):
         return m
 
     def split(self, line):
-        """The number of a line as bank, set and tag."""
+        """Split the number of a line into bank, set and tag."""
         low = self.params.bank_bits
         high = low + self.params.set_bits
         return line[:low], line[low:high], line[high:]
 
     def row(self, request, ways, word):
-        """The address in the bank's memory of a ``word`` of the line of ``request``."""
+        """Return the address in the bank's memory of a ``word`` of the line of ``request``."""
         _, place, _ = self.split(request.idx[LINE_IDX_BITS:])
         return Cat(word, place, index_of(ways, self.params.way_bits))
 
     def add_steps(self, m: Module, go, failed, tags, exchange, answered):
-        """The way of a request that was let go, through the memory of words to its answer.
+        """Add the way of a request that was let go, through the memory of words to its answer.
 
         Step 0 reads, the last one has the word, and a set writes it. Later requests for the same
         word that have read already, or in the same cycle, are handed its new value.

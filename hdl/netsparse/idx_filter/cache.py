@@ -109,7 +109,7 @@ class FilterCache(Component):
         return m
 
     def add_unit(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar) -> UnitCache:
-        """Unit ``k``: its own cache in front of the banks."""
+        """Add unit ``k``: its own cache in front of the banks."""
         clearing = m.submodules.clearing
         m.submodules[f"unit_{k}"] = unit = UnitCache(self.params)
         requests, answers = self.requests[k], self.answers[k]
@@ -139,7 +139,7 @@ class FilterCache(Component):
         return unit
 
     def add_bank(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar) -> FilterBank:
-        """Bank ``k`` between the crossbars and the memory."""
+        """Add bank ``k`` between the crossbars and the memory."""
         clearing, memory = m.submodules.clearing, m.submodules.memory
         m.submodules[f"bank_{k}"] = bank = FilterBank(self.params)
         connect(m, bank.fills, memory.fills[k])

@@ -16,12 +16,12 @@ from hdl.netsparse.idx_filter.params import (
 
 
 class Phase(enum.Enum, shape=2):
-    """Where clearing is."""
+    """Says how far clearing has come."""
 
     CLEAR = 0  #: lines are emptied and zeros written; also from reset, without zeros
     OPEN = 1
     CLOSE = 2  #: what was taken in the last cycle arrives
-    DRAIN = 3  #: until the banks are idle
+    DRAIN = 3  #: it waits until the banks are idle
 
 
 class FilterClearing(Component):

@@ -13,7 +13,7 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 
 def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
-    """The bit of ``asking`` whose turn it is (:class:`RoundRobin`); a single one needs none."""
+    """Return the bit of ``asking`` whose turn it is (:class:`RoundRobin`); one alone needs none."""
     if len(asking) == 1:
         return asking
     turn = RoundRobin(RoundRobinParams(count=len(asking)))
@@ -23,7 +23,7 @@ def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
 
 
 def chosen(grant: Value, values) -> Value:
-    """The one of ``values`` whose bit is set in ``grant``; zeros if none is."""
+    """Return the one of ``values`` whose bit is set in ``grant``; zeros if none is."""
     masked = [
         Value.cast(value) & grant[k].replicate(len(Value.cast(value)))
         for k, value in enumerate(values)
@@ -36,11 +36,11 @@ def chosen(grant: Value, values) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossbarParams:
-    """Size of a crossbar."""
+    """Sizes of a crossbar."""
 
-    inputs: int  #: 1..64
-    outputs: int  #: 1..64
-    width: int  #: bits of a beat, at least 1
+    inputs: int  #: how many there are, 1..64
+    outputs: int  #: how many there are, 1..64
+    width: int  #: width of a beat, at least 1
 
     def __post_init__(self) -> None:
         for name in ("inputs", "outputs"):
@@ -51,12 +51,12 @@ class CrossbarParams:
 
     @property
     def suffix(self) -> str:
-        """Inputs, outputs, width."""
+        """Tells inputs, outputs and width."""
         return f"{self.inputs}x{self.outputs}_{self.width}"
 
     @property
     def beat(self) -> data.StructLayout:
-        """A beat and the number of the output it goes to."""
+        """Describe a beat and the number of the output that it goes to."""
         return data.StructLayout({"to": max(1, ceil_log2(self.outputs)), "beat": self.width})
 
 

@@ -81,11 +81,11 @@ class LineExchange(Component):
         return m
 
     def address(self, line: Signal):
-        """Where ``line`` is in the memory."""
+        """Return where ``line`` is in the memory."""
         return (self.base + (line << ceil_log2(LINE_BYTES)))[: self.params.address_bits]
 
     def add_victim(self, m: Module, word: Signal) -> Signal:
-        """Words are read, collected and sent; the signal returned is high until all are read."""
+        """Read, collect and send the victim's words; return what is high until all are read."""
         leaving = Signal()
         wait = Signal(range(DRAIN + 1))
         line = Signal(self.params.line_bits, reset_less=True)
@@ -121,7 +121,7 @@ class LineExchange(Component):
         return leaving
 
     def add_fill(self, m: Module, word: Signal, leaving: Signal) -> None:
-        """The line is asked for at once, and goes in word by word when the victim has been read."""
+        """Ask for the line at once; it goes in word by word when the victim has been read."""
         address = Signal(self.params.address_bits, reset_less=True)
         asking = Signal()
         arrived = Signal()

@@ -81,7 +81,7 @@ class FilterMemoryPort(Component):
         return m
 
     def add_reads(self, m: Module, reader: AxiReadPort) -> None:
-        """Banks in turn to AR."""
+        """Pass the reads of the banks to AR, in turn."""
         grant = Signal(self.params.banks)
         asking = Cat(bank.valid for bank in self.fills)
         m.d.comb += [
@@ -94,7 +94,9 @@ class FilterMemoryPort(Component):
             m.d.comb += bank.ready.eq(grant[k] & reader.bursts.ready)
 
     def add_writes(self, m: Module, writer: AxiWritePort) -> None:
-        """Banks and zeros in turn to AW and W, which take a line each at its own time."""
+        """Pass writes of the banks, and zeros, to AW and W in turn; each takes a line in its own
+        time.
+        """
         # The two copies leave at different times: what was chosen has to stay until both have.
         m.submodules.write = write = StreamRegister(StreamRegisterParams(width=self.write.size))
         m.submodules.fork = fork = Fork(ForkParams(width=self.write.size, count=2))

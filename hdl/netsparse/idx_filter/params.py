@@ -8,10 +8,10 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi_read_port import AxiPortParams
 
-LINE_BYTES = 64  #: a line of the cache, one beat of the memory
+LINE_BYTES = 64  #: bytes of a line of the cache, one beat of the memory
 LINE_IDXS = 8 * LINE_BYTES
 LINE_IDX_BITS = ceil_log2(LINE_IDXS)
-WORD_BITS = 64  #: a word of a bank
+WORD_BITS = 64  #: width of a word of a bank
 WORD_INDEX_BITS = ceil_log2(WORD_BITS)
 LINE_WORDS = LINE_IDXS // WORD_BITS
 BLOCK_IDXS = 16  #: bits that an answer brings to a unit's own cache
@@ -21,17 +21,17 @@ OPEN_ZEROS = 256  #: lines that clearing may have on their way to the memory
 
 
 def answer_signature(layout: data.StructLayout) -> wiring.Signature:
-    """Answers: ``payload`` is taken in every cycle with ``valid``, nobody can hold it up."""
+    """Describe answers: ``payload`` is taken in every cycle with ``valid``, nobody holds it up."""
     return wiring.Signature({"valid": Out(1), "payload": Out(layout)})
 
 
 def request_layout(idx_bits: int, slots: int) -> data.StructLayout:
-    """A lookup of ``idx``, or with ``set`` its setting; ``slot`` comes back with the answer."""
+    """Describe a lookup of ``idx``, or with ``set`` its setting; ``slot`` comes with the answer."""
     return data.StructLayout({"set": 1, "idx": idx_bits, "slot": ceil_log2(slots)})
 
 
 def answer_layout(slots: int) -> data.StructLayout:
-    """``bit`` was in the filter, unless the request has ``failed``."""
+    """Describe an answer: ``bit`` was in the filter, unless the request has ``failed``."""
     return data.StructLayout({"slot": ceil_log2(slots), "bit": 1, "failed": 1})
 
 
@@ -39,14 +39,14 @@ def answer_layout(slots: int) -> data.StructLayout:
 class FilterCacheParams:
     """Sizes of the cache of the Idx Filter."""
 
-    units: int  #: client RIG units, 1..64
-    banks: int  #: a power of two, up to 64
-    cache_bytes: int  #: of bits, over all banks
-    ways: int  #: 1, 2 or 4
+    units: int  #: number of client RIG units, 1..64
+    banks: int  #: number of banks, a power of two, up to 64
+    cache_bytes: int  #: bytes of filter bits that all banks hold together
+    ways: int  #: lines of a set: 1, 2 or 4
     unit_bytes: int  #: of bits in each unit's own cache, a power of two, 4..65536
-    idx_bits: int = 40  #: of a column
-    address_bits: int  #: of the memory, in bytes
-    slots: int  #: of a unit's LSQ, 2..1024
+    idx_bits: int = 40  #: width of a column's number
+    address_bits: int  #: width of a byte address of the memory
+    slots: int  #: number of slots of a unit's LSQ, 2..1024
 
     def __post_init__(self) -> None:
         if not 1 <= self.units <= 64:
@@ -85,7 +85,7 @@ class FilterCacheParams:
 
     @property
     def suffix(self) -> str:
-        """Units, banks, lines by ways, blocks of a unit, widths."""
+        """Tells units, banks, lines by ways, blocks of a unit, and widths."""
         return (
             f"{self.units}x{self.banks}_{self.sets}x{self.ways}_{self.unit_rows}"
             f"_{self.idx_bits}_{self.address_bits}_{self.slots}"
@@ -93,62 +93,62 @@ class FilterCacheParams:
 
     @property
     def bank_bits(self) -> int:
-        """Low bits of a line's number that choose its bank."""
+        """Return how many low bits of a line's number choose its bank."""
         return ceil_log2(self.banks)
 
     @property
     def sets(self) -> int:
-        """Of a bank; each holds ``ways`` lines."""
+        """Return the number of sets of a bank; each holds ``ways`` lines."""
         return self.cache_bytes // (LINE_BYTES * self.banks * self.ways)
 
     @property
     def set_bits(self) -> int:
-        """Bits of a line's number above the bank's that choose its set."""
+        """Return how many bits of a line's number, above the bank's, choose its set."""
         return ceil_log2(self.sets)
 
     @property
     def way_bits(self) -> int:
-        """Number of a way."""
+        """Return the width of a way's number."""
         return ceil_log2(self.ways)
 
     @property
     def line_bits(self) -> int:
-        """Number of a line: idx / 512."""
+        """Return the width of a line's number, idx / 512."""
         return self.idx_bits - LINE_IDX_BITS
 
     @property
     def tag_bits(self) -> int:
-        """What is left of a line's number."""
+        """Return the width of a line's tag: of what is left of its number."""
         return self.line_bits - self.bank_bits - self.set_bits
 
     @property
     def words(self) -> int:
-        """Of a bank."""
+        """Return the number of words of a bank."""
         return self.sets * self.ways * LINE_WORDS
 
     @property
     def unit_rows(self) -> int:
-        """Blocks in a unit's own cache."""
+        """Return the number of blocks in a unit's own cache."""
         return 8 * self.unit_bytes // BLOCK_IDXS
 
     @property
     def unit_row_bits(self) -> int:
-        """Low bits of a block's number that choose its entry in a unit's own cache."""
+        """Return how many low bits of a block's number choose its entry in a unit's own cache."""
         return ceil_log2(self.unit_rows)
 
     @property
     def unit_tag_bits(self) -> int:
-        """What is left of a block's number."""
+        """Return the width of a block's tag: of what is left of its number."""
         return self.idx_bits - BLOCK_IDX_BITS - self.unit_row_bits
 
     @property
     def clear_bits(self) -> int:
-        """Number of a set of the banks or of a block of a unit, whichever are more."""
+        """Return the width of the number of a bank's set or a unit's block, whichever are more."""
         return max(self.set_bits, self.unit_row_bits)
 
     @property
     def read_port(self) -> AxiPortParams:
-        """The bus side of fills: a bank has one at a time."""
+        """Return the sizes of the port of fills: a bank has one at a time."""
         return AxiPortParams(
             address_bits=self.address_bits,
             data_bits=8 * LINE_BYTES,
@@ -158,44 +158,44 @@ class FilterCacheParams:
 
     @property
     def write_port(self) -> AxiPortParams:
-        """That of write-backs and zeros."""
+        """Return the sizes of the port of write-backs and zeros."""
         return replace(self.read_port, outstanding=self.banks + OPEN_ZEROS)
 
     @property
     def request(self) -> data.StructLayout:
-        """From a unit (:func:`request_layout`)."""
+        """Describe a request of a unit (:func:`request_layout`)."""
         return request_layout(self.idx_bits, self.slots)
 
     @property
     def answer(self) -> data.StructLayout:
-        """To a unit (:func:`answer_layout`)."""
+        """Describe an answer to a unit (:func:`answer_layout`)."""
         return answer_layout(self.slots)
 
     @property
     def bank_request(self) -> data.StructLayout:
-        """A request, and whose it is."""
+        """Describe a request, and whose it is."""
         return data.StructLayout({"unit": max(1, ceil_log2(self.units)), "request": self.request})
 
     @property
     def block_answer(self) -> data.StructLayout:
-        """An answer and, unless it has failed, the block of its idx after the request."""
+        """Describe an answer and, unless it has failed, the block of its idx after the request."""
         return data.StructLayout({"answer": self.answer, "block": BLOCK_IDXS})
 
     @property
     def bank_answer(self) -> data.StructLayout:
-        """An answer with its block, and whose it is."""
+        """Describe an answer with its block, and whose it is."""
         return data.StructLayout(
             {"unit": max(1, ceil_log2(self.units)), "answer": self.block_answer}
         )
 
     @property
     def row(self) -> data.StructLayout:
-        """A word of a bank's memory."""
+        """Describe a word of a bank's memory."""
         return data.StructLayout({"word": 3, "set": self.set_bits, "way": self.way_bits})
 
     @property
     def eviction(self) -> data.StructLayout:
-        """A line on its way to the memory."""
+        """Describe a line on its way to the memory."""
         return data.StructLayout({"address": self.address_bits, "data": LINE_IDXS})
 
     @property
@@ -211,7 +211,7 @@ class FilterCacheParams:
 
     @property
     def events(self) -> data.StructLayout:
-        """How often each happened in this cycle; a request is one of near, hit and miss, once.
+        """Describe how often each happened in this cycle; a request is one of near, hit and miss.
 
         ``near`` is a lookup that its unit's own cache has answered.
         """

@@ -16,10 +16,10 @@ from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 class FilterPortParams:
     """Sizes of a unit's LSQ."""
 
-    lsq_entries: int = 64  #: slots in all, up to 1024
+    lsq_entries: int = 64  #: number of slots in all, up to 1024
     reserved: int = 8  #: slots that only sets use, at least 2, as are the others
-    idx_bits: int = 40  #: of a column
-    entry_bits: int  #: number of a pending PR, which goes with an idx
+    idx_bits: int = 40  #: width of a column's number
+    entry_bits: int  #: width of the number of a pending PR, which goes with an idx
 
     def __post_init__(self) -> None:
         if not 4 <= self.lsq_entries <= 1024:
@@ -36,39 +36,39 @@ class FilterPortParams:
 
     @property
     def suffix(self) -> str:
-        """Slots, reserved ones, widths."""
+        """Tells slots, reserved ones and widths."""
         return f"{self.lsq_entries}_{self.reserved}_{self.idx_bits}_{self.entry_bits}"
 
     @property
     def lookup_slots(self) -> int:
-        """Slots of lookups: 0 and up."""
+        """Return the number of slots of lookups, which are numbered from 0."""
         return self.lsq_entries - self.reserved
 
     @property
     def lookup(self) -> data.StructLayout:
-        """Is the bit of ``idx`` set?"""
+        """Describe a lookup: is the bit of ``idx`` set?"""
         return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
 
     @property
     def result(self) -> data.StructLayout:
-        """The lookup and its answer; ``bit`` means nothing if it has ``failed``."""
+        """Describe a lookup with its answer; ``bit`` means nothing if it has ``failed``."""
         return data.StructLayout(
             {"idx": self.idx_bits, "entry": self.entry_bits, "bit": 1, "failed": 1}
         )
 
     @property
     def setting(self) -> data.StructLayout:
-        """Set the bit of ``idx``."""
+        """Describe a request to set the bit of ``idx``."""
         return data.StructLayout({"entry": self.entry_bits, "idx": self.idx_bits})
 
     @property
     def set_result(self) -> data.StructLayout:
-        """The bit is seen by every later lookup of any unit, unless its set has ``failed``."""
+        """Describe a bit that every later lookup of a unit sees, unless its set has ``failed``."""
         return data.StructLayout({"entry": self.entry_bits, "failed": 1})
 
     @property
     def lookup_ring(self) -> SlotRingParams:
-        """Slots of lookups."""
+        """Return the sizes of the ring of slots of lookups."""
         return SlotRingParams(
             first=0,
             count=self.lookup_slots,
@@ -78,7 +78,7 @@ class FilterPortParams:
 
     @property
     def set_ring(self) -> SlotRingParams:
-        """Slots of sets."""
+        """Return the sizes of the ring of slots of sets."""
         return SlotRingParams(
             first=self.lookup_slots,
             count=self.reserved,

@@ -18,8 +18,8 @@ class SlotRingParams:
     """Size of a ring of slots."""
 
     first: int  #: number of the first slot
-    count: int  #: slots, at least 2
-    lsq_entries: int  #: of the whole LSQ, at least first + count
+    count: int  #: number of slots, at least 2
+    lsq_entries: int  #: number of slots of the whole LSQ, at least first + count
     width: int  #: bits that are kept with a slot, at least 1
 
     def __post_init__(self) -> None:
@@ -32,22 +32,22 @@ class SlotRingParams:
 
     @property
     def suffix(self) -> str:
-        """Where, of how many, width."""
+        """Tells the first slot, the number of slots and the width."""
         return f"{self.first}_{self.count}_of_{self.lsq_entries}_{self.width}"
 
     @property
     def slot_bits(self) -> int:
-        """Number of a slot of the LSQ."""
+        """Return the width of the number of a slot of the LSQ."""
         return ceil_log2(self.lsq_entries)
 
     @property
     def request(self) -> data.StructLayout:
-        """What is kept; with ``done`` no answer is waited for."""
+        """Describe what is kept; with ``done`` no answer is waited for."""
         return data.StructLayout({"kept": self.width, "done": 1})
 
     @property
     def result(self) -> data.StructLayout:
-        """What was kept, and the answer; without one ``bit`` and ``failed`` are 0."""
+        """Describe what was kept, and the answer; without one ``bit`` and ``failed`` are 0."""
         return data.StructLayout({"kept": self.width, "bit": 1, "failed": 1})
 
 
@@ -139,7 +139,7 @@ class SlotRing(Component):
         return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, read_at: Signal):
-        """An entry a slot: what is at ``read_at``, and the write port."""
+        """Add a memory of an entry a slot; return what is at ``read_at``, and the write port."""
         m.submodules[name] = memory = Memory(
             shape=shape, depth=self.params.count, init=[], attrs={"ram_style": "distributed"}
         )

@@ -101,7 +101,7 @@ class FilterTags(Component):
         return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, write_at: Signal):
-        """An entry a set: what is at ``set``, and the write port."""
+        """Add a memory of an entry a set; return what is at ``set``, and the write port."""
         assert ceil_log2(self.params.sets) == len(write_at)
         m.submodules[name] = memory = Memory(
             shape=shape, depth=self.params.sets, init=[], attrs=DISTRIBUTED
@@ -111,7 +111,7 @@ class FilterTags(Component):
         return read.data, write
 
     def is_oldest(self, way: int, newer):
-        """Whether all other ways have been used since ``way`` was."""
+        """Return whether all other ways have been used since ``way`` was."""
         younger = [
             ~newer[number] if one == way else newer[number]
             for number, (one, other) in enumerate(self.pairs)

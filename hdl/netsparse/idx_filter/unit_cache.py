@@ -17,7 +17,7 @@ from hdl.netsparse.idx_filter.params import (
     answer_signature,
 )
 
-DEPTH = 16  #: requests, and answers, that may wait
+DEPTH = 16  #: most requests, and most answers, that may wait
 
 
 class UnitCache(Component):
@@ -114,7 +114,7 @@ class UnitCache(Component):
         return m
 
     def split(self, block):
-        """The number of a block as entry and tag."""
+        """Split the number of a block into entry and tag."""
         return block[: self.params.unit_row_bits], block[self.params.unit_row_bits :]
 
     def add_fill(self, m: Module, entries: DualPortMemory) -> Signal:

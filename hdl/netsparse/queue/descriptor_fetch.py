@@ -24,7 +24,7 @@ OFFSET_BITS = DESCRIPTOR_BYTES.bit_length() - 1
 
 
 class Phase(enum.Enum, shape=2):
-    """What happens about the next descriptor."""
+    """Says what happens about the next descriptor."""
 
     CLOSED = 0  #: the ring is not enabled
     LOOK = 1  #: how many descriptors the host has written is compared with how many were asked for
@@ -117,7 +117,7 @@ class DescriptorFetch(Component):
         return m
 
     def receive(self, m: Module) -> None:
-        """Descriptors as they come are judged, and wait."""
+        """Judge descriptors as they come, and let them wait."""
         layout = fetched_layout(self.params)
         m.submodules.waiting = waiting = Fifo(FifoParams(width=layout.size, depth=AHEAD))
         descriptor = DESCRIPTOR(self.beat.data)

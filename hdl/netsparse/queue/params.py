@@ -47,7 +47,7 @@ NO_UNIT = 32
 
 
 class Fault(enum.Enum, shape=2):
-    """Why a ring has stopped, until it is disabled."""
+    """Says why a ring has stopped, until it is disabled."""
 
     NONE = 0
     ADDRESS = 1  #: the ring does not begin at a multiple of its bytes
@@ -56,7 +56,7 @@ class Fault(enum.Enum, shape=2):
 
 
 class Verdict(enum.Enum, shape=2):
-    """What a descriptor is."""
+    """Says what a descriptor is: legal, or why not."""
 
     LEGAL = 0  #: as far as can be seen from itself
     ILLEGAL = 1  #: a field is larger than any legal one, or reserved bits are not zero
@@ -73,12 +73,12 @@ RING = data.StructLayout(
 
 
 def fetched_layout(params: RigParams) -> data.StructLayout:
-    """A descriptor that was read; unless it is legal only its ``tag`` means something."""
+    """Describe a descriptor that was read; unless it is legal only its ``tag`` means something."""
     return data.StructLayout({"verdict": Verdict, "unit": 8, "request": params.request})
 
 
 def misplaced(address: Value, mask: Value, place_bytes: int, address_bits: int) -> Value:
-    """Whether a ring does not begin at a multiple of its bytes, or beyond what can be addressed.
+    """Return whether a ring does not begin at a multiple of its bytes, or cannot be addressed.
 
     It has ``mask`` + 1 places, a power of two.
     """

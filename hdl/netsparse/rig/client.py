@@ -158,7 +158,7 @@ class Client(Component):
         return m
 
     def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
-        """New entries are looked up in the filter; the others have been coalesced."""
+        """Look new entries up in the filter; the others have been coalesced."""
         result = table.results.payload
         m.d.comb += [
             port.lookups.payload.idx.eq(result.idx),
@@ -173,7 +173,7 @@ class Client(Component):
     def heed_filter(
         self, m: Module, table: PendingTable, port: FilterPort, solver: DestinationSolver
     ) -> None:
-        """Bits that are set free their entries at once, others go on; so do entries once set."""
+        """Free entries at once whose bit is set; others go on, as do entries once set."""
         result = port.results.payload
         reject = Signal()
         keep = Signal()
@@ -193,7 +193,7 @@ class Client(Component):
         ]
 
     def give_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
-        """Entries whose bit is set; with ``cancel`` all that are found in use, in a round.
+        """Give back entries whose bit is set; with ``cancel`` all that a round finds in use.
 
         The round comes by results, too, that still wait in the table for a slot of the LSQ. They
         are rejected later, and the table keeps its promises meanwhile: ``PendingTableProof``.
@@ -221,7 +221,7 @@ class Client(Component):
         port: FilterPort,
         generator: PrGenerator,
     ) -> None:
-        """What became of each idx, and how many have yet to become something."""
+        """Count what became of each idx, and how many have yet to become something."""
         events = self.events
         inside = Signal(10)  # more than all stages and the LSQ hold
         rejected_late = port.results.valid & (self.cancel | port.results.payload.failed)
@@ -249,7 +249,7 @@ class Client(Component):
         port: FilterPort,
         solver: DestinationSolver,
     ) -> None:
-        """Each entry's slot, for whoever has the entry; its generation goes into the PR."""
+        """Keep each entry's slot, for whoever has the entry; its generation goes into the PR."""
         generator = m.submodules.generator
         moves = table.results.valid & table.results.ready
         entries = {
@@ -280,7 +280,7 @@ class Client(Component):
         port: FilterPort,
         generator: PrGenerator,
     ) -> None:
-        """What becomes of the idxs of each slot."""
+        """Tell what becomes of the idxs of each slot."""
         of = {name: slots.slot[k] for k, name in enumerate(READERS)}
         looked, done = port.results, port.set_done
         settled = (

@@ -9,7 +9,7 @@ from hdl.netsparse.rig.params import COMPLETION, WATCHDOG_BITS, Cause, RigParams
 
 
 class State(enum.Enum, shape=2):
-    """What becomes of the oldest command."""
+    """Says what becomes of the oldest command."""
 
     RUN = 0  #: it is under way, or there is none
     DRAIN = 1  #: it failed: all that is under way comes to its end
@@ -131,7 +131,7 @@ class RigControl(Component):
         return m
 
     def begin(self, m: Module, kept, state, taken, started, ended) -> tuple[Signal, Signal]:
-        """Starts the next command, or finds that it is ``over`` as soon as it is the oldest."""
+        """Start the next command, or find that it is ``over`` as soon as it is the oldest."""
         params = self.params
         read = kept.read_port(domain="comb")
         command = Signal(params.command, reset_less=True)
@@ -178,7 +178,9 @@ class RigControl(Component):
         return over, command.cause
 
     def watch(self, m: Module, state, limit) -> Signal:
-        """Count cycles in which nothing of the oldest moves; high when they are too many."""
+        """Count cycles in which nothing of the oldest moves; return what is high if they are too
+        many.
+        """
         idle = Signal(WATCHDOG_BITS)
         expired = Signal()
         m.d.sync += [idle.eq(idle + 1), expired.eq((idle == limit) & limit.any())]

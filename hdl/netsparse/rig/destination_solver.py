@@ -17,8 +17,8 @@ class DestinationParams:
     """Sizes of the partition."""
 
     nodes: int = 128  #: among which the columns are divided, 2..65536
-    idx_bits: int = 40  #: of an idx, 8..64
-    tag_bits: int = 1  #: what goes with an idx, at least 1
+    idx_bits: int = 40  #: width of an idx, 8..64
+    tag_bits: int = 1  #: width of what goes with an idx, at least 1
 
     def __post_init__(self) -> None:
         if not 2 <= self.nodes <= 65536:
@@ -30,32 +30,34 @@ class DestinationParams:
 
     @property
     def suffix(self) -> str:
-        """Nodes, and the widths of idx and tag."""
+        """Tells the nodes, and the widths of idx and tag."""
         return f"{self.nodes}_i{self.idx_bits}_t{self.tag_bits}"
 
     @property
     def levels(self) -> int:
-        """Comparisons until a node is known."""
+        """Return the number of comparisons until a node is known."""
         return ceil_log2(self.nodes)
 
     @property
     def boundary_bits(self) -> int:
-        """The first column of a block; one behind the last column if the block is empty."""
+        """Return the width of a block's first column; an empty block's is one behind the last
+        column.
+        """
         return self.idx_bits + 1
 
     @property
     def question(self) -> data.StructLayout:
-        """An idx whose owner is asked for."""
+        """Describe an idx whose owner is asked for."""
         return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
 
     @property
     def answer(self) -> data.StructLayout:
-        """The same with its owner."""
+        """Describe an idx with its owner."""
         return data.StructLayout({"idx": self.idx_bits, "node": self.levels, "tag": self.tag_bits})
 
     @property
     def write(self) -> data.StructLayout:
-        """An entry of the boundary table."""
+        """Describe an entry of the boundary table."""
         return data.StructLayout({"valid": 1, "node": self.levels, "boundary": self.boundary_bits})
 
 
@@ -76,7 +78,7 @@ class DestinationSolver(Component):
     a register.
     """
 
-    stages = 2  #: of a level: reading, comparing
+    stages = 2  #: registers of a level: reading, comparing
 
     def __init__(self, params: DestinationParams) -> None:
         self.latency = self.stages * params.levels
@@ -122,7 +124,7 @@ class DestinationSolver(Component):
         return m
 
     def boundary(self, m: Module, level: int, node, advance):
-        """The boundary in the middle of what is left when the upper bits are ``node``."""
+        """Return the boundary in the middle of what is left when the upper bits are ``node``."""
         params = self.params
         below = params.levels - 1 - level  # bits of a node that are not known yet
         words = max(2, 1 << level)
@@ -149,7 +151,7 @@ class DestinationSolver(Component):
 
 
 def held(m: Module, advance, value, name: str):
-    """``value``, a step of the pipeline later."""
+    """Return ``value``, a step of the pipeline later."""
     register = Signal(value.shape(), name=name, reset_less="valid" not in name)
     with m.If(advance):
         m.d.sync += register.eq(value)

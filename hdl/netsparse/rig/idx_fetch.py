@@ -11,7 +11,7 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import COUNT_BITS, READ_BEAT, RigParams
 
 BYTES_BITS = COUNT_BITS + 3
-CHUNKS = 4  #: reads that fill the idx buffer
+CHUNKS = 4  #: number of reads that fill the idx buffer
 
 
 class IdxFetch(Component):
@@ -86,7 +86,7 @@ class IdxFetch(Component):
         return m
 
     def ask(self, m: Module, chunks: Fifo, asking: Signal, broken: Signal, ends: Signal) -> None:
-        """Reads, as long as there is room for a whole chunk."""
+        """Ask for reads, as long as there is room for a whole chunk."""
         inside_bits = ceil_log2(self.chunk_bytes)
         array = self.arrays.payload
         next_address = Signal(self.params.address_bits, reset_less=True)
@@ -144,7 +144,7 @@ class IdxFetch(Component):
         broken: Signal,
         ends: Signal,
     ) -> None:
-        """The idxs of each good chunk, which begins in a beat of its own; others are dropped."""
+        """Give the idxs of each good chunk, which begins in a beat of its own; drop the others."""
         chunk = data.View(self.chunk, chunks.o.payload)
         beat, last = buffer.o.payload[: 8 * BEAT_BYTES], buffer.o.payload[-1]
         place = Signal(self.place_bits)  # of the next idx in its chunk

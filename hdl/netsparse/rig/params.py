@@ -9,14 +9,14 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 
 ID_BITS = 32  #: of a PR: the pending entry in the low bits, the generation above it
-TAG_BITS = 16  #: the host's name for a work request
-COUNT_BITS = 32  #: idxs of a work request
-WATCHDOG_BITS = 32  #: cycles
-HOST_ADDRESS_BITS = 64  #: that the host writes
+TAG_BITS = 16  #: width of the tag, the host's name for a work request
+COUNT_BITS = 32  #: width of the number of a work request's idxs
+WATCHDOG_BITS = 32  #: width of the watchdog's number of cycles
+HOST_ADDRESS_BITS = 64  #: width of an address that the host writes
 
 
 class Cause(enum.Enum, shape=4):
-    """How a RIG command ended: the first failure counts."""
+    """Says how a RIG command ended: the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
     COMMAND = 1  #: an illegal size or address, or, of the ring, no client unit; nothing was done
@@ -46,15 +46,15 @@ COMPLETION = data.StructLayout({"tag": TAG_BITS, "cause": Cause})
 class RigParams:
     """Sizes of a RIG unit (NetSparse, section 5.3, table 5)."""
 
-    nodes: int = 128  #: of the cluster, 2..65536
-    idx_bits: int = 40  #: of an idx, 8..64
-    address_bits: int = 64  #: of host memory, 20..64
-    most_property_bytes: int = 512  #: of a property, a multiple of 4, 4..4096
-    pending_entries: int = 256  #: PRs under way: the Pending PR Table, 4..256
+    nodes: int = 128  #: number of nodes of the cluster, 2..65536
+    idx_bits: int = 40  #: width of an idx, 8..64
+    address_bits: int = 64  #: width of a byte address of host memory, 20..64
+    most_property_bytes: int = 512  #: most bytes of a property, a multiple of 4, 4..4096
+    pending_entries: int = 256  #: PRs under way: entries of the Pending PR Table, 4..256
     lsq_entries: int = 64  #: accesses to the idx filter under way, 8..256
     lsq_reserved: int = 8  #: of these, only for bits to be set: at least 2, as are the others
     idx_buffer_bytes: int = 4096  #: a power of two, 512..16384: a read takes a quarter
-    property_buffer_bytes: int = 4096  #: a power of two, 512..65536
+    property_buffer_bytes: int = 4096  #: bytes of the property buffer, a power of two, 512..65536
     transmit_prs: int = 16  #: PRs in the Tx queue, 2..1024
     commands: int = 4  #: work requests that wait or are under way: 2, 4, 8 or 16
 
@@ -91,42 +91,42 @@ class RigParams:
 
     @property
     def suffix(self) -> str:
-        """What tells the units of one design apart from others."""
+        """Tells what makes the units of one design differ from others."""
         return f"{self.pending_entries}_i{self.idx_bits}_n{self.nodes}_p{self.most_property_bytes}"
 
     @property
     def entry_bits(self) -> int:
-        """Index of a pending entry."""
+        """Return the width of a pending entry's index."""
         return ceil_log2(self.pending_entries)
 
     @property
     def slot_bits(self) -> int:
-        """Which of the requests that wait or are under way."""
+        """Return the width of the number of a request that waits or is under way."""
         return ceil_log2(self.commands)
 
     @property
     def generation_bits(self) -> int:
-        """What tells a command's PRs from those of earlier ones."""
+        """Return the width of what tells a command's PRs from those of earlier ones."""
         return ID_BITS - self.entry_bits
 
     @property
     def property_beats(self) -> int:
-        """Beats of the property buffer."""
+        """Return the beats of the property buffer."""
         return self.property_buffer_bytes // BEAT_BYTES
 
     @property
     def most_beats(self) -> int:
-        """Of a property."""
+        """Return the most beats of a property."""
         return -(-self.most_property_bytes // BEAT_BYTES)
 
     @property
     def request(self) -> data.StructLayout:
-        """A work request as the host gives it (section 5.1)."""
+        """Describe a work request as the host gives it (section 5.1)."""
         return data.StructLayout(self._request_fields(HOST_ADDRESS_BITS))
 
     @property
     def command(self) -> data.StructLayout:
-        """A work request that has been judged: ``cause`` is DONE, or why it cannot be done."""
+        """Describe a work request that was judged: ``cause`` is DONE, or why it cannot be done."""
         return data.StructLayout(self._request_fields(self.address_bits) | {"cause": Cause})
 
     def _request_fields(self, address_bits: int) -> dict[str, int]:
@@ -142,12 +142,14 @@ class RigParams:
 
     @property
     def property_array(self) -> data.StructLayout:
-        """Where properties are written: the property of idx 0 would lie at ``address``."""
+        """Describe where properties are written: that of idx 0 would lie at ``address``."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
 
     @property
     def idx_array(self) -> data.StructLayout:
-        """The idxs of the command in ``slot``, in host memory, aligned to its elements."""
+        """Describe where in host memory the idxs of the command in ``slot`` are, aligned to each
+        idx.
+        """
         return data.StructLayout(
             {
                 "address": self.address_bits,
@@ -159,45 +161,49 @@ class RigParams:
 
     @property
     def fetched(self) -> data.StructLayout:
-        """An idx, the slot of its command, and whether it is that command's last."""
+        """Describe an idx, the slot of its command, and whether it is that command's last."""
         return data.StructLayout({"idx": 64, "slot": self.slot_bits, "last": 1})
 
     @property
     def of_slot(self) -> data.StructLayout:
-        """Something happens to the command in ``slot``."""
+        """Describe that something happens to the command in ``slot``."""
         return data.StructLayout({"valid": 1, "slot": self.slot_bits})
 
     @property
     def partition(self) -> data.StructLayout:
-        """Which idxs there are and which are local: ``first <= idx < end``, of ``columns``."""
+        """Describe which idxs there are and which are local:  ``first <= idx < end``, of
+        ``columns``.
+        """
         bound = self.idx_bits + 1
         return data.StructLayout({"node": 32, "first": bound, "end": bound, "columns": bound})
 
     @property
     def pending(self) -> data.StructLayout:
-        """An idx and its entry in the Pending PR Table."""
+        """Describe an idx and its entry in the Pending PR Table."""
         return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
 
     @property
     def owned(self) -> data.StructLayout:
-        """A pending idx and its owner; the tag is the entry."""
+        """Describe a pending idx and its owner; the tag is the entry."""
         return data.StructLayout(
             {"idx": self.idx_bits, "node": ceil_log2(self.nodes), "tag": self.entry_bits}
         )
 
     @property
     def served(self) -> data.StructLayout:
-        """What server units give, laid out alike; not ``legal``: they refuse all reads."""
+        """Describe what server units give, laid out alike; not ``legal``: they refuse all reads."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS, "legal": 1})
 
     @property
     def host_read(self) -> data.StructLayout:
-        """A read of consecutive bytes of host memory."""
+        """Describe a read of consecutive bytes of host memory."""
         return data.StructLayout({"address": self.address_bits, "bytes": LENGTH_BITS})
 
     @property
     def host_write(self) -> data.StructLayout:
-        """A beat of a property on its way to host memory; address and bytes are the whole's."""
+        """Describe a beat of a property on its way to host memory; address and bytes are the
+        whole's.
+        """
         return data.StructLayout(
             {
                 "address": self.address_bits,

@@ -18,11 +18,11 @@ GROUP = 8  #: entries whose comparisons are brought together before the first re
 
 @dataclass(frozen=True, kw_only=True)
 class PendingTableParams:
-    """Size of the table (NetSparse, table 5)."""
+    """Sizes of the Pending PR Table (NetSparse, table 5)."""
 
-    entries: int = 256  #: requests under way, 4..256
-    idx_bits: int = 40  #: of an idx, 8..64
-    tag_bits: int = 1  #: of what goes with a lookup, at least 1
+    entries: int = 256  #: most requests under way, 4..256
+    idx_bits: int = 40  #: width of an idx, 8..64
+    tag_bits: int = 1  #: width of what goes with a lookup, at least 1
 
     def __post_init__(self) -> None:
         if not 4 <= self.entries <= 256:
@@ -34,32 +34,32 @@ class PendingTableParams:
 
     @property
     def suffix(self) -> str:
-        """Entries by width, and the tag's."""
+        """Tells the entries and the widths of idx and tag."""
         return f"{self.entries}x{self.idx_bits}_t{self.tag_bits}"
 
     @property
     def entry_bits(self) -> int:
-        """Index of an entry."""
+        """Return the width of an entry's index."""
         return ceil_log2(self.entries)
 
     @property
     def result(self) -> data.StructLayout:
-        """What became of a lookup."""
+        """Describe what became of a lookup."""
         return data.StructLayout({"idx": self.idx_bits, "coalesced": 1, "entry": self.entry_bits})
 
     @property
     def release(self) -> data.StructLayout:
-        """An entry that is given back."""
+        """Describe an entry that is given back."""
         return data.StructLayout({"valid": 1, "entry": self.entry_bits})
 
     @property
     def placed(self) -> data.StructLayout:
-        """An idx that goes into the table."""
+        """Describe an idx that goes into the table."""
         return data.StructLayout({"idx": self.idx_bits, "entry": self.entry_bits})
 
     @property
     def contents(self) -> data.StructLayout:
-        """What an entry holds."""
+        """Describe what an entry holds."""
         return data.StructLayout({"valid": 1, "idx": self.idx_bits})
 
 
@@ -120,7 +120,7 @@ class FreeEntries(Component):
         return m
 
     def add_list(self, m: Module, k: int, released, pop) -> tuple[Value, Value]:
-        """A queue of the entries of one port: the first one, and whether there is one."""
+        """Add a queue of the entries of a port; return the first one, and whether there is one."""
         bits = self.params.entry_bits
         m.submodules[f"list_{k}"] = words = memory.Memory(
             shape=bits, depth=1 << bits, init=[], attrs={"ram_style": "distributed"}
@@ -271,14 +271,14 @@ class PendingTable(Component):
         return m
 
     def changes_in_quiet(self, m: Module, busy: Value) -> Value:
-        """``coalesce`` stays as it is while there are entries or lookups."""
+        """State that ``coalesce`` stays as it is while there are entries or lookups."""
         before = Signal()
         begun = Signal()
         m.d.sync += [before.eq(self.coalesce), begun.eq(1)]
         return ~begun | (self.coalesce == before) | ~busy
 
     def add_entries(self, m: Module, asked, place, placed) -> Value:
-        """What is in the table, twice: registers to be compared and a memory to be read.
+        """Keep what is in the table twice: in registers to be compared and in a memory to be read.
 
         Returned is which entries are the one that is asked for.
         """
@@ -319,7 +319,7 @@ class PendingTable(Component):
         return matches
 
     def add_count(self, m: Module, place) -> None:
-        """How many entries are valid."""
+        """Count how many entries are valid."""
         m.d.sync += self.count.eq(self.count + place - sum(port.valid for port in self.release))
         with m.If(self.clear):
             m.d.sync += self.count.eq(0)

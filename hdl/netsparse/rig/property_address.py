@@ -14,23 +14,23 @@ from hdl.netsparse.protocol import LENGTH_BITS
 class PropertyAddressParams:
     """Sizes of an address calculation."""
 
-    idx_bits: int  #: of an idx
-    address_bits: int  #: of a byte address
-    tag_bits: int  #: of what goes with an idx, at least 1
+    idx_bits: int  #: width of an idx
+    address_bits: int  #: width of a byte address
+    tag_bits: int  #: width of what goes with an idx, at least 1
 
     @property
     def suffix(self) -> str:
-        """All sizes."""
+        """Tells all sizes apart in the names of modules."""
         return f"i{self.idx_bits}_a{self.address_bits}_t{self.tag_bits}"
 
     @property
     def asked(self) -> data.StructLayout:
-        """An idx and its tag."""
+        """Describe an idx and its tag."""
         return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
 
     @property
     def found(self) -> data.StructLayout:
-        """The address of its property, and the tag."""
+        """Describe the address of an idx's property, and the tag."""
         return data.StructLayout({"address": self.address_bits, "tag": self.tag_bits})
 
 

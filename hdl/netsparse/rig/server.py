@@ -70,7 +70,7 @@ class Server(Component):
         return m
 
     def judge(self, m: Module, heads: Fifo) -> Value:
-        """Reads into heads; the good ones into ``asks``, while their beats have room."""
+        """Put reads into heads, the good ones into ``asks``, while their beats have room."""
         params = self.params
         read = Signal(READ_PR, reset_less=True)
         waiting = Signal()
@@ -116,7 +116,7 @@ class Server(Component):
         return waiting | judged_valid
 
     def respond(self, m: Module, heads: Fifo, outcomes: Fifo) -> None:
-        """Heads and beats into responses; a failed read's beats are thrown away."""
+        """Make responses of heads and beats; a failed read's beats are thrown away."""
         head = data.View(HEAD, heads.o.payload)
         response = self.responses.payload
         error = Signal()

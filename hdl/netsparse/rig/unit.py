@@ -120,7 +120,7 @@ class RigUnit(Component):
         buffer: Fifo,
         address: PropertyAddress,
     ) -> None:
-        """The command to the client's parts, and what ends it."""
+        """Give the command to the client's parts, and find what ends it."""
         array = control.array
         m.d.comb += [
             fetch.arrays.valid.eq(control.start),
@@ -180,7 +180,9 @@ class RigUnit(Component):
         address: PropertyAddress,
         write_back: WriteBack,
     ) -> None:
-        """Of properties to be written, or to be read; idxs are asked for with their own."""
+        """Find addresses of properties to be written, or to be read; idxs are asked for with their
+        own.
+        """
         serve, found = self.serve, address.o
         head = match.heads.payload
         m.d.comb += [
@@ -211,7 +213,9 @@ class RigUnit(Component):
         buffer: Fifo,
         write_back: WriteBack,
     ) -> None:
-        """Properties on their way to host memory, or from it; idxs have a buffer of their own."""
+        """Buffer properties on their way to host memory, or from it; idxs have a buffer of their
+        own.
+        """
         serve = self.serve
         read = Signal(PROPERTY_BEAT)
         m.d.comb += [
@@ -244,7 +248,7 @@ class RigUnit(Component):
         server: Server,
         address: PropertyAddress,
     ) -> None:
-        """Events, and whether anything is under way."""
+        """Report events, and whether anything is under way."""
         events = self.events
         completion = self.completions
         completed = completion.valid & completion.ready

@@ -80,10 +80,7 @@ class Transmitter(Component):
         return m
 
     def choose(self, m: Module, order, chosen: Signal, room) -> None:
-        """Choose a packet:
-
-        new ones first, as an AllReduce starts here; slots bound their number.
-        """
+        """Choose a packet: new ones first, as an AllReduce starts there; slots bound them."""
         waits = self.answer.phase != Phase.FREE
         m.d.comb += [
             self.question.eq(Mux(self.acks.valid, self.acks.payload, self.overdue.payload.slot)),
