@@ -18,7 +18,7 @@ HEED: ContextVar[Heed | None] = ContextVar("HEED", default=None)
 
 
 def expect(m: Module, component: Component, **holds: Callable[[], ValueLike]) -> None:
-    """In every cycle each of ``holds`` is true of what surrounds ``component``.
+    """State that in every cycle each of ``holds`` is true of what surrounds ``component``.
 
     They are called only if somebody heeds them, so the registers that they add cost nothing.
     """

@@ -1,4 +1,4 @@
-"""Whose turn it is."""
+"""A round robin choice: whose turn it is among those who ask."""
 
 from dataclasses import dataclass
 

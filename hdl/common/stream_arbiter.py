@@ -1,4 +1,4 @@
-"""Several streams into one, in turn."""
+"""A stream arbiter: it puts several streams into one, in turn."""
 
 from dataclasses import dataclass
 from functools import reduce

@@ -72,7 +72,7 @@ class SnicParams:
         )
 
     def concatenator(self, payload: bool) -> ConcatenatorParams:
-        """That of responses and errors, or of reads."""
+        """Return the sizes of the part for responses and errors, or of that for reads."""
         return ConcatenatorParams(
             payload=payload,
             nodes=self.rig.nodes,
@@ -84,7 +84,7 @@ class SnicParams:
         )
 
     def deconcatenator(self, payload: bool) -> DeconcatenatorParams:
-        """That of responses and errors, or of reads."""
+        """Return the sizes of the part for responses and errors, or of that for reads."""
         return DeconcatenatorParams(
             payload=payload,
             nodes=self.rig.nodes,

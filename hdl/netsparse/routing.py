@@ -1,4 +1,4 @@
-"""What arrives at a SNIC to its units: reads to whoever is free, responses to who asked."""
+"""Routes what arrives at a SNIC to its units: reads to who is free, responses to who asked."""
 
 from dataclasses import dataclass
 

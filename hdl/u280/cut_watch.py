@@ -1,4 +1,4 @@
-"""Packets at a MAC that its reset cuts."""
+"""Watches for packets at a MAC that its reset cuts."""
 
 from amaranth.hdl import Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out

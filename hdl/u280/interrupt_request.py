@@ -1,4 +1,4 @@
-"""A level as the requests that PCI Express sends interrupts of."""
+"""Turns a level into the requests that PCI Express sends interrupts of."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

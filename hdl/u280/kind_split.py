@@ -1,4 +1,4 @@
-"""NetSparse's packets of one MAC, by their kind."""
+"""Splits NetSparse's packets of one MAC by their kind."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""Accesses to lines of 64 bytes as pairs of beats of an HBM port."""
+"""Splits accesses to lines of 64 bytes into pairs of beats of an HBM port."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A reset of a MAC's transmitter that lost its thread."""
+"""Resets a MAC's transmitter that has run empty or has run over."""
 
 from amaranth.hdl import Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""Events of one clock, to be counted by another."""
+"""Takes events of one clock over to another, which counts them."""
 
 from dataclasses import dataclass
 

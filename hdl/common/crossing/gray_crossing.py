@@ -1,4 +1,4 @@
-"""A counter's value from one clock to another."""
+"""Takes a counter's value from one clock to another, in Gray code."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A reset that a clock can use."""
+"""A reset synchroniser: it makes a reset of one that a clock can use."""
 
 from dataclasses import dataclass
 

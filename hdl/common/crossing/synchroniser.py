@@ -1,4 +1,4 @@
-"""Levels from another clock."""
+"""A synchroniser: it takes levels over from another clock."""
 
 from dataclasses import dataclass
 

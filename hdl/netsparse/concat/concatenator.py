@@ -1,4 +1,4 @@
-"""Joins PRs with the same destination to packets."""
+"""Concatenates PRs with the same destination in packets."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
@@ -38,7 +38,7 @@ class Concatenator(Component):
 
     Waiting: a packet is marked at most DelayCycles + :attr:`lateness` cycles after its first PR
     ``entered`` its queue, and never within a PR: the last one's ``entered`` may be later.
-    With ``flush``, which says that no PR will come that could join, the oldest open packet is
+    With ``flush``, which says that no PR will come that could be added, the oldest open packet is
     marked in every cycle, so that what is there leaves at once.
     ``entered`` is :attr:`entry_latency` after the PR's last beat moved at ``prs``, and later only
     while the input stalls: for lines or packets that have not left yet, and a cycle for a packet

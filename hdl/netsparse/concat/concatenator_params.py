@@ -196,7 +196,7 @@ class ConcatenatorParams:
                 "concatenate": 1,
                 "node": 32,  # our own
                 "mac_base": 48,  # of node n: mac_base + n
-                "ip_base": 32,  # likewise
+                "ip_base": 32,  # of node n: ip_base + n
             }
         )
 
@@ -220,7 +220,7 @@ class ConcatenatorParams:
         fields = {
             "first": 1,
             "last": 1,
-            "alone": 1,  # nothing joins its packet
+            "alone": 1,  # nothing is added to its packet
             "error": 1,
             "queue": self.queue_bits,
             "dest": self.node_bits,

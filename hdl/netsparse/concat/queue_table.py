@@ -1,4 +1,4 @@
-"""The queues: which packets are open, and which beat joins, opens or marks one."""
+"""The queues: which packets are open, and which beat goes into one, opens or marks one."""
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
@@ -8,15 +8,15 @@ from amaranth.utils import bits_for
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.netsparse.concat.concatenation import Concatenation
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
-from hdl.netsparse.concat.joining import Joining
 from hdl.netsparse.protocol import PR_BYTES
 
 
 class QueueTable(Component):
     """Every queue's packet: NetSparse, section 6.1.2. A beat is read, then decided.
 
-    A PR joins the open packet of its queue if that has the same length and the PR does not stand
+    A PR goes into its queue's open packet if that has the same length and the PR does not stand
     alone. Else that packet is marked, which takes a cycle, and a new one is opened. A packet that
     holds no other PR of its length is marked with its last, so there is always room for a PR that
     joins. ``expires`` marks the packet of ``expired`` at once, but never splits a PR: if one is on
@@ -75,7 +75,7 @@ class QueueTable(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.joining = joining = Joining(params)
+        m.submodules.concatenation = rule = Concatenation(params)
         valid = Signal()
         beat = Signal(params.arrival, reset_less=True)
         demand = Signal(params.demand, reset_less=True)
@@ -94,12 +94,12 @@ class QueueTable(Component):
             within.eq(inside & (inside_queue == self.expired)),
             self.expires_now.eq(self.expires & ~within),
             expires_here.eq(self.expires_now & (self.expired == beat.queue)),
-            joining.arrival.eq(beat),
-            joining.demand.eq(demand),
-            joining.before.eq(state),
-            joining.opens.eq(beat.first & ~(was_open & fits & ~expires_here)),
-            joining.late.eq(late | (self.expires & within)),
-            joining.free.eq(self.free_line),
+            rule.arrival.eq(beat),
+            rule.demand.eq(demand),
+            rule.before.eq(state),
+            rule.opens.eq(beat.first & ~(was_open & fits & ~expires_here)),
+            rule.late.eq(late | (self.expires & within)),
+            rule.free.eq(self.free_line),
             # What is marked here may have to wait, what expires may not.
             full.eq(self.waits & self.expires),
             displaces.eq(valid & beat.first & was_open & ~fits & ~expires_here & ~full),
@@ -109,13 +109,13 @@ class QueueTable(Component):
             self.advance.eq(~valid | ~(full | (beat.first & lacks))),
             self.moves.eq(valid & self.advance),
             self.beat.eq(beat),
-            self.opens.eq(self.moves & joining.opens),
-            self.offset.eq(joining.offset),
+            self.opens.eq(self.moves & rule.opens),
+            self.offset.eq(rule.offset),
             self.line.eq(state.line),
-            self.takes.eq(self.moves & joining.grows),
-            self.links.eq(~joining.opens),
-            self.closes.eq((self.moves & joining.closes) | displaces),
-            self.closed.eq(Mux(beat.first & was_open & ~fits, state.mark, joining.after.mark)),
+            self.takes.eq(self.moves & rule.grows),
+            self.links.eq(~rule.opens),
+            self.closes.eq((self.moves & rule.closes) | displaces),
+            self.closed.eq(Mux(beat.first & was_open & ~fits, state.mark, rule.after.mark)),
             self.open.eq(opened),
         ]
         with m.If(self.moves):
@@ -130,7 +130,7 @@ class QueueTable(Component):
             with m.If(valid & (beat.queue == k)):
                 m.d.comb += self.decided[k].eq(1)
                 with m.If(self.moves):
-                    m.d.sync += opened[k].eq(~joining.closes)
+                    m.d.sync += opened[k].eq(~rule.closes)
                 with m.Elif(displaces):
                     m.d.sync += opened[k].eq(0)
             m.d.comb += self.read[k].eq(self.valid & (self.arrival.queue == k))
@@ -145,10 +145,10 @@ class QueueTable(Component):
             m.d.sync += valid.eq(self.valid)
         with m.Elif(expires_here | displaces):
             m.d.sync += was_open.eq(0)
-        self.follow(m, beat, state, was_open, fits, demand, opened, joining)
+        self.follow(m, beat, state, was_open, fits, demand, opened, rule)
         return m
 
-    def follow(self, m: Module, beat, state, was_open, fits, demand, opened, joining) -> None:
+    def follow(self, m: Module, beat, state, was_open, fits, demand, opened, rule) -> None:
         """Read the state of the next beat's queue, as this cycle leaves it."""
         params, arrival = self.params, self.arrival
         m.submodules.states = states = Memory(
@@ -160,13 +160,13 @@ class QueueTable(Component):
         found = Signal(params.state)
         m.d.comb += [
             write.addr.eq(beat.queue),
-            write.data.eq(joining.after),
+            write.data.eq(rule.after),
             write.en.eq(self.moves),
             own.addr.eq(arrival.queue),
             other.addr.eq(self.expired),
             self.expired_now.eq(other.data.mark),
             same.eq(self.moves & (beat.queue == arrival.queue)),
-            found.eq(Mux(same, joining.after, own.data)),
+            found.eq(Mux(same, rule.after, own.data)),
         ]
         left = Array(opened)[arrival.queue]
         left &= ~(self.expires_now & (self.expired == arrival.queue))
@@ -181,7 +181,7 @@ class QueueTable(Component):
             m.d.sync += [
                 beat.eq(arrival),
                 state.eq(found),
-                was_open.eq(Mux(same, ~joining.closes, left)),
+                was_open.eq(Mux(same, ~rule.closes, left)),
                 fits.eq((length == arrival.length) & ~arrival.alone),
                 demand.lines.eq(low_bits(lines, len(demand.lines))),
                 demand.most.eq(low_bits(params.room - size - arrival.bytes, len(demand.most))),

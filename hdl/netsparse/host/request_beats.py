@@ -1,4 +1,4 @@
-"""The beats of a request."""
+"""Gives the beats of a request, one after the other."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream

@@ -171,7 +171,7 @@ class RigParams:
 
     @property
     def partition(self) -> data.StructLayout:
-        """Describe which idxs there are and which are local:  ``first <= idx < end``, of
+        """Describe which idxs there are and which are local: ``first <= idx < end``, of
         ``columns``.
         """
         bound = self.idx_bits + 1

@@ -1,4 +1,4 @@
-"""Of which command each pending entry is."""
+"""The table that says of which command each pending entry is."""
 
 from amaranth.hdl import Module
 from amaranth.lib import memory

@@ -59,7 +59,7 @@ def group_peeked(params: WorkerParams) -> data.StructLayout:
 
 
 class GroupSignature(Signature):
-    """All that ``engines`` exchange with the rest of a worker; ``Out`` is towards the engines.
+    """Describes all that ``engines`` exchange with the rest of a worker; ``Out`` is towards them.
 
     ``words_k``, ``events[k]``, ``updated[k]`` and ``waiting[k]`` belong to the k-th of them;
     ``load``, ``peek`` and ``peeked`` name one by its number in the worker. ``deltas`` go to all,

@@ -16,7 +16,7 @@ from hdl.p4sgd.engine.update_lane import UpdateLane
 
 
 class Datapath(Component):
-    """All that is wide in an engine, and nothing that decides: P4SGD, figure 5.
+    """Computes all that is wide in an engine, and decides nothing: P4SGD, figure 5.
 
     ``forward_*`` and ``backward_*`` are the orders of the two stages, which time them. ``sums``
     are the exact partial activations of the banks; ``deltas`` are those of the micro-batch in the

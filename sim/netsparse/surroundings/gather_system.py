@@ -108,8 +108,8 @@ class GatherSystem(Component):
             for name in ("reads", "responses"):
                 connect(m, getattr(snic, f"m_axis_{name}"), getattr(hub, f"{name}_i")[k])
                 connect(m, getattr(hub, f"{name}_o")[k], getattr(snic, f"s_axis_{name}"))
-            join(m, snic.m_axi_host, host.axi)
-            join(m, snic.m_axi_dram, dram.axi)
+            connect_bus(m, snic.m_axi_host, host.axi)
+            connect_bus(m, snic.m_axi_dram, dram.axi)
             m.d.comb += [
                 self.interrupts[k].eq(snic.irq),
                 host.access.eq(self.access[k]),
@@ -144,7 +144,7 @@ class GatherSystem(Component):
         ]
 
 
-def join(m: Module, master, slave) -> None:
+def connect_bus(m: Module, master, slave) -> None:
     """Connect a bus to one with fewer address bits."""
     for name, member in master.signature.members.items():
         ours, theirs = getattr(master, name), getattr(slave, name)

@@ -56,10 +56,10 @@ def queue(old, new, kind, claim, **options):
     return Mutant(f"{FOLDER}.expiration_queue", old, new, places, kind, claim, **options)
 
 
-def joining(old, new, claim, **options):
-    """A broken Joining."""
-    places = (f"{FOLDER}.queue_table.Joining",)
-    return Mutant(f"{FOLDER}.joining", old, new, places, ConcatenatorProof, claim, **options)
+def concatenation(old, new, claim, **options):
+    """A broken Concatenation."""
+    places = (f"{FOLDER}.queue_table.Concatenation",)
+    return Mutant(f"{FOLDER}.concatenation", old, new, places, ConcatenatorProof, claim, **options)
 
 
 MUTANTS = {
@@ -141,15 +141,15 @@ MUTANTS = {
     "the same line again": pool(
         "ready.eq(self.takes)", "ready.eq(0)", ConcatenatorProof, "line_in_no_packet"
     ),
-    "forgets its first line": joining(
+    "forgets its first line": concatenation(
         "Mux(self.opens, self.free, before.mark.first)", "before.mark.first", "line_of_a_packet"
     ),
     "takes a line while it waits": table(
         "takes.eq(self.moves &", "takes.eq(valid &", ConcatenatorProof, "lines_return"
     ),
-    "counts no PR": joining("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
-    "closes within a PR": joining("arrival.last & (arrival", "(arrival", "not_split"),
-    "takes all that comes": joining(
+    "counts no PR": concatenation("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
+    "closes within a PR": concatenation("arrival.last & (arrival", "(arrival", "not_split"),
+    "takes all that comes": concatenation(
         "Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)",
         "0",
         "within_the_mtu",

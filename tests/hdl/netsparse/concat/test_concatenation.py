@@ -3,17 +3,17 @@ import random
 import cocotb
 from cocotb.triggers import Timer
 
+from hdl.netsparse.concat.concatenation import Concatenation
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
-from hdl.netsparse.concat.joining import Joining
 from sim.harness.payloads import pack, unpack
 from sim.harness.verilator import params_in_simulator, simulate
 
 PR = 18  #: bytes in front of a property
 
 
-def test_joining():
+def test_concatenation():
     params = ConcatenatorParams(payload=True, nodes=4, mtu=600, most_property_bytes=256)
-    simulate(Joining(params), __name__)
+    simulate(Concatenation(params), __name__)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")

@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 
 
-class Joining(Component):
+class Concatenation(Component):
     """``after``: the packet ``before`` with the beat ``arrival``, or with ``opens`` a new one.
 
     ``closes``, with the last beat of a PR, when nothing may follow: it stands alone, no other PR of
