@@ -20,7 +20,7 @@ def saturate(value: Value, bits: int) -> tuple[Value, Value]:
 
 
 def low_bits(value: ValueLike, bits: int) -> Value:
-    """The lowest ``bits`` bits of ``value``, or all if it has no more: a cut that is meant."""
+    """Return the lowest ``bits`` bits of ``value``, or all of it if it has no more."""
     value = Value.cast(value)
     return value[:bits] if len(value) > bits else value
 
@@ -31,7 +31,7 @@ def rounded_half(value: Value) -> Value:
 
 
 def index_of(one_hot: Value, bits: int | None = None) -> Value:
-    """The number, of ``bits`` bits or as many as it takes, of the only bit set; 0 if none is."""
+    """Return the number, in ``bits`` bits or as many as needed, of the only bit set, 0 if none."""
     count = len(one_hot)
     return Cat(
         Cat(one_hot[k] for k in range(count) if k >> bit & 1).any()
@@ -48,7 +48,7 @@ def delay(
     reset_less: bool = True,
     attrs: Mapping[str, int | str] | None = None,
 ) -> Any:
-    """``value``, ``cycles`` later; a view stays a view.
+    """Return ``value``, ``cycles`` later; a view stays a view.
 
     Registers are called name_1, name_2, ... and have the attributes ``attrs``.
     """

@@ -14,11 +14,11 @@ GROUP = 8  #: counters that a multiplexer in front of a register chooses from
 
 @dataclass(frozen=True, kw_only=True)
 class CounterBankParams:
-    """What is counted."""
+    """Says what is counted."""
 
-    name: str  #: of the bank: a design has one of a name
+    name: str  #: name of the bank: a design has one of a name
     counters: tuple[tuple[str, int], ...]  #: names, and the bits of what a cycle can add
-    bits: int = 48  #: of a counter, which wraps; 48 last 13 days
+    bits: int = 48  #: width of a counter, which wraps; 48 last 13 days
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.counters]
@@ -29,17 +29,17 @@ class CounterBankParams:
 
     @property
     def suffix(self) -> str:
-        """The name."""
+        """Tells the name."""
         return self.name
 
     @property
     def events(self) -> data.StructLayout:
-        """What a cycle adds to each."""
+        """Describe what a cycle adds to each counter."""
         return data.StructLayout(dict(self.counters))
 
     @property
     def index_bits(self) -> int:
-        """Of a counter's place in the order of their names."""
+        """Return the width of a counter's place in the order of their names."""
         return ceil_log2(max(2, len(self.counters)))
 
 

@@ -13,10 +13,10 @@ from hdl.common.memory import STYLES
 
 @dataclass(frozen=True, kw_only=True)
 class PacketBufferParams:
-    """Size of a packet buffer."""
+    """Sizes of a packet buffer."""
 
-    width: int  #: bits of a word, at least 1
-    words: int  #: that it holds, a power of two, 16..65536
+    width: int  #: width of a word, at least 1
+    words: int  #: number of words that it holds, a power of two, 16..65536
     behind: int  #: cycles from a look at ``room`` to the write that relies on it, 1..8
     style: str = "block"  #: what Vivado builds it from, one of STYLES
 
@@ -32,12 +32,12 @@ class PacketBufferParams:
 
     @property
     def most_packet_words(self) -> int:
-        """The longest packet, which must find room when nothing else is inside."""
+        """Return the words of the longest packet, which must find room in an empty buffer."""
         return self.words - self.behind - 2
 
     @property
     def suffix(self) -> str:
-        """Width, words and delay, and the style where it is another than usual."""
+        """Tells width, words and delay, and the style where it is another than usual."""
         style = f"_{self.style}" if self.style != "block" else ""
         return f"{self.width}x{self.words}_{self.behind}{style}"
 
@@ -108,7 +108,7 @@ class PacketBuffer(Component):
         return m
 
     def read_words(self, m: Module, words: memory.Memory, read_at: Signal, filled) -> None:
-        """The memory's own read register and one behind it, as stages that may wait."""
+        """Add the memory's own read register and one behind it, as stages that may wait."""
         read = words.read_port()
         holds = Signal()  # the memory's register
         valid = Signal()  # of the one behind

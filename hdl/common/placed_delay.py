@@ -14,7 +14,7 @@ KEPT_APART = {"shreg_extract": "no", "dont_touch": "true"}
 def placed_delay(
     m: Module, value: Any, cycles: int, name: str, *, reset_less: bool = False
 ) -> Value:
-    """The bits of ``value``, ``cycles`` later. Registers are called name_1, name_2, ...
+    """Return the bits of ``value``, ``cycles`` later. Registers are called name_1, name_2, ...
 
     Registers of a die's edge (Laguna) are plain ones, so these have no reset. Unless the delay is
     ``reset_less``, the result is low from a reset until all that was under way then has passed, as

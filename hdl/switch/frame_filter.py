@@ -9,16 +9,16 @@ from hdl.switch.frame_format import FrameFormat
 
 
 class Quality(enum.Enum, shape=2):
-    """Whether a packet is a frame of the format; the first that applies, from below."""
+    """Says whether a packet is a frame of the format; the first that applies, from below."""
 
     GOOD = 0
     MALFORMED = 1  #: too short or too long, or with bits set that are zero
-    FOREIGN = 2  #: another destination or protocol
+    FOREIGN = 2  #: it has another destination or protocol
     CORRUPT = 3  #: its checksum is wrong
 
 
 def word_layout(params: FrameFormat) -> data.StructLayout:
-    """A beat of a frame of several: the last one ends with what ``keep`` says."""
+    """Describe a beat of a frame of several: the last one ends with what ``keep`` says."""
     return data.StructLayout({"data": params.data_bits, "keep": params.beat_bytes, "last": 1})
 
 
@@ -99,7 +99,9 @@ class FrameFilter(Component):
         return m
 
     def measure(self, m: Module, inside: Signal, wrong: Value) -> Value:
-        """Whether a packet that ends with this beat is malformed; ``wrong`` is of a first beat."""
+        """Return whether a packet that ends with this beat is malformed; ``wrong`` is of a first
+        beat.
+        """
         axis, params = self.axis, self.params
         keep, beats = axis.tkeep, params.beats
         before = Signal(range(beats + 1), reset_less=True)  # beats, at most those of the longest

@@ -23,10 +23,10 @@ class FrameFormat:
     name: str = ""  #: completes names of modules, where a design has several formats
     first: type[data.Struct]  #: the fields: destination and source, 48 bits each, before all others
     constants: tuple[tuple[str, int], ...]  #: fields that have this value, or the frame is foreign
-    zero: tuple[str, ...] = ()  #: fields that are zero, or the frame is malformed
+    zero: tuple[str, ...] = ()  #: fields that must be zero, or the frame is malformed
     least_bytes: int = LEAST_BYTES  #: of a frame without its checksum: all fields, at most a beat
-    most_bytes: int = LEAST_BYTES  #: of the longest
-    data_bits: int = AXIS.data_bits  #: of a beat
+    most_bytes: int = LEAST_BYTES  #: bytes of the longest frame
+    data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
         fields = -(-self.first.as_shape().size // 8)
@@ -40,45 +40,45 @@ class FrameFormat:
 
     @property
     def suffix(self) -> str:
-        """The name."""
+        """Tells the name."""
         return self.name
 
     @property
     def axis(self) -> AxiStreamSignature:
-        """What frames come and leave by."""
+        """Describe the bus that frames come and leave by."""
         return AxiStreamSignature(data_bits=self.data_bits)
 
     @property
     def beat_bytes(self) -> int:
-        """Of a whole beat."""
+        """Return the bytes of a whole beat."""
         return self.data_bits // 8
 
     @property
     def beats(self) -> int:
-        """Of the longest frame."""
+        """Return the beats of the longest frame."""
         return -(-self.most_bytes // self.beat_bytes)
 
     @property
     def header_bytes(self) -> int:
-        """Of a packet that can be told to be ours or foreign."""
+        """Return the least bytes of a packet that can be told to be ours or foreign."""
         shape = self.first.as_shape()
         ends = [shape[name].offset + shape[name].width for name, _ in self.constants]
         return -(-max(shape["destination"].width, *ends) // 8)
 
     @property
     def keep(self) -> int:
-        """``tkeep`` of the last beat of the longest frame."""
+        """Return ``tkeep`` of the last beat of the longest frame."""
         return (1 << self.most_bytes - (self.beats - 1) * self.beat_bytes) - 1
 
     def is_foreign(self, frame: Any, address: Value) -> Value:
-        """Whether ``frame`` is for another than ``address``, or of another protocol."""
+        """Return whether ``frame`` is for another than ``address``, or of another protocol."""
         foreign = frame.destination != address
         for name, value in self.constants:
             foreign |= frame[name] != value
         return foreign
 
     def fill(self, frame: Any, address: Value, own: Value) -> Iterator[Any]:
-        """Statements that make ``frame`` one of ours, from ``own`` to ``address``."""
+        """Return statements that make ``frame`` one of ours, from ``own`` to ``address``."""
         yield from (frame.destination.eq(address), frame.source.eq(own))
         yield from (frame[name].eq(value) for name, value in self.constants)
 

@@ -11,7 +11,7 @@ TURNS = 4  #: under full load one cycle of so many is taken for clearing
 
 
 class State(enum.Enum, shape=2):
-    """What becomes of a start."""
+    """Says what becomes of a start."""
 
     IDLE = 0
     CHECK = 1  #: it is compared with the other jobs, one a cycle
@@ -89,7 +89,7 @@ class JobControl(Component):
         return m
 
     def judge(self, m: Module, state, scan: Signal, index, end: Signal):
-        """Why the start is refused, once every other job has been looked at."""
+        """Judge why the start is refused, once every other job has been looked at."""
         params, command = self.params, self.command
         ports_taken = Signal()
         slots_taken = Signal()
@@ -119,7 +119,7 @@ class JobControl(Component):
         return refusal
 
     def enter(self, m: Module, index, end: Signal) -> None:
-        """The job into its entry, not active yet."""
+        """Enter the job into its entry, not active yet."""
         for k in range(self.params.jobs):
             with m.If(index == k):
                 m.d.sync += [
@@ -131,7 +131,7 @@ class JobControl(Component):
                 ]
 
     def clear_slots(self, m: Module, state, end: Signal):
-        """Slot by slot; whether one is cleared in this cycle, and whether it is the last."""
+        """Clear slot by slot; return whether one is cleared now, and whether it is the last."""
         at = Signal(17)
         behind = Signal(17)
         turn = Signal(range(TURNS))

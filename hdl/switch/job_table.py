@@ -107,13 +107,15 @@ class JobTable(Component):
         return m
 
     def operands_hold_still(self, m: Module) -> Value:
-        """What a job is started with stays as it is while the table is ``busy``."""
+        """State that what a job is started with stays as it is while the table is ``busy``."""
         operands = self.command.as_value()[2:]  # all but start and stop
         was_busy = delay(m, self.busy, 1, "was_busy", reset_less=False)
         return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
 
     def judge(self, m: Module, packet, sender: Signal, job):
-        """What is wrong with ``packet``, the last of REFUSALS that applies; NONE if nothing is."""
+        """Return what is wrong with ``packet``, the last of REFUSALS that applies; NONE if nothing
+        is.
+        """
         header, kinds = packet.header, self.params.verdict
         slot, verdict = header[self.params.slot_field], Signal(kinds)
         with m.If(packet.quality == Quality.CORRUPT):

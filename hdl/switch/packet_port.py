@@ -14,11 +14,11 @@ from hdl.switch.frame_format import FrameFormat
 
 @dataclass(frozen=True, kw_only=True)
 class PacketPortParams:
-    """The frames of a port, and how much of them waits."""
+    """Says what the frames of a port are, and how much of them can wait."""
 
-    frames: FrameFormat  #: of at least two beats
-    words: int = 512  #: beats that wait, a power of two, 16..65536
-    style: str = "block"  #: of their memory: block, ultra or distributed
+    frames: FrameFormat  #: format of the frames, of at least two beats
+    words: int = 512  #: most beats that can wait, a power of two, 16..65536
+    style: str = "block"  #: style of their memory: block, ultra or distributed
 
     def __post_init__(self) -> None:
         if self.frames.beats < 2:
@@ -29,13 +29,13 @@ class PacketPortParams:
 
     @property
     def suffix(self) -> str:
-        """Frames and words."""
+        """Tells frames and words."""
         style = f"_{self.style}" if self.style != "block" else ""
         return f"{self.frames.suffix}_{self.words}{style}"
 
     @property
     def buffer(self) -> PacketBufferParams:
-        """Whole frames."""
+        """Return the sizes of the buffer of whole frames."""
         return PacketBufferParams(
             width=word_layout(self.frames).size, words=self.words, behind=1, style=self.style
         )

@@ -16,25 +16,25 @@ from hdl.switch.frame_format import FrameFormat
 
 #: A switch's enumeration of what became of a packet has these beside those of its rule.
 REFUSALS = (
-    "WRONG_SLOT",  #: outside the job's range
-    "WRONG_RUN",  #: of another epoch than the job's
-    "WRONG_WORKER",  #: not with exactly the bit of the port it came by
-    "WRONG_JOB",  #: of no active job, or not one of this port
+    "WRONG_SLOT",  #: its slot is outside the job's range
+    "WRONG_RUN",  #: it is of another epoch than the job's
+    "WRONG_WORKER",  #: it has not exactly the bit of the port that it came by
+    "WRONG_JOB",  #: it is of no active job, or not of one of this port
     *(quality.name for quality in Quality if quality is not Quality.GOOD),
 )
 
 
 class Refusal(enum.Enum, shape=3):
-    """Why the last command had no effect; the first that applies."""
+    """Says why the last command had no effect; the first that applies."""
 
-    NONE = 0  #: it had
+    NONE = 0  #: it had an effect
     BUSY = 1  #: a job is being started
     NO_SUCH_JOB = 2  #: the number is too large
     NO_PORTS = 3  #: the bitmap is empty
     NO_SUCH_PORT = 4  #: the bitmap has ports that the switch has not
     BAD_SLOTS = 5  #: no slots, or slots that the switch has not
-    PORTS_TAKEN = 6  #: by another active job
-    SLOTS_TAKEN = 7  #: by another active job
+    PORTS_TAKEN = 6  #: another active job has some of the ports
+    SLOTS_TAKEN = 7  #: another active job has some of the slots
 
 
 #: A host's command, and what a job is started with; all but the first two hold still.
@@ -59,11 +59,11 @@ class PacketSwitchParams(ABC):
     it answers. Fields of packets and answers are those of the frames with the same name.
     """
 
-    ports: int = 8  #: workers, one each, 2..32
-    slots: int = 1 << 16  #: AllReduces under way, a power of two, 2..65536
-    jobs: int = 8  #: side by side, 1..32
-    ingress_depth: int = 512  #: packets that wait at each port, a power of two
-    egress_depth: int = 64  #: answers that wait at each port
+    ports: int = 8  #: number of ports, a worker at each, 2..32
+    slots: int = 1 << 16  #: most AllReduces under way, a power of two, 2..65536
+    jobs: int = 8  #: most jobs side by side, 1..32
+    ingress_depth: int = 512  #: most packets that can wait at each port, a power of two
+    egress_depth: int = 64  #: most answers that can wait at each port
 
     frames: ClassVar[FrameFormat]  #: with bm, job, epoch and slot_field among its fields
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
@@ -88,41 +88,43 @@ class PacketSwitchParams(ABC):
     @property
     @abstractmethod
     def fields(self) -> Mapping[str, ShapeLike]:
-        """Fields of a request that an answer repeats, besides ``job`` and ``epoch``."""
+        """Return the fields of a request that an answer repeats, besides ``job`` and ``epoch``."""
 
     @property
     @abstractmethod
     def payload(self) -> data.Layout:
-        """What a request brings."""
+        """Describe what a request brings."""
 
     @property
     @abstractmethod
     def answer(self) -> data.StructLayout:
-        """What goes out: ``bm``, the ports that it goes to, and fields; those of ``header``."""
+        """Describe what goes out: ``bm``, the ports that it goes to, and fields; those of
+        ``header``.
+        """
 
     @property
     def slot_bits(self) -> int:
-        """Index of a slot."""
+        """Return the width of a slot's index."""
         return ceil_log2(self.slots)
 
     @property
     def port_bits(self) -> int:
-        """Index of a port."""
+        """Return the width of a port's index."""
         return ceil_log2(self.ports)
 
     @property
     def job_bits(self) -> int:
-        """Index of a job."""
+        """Return the width of a job's index."""
         return bits_for(self.jobs - 1)
 
     @property
     def header(self) -> data.StructLayout:
-        """What an answer repeats of its packet."""
+        """Describe what an answer repeats of its packet."""
         return data.StructLayout({"job": self.job_bits, "epoch": 16, **self.fields})
 
     @property
     def packet(self) -> data.StructLayout:
-        """What is left of a frame behind its port."""
+        """Describe what is left of a frame behind its port."""
         return data.StructLayout(
             {
                 "quality": Quality,
@@ -135,7 +137,7 @@ class PacketSwitchParams(ABC):
 
     @property
     def job(self) -> data.StructLayout:
-        """An entry of the job table."""
+        """Describe an entry of the job table."""
         return data.StructLayout(
             {
                 "active": 1,
@@ -148,7 +150,7 @@ class PacketSwitchParams(ABC):
 
     @property
     def request(self) -> data.StructLayout:
-        """A packet for the rule."""
+        """Describe a packet for the rule."""
         return data.StructLayout(
             {
                 "sender": self.ports,  # one bit
@@ -160,10 +162,10 @@ class PacketSwitchParams(ABC):
 
     @property
     def ingress_fifo(self) -> FifoParams:
-        """Packets that wait at a port."""
+        """Return the sizes of the queue of packets that wait at a port."""
         return FifoParams(width=self.packet.size, depth=self.ingress_depth)
 
     @property
     def egress_fifo(self) -> FifoParams:
-        """Answers that wait at a port."""
+        """Return the sizes of the queue of answers that wait at a port."""
         return FifoParams(width=self.answer.size, depth=self.egress_depth)

@@ -10,7 +10,7 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 
 
 def written_layout(params: MemoryParams) -> data.StructLayout:
-    """What goes into the memory in a cycle."""
+    """Describe what goes into the memory in a cycle."""
     return data.StructLayout({"valid": 1, "address": params.address_bits, "contents": params.bits})
 
 

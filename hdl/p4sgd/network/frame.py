@@ -53,7 +53,7 @@ FRAMES = FrameFormat(
 
 
 def frame_bits(**fields: ValueLike) -> Value:
-    """A frame as bits: addresses and what differs; all that is left out is zero."""
+    """Return a frame as bits: addresses and what differs; all that is left out is zero."""
     fields |= {"ethertype": Const(ETHERTYPE_ON_WIRE, 16), "version": Const(VERSION, 8)}
     parts = []
     for name, field in Frame.as_shape():

@@ -28,7 +28,7 @@ IDENTITY_REGISTERS = (
 CONTROL_REGISTERS = (
     Register(
         "commands",
-        "A field acts when it is written as one.",
+        "Commands; a field acts when it is written as one.",
         (
             pulse("start_job", "clear the slots of job_number, then take its packets"),
             pulse("stop_job", "take no more packets of job_number"),
@@ -41,60 +41,79 @@ CONTROL_REGISTERS = (
         (
             ro("busy", 1, "a job is being started; its registers must hold still"),
             ro("refused", 1, "the last command had no effect"),
-            ro("reason", 3, "why", enum=as_int_enum(Refusal)),
+            ro("reason", 3, "why the last command had no effect", enum=as_int_enum(Refusal)),
             ro("clearing_counters", 1, "verdicts are not counted"),
         ),
     ),
-    Register("active_jobs", "Jobs.", (ro("active_jobs", 32, "a bit for each job"),)),
+    Register(
+        "active_jobs",
+        "Shows which jobs are active.",
+        (ro("active_jobs", 32, "a bit for each job"),),
+    ),
 )
 
 ADDRESS_REGISTERS = (
-    *address_registers("switch_address", "own, what packets are sent to"),
-    *address_registers("group_address", "what answers are sent to"),
+    *address_registers("switch_address", "own address, which packets are sent to"),
+    *address_registers("group_address", "address which answers are sent to"),
 )
 
 JOB_REGISTERS = (
     Register(
         "job",
         "The job that commands are for.",
-        (rw("job_number", 16, "of the job"), rw("job_epoch", 16, "of its run")),
+        (rw("job_number", 16, "number of the job"), rw("job_epoch", 16, "number of the job's run")),
     ),
-    Register("job_ports", "Its workers.", (rw("job_ports", 32, "a bit for each port"),)),
-    Register("job_base", "Its slots.", (rw("job_base", 16, "the first one"),)),
-    Register("job_slots", "Its slots.", (rw("job_slots", 17, "how many"),)),
+    Register(
+        "job_ports", "Ports of the job's workers.", (rw("job_ports", 32, "a bit for each port"),)
+    ),
+    Register(
+        "job_base", "First of the job's slots.", (rw("job_base", 16, "number of the first slot"),)
+    ),
+    Register("job_slots", "Number of the job's slots.", (rw("job_slots", 17, "number of slots"),)),
 )
 
 
 def counter_registers() -> tuple[Register, ...]:
-    """The counters: those of a port by a choice."""
+    """Return the registers of the counters: those of a port by a choice."""
     return (
         Register(
             "counter_select",
-            "What the next registers show.",
+            "Chooses what the next registers show.",
             (
-                rw("counter_port", 5, "port"),
-                rw("counter_verdict", 4, "verdict", enum=as_int_enum(Verdict)),
+                rw("counter_port", 5, "port whose counters are shown"),
+                rw(
+                    "counter_verdict",
+                    4,
+                    "verdict whose counter is shown",
+                    enum=as_int_enum(Verdict),
+                ),
                 ro("counter_exists", 1, "the switch has that port; else its counters read as 0"),
             ),
         ),
         Register(
             "verdicts",
-            "Of the chosen port and verdict.",
+            "Packets of the chosen port that met the chosen verdict.",
             (ro("counter_value", COUNTER_BITS, "packets that came by the port"),),
         ),
         *(
-            Register(name, "Of the chosen port.", (ro(name, PORT_COUNTER_BITS, doc),))
+            Register(
+                name, "Shows a counter of the chosen port.", (ro(name, PORT_COUNTER_BITS, doc),)
+            )
             for name, doc in PORT_COUNTERS.items()
         ),
         Register(
-            "packets", "Throughput.", (ro("packets", TOTAL_BITS, "requests of the aggregator"),)
+            "packets",
+            "Requests that the aggregator has taken.",
+            (ro("packets", TOTAL_BITS, "requests of the aggregator"),),
         ),
         Register(
-            "cycles", "Throughput.", (ro("cycles", TOTAL_BITS, "from their first to their last"),)
+            "cycles",
+            "Cycles in which the aggregator took requests, from first to last.",
+            (ro("cycles", TOTAL_BITS, "cycles from the first request to the last"),),
         ),
         Register(
             "saturations",
-            "Full activations.",
+            "Full activations that were clamped.",
             (
                 ro(
                     "saturations",
@@ -107,7 +126,7 @@ def counter_registers() -> tuple[Register, ...]:
 
 
 def switch_registers(params: SwitchParams) -> RegisterMap:
-    """The register map of a switch; the same for all sizes, so that one driver fits all."""
+    """Return the register map of a switch; the same for all sizes, so that one driver fits all."""
     return RegisterMap(
         "p4sgd_switch",
         IDENTITY_REGISTERS
@@ -119,7 +138,7 @@ def switch_registers(params: SwitchParams) -> RegisterMap:
 
 
 def constants(params: SwitchParams) -> dict[str, int]:
-    """The fields that never change."""
+    """Return the values of the fields that never change."""
     return {
         "identity": IDENTITY,
         "version": VERSION,

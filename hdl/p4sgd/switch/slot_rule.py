@@ -95,7 +95,7 @@ class SlotRule(Component):
         return m
 
     def sum(self, m: Module, take: Signal, add: Signal) -> None:
-        """The sum of every lane, exact."""
+        """Add up every lane, exactly."""
         before, after = self.before.agg, self.after.agg
         for k in range(self.params.lanes):
             value = self.request.payload[k]
@@ -109,7 +109,7 @@ class SlotRule(Component):
                 m.d.comb += after[k].eq(total)
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
-        """The verdict, and what a repetition is answered."""
+        """Give the verdict, and what a repetition is answered."""
         before = self.before
         m.d.comb += self.verdict.eq(Verdict.STALE)
         with m.If(self.request.header.is_agg):

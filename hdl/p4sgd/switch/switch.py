@@ -99,7 +99,7 @@ class Switch(Component):
         return m
 
     def report(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
-        """What the host reads of sizes and jobs."""
+        """Report what the host reads of sizes and jobs."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
         m.d.comb += [
@@ -118,7 +118,7 @@ class Switch(Component):
         aggregator: Aggregator,
         egress: SwitchEgress,
     ) -> None:
-        """All counters, and what the host reads of them."""
+        """Add all counters, and what the host reads of them."""
         settings, status = registers.control, registers.status
         m.submodules.verdicts = verdicts = VerdictCounters(self.params)
         m.submodules.port_counters = port_counters = PortCounters(self.params)
