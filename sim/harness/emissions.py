@@ -38,7 +38,9 @@ class KnownModule(EmittedModule):
     Whoever asks for one of those has the whole emitted anew.
     """
 
-    def __init__(self, content: dict[str, Any], kind: type[Component], whole: "Again") -> None:
+    def __init__(
+        self, content: dict[str, Any], kind: type[Component], whole: "LazyEmission"
+    ) -> None:
         self.__dict__.update(content)
         self._kind = kind
         self._whole = whole
@@ -54,8 +56,8 @@ class KnownModule(EmittedModule):
         return super().__getattribute__(name)
 
 
-class Again:
-    """An emission that is made if it is asked for."""
+class LazyEmission:
+    """An emission that is made when it is asked for, and not before."""
 
     def __init__(self, component: Component, asserts: bool) -> None:
         self.component = component
@@ -74,13 +76,13 @@ def emission_of(component: Component, *, generated: bool = False) -> Emission:
     ``generated``: as it is given to users, without the assertions of simulations. What cannot be
     pickled, such as a class inside a function, is emitted every time.
     """
-    again = Again(component, asserts=not (generated or covers()))
+    lazy = LazyEmission(component, asserts=not (generated or covers()))
     try:
-        key = key_of(type(component), component.params, again.asserts)
-        folder, fresh = cached_folder("emissions", key, lambda folder: keep(again.emission, folder))
+        key = key_of(type(component), component.params, lazy.asserts)
+        folder, fresh = cached_folder("emissions", key, lambda folder: keep(lazy.emission, folder))
     except (pickle.PicklingError, AttributeError, TypeError, LookupError):
-        return again.emission
-    return again.emission if fresh else known(folder, again)
+        return lazy.emission
+    return lazy.emission if fresh else known(folder, lazy)
 
 
 def keep(emission: Emission, folder: Path) -> None:
@@ -92,10 +94,10 @@ def keep(emission: Emission, folder: Path) -> None:
     (folder / FILE).write_bytes(pickle.dumps(content, protocol=5))
 
 
-def known(folder: Path, again: Again) -> Emission:
+def known(folder: Path, lazy: LazyEmission) -> Emission:
     """The emission that was kept in ``folder``."""
     content = pickle.loads((folder / FILE).read_bytes())
-    modules = [KnownModule(values, kind, again) for values, kind in content]
+    modules = [KnownModule(values, kind, lazy) for values, kind in content]
     return Emission({module.name: module for module in modules})
 
 
