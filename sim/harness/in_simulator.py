@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeVar, overload
 
 from hdl.common.component import Component
+from sim.harness.kept_layouts import keep_layouts
 
 P = TypeVar("P")
 
@@ -20,7 +21,13 @@ def from_text(name: str) -> Any:
     """What :func:`to_text` put into environment variable ``name``."""
     if name not in os.environ:
         raise RuntimeError("this works only inside the simulator, in a cocotb test")
-    return pickle.loads(base64.b64decode(os.environ[name]))
+    return unpickled(os.environ[name])
+
+
+@lru_cache
+def unpickled(text: str) -> Any:
+    """Parameters are asked for by many parts of a bench, which share the layouts they keep."""
+    return keep_layouts(pickle.loads(base64.b64decode(text)))
 
 
 @overload
