@@ -17,7 +17,7 @@ from rich.console import Console
 
 from gen.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, written_whole
-from sim.harness.harvest import COVERAGE, HARVEST
+from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
 
 if TYPE_CHECKING:
     from sim.verify.regression import Options, Outcome
@@ -144,11 +144,11 @@ def checked_filter(keyword: str) -> str:
 
 @contextmanager
 def surroundings(folder: Path, coverage: bool) -> Iterator[None]:
-    """With ``coverage``, let simulations measure it and leave it in a harvest in ``folder``."""
+    """With ``coverage``, let simulations measure it and leave it in ``folder``."""
     if not coverage:
         yield
         return
-    chosen = {COVERAGE: "1", HARVEST: str(folder / "harvest")}
+    chosen = {COVERAGE: "1", COVERAGE_RUNS: str(folder / "coverage-runs")}
     before = {name: os.environ.get(name) for name in chosen}
     os.environ.update(chosen)
     try:
@@ -208,14 +208,14 @@ def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, st
     from sim.coverage.merge import is_within
     from sim.functional.merge import survey
 
-    harvest = folder / "harvest"
-    harvest.mkdir(exist_ok=True)
+    coverage_runs = folder / "coverage-runs"
+    coverage_runs.mkdir(exist_ok=True)
     components = components_of(options.targets)
-    found = survey(harvest)
+    found = survey(coverage_runs)
     bins = {unit: hits for unit, hits in found.bins.items() if is_within(unit, components)}
     try:
         measured = write_coverage(
-            harvest,
+            coverage_runs,
             components,
             folder,
             bins=bins,
@@ -225,7 +225,7 @@ def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, st
     except CoverageError as error:
         return None, str(error)
     finally:
-        shutil.rmtree(harvest)
+        shutil.rmtree(coverage_runs)
     return measured, ""
 
 

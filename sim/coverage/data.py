@@ -25,7 +25,7 @@ TOGGLE = re.compile(r"(?P<signal>.*?)(?:\[(?P<bit>\d+)\])?:(?P<edge>0->1|1->0)$"
 
 
 class CoverageError(ValueError):
-    """A harvest that cannot be read; the text says where and why."""
+    """A folder of coverage runs that cannot be read; the text says where and why."""
 
 
 class Toggle(NamedTuple):

@@ -14,7 +14,7 @@ SUMMARY = "coverage.json"
 
 
 def write(
-    harvest: Path,
+    runs: Path,
     targets: Sequence[str],
     folder: Path,
     *,
@@ -22,13 +22,13 @@ def write(
     exclusions: Sequence[Mapping[str, Any]] = (),
     false: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Measure what ran into ``harvest``, write all into ``folder``; the content of coverage.json.
+    """Measure what ran into ``runs``, write all into ``folder``; the content of coverage.json.
 
     ``targets`` are packages, modules or classes (``hdl.common``). ``bins`` are those of functional
     coverage, of which only the targets' count, and ``exclusions`` what left some out; ``false``,
     a line for each that is contradicted by a hit, makes the whole fall short.
     """
-    modules, rules = collect(harvest, targets), read_rules()
+    modules, rules = collect(runs, targets), read_rules()
     within = {path: found for path, found in (bins or {}).items() if is_within(path, targets)}
     every = [name for name in all_targets() if is_within(name, targets)]
     measured = assess(modules, rules, bins=within, exclusions=exclusions, every=every)

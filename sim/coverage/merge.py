@@ -57,13 +57,13 @@ class Verdict:
         return {"hit": self.hit, "total": total, "excluded": self.excluded.total()}
 
 
-def collect(harvest: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
-    """The modules that the runs in ``harvest`` simulated, by class and text, with all their hits.
+def collect(runs: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
+    """The modules that the runs in ``runs`` simulated, by class and text, with all their hits.
 
     ``targets`` are packages, modules or classes. Raises CoverageError if a file is damaged.
     """
     modules: dict[str, Module] = {}
-    for about in sorted(harvest.glob("*/about.json")):
+    for about in sorted(runs.glob("*/about.json")):
         if (about.parent / "coverage.dat").exists():
             add_run(modules, about, targets)
     return dict(sorted(modules.items(), key=lambda item: (item[1].source.name, item[0])))
@@ -117,17 +117,17 @@ Bins = Mapping[str, Sequence[Mapping[str, Any]]]  #: of functional coverage, by 
 
 
 def measure(
-    harvest: Path,
+    runs: Path,
     targets: Sequence[str] = ("hdl",),
     *,
     bins: Bins | None = None,
     exclusions: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The content of coverage.json for what ran into ``harvest``.
+    """The content of coverage.json for what ran into ``runs``.
 
     ``bins`` are those of functional coverage within ``targets``, ``exclusions`` what left some out.
     """
-    modules = collect(harvest, targets)
+    modules = collect(runs, targets)
     return assess(modules, read_rules(), bins=bins or {}, exclusions=exclusions)
 
 

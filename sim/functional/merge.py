@@ -31,7 +31,7 @@ class Exclusion:
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """The bins of a harvest."""
+    """The bins of all runs in a folder."""
 
     bins: dict[str, list[dict[str, Any]]]  #: by component: {"group", "bin", "hits"}
     exclusions: list[dict[str, Any]]  #: that were needed: kind, component, what, reason, points
@@ -48,18 +48,18 @@ class Survey:
         ]
 
 
-def merge(harvest: Path) -> dict[str, list[dict[str, Any]]]:
-    """The bins of all runs below ``harvest`` by component; of the excluded ones, those hit."""
-    return survey(harvest).bins
+def merge(runs: Path) -> dict[str, list[dict[str, Any]]]:
+    """The bins of all runs below ``runs`` by component; of the excluded ones, those hit."""
+    return survey(runs).bins
 
 
-def survey(harvest: Path, exclusions: Iterable[Exclusion] | None = None) -> Survey:
+def survey(runs: Path, exclusions: Iterable[Exclusion] | None = None) -> Survey:
     """The same, with the exclusions that were needed; the reviewed ones unless given."""
     rules = reviewed() if exclusions is None else tuple(exclusions)
     needed = dict.fromkeys(rules, 0)
     false = []
     bins: dict[str, list[dict[str, Any]]] = {}
-    for (name, bin), hits in sorted(totals(harvest).items()):
+    for (name, bin), hits in sorted(totals(runs).items()):
         component, _, group = name.partition(" ")
         rule = next((r for r in rules if r.covers(component, group, bin)), None)
         if hits and rule is not None:
@@ -72,10 +72,10 @@ def survey(harvest: Path, exclusions: Iterable[Exclusion] | None = None) -> Surv
     return Survey(bins=bins, exclusions=used, false=tuple(false))
 
 
-def totals(harvest: Path) -> Mapping[tuple[str, str], int]:
+def totals(runs: Path) -> Mapping[tuple[str, str], int]:
     """The hits of each bin of each group over all runs."""
     total: dict[tuple[str, str], int] = {}
-    for path in sorted(Path(harvest).glob("*/bins.json")):
+    for path in sorted(Path(runs).glob("*/bins.json")):
         for found in json.loads(path.read_text()):
             key = found["group"], found["bin"]
             total[key] = total.get(key, 0) + found["hits"]

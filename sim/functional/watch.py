@@ -19,7 +19,7 @@ from sim.functional.register_bins import RegisterWatcher
 from sim.functional.unit_bins import UnitWatcher
 from sim.functional.units import units
 from sim.functional.watchers import PlainWatcher, StreamWatcher
-from sim.harness.harvest import samples
+from sim.harness.coverage_runs import samples
 from sim.harness.verilate import class_path
 from sim.harness.verilator import component_in_simulator
 

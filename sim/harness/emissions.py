@@ -22,8 +22,8 @@ from gen.emission.emit import Emission, EmittedModule, emit
 from hdl.common.component import Component
 from sim.harness.cache import cached_folder, digest
 from sim.harness.closure import OURS, SOURCES, digest_of
+from sim.harness.coverage_runs import covers
 from sim.harness.expectations import asserting
-from sim.harness.harvest import covers
 
 FILE = "emission.pickle"
 LEFT_OUT = ("component", "rtlil")

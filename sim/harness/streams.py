@@ -20,7 +20,7 @@ from cocotb_bus.monitors import BusMonitor
 from sim.harness import first_wrong, quick_handles
 from sim.harness.beats import Beats, Moments
 from sim.harness.clock import PERIOD_NS, cycle
-from sim.harness.harvest import samples
+from sim.harness.coverage_runs import samples
 from sim.harness.mismatch import NOTHING, Mismatch, Wrong, decoded
 from sim.harness.payloads import pack, payload_shape, unpack
 from sim.harness.verilator import component_in_simulator

@@ -22,8 +22,8 @@ from hdl.common.component import Component
 from sim.harness import emissions
 from sim.harness.build_tools import BuildError, cocotb_folder, find_verilator
 from sim.harness.cache import cache_root, unfinished_name
+from sim.harness.coverage_runs import covers, keep_coverage
 from sim.harness.failures import SimulationError, failure, pytest_item
-from sim.harness.harvest import covers, gather
 from sim.harness.in_simulator import component_in_simulator, params_in_simulator, to_text
 from sim.harness.lint import lint
 from sim.harness.results import Case, Run, read_results
@@ -183,7 +183,7 @@ def run(
         build_seconds=build.seconds,
     )
     if not trouble:
-        gather(scratch, about(build, simulation, seed))
+        keep_coverage(scratch, about(build, simulation, seed))
     repeatable = None if simulation.options is None else simulation
     for observer in observers:
         observer(repeatable, done)

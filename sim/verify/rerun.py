@@ -23,7 +23,7 @@ __all__ = ["investigate", "replay_line"]
 
 WAVES = "dump.vcd"
 #: nobody is to count the rerun, nor to take it for a part of a regression's coverage
-QUIET = ("INGATHER_COVERAGE", "INGATHER_HARVEST")
+QUIET = ("INGATHER_COVERAGE", "INGATHER_COVERAGE_RUNS")
 
 
 def investigate(
@@ -109,7 +109,7 @@ def only(case: str) -> str:
 
 @contextlib.contextmanager
 def unobserved() -> Iterator[None]:
-    """Tell no observer, add nothing to a harvest, print no log."""
+    """Tell no observer, add nothing to a folder of coverage runs, print no log."""
     watching, environment = observers[:], {name: os.environ.get(name) for name in QUIET}
     observers.clear()
     for name in QUIET:

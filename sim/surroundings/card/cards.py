@@ -10,7 +10,7 @@ from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
-from sim.harness.harvest import covers
+from sim.harness.coverage_runs import covers
 from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
 

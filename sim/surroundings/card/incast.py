@@ -7,7 +7,7 @@ from hdl.common.stream_pipeline import StreamPipeline
 from hdl.u280.board import PACKETS_WAY
 from hdl.u280.flow_control import FIBRE_NS_PER_METRE, INTERFACE_BITS, LINE_BITS_PER_NS
 from hdl.u280.mac import Mac, MacParams
-from sim.harness.harvest import covers
+from sim.harness.coverage_runs import covers
 from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.card.cards import Model
 from sim.surroundings.card.ip_models import SOURCES, model_of

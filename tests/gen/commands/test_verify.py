@@ -143,7 +143,7 @@ def test_coverage_is_of_what_the_tests_mirror(targets, components):
 DAMAGES = """
 def test_damages():
     simulate()
-    run = Path(os.environ["INGATHER_HARVEST"]) / "run-a"
+    run = Path(os.environ["INGATHER_COVERAGE_RUNS"]) / "run-a"
     run.mkdir(parents=True)
     (run / "about.json").write_text('{"build": "build", "components": {}, "test": "", "top": ""}')
     (run / "coverage.dat").write_text("")

@@ -11,7 +11,7 @@ from gen.emission.emit import emit
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
 from sim.harness import verilator
-from sim.harness.harvest import COVERAGE
+from sim.harness.coverage_runs import COVERAGE
 from sim.harness.streams import start
 from sim.harness.verilator import SimulationError, simulate
 from tests.hdl.p4sgd.bench import put

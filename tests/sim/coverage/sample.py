@@ -1,4 +1,4 @@
-"""A harvest of one small module, written by hand."""
+"""A folder of coverage runs of one small module, written by hand."""
 
 import json
 
@@ -56,12 +56,12 @@ def coverage_dat(opened, closed, top_bit):
     )
 
 
-def write_run(harvest, name, data, test="tests/hdl/common/test_gate.py::test_gate"):
-    """A run's folder in a harvest, and the simulator that it was of."""
-    build = harvest.parent / "simulator"
+def write_run(runs, name, data, test="tests/hdl/common/test_gate.py::test_gate"):
+    """A run's folder in a folder of coverage runs, and the simulator that it was of."""
+    build = runs.parent / "simulator"
     build.mkdir(parents=True, exist_ok=True)
     (build / "design.v").write_text(AHEAD + VERILOG)
-    folder = harvest / name
+    folder = runs / name
     folder.mkdir(parents=True)
     (folder / "coverage.dat").write_text(data)
     about = {"top": "bench", "build": str(build), "components": {"gate_2": COMPONENT}, "test": test}

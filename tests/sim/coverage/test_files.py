@@ -6,11 +6,13 @@ from tests.sim.coverage.sample import COMPONENT, coverage_dat, write_run
 
 
 def test_all_files_of_a_regression(tmp_path):
-    write_run(tmp_path / "harvest", "run-a", coverage_dat(opened=4, closed=3, top_bit=2))
+    write_run(tmp_path / "coverage-runs", "run-a", coverage_dat(opened=4, closed=3, top_bit=2))
     bins = {COMPONENT: [{"group": "level", "bin": "full", "hits": 1}], "hdl.p4sgd.x.X": []}
     left_out = {"kind": "bin", "component": "*", "what": "o", "reason": "always ready", "points": 2}
     folder = tmp_path / "report"
-    measured = write(tmp_path / "harvest", [COMPONENT], folder, bins=bins, exclusions=[left_out])
+    measured = write(
+        tmp_path / "coverage-runs", [COMPONENT], folder, bins=bins, exclusions=[left_out]
+    )
     assert json.loads((folder / "coverage.json").read_text()) == measured
     assert measured["format"] == 1
     assert measured["thresholds"] == {"line": 95, "toggle": 85}
@@ -23,10 +25,12 @@ def test_all_files_of_a_regression(tmp_path):
 
 
 def test_what_no_simulation_contains_is_there_and_falls_short(tmp_path):
-    write_run(tmp_path / "harvest", "run-a", coverage_dat(opened=4, closed=3, top_bit=2))
+    write_run(tmp_path / "coverage-runs", "run-a", coverage_dat(opened=4, closed=3, top_bit=2))
     fifo = "hdl.common.fifo.Fifo"
     false = ["false exclusion: hdl.common.fifo.Fifo i: full was hit, though: never"]
-    measured = write(tmp_path / "harvest", [COMPONENT, fifo], tmp_path / "report", false=false)
+    measured = write(
+        tmp_path / "coverage-runs", [COMPONENT, fifo], tmp_path / "report", false=false
+    )
     found = {entry["component"]: entry for entry in measured["components"]}
     assert set(found) == {COMPONENT, fifo}
     assert found[fifo]["line"] == {"hit": 0, "total": 1, "excluded": 0}

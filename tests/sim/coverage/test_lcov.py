@@ -19,10 +19,10 @@ end_of_record
 
 
 def test_tracefile(tmp_path):
-    harvest = tmp_path / "harvest"
-    write_run(harvest, "run-a", coverage_dat(opened=4, closed=0, top_bit=2))
+    runs = tmp_path / "coverage-runs"
+    write_run(runs, "run-a", coverage_dat(opened=4, closed=0, top_bit=2))
     rules = [rule(kind="line", text=r"^\s*reg\b")]
-    path = write(collect(harvest), rules, tmp_path / "report")
+    path = write(collect(runs), rules, tmp_path / "report")
     assert path.read_text() == EXPECTED
     assert (path.parent / "rtl" / "gate_2.v").read_text() == VERILOG
 
@@ -31,21 +31,21 @@ def test_both_sides_make_a_branch(tmp_path):
     at = line_of("  assign still = 1'h0;")
     sides = [("cond_then", 9, 5), ("cond_else", 10, 0), ("else", 30, 7)]
     points = [record("branch", at, column, what, hits) for what, column, hits in sides]
-    write_run(tmp_path / "harvest", "run-a", "# SystemC::Coverage-3\n" + "".join(points))
-    text = write(collect(tmp_path / "harvest"), [], tmp_path / "report").read_text()
+    write_run(tmp_path / "coverage-runs", "run-a", "# SystemC::Coverage-3\n" + "".join(points))
+    text = write(collect(tmp_path / "coverage-runs"), [], tmp_path / "report").read_text()
     # The last is a block of statements behind `else`, whose `if` is counted elsewhere.
     assert "BRDA:13,9,0,5\nBRDA:13,9,1,0\nBRF:2\nBRH:1\n" in text
 
 
 def test_modules_of_one_name_have_a_file_each(tmp_path):
-    harvest = tmp_path / "harvest"
+    runs = tmp_path / "coverage-runs"
     for name in ("one", "two"):
-        write_run(tmp_path / name / "harvest", name, coverage_dat(1, 1, 1))
-        harvest.mkdir(exist_ok=True)
-        (tmp_path / name / "harvest" / name).rename(harvest / name)
+        write_run(tmp_path / name / "coverage-runs", name, coverage_dat(1, 1, 1))
+        runs.mkdir(exist_ok=True)
+        (tmp_path / name / "coverage-runs" / name).rename(runs / name)
     design = tmp_path / "two" / "simulator" / "design.v"
     design.write_text(design.read_text().replace("1'h1", "2'h1"))
-    text = write(collect(harvest), [], tmp_path / "report").read_text()
+    text = write(collect(runs), [], tmp_path / "report").read_text()
     assert "SF:rtl/gate_2.v\n" in text
     assert "SF:rtl/gate_2-2.v\n" in text
 

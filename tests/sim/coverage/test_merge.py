@@ -7,16 +7,16 @@ from tests.sim.coverage.sample import COMPONENT, coverage_dat, line_of, record, 
 
 
 @pytest.fixture
-def harvest(tmp_path):
+def runs(tmp_path):
     """Two runs: one never closes, one never opens."""
-    folder = tmp_path / "harvest"
+    folder = tmp_path / "coverage-runs"
     write_run(folder, "run-a", coverage_dat(opened=4, closed=0, top_bit=2))
     write_run(folder, "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
     return folder
 
 
-def test_runs_add_up(harvest):
-    (component,) = measure(harvest)["components"]
+def test_runs_add_up(runs):
+    (component,) = measure(runs)["components"]
     assert (component["component"], component["modules"]) == (COMPONENT, ["gate_2"])
     # The declaration with a value is out; the block, `if` and `else` are in.
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
@@ -27,8 +27,8 @@ def test_runs_add_up(harvest):
 
 
 def test_a_run_alone_misses_a_side(tmp_path):
-    write_run(tmp_path / "harvest", "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
-    found = measure(tmp_path / "harvest")
+    write_run(tmp_path / "coverage-runs", "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
+    found = measure(tmp_path / "coverage-runs")
     (component,) = found["components"]
     assert component["line"] == {"hit": 2, "total": 3, "excluded": 1}
     at = line_of("    if (open)") - 3
@@ -39,12 +39,12 @@ def test_a_run_alone_misses_a_side(tmp_path):
     ]
 
 
-def test_rules_are_counted(harvest):
+def test_rules_are_counted(runs):
     lines, upper = rule(kind="line", side="if"), rule(kind="toggle", signal="level", from_bit=1)
     elsewhere = rule(kind="line", side="else").__class__(
         **rule(kind="line", side="else").__dict__ | {"component": "hdl.p4sgd.*"}
     )
-    found = assess(collect(harvest), [lines, upper, elsewhere], bins={})
+    found = assess(collect(runs), [lines, upper, elsewhere], bins={})
     (component,) = found["components"]
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
     assert component["toggle"] == {"hit": 4, "total": 8, "excluded": 2}
@@ -53,64 +53,64 @@ def test_rules_are_counted(harvest):
 
 
 def test_toggles_join_over_sizes_and_lines_do_not(tmp_path):
-    harvest = tmp_path / "harvest"
-    write_run(harvest, "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
-    other = tmp_path / "wide" / "harvest"
+    runs = tmp_path / "coverage-runs"
+    write_run(runs, "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
+    other = tmp_path / "wide" / "coverage-runs"
     write_run(other, "run-b", coverage_dat(opened=0, closed=3, top_bit=1))
-    (other / "run-b").rename(harvest / "run-b")
+    (other / "run-b").rename(runs / "run-b")
     design = tmp_path / "wide" / "simulator" / "design.v"
     design.write_text(design.read_text().replace("1'h1", "2'h1"))
-    (component,) = measure(harvest)["components"]
+    (component,) = measure(runs)["components"]
     assert component["line"] == {"hit": 5, "total": 6, "excluded": 2}
     assert component["toggle"] == {"hit": 5, "total": 6, "excluded": 4}
 
 
 def test_same_text_under_another_name_is_the_same(tmp_path):
-    harvest = tmp_path / "harvest"
-    write_run(harvest, "run-a", coverage_dat(opened=4, closed=0, top_bit=0))
-    other = tmp_path / "wide" / "harvest"
+    runs = tmp_path / "coverage-runs"
+    write_run(runs, "run-a", coverage_dat(opened=4, closed=0, top_bit=0))
+    other = tmp_path / "wide" / "coverage-runs"
     write_run(other, "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
     for path in (other / "run-b" / "about.json", other / "run-b" / "coverage.dat"):
         path.write_text(path.read_text().replace("gate_2", "gate_2_wide"))
     design = tmp_path / "wide" / "simulator" / "design.v"
     design.write_text(design.read_text().replace("gate_2", "gate_2_wide"))
-    (other / "run-b").rename(harvest / "run-b")
-    (component,) = measure(harvest)["components"]
+    (other / "run-b").rename(runs / "run-b")
+    (component,) = measure(runs)["components"]
     assert component["modules"] == ["gate_2", "gate_2_wide"]
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
 
 
 def other_size(tmp_path, test):
     """A run of a size that has another text."""
-    write_run(tmp_path / "wide" / "harvest", "run-b", coverage_dat(0, 3, 1), test)
-    (tmp_path / "wide" / "harvest" / "run-b").rename(tmp_path / "harvest" / "run-b")
+    write_run(tmp_path / "wide" / "coverage-runs", "run-b", coverage_dat(0, 3, 1), test)
+    (tmp_path / "wide" / "coverage-runs" / "run-b").rename(tmp_path / "coverage-runs" / "run-b")
     design = tmp_path / "wide" / "simulator" / "design.v"
     design.write_text(design.read_text().replace("1'h1", "2'h1"))
 
 
 def test_sizes_of_other_tests_add_hits_only(tmp_path):
-    write_run(tmp_path / "harvest", "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
+    write_run(tmp_path / "coverage-runs", "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
     other_size(tmp_path, "tests/hdl/common/test_gates.py::test_gates")
-    (component,) = measure(tmp_path / "harvest")["components"]
+    (component,) = measure(tmp_path / "coverage-runs")["components"]
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
     assert component["toggle"] == {"hit": 5, "total": 6, "excluded": 4}
 
 
 def test_without_own_tests_all_sizes_count(tmp_path):
     test = "tests/hdl/p4sgd/test_worker.py::test_worker"
-    write_run(tmp_path / "harvest", "run-a", coverage_dat(4, 3, 0), test)
+    write_run(tmp_path / "coverage-runs", "run-a", coverage_dat(4, 3, 0), test)
     other_size(tmp_path, test)
-    (component,) = measure(tmp_path / "harvest")["components"]
+    (component,) = measure(tmp_path / "coverage-runs")["components"]
     assert component["line"] == {"hit": 5, "total": 6, "excluded": 2}
 
 
 def test_a_top_is_a_size_of_its_own_tests(tmp_path):
     test = "tests/hdl/p4sgd/test_worker.py::test_worker"
-    write_run(tmp_path / "harvest", "run-a", coverage_dat(4, 3, 0), test)
-    about = tmp_path / "harvest" / "run-a" / "about.json"
+    write_run(tmp_path / "coverage-runs", "run-a", coverage_dat(4, 3, 0), test)
+    about = tmp_path / "coverage-runs" / "run-a" / "about.json"
     about.write_text(about.read_text().replace('"bench"', '"gate_2"'))
     other_size(tmp_path, test)
-    (component,) = measure(tmp_path / "harvest")["components"]
+    (component,) = measure(tmp_path / "coverage-runs")["components"]
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
 
 
@@ -138,32 +138,32 @@ def test_what_mirrors_a_component():
     assert not mirrors("tests/hdl/p4sgd/test_fifo.py::test_fifo", "hdl.common.fifo.Fifo")
 
 
-def test_targets(harvest):
-    assert measure(harvest, ["hdl.common.gate"])["components"]
-    assert measure(harvest, ["hdl.common.gat", "hdl.p4sgd"])["components"] == []
+def test_targets(runs):
+    assert measure(runs, ["hdl.common.gate"])["components"]
+    assert measure(runs, ["hdl.common.gat", "hdl.p4sgd"])["components"] == []
 
 
-def test_bins_stand_with_their_component(harvest):
+def test_bins_stand_with_their_component(runs):
     bins = {COMPONENT: [{"group": "level", "bin": "full", "hits": 3}], "hdl.x.X": []}
-    found = measure(harvest, bins=bins)["components"]
+    found = measure(runs, bins=bins)["components"]
     assert [entry["component"] for entry in found] == [COMPONENT, "hdl.x.X"]
     assert found[0]["bins"] == bins[COMPONENT]
 
 
 def test_missed_points_are_listed_up_to_a_limit(tmp_path):
     many = [record("toggle", 6, 3, f"level[{bit}]:0->1", 0) for bit in range(MOST_MISSED + 9)]
-    write_run(tmp_path / "harvest", "run-a", "# SystemC::Coverage-3\n" + "".join(many))
-    (component,) = measure(tmp_path / "harvest")["components"]
+    write_run(tmp_path / "coverage-runs", "run-a", "# SystemC::Coverage-3\n" + "".join(many))
+    (component,) = measure(tmp_path / "coverage-runs")["components"]
     assert component["toggle"]["total"] == MOST_MISSED + 9
     assert len(component["missed"]) == MOST_MISSED
 
 
-def test_runs_without_coverage_are_left_out(harvest):
-    (harvest / "run-b" / "coverage.dat").unlink()
-    assert measure(harvest)["components"][0]["line"]["hit"] == 2
+def test_runs_without_coverage_are_left_out(runs):
+    (runs / "run-b" / "coverage.dat").unlink()
+    assert measure(runs)["components"][0]["line"]["hit"] == 2
 
 
-def test_damaged_file_is_named(harvest):
-    (harvest / "run-a" / "coverage.dat").write_text("nothing")
+def test_damaged_file_is_named(runs):
+    (runs / "run-a" / "coverage.dat").write_text("nothing")
     with pytest.raises(CoverageError, match=r"run-a/coverage\.dat: no coverage data"):
-        measure(harvest)
+        measure(runs)

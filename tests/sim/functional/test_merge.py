@@ -19,7 +19,7 @@ def leave(folder, name, **hits):
 
 
 @pytest.fixture
-def harvest(tmp_path):
+def runs(tmp_path):
     leave(tmp_path, "a", i__full=2, i__empty=0, o__full=0)
     leave(tmp_path, "b", i__full=3, i__empty=0, o__full=1)
     return tmp_path
@@ -29,24 +29,24 @@ def rule(group, *bins):
     return Exclusion(component="hdl.common.*", group=group, bins=bins, reason="never")
 
 
-def test_hits_add_up(harvest):
-    assert merge(harvest) == {
+def test_hits_add_up(runs):
+    assert merge(runs) == {
         FIFO: [
             {"group": f"{FIFO} i", "bin": "empty", "hits": 0},
             {"group": f"{FIFO} i", "bin": "full", "hits": 5},
             {"group": f"{FIFO} o", "bin": "full", "hits": 1},
         ]
     }
-    assert survey(harvest).missed == [f"{FIFO} i: empty"]
+    assert survey(runs).missed == [f"{FIFO} i: empty"]
 
 
-def test_what_is_excluded_is_left_out_unless_it_was_hit(harvest):
-    found = survey(harvest, [rule("i", "emp*", "full"), rule("o", "*")])
+def test_what_is_excluded_is_left_out_unless_it_was_hit(runs):
+    found = survey(runs, [rule("i", "emp*", "full"), rule("o", "*")])
     assert found.false == (
         f"false exclusion: {FIFO} i: full was hit, though: never",
         f"false exclusion: {FIFO} o: full was hit, though: never",
     )
-    assert survey(harvest, [rule("i", "emp*")]).false == ()
+    assert survey(runs, [rule("i", "emp*")]).false == ()
     assert [(bin["bin"], bin["hits"]) for bin in found.bins[FIFO]] == [("full", 5), ("full", 1)]
     assert found.exclusions == [
         {

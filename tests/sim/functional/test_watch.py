@@ -11,7 +11,7 @@ PARAMS = FifoParams(width=8, depth=2)
 def run(folder, monkeypatch, asked):
     monkeypatch.setenv("INGATHER_BINS", asked)
     monkeypatch.setenv("INGATHER_COVERAGE", "")
-    monkeypatch.setenv("INGATHER_HARVEST", str(folder))
+    monkeypatch.setenv("INGATHER_COVERAGE_RUNS", str(folder))
     simulate(Fifo(PARAMS), __name__)
 
 

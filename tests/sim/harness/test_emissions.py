@@ -10,8 +10,8 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
+from sim.harness.coverage_runs import COVERAGE
 from sim.harness.emissions import EMITTERS, KnownModule, emission_of
-from sim.harness.harvest import COVERAGE
 from sim.harness.verilate import class_path
 
 FIFO = FifoParams(width=8, depth=4)

@@ -24,7 +24,7 @@ from sim.coverage.data import Toggle
 from sim.coverage.data import read as read_coverage
 from sim.harness import streams
 from sim.harness.cache import cache_root
-from sim.harness.harvest import HARVEST
+from sim.harness.coverage_runs import COVERAGE_RUNS
 from sim.harness.verilator import (
     BuildError,
     SimulationError,
@@ -276,7 +276,7 @@ def test_all_signals_are_visible_on_request():
 
 
 def test_coverage_of_a_block_is_that_of_a_module(tmp_path, monkeypatch):
-    monkeypatch.delenv(HARVEST, raising=False)
+    monkeypatch.delenv(COVERAGE_RUNS, raising=False)
     counts = []
     for name, blocks in (("module", []), ("block", [module_name(Fifo(Queue.fifo))])):
         simulate(

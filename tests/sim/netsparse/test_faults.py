@@ -13,7 +13,7 @@ from cocotb.triggers import ClockCycles
 from hdl.common.axi import Response
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import BUSES
-from sim.harness.harvest import covers
+from sim.harness.coverage_runs import covers
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run

@@ -1,4 +1,4 @@
-"""What simulations leave for those who add it up over a whole regression."""
+"""Coverage that each run measures, kept to be added up over a whole regression."""
 
 import json
 import os
@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-HARVEST = "INGATHER_HARVEST"  #: environment: the folder; nothing is kept without it
+COVERAGE_RUNS = "INGATHER_COVERAGE_RUNS"  #: environment: where runs keep it; without it they do not
 COVERAGE = "INGATHER_COVERAGE"  #: environment: build for coverage if it is set
 BINS = "INGATHER_BINS"  #: environment: sample functional coverage, without the builds for the other
-CROPS = ("coverage.dat", "bins.json")  #: what is kept of a run's folder
+KEPT = ("coverage.dat", "bins.json")  #: what is kept of a run's folder
 
 
 def covers() -> bool:
-    """Simulators are to be built for coverage."""
+    """Whether simulators are to be built for coverage."""
     return bool(os.environ.get(COVERAGE))
 
 
 def samples() -> bool:
-    """Functional coverage is to be sampled."""
+    """Whether functional coverage is to be sampled."""
     return covers() or bool(os.environ.get(BINS))
 
 
-def gather(folder: Path, about: Mapping[str, Any]) -> None:
-    """Move what the run in ``folder`` leaves to a folder of the harvest, with ``about.json``."""
-    root = os.environ.get(HARVEST)
-    found = [folder / name for name in CROPS if (folder / name).exists()]
+def keep_coverage(folder: Path, about: Mapping[str, Any]) -> None:
+    """Move the coverage of the run in ``folder`` to the coverage runs, with ``about.json``."""
+    root = os.environ.get(COVERAGE_RUNS)
+    found = [folder / name for name in KEPT if (folder / name).exists()]
     if not root or not found:
         return
     Path(root).mkdir(parents=True, exist_ok=True)
