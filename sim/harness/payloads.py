@@ -1,7 +1,6 @@
 """Between the plain values that tests write and the bits that ports carry."""
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, cast
 
 from amaranth.hdl import Shape, ShapeCastable
@@ -42,7 +41,7 @@ class Struct(Number):
         super().__init__(layout.size)
         self.layout = layout
         self.fields = {
-            key: (coding_of(Identity(field.shape)), field.offset, (1 << field.width) - 1)
+            key: (coding_of(field.shape), field.offset, (1 << field.width) - 1)
             for key, field in layout
         }
 
@@ -69,7 +68,7 @@ class Array(Number):
 
     def __init__(self, layout: data.ArrayLayout) -> None:
         super().__init__(layout.size)
-        self.element = coding_of(Identity(layout.elem_shape))
+        self.element = coding_of(layout.elem_shape)
         self.offsets = [k * self.element.shape.width for k in range(layout.length)]
 
     def pack(self, value: Any) -> int:
@@ -85,26 +84,22 @@ class Array(Number):
         return [element.unpack(bits >> offset & mask) for offset in self.offsets]
 
 
-class Identity:
-    """A shape as a key: layouts are compared by their content and so have no hash."""
-
-    def __init__(self, shape: Any) -> None:
-        self.shape = shape
-
-    def __hash__(self) -> int:
-        return id(self.shape)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and other.shape is self.shape
+#: by the identity of the shape, which stands beside: layouts are compared by their content and so
+#: have no hash
+codings: dict[int, tuple[Any, Number]] = {}
+MOST_CODINGS = 1024
 
 
-@lru_cache(maxsize=1024)
-def coding_of(key: Identity) -> Number:
+def coding_of(shape: Any) -> Number:
     """How values of a shape become bits: looked up once, as benches ask for it every cycle."""
-    layout = layout_of(key.shape)
-    if layout is None:
-        return Number(key.shape)
-    return Array(layout) if isinstance(layout, data.ArrayLayout) else Struct(layout)
+    known = codings.get(id(shape))
+    if known is None:
+        if len(codings) >= MOST_CODINGS:
+            codings.clear()
+        layout = layout_of(shape)
+        kind: Any = Array if isinstance(layout, data.ArrayLayout) else Struct
+        known = codings[id(shape)] = (shape, Number(shape) if layout is None else kind(layout))
+    return known[1]
 
 
 def pack(shape: Any, value: Any) -> int:
@@ -113,12 +108,12 @@ def pack(shape: Any, value: Any) -> int:
     NumPy's arrays and numbers will do. A whole number or a constant in place of a struct or an
     array is its bits. A field that is left out is 0. What does not fit raises ValueError.
     """
-    return coding_of(Identity(shape)).pack(value)
+    return coding_of(shape).pack(value)
 
 
 def unpack(shape: Any, bits: int) -> Any:
     """What :func:`pack` takes: dicts, lists and whole numbers, enumerations as their members."""
-    return coding_of(Identity(shape)).unpack(bits)
+    return coding_of(shape).unpack(bits)
 
 
 def layout_of(shape: Any) -> data.Layout | None:

@@ -18,6 +18,7 @@ __all__ = ["install"]
 BITS = {value: Logic(value) for value in "UX01ZWLH-"}
 DEPOSIT = handle._GPISetAction.DEPOSIT.value
 OWN: Any = handle.ValueObjectBase.value  #: cocotb's property
+OWN_FIND = handle.HierarchyObject.__getattr__
 WORD = 32  #: bits that the simulator takes as a number
 READ_ONLY = type(_gpi_triggers.ReadOnly())
 
@@ -34,7 +35,16 @@ def install() -> None:
     trusted = handle._trust_inertial  # as of Verilator; else writes would wait for their phase
     if trusted and not _indexing.do_indexing_changed_warning:
         handle.LogicObject.value = property(read_bit, write_bit)  # type: ignore[assignment]
+        handle.HierarchyObject.__getattr__ = find  # type: ignore[method-assign]
         handle._LogicArrayObjectBase.value = property(read_bits, write_bits)  # type: ignore[assignment]
+
+
+def find(scope: Any, name: str) -> Any:
+    """A signal by its name, which from then on is an attribute."""
+    found = OWN_FIND(scope, name)
+    if not name.startswith("_"):
+        scope.__dict__[name] = found
+    return found
 
 
 def read_bit(signal: Any) -> Logic:
