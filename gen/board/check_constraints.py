@@ -54,7 +54,7 @@ class Constraint:
 
     @property
     def queries(self) -> list[Command]:
-        """All queries in it."""
+        """List all queries that the command makes."""
         return self.command.calls
 
     def names(self, query: str) -> list[str]:
@@ -136,7 +136,7 @@ def check_pin(pin: Pin, properties: Mapping[str, str]) -> Iterator[str]:
 
 
 def properties_of(command: Command) -> dict[str, str]:
-    """What a ``set_property`` sets."""
+    """Map the properties that a ``set_property`` sets to their values."""
     if (pairs := command.option("-dict")) is not None:
         words = elements(pairs)
         return dict(zip(words[::2], words[1::2], strict=False))

@@ -86,7 +86,7 @@ def judge(
 
 
 def slrs_of_blocks(constraints: Sequence[Constraint]) -> dict[str, int]:
-    """The number of the SLR that each pblock is."""
+    """Map each pblock to the number of the SLR that it covers."""
     found: dict[str, int] = {}
     for constraint in constraints:
         slr = constraint.command.option("-add") or ""

@@ -14,7 +14,7 @@ FLOP_PINS = ("C", "D", "Q", "CE", "R", "S", "CLR", "PRE")
 
 @dataclass(frozen=True)
 class VerilogModule:
-    """What constraints can name of a module."""
+    """The ports, instances and registers of a module, which constraints can name."""
 
     name: str
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)  #: direction, bits
@@ -118,7 +118,7 @@ def read_verilog(files: Iterable[Path]) -> dict[str, VerilogModule]:
 
 
 def read_module(declaration: Any) -> VerilogModule:
-    """One module from its syntax."""
+    """Make a module from its syntax tree."""
     module = VerilogModule(declaration.header.name.value)
     widths: dict[str, int] = {}
     written: set[str] = set()

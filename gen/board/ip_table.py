@@ -46,7 +46,7 @@ class IpProperty:
 
     @property
     def names(self) -> list[str]:
-        """Those that Tcl may set."""
+        """List the names by which Tcl sets it, one for each number."""
         return [numbered(self.name, k) for k in range(self.n[0], self.n[1] + 1)]
 
     def value(self, text: str) -> float | str:
@@ -87,7 +87,7 @@ class IpPort:
     required: bool = True  #: an input that may not be left open
 
     def each(self) -> Iterator["IpPort"]:
-        """One of each number."""
+        """Yield a port for each number."""
         for k in range(self.n[0], self.n[1] + 1):
             texts = {name: numbered(getattr(self, name), k) for name in ("name", "bits", "when")}
             yield replace(self, n=(0, 0), **texts)
@@ -95,7 +95,7 @@ class IpPort:
 
 @dataclass(frozen=True, kw_only=True)
 class IpRule:
-    """What properties must be to each other."""
+    """A relation that must hold between the properties of an IP."""
 
     holds: str
     why: str
@@ -115,12 +115,12 @@ class IpTable:
 
     @cached_property
     def properties(self) -> dict[str, IpProperty]:
-        """By the name that Tcl sets."""
+        """Map the names that Tcl sets to the IP's properties."""
         return {name: one for one in self.property for name in one.names}
 
     @cached_property
     def ports(self) -> dict[str, IpPort]:
-        """By name, whether they are there or not."""
+        """Map the names of all ports to them, whether the IP's settings give it them or not."""
         return {one.name: one for some in self.port for one in some.each()}
 
     def check(self, ip: VendorIp, config: Mapping[str, str]) -> Iterator[str]:
@@ -135,7 +135,7 @@ class IpTable:
         yield from (f"{ip.name}: {line}" for line in dict.fromkeys(lines))
 
     def check_rules(self, values: Values) -> Iterator[str]:
-        """What must hold between properties."""
+        """Yield what is wrong between properties."""
         for rule in self.rule:
             try:
                 if not evaluate(rule.holds, values):
@@ -144,7 +144,7 @@ class IpTable:
                 yield str(error)
 
     def check_open(self, given: Collection[str], values: Values) -> Iterator[str]:
-        """Inputs that are not ``given``, but are there."""
+        """Yield the inputs that the IP has and that are not ``given``."""
         for port in self.ports.values():
             if port.direction == "input" and port.required and port.name not in given:
                 try:
@@ -216,7 +216,7 @@ def names_of(expression: str) -> Iterator[str]:
 
 @cache
 def compiled(expression: str) -> Any:
-    """``expression`` as code."""
+    """Compile ``expression`` to code."""
     return compile(ast.parse(expression, mode="eval"), "constraints/ip", "eval")
 
 

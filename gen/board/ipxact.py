@@ -50,7 +50,7 @@ class Bus:
 
     @property
     def address_bits(self) -> int | None:
-        """Of a memory-mapped bus."""
+        """Return the width of the addresses of a memory-mapped bus."""
         value = self.parameters.get("ADDR_WIDTH")
         return value if isinstance(value, int) else None
 
@@ -176,7 +176,7 @@ def bus_interface(bus: Bus) -> ET.Element:
 
 
 def address_space(bus: Bus) -> ET.Element:
-    """What a master reaches."""
+    """Add the address space that a master reaches."""
     element = ET.Element(spirit("addressSpace"))
     add(element, "name", bus.name)
     add(element, "range", str(1 << (bus.address_bits or 0)), format="long")
@@ -185,7 +185,7 @@ def address_space(bus: Bus) -> ET.Element:
 
 
 def memory_map(bus: Bus) -> ET.Element:
-    """What a slave answers to."""
+    """Add the map of addresses that a slave answers to."""
     element = ET.Element(spirit("memoryMap"))
     add(element, "name", bus.name)
     block = add(element, "addressBlock")
@@ -224,7 +224,7 @@ def add_model(root: ET.Element, module: EmittedModule) -> None:
 
 
 def add_extensions(root: ET.Element, name: str, families: Sequence[str]) -> None:
-    """What only Vivado reads."""
+    """Add the extensions that only Vivado reads."""
     core = ET.SubElement(add(root, "vendorExtensions"), xilinx("coreExtensions"))
     supported = ET.SubElement(core, xilinx("supportedFamilies"))
     for family in families:
@@ -237,17 +237,17 @@ def add_extensions(root: ET.Element, name: str, families: Sequence[str]) -> None
 
 
 def spirit(name: str) -> str:
-    """A name of the standard's."""
+    """Qualify a name of the standard's."""
     return f"{{{SPIRIT}}}{name}"
 
 
 def xilinx(name: str) -> str:
-    """A name of the vendor's."""
+    """Qualify a name of the vendor's."""
     return f"{{{XILINX}}}{name}"
 
 
 def add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
-    """A new last child of ``parent``."""
+    """Add a new last child to ``parent`` and return it."""
     keys = {spirit(name): value for name, value in attributes.items()}
     element = ET.SubElement(parent, spirit(tag), keys)
     element.text = text
@@ -255,7 +255,7 @@ def add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str
 
 
 def add_all(parent: ET.Element, children: Iterator[ET.Element]) -> None:
-    """More children of ``parent``."""
+    """Add children to ``parent``."""
     parent.extend(children)
 
 

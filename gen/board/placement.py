@@ -24,7 +24,7 @@ class Placement:
 def estimated(
     emission: Emission, progress: Callable[[str], None] | None = None, cache: Any = None
 ) -> "Synthesis":
-    """What a design takes, the vendor's IP left out.
+    """Estimate the resources of a design, the vendor's IP left out.
 
     The first time this takes minutes. What has been estimated before is found in ``cache``, a
     function such as :func:`sim.harness.cache.cached_folder`.

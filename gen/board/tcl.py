@@ -22,11 +22,11 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The first word."""
+        """Return the first word of the command."""
         return self.words[0]
 
     def option(self, name: str) -> str | None:
-        """The word after the option ``name``."""
+        """Return the word after the option ``name``."""
         words = self.words
         return words[words.index(name) + 1] if name in words[:-1] else None
 

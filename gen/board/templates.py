@@ -1,4 +1,4 @@
-"""The hand-written text of a card, filled in."""
+"""Fills in the hand-written templates of a card."""
 
 from pathlib import Path
 

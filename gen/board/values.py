@@ -1,4 +1,4 @@
-"""What a card's templates are told of a top."""
+"""Makes the variables that a card's templates are filled in with for a top."""
 
 import inspect
 import re
@@ -115,7 +115,7 @@ def register_maps(emission: Emission, core: str) -> dict[str, RegisterMap]:
 
 
 def below(emission: Emission, name: str) -> Emission:
-    """``name`` and the modules below it."""
+    """Yield ``name`` and the names of all modules below it."""
     wanted = {name}
     for module in reversed(emission.modules.values()):
         if module.name in wanted:

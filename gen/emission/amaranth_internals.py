@@ -111,7 +111,7 @@ class Reliance:
 
 
 def reliances() -> Iterator[Reliance]:
-    """All that is relied on."""
+    """Yield everything of Amaranth's private modules that emission relies on."""
     for line in TABLE.splitlines():
         path, digest, purpose = line.split(" ", 2)
         module, _, name = path.partition(":")

@@ -23,7 +23,7 @@ def bits_of(interval: Interval) -> int:
 
 
 def of_shape(value: Value) -> Interval:
-    """All that the shape of ``value`` can hold."""
+    """Return the interval of all numbers that the shape of ``value`` can hold."""
     width, signed = len(value), value.shape().signed
     return (-(1 << width >> 1), (1 << width >> 1) - 1) if signed else (0, (1 << width) - 1)
 
@@ -60,7 +60,7 @@ class Intervals:
 
 
 def one(value: Operator, operand: Interval) -> Interval:
-    """The interval of an operation on one number."""
+    """Return the interval of the results of an operation on one number."""
     low, high = operand
     if value.operator == "-":
         return -high, -low
@@ -69,7 +69,7 @@ def one(value: Operator, operand: Interval) -> Interval:
 
 
 def two(value: Operator, left: Interval, right: Interval) -> Interval:
-    """The interval of an operation on two numbers."""
+    """Return the interval of the results of an operation on two numbers."""
     if value.operator in COMPARISONS:
         return 0, 1
     if value.operator in ANY_SIGN:
@@ -108,7 +108,7 @@ NATURAL: Mapping[str, Rule] = {
 
 
 def parts_of(value: Value) -> list[Value]:
-    """What ``value`` is made of, one step down."""
+    """List the values that the expression ``value`` is directly made of."""
     match value:
         case Operator():
             return list(value.operands)

@@ -40,7 +40,7 @@ class LeanModuleEmitter(rtlil.ModuleEmitter):
         super().emit_cell_wires()
 
     def emit_memory(self, cell_idx: Any, cell: Any) -> None:
-        """Leave out contents that are all zero."""
+        """Emit the contents of a memory unless they are all zero."""
         if any(cell.init):
             super().emit_memory(cell_idx, cell)
 
@@ -56,7 +56,7 @@ def sorted_domains(
 
 
 def unasserted(kind: type[Value], nets: Net | Iterable[Net] = ()) -> Value:
-    """What ``Value`` makes."""
+    """Make what Amaranth's ``Value`` makes, without asserting that each part is a net."""
     return tuple.__new__(kind, (nets,) if isinstance(nets, Net) else nets)
 
 

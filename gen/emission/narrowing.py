@@ -68,7 +68,7 @@ def statements_of(fragment: Any) -> Iterator[Statement]:
 
 
 class Rule:
-    """What is found to lose bits, by its place."""
+    """Collects the places of a module whose assignments or comparisons lose bits."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
         self.found: dict[Place, str] = {}

@@ -77,12 +77,12 @@ def arcs_of(kind: str, cell: Mapping[str, Any]) -> tuple[list[Arc], Ends] | None
 
 
 def live(bits: Any) -> Iterator[int]:
-    """Those of ``bits`` that are no constants."""
+    """Yield those of ``bits`` that are nets rather than constants."""
     return (bit for bit in bits if isinstance(bit, int))
 
 
 def through(wires: Connections, outputs: tuple[str, ...], levels: int) -> list[Arc]:
-    """From every input to every output."""
+    """Make an arc from every input of a primitive to every one of ``outputs``."""
     inputs = [bit for name, bits in wires.items() if name not in outputs for bit in live(bits)]
     targets = [bit for name in outputs for bit in live(wires.get(name, ()))]
     return [Arc(source, target, levels) for target in targets for source in inputs]
@@ -127,7 +127,7 @@ def carry_arc(source: int, targets: Any, index: int, enters: bool, carry: int) -
 
 
 def lutram_outputs(wires: Connections) -> list[str]:
-    """Ports that are read."""
+    """List the ports of a LUT memory at which words are read."""
     return [name for name in wires if name.startswith("DO") or name in ("O", "SPO", "DPO")]
 
 
@@ -189,5 +189,5 @@ def is_set(parameters: Mapping[str, Any], name: str) -> bool:
 
 
 def is_dsp_output(name: str) -> bool:
-    """P, its companions and the cascades that leave."""
+    """Tell whether a DSP's port is P, a flag of P or a cascade that leaves the DSP."""
     return name in ("P", "XOROUT", "OVERFLOW", "UNDERFLOW") or "OUT" in name or "DETECT" in name

@@ -35,7 +35,7 @@ class Way(NamedTuple):
 
 
 def begin(name: str, levels: int = 0) -> Arrival:
-    """At a register, or ``levels`` behind it."""
+    """Make the arrival of a signal at a register, or ``levels`` of logic behind it."""
     return Arrival(levels, 0, levels, 0, 0, 0, name, levels, 0, 0, 0)
 
 

@@ -34,7 +34,7 @@ class Comparison:
 
     @property
     def ratios(self) -> dict[str, float | None]:
-        """Vivado's by ours; None where we have none."""
+        """Divide Vivado's amounts by the estimated ones; None where the estimate is 0."""
         return {
             field: round(getattr(self.vivado, field) / ours, 3) if ours else None
             for field in KINDS.values()
@@ -42,7 +42,7 @@ class Comparison:
         }
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return asdict(self) | {"ratios": self.ratios}
 
 
@@ -78,7 +78,7 @@ def compare(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Compariso
 
 
 def mean(uses: Sequence[Resources]) -> Resources:
-    """Of amounts, to whole ones."""
+    """Return the mean of resources, each amount rounded to a whole number."""
     total = sum(uses, Resources())
     return Resources(**{kind: round(n / len(uses)) for kind, n in asdict(total).items()})
 
@@ -102,7 +102,7 @@ def compare_totals(
 def describe(
     modules: Sequence[Comparison], total: Comparison | None, timing: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """As JSON."""
+    """Describe it as an object of JSON."""
     return {
         "modules": [row.describe() for row in modules],
         "total": total.describe() if total else None,

@@ -16,7 +16,7 @@ def comparison_report(
     depth: Depth,
     timing: VivadoTiming | None,
 ) -> RenderableType:
-    """A row per module, the total, then timing."""
+    """Make a table with a row per module and a total, and the lines on timing below it."""
     table = new_table("One of each module with all below it: estimate > Vivado (ratio)", "module")
     for title in ("x", "found", *KINDS):
         table.add_column(title, justify="right")
@@ -29,7 +29,7 @@ def comparison_report(
 
 
 def cells(row: Comparison) -> Iterable[str]:
-    """``12,000 > 9,000 (0.75)``."""
+    """Show an estimated amount, the found one and their ratio: ``12,000 > 9,000 (0.75)``."""
     for field in KINDS.values():
         ours, theirs = getattr(row.estimate, field), getattr(row.vivado, field)
         ratio = row.ratios[field]
@@ -38,7 +38,7 @@ def cells(row: Comparison) -> Iterable[str]:
 
 
 def timing_lines(depth: Depth, timing: VivadoTiming | None) -> Iterable[str]:
-    """Slack, and the worst path of both."""
+    """Say in lines how much slack there is, and which path is the worst of both reports."""
     if timing is None:
         return
     met = "met" if timing.wns >= 0 else "missed"

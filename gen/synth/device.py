@@ -42,12 +42,12 @@ class Device:
 
     @property
     def offers(self) -> Resources:
-        """Of all SLRs."""
+        """Add up the resources of all SLRs."""
         return sum((slr.offers for slr in self.slrs), Resources())
 
     @property
     def shell(self) -> Resources:
-        """Of all SLRs."""
+        """Add up the resources of all SLRs."""
         return sum((slr.shell for slr in self.slrs), Resources())
 
 

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Graph:
-    """Arcs, and where paths start and end."""
+    """A netlist as a graph: arcs between bits, and the bits at which paths start and end."""
 
     ways: dict[int, list[Way]] = field(default_factory=dict)  #: by the bit they lead to
     starts: list[tuple[int, Arrival]] = field(default_factory=list)
     ends: list[tuple[int, Arrival]] = field(default_factory=list)
 
     def add(self, target: int, way: Way) -> None:
-        """An arc to ``target``."""
+        """Add an arc to ``target``."""
         self.ways.setdefault(target, []).append(way)
 
     def turned(self) -> "Graph":
-        """The same with every arc turned round."""
+        """Make the graph in which every arc is turned round."""
         turned = Graph(starts=self.ends, ends=self.starts)
         for target, ways in self.ways.items():
             for way in ways:
@@ -63,7 +63,7 @@ def add_primitive(
 
 
 def outputs(cell: Mapping[str, Any]) -> list[str]:
-    """Ports that a cell of unknown kind drives."""
+    """List the ports that a cell of unknown kind drives."""
     directions = cell.get("port_directions", {})
     return [name for name, direction in directions.items() if direction == "output"]
 

@@ -79,7 +79,7 @@ class MappedModule:
     names: Mapping[str, list[Any]]  #: of wires -> bits; a bit is a number or "0", "1", "x"
 
     def count(self) -> dict[str, int]:
-        """How many cells there are of each type."""
+        """Count the cells of each type."""
         counts: dict[str, int] = {}
         for cell in self.cells.values():
             counts[cell["type"]] = counts.get(cell["type"], 0) + 1
@@ -115,7 +115,7 @@ def map_module(
 
 
 def read_netlist(folder: Path) -> dict[str, Any]:
-    """What ``essence`` kept."""
+    """Read the mapped netlist that :func:`essence` has kept in ``folder``."""
     return json.loads((folder / NETLIST).read_text())
 
 

@@ -35,7 +35,7 @@ class MemoryUse:
         return self.became == INTENDED.get(self.style, self.became)
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return asdict(self) | {"as_intended": self.as_intended}
 
 

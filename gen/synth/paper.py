@@ -20,19 +20,19 @@ class Comparison:
     ours: Mapping[str, float | None]
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
-    """A table of them."""
+    """Comparisons of an estimate with a table of the paper."""
 
     title: str
     rows: tuple[Comparison, ...]
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return {"title": self.title, "rows": [row.describe() for row in self.rows]}
 
 
@@ -135,5 +135,5 @@ def netsparse(synthesis: Synthesis) -> Comparisons | None:
 
 
 def percent(part: float, whole: float) -> float:
-    """To a tenth."""
+    """Round a percentage to a tenth."""
     return round(100 * part / whole, 1) if whole else 0.0

@@ -1,4 +1,4 @@
-"""An estimate as people read it."""
+"""Shows an estimate as tables in a terminal."""
 
 from collections.abc import Iterable
 
@@ -84,7 +84,7 @@ def device_table(total: Resources, device: Device) -> Table:
 
 
 def paper_table(comparisons: Comparisons) -> Table:
-    """The paper's columns, then ours."""
+    """Make a table of the paper's columns and of the estimated ones beside them."""
     table = new_table(comparisons.title, "part")
     columns = {
         who: list(dict.fromkeys(key for row in comparisons.rows for key in getattr(row, who)))
@@ -130,7 +130,7 @@ def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
 
 
 def new_table(title: str, *names: str) -> Table:
-    """Names to the left; they are never cut."""
+    """Make an empty table with columns of names, which are never cut."""
     table = Table(title=title, title_justify="left", title_style="bold", expand=False)
     for name in names:
         table.add_column(name, justify="left" if name != "x" else "right", overflow="fold")

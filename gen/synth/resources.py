@@ -17,7 +17,7 @@ class Resources:
 
     @property
     def luts(self) -> int:
-        """LUTs of either use."""
+        """Add up the LUTs that are logic and those that are memory."""
         return self.lut + self.lutram
 
     def __add__(self, other: "Resources") -> "Resources":
@@ -33,6 +33,6 @@ class Resources:
 
 
 def pairs(one: Resources, other: Resources) -> list[tuple[str, int, int]]:
-    """Name and both amounts of each kind."""
+    """Yield the name of each kind of resource and both amounts of it."""
     names = [field.name for field in fields(Resources)]
     return list(zip(names, astuple(one), astuple(other), strict=True))

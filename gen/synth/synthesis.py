@@ -24,7 +24,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleEstimate:
-    """A distinct module of a design."""
+    """The estimate of a distinct module of a design."""
 
     name: str
     component: str  #: the class of the component that it was emitted from
@@ -36,7 +36,7 @@ class ModuleEstimate:
     unknown: Mapping[str, int]  #: primitives that no resource is known of, and how many
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return {
             "name": self.name,
             "component": self.component,
@@ -69,7 +69,7 @@ class Synthesis:
         return totals
 
     def inclusive(self, name: str) -> Resources:
-        """One ``name`` with everything below it."""
+        """Add up one module ``name`` and everything below it."""
         return self._inclusive[name]
 
     def of_class(self, component: str) -> list[ModuleEstimate]:
@@ -78,7 +78,7 @@ class Synthesis:
 
     @property
     def total(self) -> Resources:
-        """The whole design."""
+        """Add up the resources of the whole design."""
         return self.inclusive(self.top.name)
 
     @property
@@ -109,7 +109,7 @@ class Synthesis:
         )
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return {
             "top": self.top.name,
             "total": amounts(self.total),

@@ -32,11 +32,11 @@ class Depth:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Greater is worse."""
+        """Return what paths are ordered by: the greater, the worse."""
         return self.levels + self.chains, self.carry
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return asdict(self)
 
 
@@ -98,7 +98,7 @@ def walk(
 
 
 def worst(graph: Graph, forward: Mapping[int, Arrival], rings: int) -> Depth:
-    """Of all paths that end in a register."""
+    """Find the worst of all paths that end in a register."""
     found: Arrival | None = None
     path: tuple[tuple, str] = ((), "")
     for bit, last in graph.ends:
@@ -145,7 +145,7 @@ def passing(
 def between(
     graph: Graph, order: list[int], inputs: Iterable[int], outputs: Iterable[int]
 ) -> set[int]:
-    """Bits on a way from an input to an output."""
+    """List the bits that lie on a way from an input to an output."""
     behind = set(inputs)
     for bit in order:
         if any(way.source in behind for way in graph.ways.get(bit, ())):

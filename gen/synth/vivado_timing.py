@@ -35,7 +35,7 @@ class VivadoTiming:
     cells: str  #: the same by kind
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Describe it as an object of JSON."""
         return asdict(self)
 
 

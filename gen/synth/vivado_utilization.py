@@ -44,7 +44,7 @@ class Placed:
 
 @dataclass(frozen=True, kw_only=True)
 class Utilization:
-    """What a report says; one of the two is there."""
+    """The amounts that a report of utilization gives, in all or by instance."""
 
     total: Resources | None = None
     instances: tuple[Placed, ...] = ()
@@ -73,14 +73,14 @@ def read_utilization(path: Path) -> Utilization:
 
 
 def second(cells: tuple[str, ...], path: Path, line: int) -> str:
-    """The amount of a row."""
+    """Read the amount in the second column of a row."""
     if len(cells) < 2:
         raise UserError(f"{path}, line {line}: the row ends before its amount")
     return cells[1]
 
 
 def gathered(found: Mapping[str, tuple[tuple[str, int], float]]) -> Resources:
-    """Amounts under Vivado's names as ours."""
+    """Add up amounts under Vivado's names as resources."""
     amounts: dict[str, int] = {}
     for (kind, times), number in found.values():
         amounts[kind] = amounts.get(kind, 0) + round(times * number)

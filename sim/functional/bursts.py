@@ -16,7 +16,7 @@ class Bursts:
         self.ports = address, length, size
 
     def hit(self) -> frozenset[str]:
-        """A burst moves in this cycle."""
+        """Return the bins that the burst of this cycle hits."""
         address, length, size = (int(port.value) for port in self.ports)
         hit = {"several beats" if length else "one beat"}
         first = address >> size << size

@@ -18,7 +18,7 @@ def field_bins(field: Field) -> tuple[str, ...]:
 
 
 def hit_by(field: Field, value: int) -> set[str]:
-    """Those that ``value`` hits."""
+    """Return the bins that ``value`` hits."""
     if field.enum is None:
         return {f"{field.name} not zero"} if value else set()
     return {f"{field.name} {member.name}" for member in field.enum if member == value}
@@ -55,7 +55,7 @@ class RegisterWatcher:
         ]
 
     def look(self) -> None:
-        """A cycle."""
+        """Sample the ports of a cycle."""
         changed = False
         for valid, ready, value, queue in self.ports:
             if valid.value and ready.value:

@@ -56,7 +56,7 @@ class UnitWatcher:
         self.sample = group(unit, what.name, what.bins)
 
     def look(self) -> None:
-        """A cycle."""
+        """Sample the ports of a cycle."""
         if not all(port.value for port in self.when):
             return
         now = self.sizes | {name: ask() for name, ask in self.ports.items()}

@@ -28,7 +28,7 @@ class Leaf:
 
     @property
     def named(self) -> bool:
-        """Its values have names."""
+        """Tell whether the values of a shape have names."""
         return isinstance(self.shape, EnumMeta)
 
 

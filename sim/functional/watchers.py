@@ -12,7 +12,7 @@ PAUSES = ("0", "1..3", "4+")  #: cycles
 
 
 def pause(cycles: int) -> str:
-    """The bin of a pause."""
+    """Name the bin of a pause."""
     return PAUSES[(cycles > 0) + (cycles > 3)]
 
 
@@ -58,7 +58,7 @@ class StreamWatcher:
         return values.names
 
     def look(self) -> None:
-        """A cycle."""
+        """Sample the ports of a cycle."""
         if self.valid is not None and not self.valid.value:
             if self.paused is not None:
                 self.paused += 1
@@ -91,7 +91,7 @@ class PlainWatcher:
             self.sample = group(unit, port.name, self.values.names)
 
     def look(self) -> None:
-        """A cycle."""
+        """Sample the ports of a cycle."""
         if self.valid is not None and not self.valid.value:
             return
         bits = int(self.handle.value)

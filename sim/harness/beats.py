@@ -111,7 +111,7 @@ class Beats(list):
         )
 
     def part(self, key: slice) -> "Beats":
-        """Some of them, which know their places."""
+        """Return a part of the items, each of which knows its place in the whole."""
         places = self.places
         if places is None:
             places = range(self.forgotten, self.forgotten + len(self))

@@ -34,7 +34,7 @@ class Verilator:
 
     @property
     def source(self) -> str:
-        """Where it comes from, in words."""
+        """Say in words where this Verilator comes from."""
         return "system" if self.root is None else "Python package"
 
 

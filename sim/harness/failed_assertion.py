@@ -72,7 +72,7 @@ class FailedAssertion:
         return None
 
     def of_stream(self, beats: Beats, node: ast.expr, now: int) -> Wrong:
-        """An assertion about all the beats of a stream."""
+        """Make a failed assertion about all the beats of a stream."""
         if isinstance(self.test, ast.UnaryOp) and len(beats):  # assert not sink.beats
             first = beats[0]
             return self.wrong(origin_of(first) or beats.origin(0), node, first)

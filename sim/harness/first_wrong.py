@@ -158,7 +158,7 @@ def driven(name: str) -> bool:
 
 
 def known() -> list[Beats]:
-    """All that was watched."""
+    """List all streams that were watched."""
     seen = [stream.beats for stream in streams if not stream.drives]
     return seen + [beats for history in histories for beats in history()]
 

@@ -1,4 +1,4 @@
-"""Verilator's opinion of a design."""
+"""Lints a design with Verilator."""
 
 import shutil
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def often(emission: Emission) -> list[str]:
 
 
 def below(emission: Emission, name: str) -> set[str]:
-    """All modules inside ``name``."""
+    """Collect the names of all modules below ``name``."""
     found: set[str] = set()
     waiting = [*emission.modules[name].instances]
     while waiting:

@@ -87,7 +87,7 @@ def parts(left: Any, right: Any) -> Iterator[Pair]:
 
 
 def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
-    """It has parts by number."""
+    """Tell whether a value has parts by number."""
     return isinstance(value, list | tuple | range | bytes) or is_array(value)
 
 
@@ -97,7 +97,7 @@ def is_array(value: Any) -> bool:
 
 
 def differ(left: Any, right: Any) -> bool:
-    """They are not equal, as a whole."""
+    """Tell whether two values are not equal, each taken as a whole."""
     if left is ABSENT or right is ABSENT:
         return left is not right
     if is_array(left) or is_array(right):
@@ -167,7 +167,7 @@ def field_below(path: list[Pair], shown: Pair) -> str:
 
 
 class Short(reprlib.Repr):
-    """Values in a line."""
+    """Writes values so that they fit in a line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,14 +175,14 @@ class Short(reprlib.Repr):
         self.maxother = self.maxstring = LONGEST
 
     def repr_int(self, x: int, level: int) -> str:
-        """Numbers of many bits in hexadecimal."""
+        """Write numbers of many bits in hexadecimal."""
         return f"{x:#x}" if x >= 1 << 32 else str(x)
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """NumPy's numbers as plain ones."""
+        """Write NumPy's numbers as plain ones."""
         return self.repr1(x.item(), level) if hasattr(x, "item") else repr(x)
 
 
 def decoded(value: Any) -> str:
-    """``value`` in a line."""
+    """Write ``value`` in a line."""
     return Short().repr(value.tolist() if is_array(value) else plain(value))

@@ -16,7 +16,7 @@ class BusError(RuntimeError):
 
 
 def quiet(dut: Any, bus: str) -> None:
-    """Or every access is logged in full."""
+    """Silence the log of a bus, which would have every access in full."""
     getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)
 
 

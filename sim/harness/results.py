@@ -35,7 +35,7 @@ class Run:
 
     @property
     def passed(self) -> bool:
-        """Something ran, and all of it passed."""
+        """Tell whether a test ran and all that ran passed."""
         return bool(self.tests) and not self.failures
 
 

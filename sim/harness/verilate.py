@@ -79,7 +79,7 @@ class Recipe:
 
     @property
     def effort(self) -> str:
-        """The C++ compiler's options.
+        """Return the options that tell the C++ compiler how much to optimise.
 
         What watches every signal is many times the code of the design itself, and runs seldom.
         Other short simulations run as fast with -Og as with -O1, which takes twice as long.
@@ -162,7 +162,7 @@ def components_of(emission: Emission | None) -> dict[str, str]:
 
 
 def class_path(kind: type) -> str:
-    """``hdl.common.fifo.Fifo``."""
+    """Return the path of a class: ``hdl.common.fifo.Fifo``."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 

@@ -97,7 +97,7 @@ def cut_out(module: Any, cut: Callable[[Any], bool], shown: Callable[[Any], bool
 
 
 def is_register(cell: Any) -> bool:
-    """A register."""
+    """Tell whether a cell is a register."""
     return bool(cell.is_builtin_ff())
 
 
@@ -110,12 +110,12 @@ def is_other(mutant: Mutant, cell: Any) -> bool:
 
 
 def is_state(cell: Any) -> bool:
-    """A register, a memory, or a module."""
+    """Tell whether a cell is a register, a memory or a module."""
     return is_register(cell) or is_box(cell)
 
 
 def is_box(cell: Any) -> bool:
-    """A memory or a module."""
+    """Tell whether a cell is a memory or a module."""
     kind = cell.type.str()
     return not kind.startswith("$") or kind.startswith("$mem")
 

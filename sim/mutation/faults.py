@@ -163,11 +163,11 @@ def exchange(design: Any, name: str, fault: Fault, control: Any, number: int) ->
 
 
 def new_wire(module: Any, width: int, name: str) -> Any:
-    """A wire of a mutant's own."""
+    """Add a wire of a mutant's own."""
     ys = native_yosys()
     return ys.SigSpec(module.addWire(new_name(name), width))
 
 
 def new_name(name: str) -> Any:
-    """A name that nothing of the design has."""
+    """Make a name that nothing of the design has."""
     return native_yosys().IdString(f"\\mutant_{name}")

@@ -181,7 +181,7 @@ def read_module(
 
 
 def stub(module: EmittedModule) -> str:
-    """A module without an inside."""
+    """Make a module that has ports and nothing inside."""
     lines = ["attribute \\blackbox 1", f"module \\{module.name}"]
     for number, port in enumerate(module.ports, 1):
         lines.append(f"  wire width {port.bits} {port.direction} {number} \\{port.name}")

@@ -52,7 +52,7 @@ class Reason:
     excluded: bool = False  #: nothing that can stand around the module tells it apart
 
     def covers(self, component: str, mutant: str) -> bool:
-        """Whether it is about that one."""
+        """Tell whether this is the reason of that mutant."""
         if component != self.component:
             return False
         return mutant == self.mutant if self.mutant else fnmatchcase(mutant, escaped(self.like))

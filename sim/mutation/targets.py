@@ -36,7 +36,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """``hdl.common.fifo.Fifo``."""
+        """Return the path of the class: ``hdl.common.fifo.Fifo``."""
         return class_path(self.component)
 
     @property

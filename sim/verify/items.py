@@ -27,12 +27,12 @@ class Item:
 
     @property
     def good(self) -> bool:
-        """It counts as no failure."""
+        """Tell whether the item counts as no failure."""
         return self.outcome in GOOD
 
     @property
     def simulation_seconds(self) -> float:
-        """That its simulators ran."""
+        """Add up the seconds that its simulators ran."""
         return sum(run["seconds"] for run in self.runs)
 
     @property
@@ -42,7 +42,7 @@ class Item:
 
     @property
     def cycles(self) -> int:
-        """Simulated in all of its runs."""
+        """Add up the cycles that were simulated in all of its runs."""
         return sum(run["cycles"] for run in self.runs)
 
     @property
@@ -51,11 +51,11 @@ class Item:
         return sum(run["built"] for run in self.runs)
 
     def with_failure(self, failure: Mapping[str, Any]) -> "Item":
-        """The same, explained."""
+        """Copy the item, with an explanation of its failure."""
         return replace(self, failure=failure)
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in verify.json."""
+        """Describe the item as it stands in verify.json."""
         return {
             "test": self.test,
             "seed": self.seed,

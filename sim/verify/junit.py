@@ -26,7 +26,7 @@ def junit(items: Sequence[Item]) -> str:
 
 
 def order(item: Item) -> tuple[str, int]:
-    """Items by test, then by seed."""
+    """Return what items are sorted by: their test, then their seed."""
     return item.test, item.seed
 
 

@@ -33,13 +33,13 @@ class Listener(Protocol):
     """Who hears of the progress."""
 
     def collected(self, tests: Sequence[str]) -> None:
-        """These items will run."""
+        """Hear which items will run."""
 
     def started(self, nodeid: str) -> None:
-        """A worker has begun an item."""
+        """Hear that a worker has begun an item."""
 
     def finished(self, nodeid: str, item: Item) -> None:
-        """It has ended."""
+        """Hear that an item has ended."""
 
 
 @dataclass
@@ -197,7 +197,7 @@ def crash_of(report: pytest.TestReport) -> str:
 
 
 def reason_of(phases: Sequence[pytest.TestReport]) -> str:
-    """Why it was skipped; empty if it was not."""
+    """Say why an item was skipped; nothing if it was not."""
     told = [report.longrepr for report in phases if report.skipped]
     return str(told[0][2]).removeprefix("Skipped: ") if told and isinstance(told[0], tuple) else ""
 

@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the tally."""
+    """Remove the file in which workers count simulations."""
     if not hasattr(config, "workerinput"):
         Path(os.environ.pop("INGATHER_TALLY")).unlink(missing_ok=True)
 
