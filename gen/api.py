@@ -25,8 +25,8 @@ from gen.designs.design import Design, Run
 from gen.errors import UserError
 
 if TYPE_CHECKING:
+    from gen.commands.generating import Generated
     from gen.emission.emit import Emission
-    from gen.output.generate import Generated
     from gen.synth.synthesis import Synthesis
     from sim.harness import results
     from sim.harness.session import Result, Session
@@ -72,7 +72,7 @@ class ChosenDesign:
 
         With ``board`` ("u280") the top for a card too, its Tcl and constraints, and a floorplan.
         """
-        from gen.output.generate import Wanted, generate
+        from gen.commands.generating import Wanted, generate
 
         wanted = Wanted(
             design=self.design,

@@ -6,7 +6,7 @@ from jinja2 import Environment
 
 from gen.board.tcl import quote
 from gen.errors import UserError
-from gen.output import templates
+from gen.page import templates
 
 
 def environment(folder: Path) -> Environment:

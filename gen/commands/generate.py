@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gen.commands.generating import Wanted
+from gen.commands.generating import generate as write
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
 from gen.output.folder import check_target
-from gen.output.generate import Wanted
-from gen.output.generate import generate as write
 from gen.settings import parse_settings
 
 

@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from gen.commands import sweep_diff, sweep_export
 from gen.packages import require
-from gen.sweep import diff_command, export_command
 
 EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling.sqlite"
 SEARCH = "ingather sweep gen/sweep/examples/p4sgd-search.toml --search 40"
@@ -104,5 +104,5 @@ sweep_app = typer.Typer(
     add_completion=False,
 )
 sweep_app.command("run", epilog=f"Example: {EXAMPLE}\n\nExample: {SEARCH}\n\n{OTHERS}")(sweep)
-sweep_app.command("diff", epilog=f"Example: {diff_command.EXAMPLE}")(diff_command.diff)
-sweep_app.command("export", epilog=f"Example: {export_command.EXAMPLE}")(export_command.export)
+sweep_app.command("diff", epilog=f"Example: {sweep_diff.EXAMPLE}")(sweep_diff.diff)
+sweep_app.command("export", epilog=f"Example: {sweep_export.EXAMPLE}")(sweep_export.export)

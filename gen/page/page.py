@@ -19,8 +19,8 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from gen.output import templates
 from gen.packages import require
+from gen.page import templates
 
 HERE = Path(__file__).parent
 

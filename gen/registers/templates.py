@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment
 
-from gen.output import templates
+from gen.page import templates
 
 
 @cache

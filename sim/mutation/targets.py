@@ -11,8 +11,6 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
-FOLDERS = ("hdl/common", "hdl/switch", "hdl/p4sgd", "hdl/netsparse", "hdl/u280")
-
 #: tests of the components that no test file of their own simulates: those of what they stand in
 ELSEWHERE = {
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
@@ -59,7 +57,7 @@ def all_targets() -> dict[str, Target]:
     """Every component that mutants are made of, by name; none outside a checkout."""
     if not (CHECKOUT / "tests").is_dir():
         return {}
-    found = (target for folder in FOLDERS for target in components_in(folder))
+    found = components_in("hdl")
     return {target.name: target for target in found}
 
 

@@ -10,7 +10,7 @@ from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.harness.verilator import Simulation, run
 from sim.harness.workload import Workload, setting
-from sim.p4sgd.bench.switch_in_simulator import RESULTS
+from sim.p4sgd.switch_in_simulator import RESULTS
 from sim.p4sgd.train import build_system
 
 
@@ -54,7 +54,7 @@ class SwitchSession(Session):
         run(
             simulator,
             Simulation(
-                test_module="sim.p4sgd.bench.switch_in_simulator",
+                test_module="sim.p4sgd.switch_in_simulator",
                 params=self.params,
                 component=Switch,
                 env={RESULTS: str(results)},

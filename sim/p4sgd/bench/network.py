@@ -12,9 +12,9 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.harness.verilator import Simulation, run
-from sim.p4sgd.bench.switch_in_simulator import RESULTS
 from sim.p4sgd.reproduce import allreduce, points
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
+from sim.p4sgd.switch_in_simulator import RESULTS
 from sim.p4sgd.train import build_system
 
 MOST_ALLREDUCE = Mark(40)
@@ -67,7 +67,7 @@ def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
         run(
             build_system(Switch(params), []),
             Simulation(
-                test_module="sim.p4sgd.bench.switch_in_simulator",
+                test_module="sim.p4sgd.switch_in_simulator",
                 params=params,
                 component=Switch,
                 env={RESULTS: str(results)},

@@ -1,7 +1,7 @@
 """Figure 10: throughput against the size of a mini-batch."""
 
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.reproduce.formula import PAPER_MACHINE
+from sim.p4sgd.golden.formula import PAPER_MACHINE
 from sim.p4sgd.reproduce.points import SCALING, Point
 from sim.p4sgd.reproduce.sweep import Sweep
 

@@ -1,7 +1,7 @@
 """Figure 11: throughput against the engines of a worker."""
 
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.reproduce.formula import Machine
+from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.reproduce.points import SCALING, Point
 from sim.p4sgd.reproduce.sweep import Sweep
 

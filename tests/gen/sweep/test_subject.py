@@ -41,7 +41,7 @@ def test_modules_follow_the_origins():
     assert has({"synth"}, "gen/synth/synthesis.py")
     for name in (
         "hdl/p4sgd/engine/bank.py",
-        "sim/p4sgd/reproduce/formula.py",
+        "sim/p4sgd/golden/formula.py",
         "sim/p4sgd/golden/float_sgd.py",
         "sim/harness/verilate.py",
         "sim/p4sgd/train_in_simulator.py",  # which is only named, for the simulator

@@ -48,7 +48,7 @@ def changes(checkout):
         "sim/harness/verilate.py",
         "sim/harness/primitives/DSP48E2.v",
         "sim/p4sgd/golden/float_sgd.py",
-        "sim/p4sgd/reproduce/formula.py",
+        "sim/p4sgd/golden/formula.py",
         "sim/p4sgd/train_in_simulator.py",
         "sim/surroundings/memory_array.sv",
     ],

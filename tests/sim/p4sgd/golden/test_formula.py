@@ -1,6 +1,6 @@
 """Cycles by the formulas, counted by hand."""
 
-from sim.p4sgd.reproduce.formula import LOOP_CYCLES, PAPER_MACHINE, SLOTS, Machine
+from sim.p4sgd.golden.formula import LOOP_CYCLES, PAPER_MACHINE, SLOTS, Machine
 
 
 def test_pipelined():

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gen.commands.sweep_export import export
 from gen.errors import UserError
-from gen.sweep.export_command import export
 from tests.gen.report import sample
 
 

@@ -1,7 +1,7 @@
 import pytest
 from jinja2 import UndefinedError
 
-from gen.output.templates import environment
+from gen.page.templates import environment
 
 
 @pytest.fixture
