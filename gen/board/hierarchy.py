@@ -103,7 +103,7 @@ def glob(pattern: str) -> re.Pattern[str]:
 def read_verilog(files: Iterable[Path]) -> dict[str, VerilogModule]:
     """The modules of ``files`` by name; ValueError for a text that is not Verilog."""
     require("generate --board", "pyslang")
-    from pyslang import syntax
+    from pyslang import syntax  # pyright: ignore[reportMissingModuleSource]
 
     modules: dict[str, VerilogModule] = {}
     for path in files:

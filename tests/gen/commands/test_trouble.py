@@ -20,11 +20,13 @@ grid = {bits = [3]}
     "arguments",
     [
         ("train", *TINY, "-o", "out"),
-        ("spmm", *TINY, "--matrix", "queen:rows=80", "-o", "out"),
+        pytest.param(
+            ("spmm", *TINY, "--matrix", "queen:rows=80", "-o", "out"), marks=pytest.mark.long
+        ),
         ("verify", "hdl.common.fifo", "-o", "out"),
         ("mutate", "hdl.common.fifo", "-o", "out"),
     ],
-    ids=lambda arguments: arguments[0],
+    ids=["train", "spmm", "verify", "mutate"],
 )
 def test_without_a_compiler_is_one_line(arguments, tmp_path):
     (tmp_path / "none").mkdir()
@@ -58,6 +60,7 @@ def test_a_build_that_fails_is_one_line(tmp_path):
     assert list((tmp_path / "cache" / "scratch").iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_point_whose_build_fails_says_why(tmp_path):
     (tmp_path / "bits.toml").write_text(SWEEP)
     process = start(tmp_path, "sweep", "bits.toml", "--jobs", "1", **broken_make(tmp_path))
