@@ -112,7 +112,6 @@ class FrameFilter(Component):
             | ~keep[0]
             | (keep[1:] & ~keep[:-1]).any()
             | (~axis.tlast & ~keep.all())
-            | (before == beats)
             | ((before == beats - 1) & (~axis.tlast | keep[params.keep.bit_length() :].any()))
         )
         with m.If(axis.tvalid):

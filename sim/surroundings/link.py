@@ -146,32 +146,27 @@ class Link(Component):
         head, head_valid, take = self.keep_for_latency(m, now, incoming, stays)
 
         last = head.beat.tlast
-        within = Signal()  # the beat of the line is not its packet's first
-        held_before = Signal()  # which was held back
-        may_hold = Signal()
         store = Signal()
         remove = Signal()
         due = Signal(TIME_BITS)
         m.d.comb += due.eq((now + head.fate.extra)[:TIME_BITS])
         full, held, held_ripe = self.hold_back(m, now, head.beat, store, remove, due)
 
-        # Once a beat of the line is offered, its packet's last beat comes before anything else.
+        # Once a beat of the line is offered, its packet's last beat comes before anything else: a
+        # place becomes free before a packet or behind it, but not within, and is taken at its end.
         committed = Signal()
         steps_aside = Signal()
         offered = Signal()
         moved = Signal()
         m.d.comb += [
-            may_hold.eq(Mux(within, held_before, ~full)),
-            steps_aside.eq(head_valid & head.fate.reorder & may_hold),
+            steps_aside.eq(head_valid & head.fate.reorder & ~full),
             remove.eq(held_ripe & ~committed & self.o.tready),
             offered.eq(head_valid & ~steps_aside & (committed | ~held_ripe)),
             self.o.tvalid.eq(offered | (held_ripe & ~committed)),
             moved.eq(offered & self.o.tready),
             take.eq(moved | steps_aside),
-            store.eq(steps_aside | (moved & head.fate.duplicate & may_hold)),
+            store.eq(steps_aside | (moved & head.fate.duplicate & ~full)),
         ]
-        with m.If(take):
-            m.d.sync += [within.eq(~last), held_before.eq(may_hold)]
         with m.If(offered):
             m.d.sync += committed.eq(~(self.o.tready & self.o.tlast))
         beat = Signal(self.params.beat)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.p4sgd.engine.bank import TAG
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.model_params import GROUP_LANES
@@ -138,21 +138,15 @@ class ForwardStage(Component):
     def collect(self, m: Module, ends) -> None:
         """Queue the banks' sums behind a micro-batch's last word; room was kept for them."""
         params = self.params
-        m.submodules.queue = queue = Fifo(
-            FifoParams(
-                width=params.banks * params.bank.partial_bits,
-                depth=PARTIALS_DEPTH,
-                style="distributed",
-            )
+        m.submodules.queue = queue = ReservedFifo(
+            ReservedFifoParams(width=params.banks * params.bank.partial_bits, depth=PARTIALS_DEPTH)
         )
         done = delay(m, ends, ModelMemory.latency + params.bank.latency, "done", reset_less=False)
-        waiting = Signal(range(PARTIALS_DEPTH + 1))
-        taken = self.partials.valid & self.partials.ready
-        m.d.sync += waiting.eq(waiting + ends - taken)
         m.d.comb += [
-            self.no_queue.eq(waiting == PARTIALS_DEPTH),
-            queue.i.valid.eq(done),
-            queue.i.payload.eq(self.sums.as_value()),
+            self.no_queue.eq(~queue.room),
+            queue.reserve.eq(ends),
+            queue.push.eq(done),
+            queue.payload.eq(self.sums.as_value()),
             self.partials.payload.as_value().eq(queue.o.payload),
             self.partials.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.partials.ready),

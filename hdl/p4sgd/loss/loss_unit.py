@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
@@ -50,19 +50,15 @@ class LossUnit(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.schedule = schedule = Schedule(self.params.engine)
-        m.submodules.queue = queue = Fifo(
-            FifoParams(
-                width=self.params.engine.deltas.size, depth=DELTAS_DEPTH, style="distributed"
-            )
+        m.submodules.queue = queue = ReservedFifo(
+            ReservedFifoParams(width=self.params.engine.deltas.size, depth=DELTAS_DEPTH)
         )
-        room = Signal(range(DELTAS_DEPTH + 1), init=DELTAS_DEPTH)
         enters = Signal()
-        leaves = self.deltas.valid & self.deltas.ready
-        m.d.sync += room.eq(room + leaves - enters)
         m.d.comb += [
-            enters.eq(self.activations.valid & self.labels.valid & (room != 0)),
-            self.activations.ready.eq(self.labels.valid & (room != 0)),
-            self.labels.ready.eq(self.activations.valid & (room != 0)),
+            enters.eq(self.activations.valid & self.labels.valid & queue.room),
+            self.activations.ready.eq(self.labels.valid & queue.room),
+            self.labels.ready.eq(self.activations.valid & queue.room),
+            queue.reserve.eq(enters),
             schedule.settings.eq(self.settings),
             schedule.start.eq(self.start),
             schedule.step.eq(enters),
@@ -76,8 +72,8 @@ class LossUnit(Component):
             deltas.first.eq(tag.first),
             deltas.last.eq(tag.last),
             deltas.final.eq(tag.final),
-            queue.i.payload.eq(deltas),
-            queue.i.valid.eq(valid),
+            queue.payload.eq(deltas),
+            queue.push.eq(valid),
         ]
         self.add_lanes(m, deltas.delta, tag.present, valid)
         return m

@@ -1,13 +1,13 @@
 """Full activations, kept until their turn, handed on in the order of their micro-batches."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.p4sgd.transport.params import TransportParams
 
 QUEUE_DEPTH = 4  #: full activations between the memory and ``full``
@@ -45,19 +45,18 @@ class ReorderBuffer(Component):
         m.submodules.store = store = DualPortMemory(
             MemoryParams(bits=params.activations.size, depth=params.slots)
         )
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=params.activations.size, depth=QUEUE_DEPTH, style="distributed")
+        m.submodules.queue = queue = ReservedFifo(
+            ReservedFifoParams(width=params.activations.size, depth=QUEUE_DEPTH)
         )
-        room = Signal(range(QUEUE_DEPTH + 1), init=QUEUE_DEPTH)
-        m.d.sync += room.eq(room - self.delivered + (self.full.valid & self.full.ready))
         m.d.comb += [
             store.write.eq(self.keep),
             store.write_address.eq(self.keep_slot),
             store.write_data.eq(self.activations.as_value()),
             store.read_address.eq(self.deliver_slot),
-            self.delivered.eq(self.arrived & self.allowed & (room != 0)),
-            queue.i.payload.eq(store.read_data),
-            queue.i.valid.eq(delay(m, self.delivered, store.latency, "read", reset_less=False)),
+            self.delivered.eq(self.arrived & self.allowed & queue.room),
+            queue.reserve.eq(self.delivered),
+            queue.payload.eq(store.read_data),
+            queue.push.eq(delay(m, self.delivered, store.latency, "read", reset_less=False)),
             self.full.payload.as_value().eq(queue.o.payload),
             self.full.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.full.ready),

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.packets import AXIS
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.p4sgd.network.frame import FRAME_KEEP, frame_bits
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TRIES, Phase, TransportParams
 
@@ -56,17 +56,24 @@ class Transmitter(Component):
         """Describe a packet to be sent, without its payload."""
         return data.StructLayout({"slot": self.params.slot_bits, "use": 8, "is_agg": 1})
 
+    @property
+    def packet(self) -> data.StructLayout:
+        """What differs from packet to packet."""
+        return data.StructLayout({"order": self.order, "payload": self.params.activations.size})
+
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
         m.submodules.payloads = payloads = DualPortMemory(
             MemoryParams(bits=params.activations.size, depth=params.slots)
         )
-        room = Signal(range(QUEUE_DEPTH + 1), init=QUEUE_DEPTH)
+        m.submodules.queue = queue = ReservedFifo(
+            ReservedFifoParams(width=self.packet.size, depth=QUEUE_DEPTH)
+        )
         order = Signal(self.order)
         chosen = Signal()
-        self.choose(m, order, chosen, room != 0)
-        m.d.sync += room.eq(room - chosen + (self.m_axis.tvalid & self.m_axis.tready))
+        self.choose(m, order, chosen, queue.room)
+        m.d.comb += queue.reserve.eq(chosen)
         read = delay(m, order, 1, "order")
         m.d.comb += [
             payloads.write.eq(self.start),
@@ -76,7 +83,7 @@ class Transmitter(Component):
         ]
         ordered = delay(m, read, payloads.latency, "read_order")
         arrives = delay(m, chosen, 1 + payloads.latency, "read", reset_less=False)
-        self.assemble(m, ordered, payloads.read_data, arrives)
+        self.assemble(m, queue, ordered, payloads.read_data, arrives)
         return m
 
     def choose(self, m: Module, order, chosen: Signal, room) -> None:
@@ -111,22 +118,18 @@ class Transmitter(Component):
                 self.sent_tries.eq(self.overdue.payload.tries),
             ]
 
-    def assemble(self, m: Module, order, payload, valid) -> None:
+    def assemble(self, m: Module, queue: ReservedFifo, order, payload, valid) -> None:
         """Queue what differs from packet to packet; addresses and the like come behind."""
-        packet = data.StructLayout({"order": self.order, "payload": len(payload)})
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=packet.size, depth=QUEUE_DEPTH, style="distributed")
-        )
-        entering = Signal(packet)
-        leaving = Signal(packet)
+        entering = Signal(self.packet)
+        leaving = Signal(self.packet)
         settings, axis = self.settings, self.m_axis
         own = Signal(32)
         m.d.comb += [
             own.bit_select(settings.worker, 1).eq(1),
             entering.order.eq(order),
             entering.payload.eq(Mux(order.is_agg, payload, 0)),
-            queue.i.payload.eq(entering),
-            queue.i.valid.eq(valid),
+            queue.payload.eq(entering),
+            queue.push.eq(valid),
             leaving.eq(queue.o.payload),
             queue.o.ready.eq(axis.tready),
             axis.tvalid.eq(queue.o.valid),

@@ -1,0 +1,85 @@
+"""A queue behind a pipeline that cannot stall: places in it are reserved ahead of the beats."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
+
+from hdl.common.checks import is_power_of_two
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.fifo import Fifo, FifoParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReservedFifoParams:
+    """Size of a queue in LUTs."""
+
+    width: int  #: bits of a beat, at least 1
+    depth: int  #: beats that it holds, reserved places included, a power of two, 2..64
+
+    def __post_init__(self) -> None:
+        if not is_power_of_two(self.depth) or not 2 <= self.depth <= 64:
+            raise ValueError(f"depth must be a power of two from 2 to 64 beats: {self.depth}")
+        _ = self.fifo  # judges
+
+    @property
+    def suffix(self) -> str:
+        """Width and depth."""
+        return f"{self.width}x{self.depth}"
+
+    @property
+    def fifo(self) -> FifoParams:
+        """The beats that have come."""
+        return FifoParams(width=self.width, depth=self.depth, style="distributed")
+
+
+class ReservedFifo(Component):
+    """Beats leave ``o`` in the order in which they came to ``payload``, each with ``push``.
+
+    ``reserve``, while ``room`` is high, keeps a place for a beat, which comes a cycle later or
+    any number of cycles: so a beat that has started finds room at the end of its pipeline. A
+    place is free again in the cycle after its beat has left.
+
+    Throughput: a beat a cycle, if ``params.depth`` is at least the cycles from ``reserve`` to the
+    beat's leaving, and one more. Latency: :attr:`latency` from ``push`` to the beat at ``o``.
+    Full: ``room`` is low; it depends on registers only.
+    """
+
+    latency = 1
+
+    def __init__(self, params: ReservedFifoParams) -> None:
+        super().__init__(
+            params,
+            {
+                "reserve": In(1),
+                "room": Out(1),
+                "push": In(1),
+                "payload": In(params.width),
+                "o": Out(stream.Signature(params.width)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        depth = self.params.depth
+        m.submodules.beats = beats = Fifo(self.params.fifo)
+        places = Signal(bits_for(depth))  # reserved, or of beats inside
+        m.d.sync += places.eq(
+            (places + self.reserve - (self.o.valid & self.o.ready))[: len(places)]
+        )
+        m.d.comb += [
+            self.room.eq(~places[-1]),  # never more than depth
+            beats.i.payload.eq(self.payload),
+            beats.i.valid.eq(self.push),
+        ]
+        connect(m, beats.o, flipped(self.o))
+        expect(
+            m,
+            self,
+            reserves_what_there_is=lambda: ~self.reserve | self.room,
+            comes_to_its_place=lambda: ~self.push | (beats.level < places),
+        )
+        return m

@@ -1,0 +1,66 @@
+"""A pipeline of any length into a queue that keeps room for what has started."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+
+
+def test_reserved_fifo():
+    simulate(ReservedFifo(ReservedFifoParams(width=9, depth=8)), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"depth": 1}, "depth must be a power of two from 2 to 64 beats: 1"),
+        ({"depth": 12}, "depth must be a power of two from 2 to 64 beats: 12"),
+        ({"depth": 128}, "depth must be a power of two from 2 to 64 beats: 128"),
+        ({"width": 0}, "width must be at least 1: 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        ReservedFifoParams(**{"width": 1, "depth": 2} | sizes)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(latency=[1, 3, 7, 30])
+async def keeps_room_for_what_has_started(dut, latency):
+    """Cycle for cycle; where nobody takes a beat, as many start as there are places."""
+    params = params_in_simulator(ReservedFifoParams)
+    edge, way, inside, places, full, left = RisingEdge(dut.clk), deque(), deque(), 0, 0, 0
+    dut.reserve.value = dut.push.value = dut.o_ready.value = 0
+    await start(dut)
+    for k in range(3000):
+        if k % 100 == 0:
+            eager, rate = random.choice(((0, 1), (0.3, 1), (1, 1), (1, 0.4), (0.9, 0.9)))
+        reserve = places < params.depth and random.random() < rate
+        came = way.popleft()[1] if way and way[0][0] == k else None
+        ready = random.random() < eager
+        dut.reserve.value, dut.o_ready.value = int(reserve), int(ready)
+        dut.push.value = int(came is not None)
+        dut.payload.value = random.getrandbits(params.width) if came is None else came
+        await edge
+        assert bool(dut.room.value) == (places < params.depth), k
+        assert bool(dut.o_valid.value) == bool(inside), k
+        if inside:
+            assert int(dut.o_payload.value) == inside[0], k
+        full += places == params.depth
+        if reserve:
+            way.append((k + latency, random.getrandbits(params.width)))
+        taken = bool(inside) and ready
+        places += reserve - taken
+        left += taken
+        if taken:
+            inside.popleft()
+        if came is not None:
+            inside.append(came)
+    assert full > 100
+    assert left > 500
