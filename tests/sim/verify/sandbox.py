@@ -8,13 +8,7 @@ __all__ = ["CHECKOUT", "make"]
 
 SETTINGS = '[tool.pytest.ini_options]\naddopts = "-ra"\n'
 
-CONFTEST = """\
-pytest_plugins = ["sim.verify.plugin"]
-
-
-def pytest_addoption(parser):
-    parser.addoption("--waves", action="store_true")
-"""
+CONFTEST = 'pytest_plugins = ["sim.verify.plugin"]\n'
 
 FAKE = '''\
 import os
