@@ -92,9 +92,9 @@ def add_child(
 
 
 def bit_names(module: MappedModule) -> dict[int, str]:
-    """The shortest name of each bit that has one."""
+    """The shortest name of each bit that has one; the second of a name, ``held$1``, comes last."""
     found: dict[int, str] = {}
-    for name in sorted(module.names, key=lambda name: (len(name), name)):
+    for name in sorted(module.names, key=lambda name: ("$" in name, len(name), name)):
         bits = module.names[name]
         for index, bit in enumerate(bits):
             if isinstance(bit, int):
