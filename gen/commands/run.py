@@ -90,7 +90,7 @@ def simulate(session: Any, console: Console) -> Any:
     from sim.harness.session import Listener, RunFailed
 
     for line in session.about():
-        console.print(line)
+        console.print(line, soft_wrap=True)
     with console.status("building the simulator (once for this hardware; minutes for large ones)"):
         simulator = session.build(session.hardware(session.params, session.asked))
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

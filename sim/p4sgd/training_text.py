@@ -34,7 +34,7 @@ def about(run: TrainingRun) -> Iterator[str]:
     if data.test is not None:
         held_out = " held out" if data.test.name == data.name else f" of {data.test.name}"
         yield f"test: {len(data.test.labels)} samples{held_out}"
-    if run.asked.eta is None:
+    if run.asked.eta is None and run.smoothness.expected:
         yield (
             f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.asked.loss]:g} x"
             f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
