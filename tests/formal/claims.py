@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from amaranth.hdl import Assert, Assume, Cover, Module, Signal
+from amaranth.hdl import Assert, Assume, Cover, Module, Signal, Value
 
 from hdl.common.component import Component
 from hdl.common.expectations import HEED
@@ -75,7 +75,7 @@ def claim(m: Module, name: str, holds) -> None:
 def check(m: Module, name: str, holds) -> None:
     """``holds`` is true inside the hardware, which the induction of the claims rests on."""
     named = Signal(name=name)
-    m.d.comb += named.eq(holds)
+    m.d.comb += named.eq(Value.cast(holds) & 1)  # a gate, so that it is no other name of a port
     watch = WATCH.get()
     if watch is None or watch.only in (None, name):
         m.d.comb += Assert(named)
@@ -84,7 +84,7 @@ def check(m: Module, name: str, holds) -> None:
 def reach(m: Module, name: str, happens) -> None:
     """``happens`` is to be shown possible."""
     named = Signal(name=name)
-    m.d.comb += [named.eq(happens), Cover(named)]
+    m.d.comb += [named.eq(Value.cast(happens) & 1), Cover(named)]
 
 
 def assume(m: Module, holds) -> None:
