@@ -15,11 +15,9 @@ from sim.bench.marks import Mark, Row
 from sim.harness.verilate import Build, build
 from sim.harness.verilator import emission_of
 from sim.p4sgd.bench.speed import empty_cache, train
-from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.train import build_worker
-from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.workloads.datasets import load
 
 MOST_OVERHEAD = Mark(1.10)
 SUBSET = "hdl.common"  #: some 60 quick and medium items
@@ -66,9 +64,8 @@ def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
 
 def visibility_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Build a worker from nothing with its ports visible and with all its signals, and train."""
-    training = TrainingRun(
-        load("digits", loss=Loss.LOGISTIC), worker, TrainingWorkload(eta=1.0, epochs=10)
-    )
+    asked = TrainingWorkload(data="digits", shuffle=False, eta=1.0, epochs=10)
+    training = TrainingSession(worker, asked).training
     speeds: dict[bool, list[float]] = {False: [], True: []}
     builds: dict[bool, Build] = {}
     with empty_cache(), tempfile.TemporaryDirectory() as folder:

@@ -12,11 +12,10 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.marks import Mark, Row
 from sim.harness.verilate import Build
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
-from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.train import Epoch, build_worker, simulate_training
 from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.workloads.datasets import load
 
 MOST_BUILD_SECONDS = Mark(120)
 LEAST_SHARE = Mark(0.6, at_least=True)
@@ -58,9 +57,8 @@ def build_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Ro
 
 def speed_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Train on digits with Python and without, in turns."""
-    training = TrainingRun(
-        load("digits", loss=Loss.LOGISTIC), worker, TrainingWorkload(eta=1.0, epochs=30)
-    )
+    asked = TrainingWorkload(data="digits", shuffle=False, eta=1.0, epochs=30)
+    training = TrainingSession(worker, asked).training
     progress("building the simulator of the u280 worker, with a second main")
     simulator = build_worker(training.params, second_main=FREE_RUNNING)
     with_python, without = [], []

@@ -8,15 +8,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
 from sim.p4sgd.reproduce.points import BITS, SCALING
-from sim.p4sgd.train import Epoch, build_cluster, simulate_training
-from sim.p4sgd.training import TrainingRun
-from sim.p4sgd.training_job import MemorySettings, NetworkSettings
-from sim.p4sgd.training_report import Comparison, Row
+from sim.p4sgd.training_report import Row
+from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.workloads.datasets import load
 
 WORKERS = 4
 BATCH = 64
@@ -52,24 +48,21 @@ class Convergence:
 def train(data: str, epochs: int, link_latency: int) -> Convergence:
     """Train the RTL and both models side by side."""
     hardware = WorkerParams(engines=1, engine=SCALING)
-    options = TrainingWorkload(eta=1.0, bits=BITS, batch=BATCH, epochs=epochs, workers=WORKERS)
-    training = TrainingRun(load(data, loss=Loss.LOGISTIC), hardware, options)
-    comparison = Comparison(training)
-
-    def add(epoch: Epoch) -> None:
-        comparison.add(epoch)
-
+    asked = TrainingWorkload(
+        data=data,
+        shuffle=False,
+        eta=1.0,
+        bits=BITS,
+        batch=BATCH,
+        epochs=epochs,
+        workers=WORKERS,
+        link_latency=link_latency,
+        memory_latency=4,
+    )
+    session = TrainingSession(hardware, asked)
     with tempfile.TemporaryDirectory() as folder:
-        simulate_training(
-            training,
-            build_cluster(hardware, WORKERS),
-            Path(folder),
-            add,
-            memory=MemorySettings(latency=4),
-            network=NetworkSettings(latency=link_latency),
-            seed=1,
-        )
-    return Convergence(data, comparison.rows)
+        session.run(session.build(session.hardware(hardware, asked)), Path(folder))
+    return Convergence(data, session.comparison.rows)
 
 
 def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> Figure:
