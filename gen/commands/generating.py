@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gen.board import placement
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import BoardDesign, find_board
-from gen.board.placement import estimated, place
 from gen.designs.design import Design
 from gen.emission.emit import Emission, emit
 from gen.errors import UserError
@@ -70,11 +70,11 @@ def generate(
         require("generate --board", "pyslang", *floorplan)
     component = wanted.target.make(wanted.params())
     emission = emit(component, progress=lambda name: progress(f"elaborating {name}"))
-    synthesis, placement, misfits = None, None, []
+    synthesis, placed, misfits = None, None, []
     if card is not None if wanted.estimate is None else wanted.estimate:
-        synthesis = estimated(emission, progress, cached_folder)
+        synthesis = placement.estimated(emission, progress, cached_folder)
     if card is not None and synthesis is not None:
-        placement, misfits = place(emission, card, wanted.design, synthesis)
+        placed, misfits = placement.place(emission, card, wanted.design, synthesis)
     if wanted.strict and misfits:
         raise UserError("; ".join(misfits))
     with written_whole(output) as folder:
@@ -89,6 +89,6 @@ def generate(
         if card is not None:
             from gen.board.package import write_package
 
-            files |= write_package(folder, emission, card, wanted.design, placement)
+            files |= write_package(folder, emission, card, wanted.design, placed)
         size = sum((folder / name).stat().st_size for name in files)
     return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

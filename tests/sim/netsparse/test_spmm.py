@@ -88,7 +88,7 @@ def test_a_wrong_byte_would_be_found(made, where):
     run, gathered, _ = made
     needed = run.gather.flat(0)
     missing = np.setdiff1d(np.arange(run.partition.count), [*needed, *range(40)])
-    size = run.options.property_bytes
+    size = run.asked.property_bytes
     byte = {
         "a property": needed.max() * size,
         "a poisoned slot": missing[0] * size if missing.size else 40 * size,
@@ -181,7 +181,7 @@ def test_families_are_made_for_the_nodes():
     ("nodes", "changes", "says"),
     [
         (3, {}, r"from 2 to the 2 of the build: 3; --set nodes=3 builds for so many$"),
-        (17, {}, r"nodes must be from 2 to the 2 of the build: 17$"),
+        (17, {}, r"nodes must be from 2 to 16: 17$"),
         (2, {"property_bytes": 6}, "multiple of 4"),
         (2, {"property_bytes": 0}, "from 4"),
         (2, {"property_bytes": 516}, "to the 512 of the build"),
@@ -190,10 +190,10 @@ def test_families_are_made_for_the_nodes():
         (2, {"clients": 0}, "not 0 and 1"),
         (2, {"servers": 2}, "not 0 and 2"),
         (2, {"batch": 0}, "batch must be"),
-        (2, {"read_delay": 512}, "read delay must be from 0 to 511"),
-        (2, {"response_delay": -1}, "response delay"),
-        (2, {"host_latency": 1024}, "host latency"),
-        (2, {"link_latency": 256}, "link latency"),
+        (2, {"read_delay": 512}, "read_delay must be from 0 to 511"),
+        (2, {"response_delay": -1}, "response_delay"),
+        (2, {"host_latency": 1024}, "host_latency"),
+        (2, {"link_latency": 256}, "link_latency"),
     ],
 )
 def test_what_the_build_cannot_do(params, nodes, changes, says):
