@@ -55,7 +55,6 @@ class Card:
     presets: Mapping[str, Settings] = field(default_factory=dict)  #: added to the design's own
     preset: str  #: the one that is used unless another is named
     most: Mapping[str, Most] = field(default_factory=dict)  #: limit by parameter
-    first_run: str = ""  #: a template in the card's constraints: from power-on to a first result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ Everything else that knows a setting takes it from there: the options of a comma
 a sweep, the JSON of a result, and the table of a report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields
 from enum import Enum
 from typing import Any
@@ -69,8 +69,3 @@ def check_limits(one: Field[Any], value: Any) -> None:
 def plain(value: Any) -> Any:
     """A value as JSON has it."""
     return value.value if isinstance(value, Enum) else value
-
-
-def settings_shown(workload: Mapping[str, Any]) -> str:
-    """Settings as JSON has them, in one line; those that are not set are left out."""
-    return ", ".join(f"{name} {value}" for name, value in workload.items() if value is not None)

@@ -1,5 +1,6 @@
 """The command in a process of its own, where tools are missing, die, or signals come."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -36,7 +37,13 @@ def start(folder, *arguments, **changes):
         text=True,
         cwd=folder,
         env=environment(folder, **changes),
+        preexec_fn=hears_interrupts,
     )
+
+
+def hears_interrupts():
+    """Hear SIGINT, which a shell that starts the tests in its background has had ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(process):
