@@ -12,7 +12,7 @@ import pytest
 
 from tests.sim.verify import sandbox
 
-SLEEP = "3141.5"  #: seconds, by which what was left over would be known
+SLEEP = f"3141.{os.getpid()}"  #: seconds, by which what this process left over would be known
 
 DRIVER = """
 import json, sys
