@@ -147,7 +147,8 @@ class ChosenDesign:
 
     def needed(self, session_class: Any, asked: Any) -> Any:
         """The parameters, with what the workload cannot do without."""
-        return self.design.params_of(self.preset, **session_class.needs(asked), **self.settings)
+        changes = {**session_class.needs(asked), **self.settings}
+        return self.design.params_of(self.preset, **changes)
 
     def converted(self, workload: type, values: dict[str, Any]) -> dict[str, Any]:
         """``values`` as the fields of ``workload`` take them: "hinge" becomes Loss.HINGE."""

@@ -14,6 +14,7 @@ from sim.harness.verilate import Build
 from sim.harness.workload import Workload
 
 CLOCK_MHZ = 250.0  #: of figures in seconds, unless told otherwise
+NOT_SIMULATED = "this design is not simulated by itself: it has figures by a formula only"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Session:
     @classmethod
     def build(cls, hardware: Any) -> Build:
         """The simulator of ``hardware``; ValueError if there cannot be one."""
-        raise NotImplementedError
+        raise ValueError(NOT_SIMULATED)
 
     @classmethod
     def calculate(cls, params: Any, asked: Any) -> dict[str, float]:
@@ -97,7 +98,7 @@ class Session:
         clock_mhz: float = CLOCK_MHZ,
     ) -> Result:
         """Simulate in ``folder``; RunFailed if the hardware stops before the end."""
-        raise NotImplementedError
+        raise ValueError(NOT_SIMULATED)
 
     def write(self, folder: Path) -> Sequence[str]:
         """Write pictures and data of the run that has ended into ``folder``; their names."""

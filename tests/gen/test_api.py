@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ingather
+from sim.p4sgd.golden.sgd import Schedule
 
 
 def samples(rng):
@@ -47,6 +48,15 @@ def test_a_run_by_its_command():
     assert "final_loss" not in done.figures
 
 
+def test_what_a_run_needs_may_be_set_as_well():
+    worker = ingather.design("p4sgd-worker", "tiny", data_parallel=True)
+    session = worker.find_run("train").session_class
+    asked = session.workload(schedule=Schedule.DATA_PARALLEL, data="zeros", features=64)
+    assert worker.needed(session, asked) == worker.params
+    plain = ingather.design("p4sgd-worker", "tiny")
+    assert plain.needed(session, asked) == worker.params
+
+
 def test_tests_of_ones_own(tmp_path, monkeypatch):
     (tmp_path / "my_tests.py").write_text(
         "import cocotb\n\n\n@cocotb.test()\nasync def ports(dut):\n    assert len(dut.clk) == 1\n"
@@ -69,6 +79,7 @@ def test_estimates(monkeypatch):
     ("wrong", "says"),
     [
         (lambda: ingather.design("p4sgd-workr"), "did you mean p4sgd-worker"),
+        (lambda: ingather.design("p4sgd-engine", "tiny").run(), "not simulated by itself"),
         (lambda: ingather.design("p4sgd-worker", "tiy"), "did you mean tiny"),
         (lambda: ingather.design("p4sgd-worker", lanes=3), "banks x lanes must be"),
         (lambda: ingather.design("p4sgd-worker").run("trian"), "has no run 'trian': train"),
