@@ -150,7 +150,8 @@ async def bits_are_those_of_the_bank(dut, stalls, spread):
         await bench.ask([(False, last)])  # which brings its block
         asked = len(bench.bank.seen)
         (answer,) = await bench.ask([(False, last)])
-        assert answer.bit and len(bench.bank.seen) == asked
+        assert answer.bit
+        assert len(bench.bank.seen) == asked
         assert dut.idle.value
         bench.bank.bits.clear()
         await bench.forget()
