@@ -1,60 +1,27 @@
 """Counters of events, read one at a time."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Array, Module, Mux, Signal
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.event_counters import CountersParams, EventCounters
 
 GROUP = 8  #: counters that a multiplexer in front of a register chooses from
-
-
-@dataclass(frozen=True, kw_only=True)
-class CounterBankParams:
-    """Says what is counted."""
-
-    name: str  #: name of the bank: a design has one of a name
-    counters: tuple[tuple[str, int], ...]  #: names, and the bits of what a cycle can add
-    bits: int = 48  #: width of a counter, which wraps; 48 last 13 days
-
-    def __post_init__(self) -> None:
-        names = [name for name, _ in self.counters]
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"counters have names, each its own: {', '.join(names)}")
-        if not all(1 <= bits < self.bits <= 64 for _, bits in self.counters):
-            raise ValueError(f"a cycle adds at least one bit, less than {self.bits} bits: {self}")
-
-    @property
-    def suffix(self) -> str:
-        """Tells the name."""
-        return self.name
-
-    @property
-    def events(self) -> data.StructLayout:
-        """Describe what a cycle adds to each counter."""
-        return data.StructLayout(dict(self.counters))
-
-    @property
-    def index_bits(self) -> int:
-        """Return the width of a counter's place in the order of their names."""
-        return ceil_log2(max(2, len(self.counters)))
 
 
 class CounterBank(Component):
     """Adds ``events`` up; ``value`` is the counter number ``select``, 0 behind the last.
 
-    ``clear`` sets all to zero, with the events of the cycle before; those of its own cycle count
-    from zero. Latency: :attr:`event_latency`
-    cycles from an event to its counter, :attr:`latency` from that, or ``select``, to ``value``.
+    ``clear`` is that of :class:`hdl.common.event_counters.EventCounters`. Latency:
+    :attr:`event_latency` cycles from an event to its counter, :attr:`latency` from that, or
+    ``select``, to ``value``.
     """
 
-    event_latency = 2
+    event_latency = EventCounters.latency
     latency = 2
 
-    def __init__(self, params: CounterBankParams) -> None:
+    def __init__(self, params: CountersParams) -> None:
         super().__init__(
             params,
             {
@@ -67,16 +34,9 @@ class CounterBank(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        counters = []
-        for name, bits in self.params.counters:
-            event = Signal(bits, name=f"{name}_event")
-            counter = Signal(self.params.bits, name=name)
-            m.d.sync += event.eq(self.events[name])
-            with m.If(self.clear):
-                m.d.sync += counter.eq(0)
-            with m.Elif(event.any()):
-                m.d.sync += counter.eq(counter + event)
-            counters.append(counter)
+        m.submodules.counters = of_all = EventCounters(self.params)
+        m.d.comb += [of_all.events.eq(self.events), of_all.clear.eq(self.clear)]
+        counters = [of_all.counts[name] for name, _ in self.params.counters]
         group_bits = ceil_log2(GROUP)
         chosen = []
         for k in range(0, len(counters), GROUP):

@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.counter_bank import CounterBank, CounterBankParams
+from hdl.common.counter_bank import CounterBank
+from hdl.common.event_counters import CountersParams
 from hdl.netsparse.concat.deconcatenator_params import EVENTS as RECEIVED
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
@@ -15,7 +16,7 @@ CLASSES = ("reads", "responses")  #: classes of packets
 BUSES = ("host_read", "host_write", "dram")  #: buses of memories
 BUCKETS = 8  #: of PRs per packet: 1, 2-3, 4-7, ... 64-127, 128 and more
 
-UNIT_COUNTERS = CounterBankParams(
+UNIT_COUNTERS = CountersParams(
     name="rig", counters=tuple((name, field.width) for name, field in UNIT_EVENTS), bits=40
 )
 
@@ -35,7 +36,7 @@ def class_counters(name: str) -> tuple[tuple[str, int], ...]:
     )
 
 
-SNIC_COUNTERS = CounterBankParams(
+SNIC_COUNTERS = CountersParams(
     name="snic",
     counters=(
         ("cycles", 1),  # with any unit busy

@@ -1,10 +1,11 @@
 """Counters of what happens at several ports in one cycle."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Module
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.event_counters import CountersParams, EventCounters
 from hdl.switch.params import PacketSwitchParams
 
 #: Counters of every port.
@@ -15,7 +16,10 @@ PORT_COUNTERS = {
 }
 PORT_COUNTER_BITS = 32
 
-PORT_COUNTS = data.StructLayout(dict.fromkeys(PORT_COUNTERS, PORT_COUNTER_BITS))
+OF_A_PORT = CountersParams(
+    name="port", counters=tuple((name, 1) for name in PORT_COUNTERS), bits=PORT_COUNTER_BITS
+)
+PORT_COUNTS = OF_A_PORT.counts
 
 
 class PortCounters(Component):
@@ -38,16 +42,11 @@ class PortCounters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        for name in PORT_COUNTERS:
-            counts = []
-            for k in range(self.params.ports):
-                count = Signal(PORT_COUNTER_BITS, name=f"{name}_{k}")
-                event = Signal(name=f"{name}_event_{k}")
-                m.d.sync += event.eq(self.events[name][k])
-                with m.If(self.clear):
-                    m.d.sync += count.eq(0)
-                with m.Elif(event):
-                    m.d.sync += count.eq(count + 1)
-                counts.append(count)
-            m.d.sync += self.counts[name].eq(Array(counts)[self.port])
+        counts = []
+        for k in range(self.params.ports):
+            m.submodules[f"port_{k}"] = port = EventCounters(OF_A_PORT)
+            m.d.comb += port.clear.eq(self.clear)
+            m.d.comb += [port.events[name].eq(self.events[name][k]) for name in PORT_COUNTERS]
+            counts.append(port.counts)
+        m.d.sync += self.counts.eq(Array(counts)[self.port])
         return m

@@ -50,7 +50,7 @@ ROUND_ROBIN = UnitGroup(
     },
 )
 
-COUNTER_BANK = UnitGroup(
+EVENT_COUNTERS = UnitGroup(
     name="events at once",
     ports=("events", "clear"),
     bins={
@@ -104,7 +104,7 @@ GROUPS = {
     "hdl.common.fifo.Fifo": (FIFO,),
     "hdl.common.stream_arbiter.StreamArbiter": (ARBITER,),
     "hdl.common.round_robin.RoundRobin": (ROUND_ROBIN,),
-    "hdl.common.counter_bank.CounterBank": (COUNTER_BANK,),
+    "hdl.common.event_counters.EventCounters": (EVENT_COUNTERS,),
     "hdl.common.register_block.RegisterBlock": (REGISTER_BLOCK,),
     "hdl.common.read_master.ReadMaster": (READ_MASTER,),
 }

@@ -1,11 +1,12 @@
 """The worker's counters: what every cycle of a run was spent on."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
+from hdl.common.event_counters import CountersParams, EventCounters
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
@@ -103,12 +104,10 @@ class Counters(Component):
         for event in NETWORK_EVENTS.members:
             name = event if event in COUNTERS else f"{event}_packets"
             steps[name] = self.network_events[event]
-        for name, value in steps.items():
-            step = Signal(len(Value.cast(value)), name=f"{name}_step")
-            m.d.sync += step.eq(value)
-            count = self.counts[name]
-            with m.If(self.clear):
-                m.d.sync += count.eq(0)
-            with m.Else():
-                m.d.sync += count.eq(count + step)
+        widths = tuple((name, len(Value.cast(steps[name]))) for name in COUNTERS)
+        m.submodules.counters = counters = EventCounters(
+            CountersParams(name="worker", counters=widths, bits=COUNTER_BITS)
+        )
+        m.d.comb += [counters.clear.eq(self.clear), self.counts.eq(counters.counts)]
+        m.d.comb += [counters.events[name].eq(step) for name, step in steps.items()]
         return m

@@ -4,9 +4,13 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.event_counters import CountersParams, EventCounters
 from hdl.p4sgd.network.frame import LANES
 
 TOTAL_BITS = 48
+COUNTERS = CountersParams(
+    name="total", counters=(("packets", 1), ("saturations", LANES.bit_length())), bits=TOTAL_BITS
+)
 
 
 class TotalCounters(Component):
@@ -32,19 +36,23 @@ class TotalCounters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        m.submodules.counters = counters = EventCounters(COUNTERS)
         event = Signal()
-        saturated = Signal.like(self.saturated)
         begun = Signal()
         elapsed = Signal(TOTAL_BITS, init=1)  # the cycle in which an event would come now
-        m.d.sync += [event.eq(self.taken), saturated.eq(self.saturated)]
+        m.d.comb += [
+            counters.clear.eq(self.clear),
+            counters.events.packets.eq(self.taken),
+            counters.events.saturations.eq(self.saturated),
+            self.packets.eq(counters.counts.packets),
+            self.saturations.eq(counters.counts.saturations),
+        ]
+        m.d.sync += event.eq(self.taken)
         with m.If(self.clear):
-            m.d.sync += [self.packets.eq(0), self.cycles.eq(0), elapsed.eq(1), begun.eq(0)]
-            m.d.sync += self.saturations.eq(0)
+            m.d.sync += [self.cycles.eq(0), elapsed.eq(1), begun.eq(0)]
         with m.Else():
-            m.d.sync += self.saturations.eq(self.saturations + saturated)
             with m.If(event):
-                m.d.sync += [self.packets.eq(self.packets + 1), self.cycles.eq(elapsed)]
-                m.d.sync += begun.eq(1)
+                m.d.sync += [self.cycles.eq(elapsed), begun.eq(1)]
             with m.If(event | begun):
                 m.d.sync += elapsed.eq(elapsed + 1)
         return m

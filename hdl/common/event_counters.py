@@ -1,0 +1,75 @@
+"""Counters of events, all of them shown."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountersParams:
+    """Says what is counted."""
+
+    name: str  #: name of the set: a design has one of a name
+    counters: tuple[tuple[str, int], ...]  #: names, and the bits of what a cycle can add
+    bits: int = 48  #: width of a counter, which wraps; 48 last 13 days
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.counters]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"counters have names, each its own: {', '.join(names)}")
+        if not all(1 <= bits < self.bits <= 64 for _, bits in self.counters):
+            raise ValueError(f"a cycle adds at least one bit, less than {self.bits} bits: {self}")
+
+    @property
+    def suffix(self) -> str:
+        """Tells the name."""
+        return self.name
+
+    @property
+    def events(self) -> data.StructLayout:
+        """Describe what a cycle adds to each counter."""
+        return data.StructLayout(dict(self.counters))
+
+    @property
+    def counts(self) -> data.StructLayout:
+        """Describe the counters."""
+        return data.StructLayout(dict.fromkeys(self.events.members, self.bits))
+
+    @property
+    def index_bits(self) -> int:
+        """Return the width of a counter's place in the order of their names."""
+        return ceil_log2(max(2, len(self.counters)))
+
+
+class EventCounters(Component):
+    """Adds ``events`` up in ``counts``, which wrap; an event is what a cycle adds to a counter.
+
+    ``clear`` sets all to zero, with the events of the cycle before; those of its own cycle count
+    from zero. Latency: :attr:`latency` cycles from an event to its counter.
+    """
+
+    latency = 2
+
+    def __init__(self, params: CountersParams) -> None:
+        super().__init__(
+            params,
+            {"events": In(params.events), "clear": In(1), "counts": Out(params.counts)},
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        for name, bits in self.params.counters:
+            event = Signal(bits, name=f"{name}_event")
+            counter = Signal(self.params.bits, name=name)
+            m.d.sync += event.eq(self.events[name])
+            with m.If(self.clear):
+                m.d.sync += counter.eq(0)
+            with m.Elif(event.any()):
+                m.d.sync += counter.eq(counter + event)
+            m.d.comb += self.counts[name].eq(counter)
+        return m
