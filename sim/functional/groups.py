@@ -1,30 +1,27 @@
-"""Groups of bins in cocotb-coverage's database, by names that reports show."""
+"""Groups of bins of one simulation: how often each was hit, by names that reports show."""
 
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-
-from cocotb_coverage.coverage import CoverPoint
 
 BINS = "bins.json"
 
 #: of a group: takes the names of the bins that were hit together
 Sample = Callable[[frozenset[str]], None]
 
-groups: dict[str, CoverPoint] = {}  #: of this simulation, by name
+groups: dict[str, dict[str, int]] = {}  #: hits of each bin of each group
 
 
 def group(unit: str, name: str, bins: Iterable[str]) -> Sample:
-    """The group ``name`` of the component ``unit``, made once in a simulation."""
-    path = f"{unit}.{name.replace('.', '/')}"  # dots are levels of cocotb-coverage's tree
-    point = CoverPoint(
-        path, xf=lambda hit: hit, rel=lambda hit, bin: bin in hit, bins=list(bins), inj=False
-    )
-    groups[f"{unit} {name}"] = point
+    """The group ``name`` of the component ``unit``, made once in a simulation.
 
-    @point
+    What is returned counts a hit of each of its bins that it is given; other names it ignores.
+    """
+    hits = groups.setdefault(f"{unit} {name}", dict.fromkeys(bins, 0))
+
     def sample(hit: frozenset[str]) -> None:
-        pass
+        for bin in hit & hits.keys():
+            hits[bin] += 1
 
     return sample
 
@@ -32,8 +29,8 @@ def group(unit: str, name: str, bins: Iterable[str]) -> Sample:
 def write(folder: Path) -> None:
     """All bins of this simulation so far, in ``bins.json`` of ``folder``."""
     found = [
-        {"group": name, "bin": bin, "hits": hits}
-        for name, point in groups.items()
-        for bin, hits in point.detailed_coverage.items()
+        {"group": name, "bin": bin, "hits": count}
+        for name, hits in groups.items()
+        for bin, count in hits.items()
     ]
     (folder / BINS).write_text(json.dumps(found, indent=0) + "\n")

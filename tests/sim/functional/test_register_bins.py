@@ -40,7 +40,7 @@ class Bus:
 
 
 def hits(name):
-    return {bin for bin, count in groups[name].detailed_coverage.items() if count}
+    return {bin for bin, count in groups[name].items() if count}
 
 
 def test_fields_as_they_are_written_and_read():
@@ -60,5 +60,5 @@ def test_fields_as_they_are_written_and_read():
     bus.move(watcher, ar=12, r=1)
     bus.move(watcher, ar=100, r=5)  # beyond the map
     assert hits("tests.Some axil reads") == {"cause LOST", "count not zero"}
-    names = groups["tests.Some axil reads"].detailed_coverage
+    names = groups["tests.Some axil reads"]
     assert list(names) == ["busy not zero", "cause NONE", "cause LOST", "count not zero"]

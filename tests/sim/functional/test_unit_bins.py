@@ -28,7 +28,7 @@ class Dut:
 
 
 def hits(name):
-    return {bin for bin, count in groups[name].detailed_coverage.items() if count}
+    return {bin for bin, count in groups[name].items() if count}
 
 
 def test_a_group_is_sampled_when_it_means_something():

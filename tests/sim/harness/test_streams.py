@@ -1,8 +1,5 @@
 """Sources, sinks and monitors, on a component that joins streams."""
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import cocotb
@@ -134,17 +131,3 @@ async def values_are_cocotb_s_own(dut):
     for signal in (dut.a_valid, dut.a_payload):
         with pytest.raises(RuntimeError, match="ReadOnly"):
             signal.value = 0
-
-
-WITHOUT_COVERAGE = """
-import sys
-sys.modules["cocotb_coverage"] = None
-import sim.p4sgd.train_in_simulator
-import sim.netsparse.gather_in_simulator
-"""
-
-
-def test_runs_need_no_library_of_coverage():
-    """Training and gathers start their clock here, with nothing of an extra installed."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", WITHOUT_COVERAGE], env=environment, check=True)
