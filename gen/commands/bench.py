@@ -17,7 +17,7 @@ from gen.designs.design import Bench, Design, load
 
 EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
 
-Rows = list[Any]  #: of sim.bench.marks.Row
+Rows = list[Any]  #: of sim.bench.limits.Row
 
 
 def parts() -> dict[str, tuple[Design, Bench]]:
@@ -38,12 +38,12 @@ def measure(part: str, progress: Callable[[str], None]) -> Rows:
 
 def table(title: str, rows: Rows) -> Table:
     """Rows as people read them."""
-    from sim.bench.marks import number
+    from sim.bench.limits import number
 
     made = Table(title=title, title_justify="left", expand=False)
     made.add_column("what")
     made.add_column("measured", justify="right")
-    made.add_column("mark", justify="right")
+    made.add_column("limit", justify="right")
     made.add_column("holds")
     made.add_column("how", style="dim", overflow="fold")
     for row in rows:
@@ -51,7 +51,7 @@ def table(title: str, rows: Rows) -> Table:
         made.add_row(
             row.what,
             f"{number(row.value)} {row.unit}".rstrip(),
-            "" if row.mark is None else f"{row.mark} {row.unit}".rstrip(),
+            "" if row.limit is None else f"{row.limit} {row.unit}".rstrip(),
             f"[{style}]{row.verdict}[/]" if style else "",
             row.note,
         )
@@ -74,7 +74,7 @@ def bench(
         typer.Option("--json", metavar="FILE", help="Write the numbers into this file too."),
     ] = None,
 ) -> None:
-    """Measure everything that has a mark, side by side in one run; exit status 1 if one fails."""
+    """Measure everything that has a limit, side by side in one run; exit status 1 if one fails."""
     known = parts()
     if wrong := [part for part in only or () if part not in known]:
         raise typer.BadParameter(f"no such part: {wrong[0]}; there are {', '.join(known)}")
@@ -86,10 +86,10 @@ def bench(
         plain = {part: [row.result() for row in rows] for part, rows in results.items()}
         file.write_text(json.dumps(plain, indent=1) + "\n")
     broken = failures(results)
-    marked = sum(row.mark is not None for rows in results.values() for row in rows)
+    limited = sum(row.limit is not None for rows in results.values() for row in rows)
     for line in broken:
         console.print(line, style="bold red")
-    console.print(f"{marked - len(broken)} of {marked} marks hold")
+    console.print(f"{limited - len(broken)} of {limited} limits are kept")
     if broken:
         raise typer.Exit(1)
 
@@ -112,9 +112,9 @@ def run(part: str, console: Console) -> Rows:
 
 
 def failures(results: dict[str, Rows]) -> list[str]:
-    """A line for each mark that does not hold."""
+    """A line for each limit that is not kept."""
     return [
-        f"{part}: {row.what}: {row.value:,.4g} {row.unit} is not {row.mark} {row.unit}"
+        f"{part}: {row.what}: {row.value:,.4g} {row.unit} is not {row.limit} {row.unit}"
         for part, rows in results.items()
         for row in rows
         if not row.holds

@@ -7,14 +7,14 @@ import numpy as np
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import RigParams
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
 from sim.workloads.matrices import load_matrix
 from sim.workloads.partition import Ints, Partition, batches
 
-LEAST_PIPELINE = Mark(0.95, at_least=True)
-LEAST_SHARED = Mark(3.8, at_least=True)
-ALIGNED, NAIVE = Mark(5), Mark(8)
+LEAST_PIPELINE = Limit(0.95, at_least=True)
+LEAST_SHARED = Limit(3.8, at_least=True)
+ALIGNED, NAIVE = Limit(5), Limit(8)
 HARDWARE = SnicParams(
     units=8,
     rig=RigParams(
@@ -85,7 +85,7 @@ def pipeline_rows(rng: np.random.Generator) -> list[Row]:
             what="client pipeline, one unit",
             value=consumed / cycles,
             unit="idx/cycle",
-            mark=LEAST_PIPELINE,
+            limit=LEAST_PIPELINE,
             note=note,
         )
     ]
@@ -94,7 +94,7 @@ def pipeline_rows(rng: np.random.Generator) -> list[Row]:
 def shared_rows() -> list[Row]:
     """All clients of a node want the same idxs: what they take a cycle, together."""
     rows = []
-    for what, (columns, idxs), mark in (
+    for what, (columns, idxs), limit in (
         ("airlines", airlines(), LEAST_SHARED),
         ("roads", roads(), None),
     ):
@@ -115,7 +115,7 @@ def shared_rows() -> list[Row]:
                 what=f"{CLIENTS} clients, {what}",
                 value=totals["consumed"] / cycles,
                 unit="idx/cycle",
-                mark=mark,
+                limit=limit,
                 note=note,
             )
         )
@@ -179,7 +179,7 @@ def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
 def line_rows() -> list[Row]:
     """The paper's example: 480 bytes at address 480, which node 1 has from node 0."""
     made = []
-    for name, aligned, mark in (("aligned", 1, ALIGNED), ("naive", 0, NAIVE)):
+    for name, aligned, limit in (("aligned", 1, ALIGNED), ("naive", 0, NAIVE)):
         idxs = [[[]], [[np.array([1])]]]
         nodes = measure(idxs, 480, 1, rows=4, mechanisms={"aligned": aligned}).result.nodes
         reads = nodes[0].snic["host_read_requests"]
@@ -187,7 +187,7 @@ def line_rows() -> list[Row]:
             Row(
                 what=f"line requests, {name}",
                 value=nodes[1].snic["host_write_requests"],
-                mark=mark,
+                limit=limit,
                 note=f"480 bytes written at 480; {reads} to read them",
             )
         )

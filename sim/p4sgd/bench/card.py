@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 
-MOST_SECONDS = Mark(300)
-MOST_SECONDS_AGAIN = Mark(30)
-MOST_LUT, MOST_FF, MOST_DSP, MOST_URAM = Mark(12_000), Mark(20_000), Mark(512), Mark(66)
-MOST_LEVELS, MOST_CHAINS, MOST_CARRY = Mark(6), Mark(1), Mark(64)
+MOST_SECONDS = Limit(300)
+MOST_SECONDS_AGAIN = Limit(30)
+MOST_LUT, MOST_FF, MOST_DSP, MOST_URAM = Limit(12_000), Limit(20_000), Limit(512), Limit(66)
+MOST_LEVELS, MOST_CHAINS, MOST_CARRY = Limit(6), Limit(1), Limit(64)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -54,23 +54,23 @@ def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
             what="worker, estimated from nothing",
             value=first,
             unit="s",
-            mark=MOST_SECONDS,
+            limit=MOST_SECONDS,
             note=f"{count} distinct modules",
         ),
-        Row(what="worker, nothing changed", value=again, unit="s", mark=MOST_SECONDS_AGAIN),
-        Row(what="worker: kinds that the card lacks", value=len(worker["lacks"]), mark=Mark(0)),
+        Row(what="worker, nothing changed", value=again, unit="s", limit=MOST_SECONDS_AGAIN),
+        Row(what="worker: kinds that the card lacks", value=len(worker["lacks"]), limit=Limit(0)),
     ]
 
 
 def sizes(engine: dict[str, Any]) -> list[Row]:
-    """An engine against its marks."""
+    """An engine against its limits."""
     total, depth = engine["total"], engine["depth"]
     return [
-        Row(what="engine: LUT, LUTRAM, SRL", value=total["luts"], mark=MOST_LUT),
-        Row(what="engine: FF", value=total["ff"], mark=MOST_FF),
-        Row(what="engine: DSP48E2", value=total["dsp"], mark=MOST_DSP),
-        Row(what="engine: URAM288", value=total["uram"], mark=MOST_URAM),
-        Row(what="engine: LUTs on any path", value=depth["most_levels"], mark=MOST_LEVELS),
-        Row(what="engine: carry chains on any path", value=depth["most_chains"], mark=MOST_CHAINS),
-        Row(what="engine: bits of a chain", value=depth["most_carry"], mark=MOST_CARRY),
+        Row(what="engine: LUT, LUTRAM, SRL", value=total["luts"], limit=MOST_LUT),
+        Row(what="engine: FF", value=total["ff"], limit=MOST_FF),
+        Row(what="engine: DSP48E2", value=total["dsp"], limit=MOST_DSP),
+        Row(what="engine: URAM288", value=total["uram"], limit=MOST_URAM),
+        Row(what="engine: LUTs on any path", value=depth["most_levels"], limit=MOST_LEVELS),
+        Row(what="engine: carry chains on any path", value=depth["most_chains"], limit=MOST_CHAINS),
+        Row(what="engine: bits of a chain", value=depth["most_carry"], limit=MOST_CARRY),
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 from sim.harness.verilate import Build
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
 from sim.p4sgd.train import build_worker
@@ -16,8 +16,8 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
-MOST_DEVIATION = Mark(0.03)
-MOST_TURNAROUND = Mark(40)
+MOST_DEVIATION = Limit(0.03)
+MOST_TURNAROUND = Limit(40)
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
 
@@ -120,24 +120,24 @@ def hardware_rows(
     progress: Callable[[str], None],
     features: Sequence[int] = FEATURES,
 ) -> list[Row]:
-    """The turnaround, and an epoch of each number of features; the largest has the mark."""
+    """The turnaround, and an epoch of each number of features; the largest has the limit."""
     cycles = turnaround(params, simulator)
-    mark = MOST_TURNAROUND if params.engines == 1 else None
+    limit = MOST_TURNAROUND if params.engines == 1 else None
     note = "s = 4, logistic, no network"
-    found = [Row(what=f"{name}: T", value=cycles, unit="cycles", mark=mark, note=note)]
+    found = [Row(what=f"{name}: T", value=cycles, unit="cycles", limit=limit, note=note)]
     for count in features:
         progress(f"{name}: {count} features")
         epoch = compare(params, simulator, count, cycles)
-        found.append(epoch_row(f"{name}: D = {count}", epoch, marked=count == max(features)))
+        found.append(epoch_row(f"{name}: D = {count}", epoch, limited=count == max(features)))
     return found
 
 
-def epoch_row(what: str, epoch: Epoch, *, marked: bool) -> Row:
+def epoch_row(what: str, epoch: Epoch, *, limited: bool) -> Row:
     """How far an epoch is from the formula."""
     return Row(
         what=what,
         value=100 * epoch.deviation,
         unit="%",
-        mark=Mark(100 * MOST_DEVIATION.bound) if marked else None,
+        limit=Limit(100 * MOST_DEVIATION.bound) if limited else None,
         note=f"{epoch.measured:,.0f} cycles an epoch, {epoch.ideal:,} by the formula",
     )

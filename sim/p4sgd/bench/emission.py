@@ -17,11 +17,11 @@ from gen.emission.emit import PASSES, emit, interface, silent_stdout, to_rtlil
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 
-LEAST_SPEED_UP = Mark(20, at_least=True)
-MOST_BYTES = Mark(1_000_000)
-MOST_MODULES = Mark(60)
+LEAST_SPEED_UP = Limit(20, at_least=True)
+MOST_BYTES = Limit(1_000_000)
+MOST_MODULES = Limit(60)
 
 
 def ours(worker: WorkerParams) -> str:
@@ -90,8 +90,8 @@ def judge(found: dict[str, dict[str, float]], engines: int) -> list[Row]:
     times = f"{engines} times one engine by Amaranth alone"
     return [
         Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="median of 3"),
-        Row(what="u280 worker, ours", value=mine["bytes"], unit="bytes", mark=MOST_BYTES),
-        Row(what="u280 worker, ours", value=mine["modules"], unit="modules", mark=MOST_MODULES),
+        Row(what="u280 worker, ours", value=mine["bytes"], unit="bytes", limit=MOST_BYTES),
+        Row(what="u280 worker, ours", value=mine["modules"], unit="modules", limit=MOST_MODULES),
         Row(
             what="one engine, Amaranth alone",
             value=theirs["seconds"],
@@ -102,7 +102,7 @@ def judge(found: dict[str, dict[str, float]], engines: int) -> list[Row]:
             what="ours is faster",
             value=engines * theirs["seconds"] / mine["seconds"],
             unit="times",
-            mark=LEAST_SPEED_UP,
+            limit=LEAST_SPEED_UP,
             note=f"than {times}",
         ),
         Row(

@@ -11,7 +11,7 @@ from typing import Any
 
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 from sim.harness.verilate import Build, build
 from sim.harness.verilator import emission_of
 from sim.p4sgd.bench.speed import empty_cache, train
@@ -19,7 +19,7 @@ from sim.p4sgd.train import build_worker
 from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 
-MOST_OVERHEAD = Mark(1.10)
+MOST_OVERHEAD = Limit(1.10)
 SUBSET = "hdl.common"  #: some 60 quick and medium items
 ROUNDS = 3
 
@@ -55,7 +55,7 @@ def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
             what="verify overhead",
             value=found["seconds"] * jobs / simulated,
             unit="times",
-            mark=MOST_OVERHEAD,
+            limit=MOST_OVERHEAD,
             note=f"{found['seconds']:.0f} s with {jobs} jobs, {simulated:.0f} s in simulators,"
             f" {len(found['items'])} items, {built} built",
         )

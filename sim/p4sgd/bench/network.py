@@ -10,19 +10,19 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 from sim.harness.verilator import Simulation, run
 from sim.p4sgd.reproduce import allreduce, points
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
 from sim.p4sgd.switch_in_simulator import RESULTS
 from sim.p4sgd.train import build_system
 
-MOST_ALLREDUCE = Mark(40)
-MOST_SWITCH = Mark(8)
-SAME = Mark(0)
-LEAST_THROUGHPUT = Mark(1, at_least=True)
-LEAST_LINEAR = Mark(90, at_least=True)
-MOST_DEVIATION = Mark(3)
+MOST_ALLREDUCE = Limit(40)
+MOST_SWITCH = Limit(8)
+SAME = Limit(0)
+LEAST_THROUGHPUT = Limit(1, at_least=True)
+LEAST_LINEAR = Limit(90, at_least=True)
+MOST_DEVIATION = Limit(3)
 ALLREDUCES = 100
 
 WORKERS = (1, 2, 4, 8)
@@ -49,12 +49,12 @@ def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
     least, most = min(found.cycles), max(found.cycles)
     note = f"8 workers send in the same cycle, no link delay; {found.order.count} times"
     return [
-        Row(what="AllReduce", value=most, unit="cycles", mark=MOST_ALLREDUCE, note=note),
+        Row(what="AllReduce", value=most, unit="cycles", limit=MOST_ALLREDUCE, note=note),
         Row(
             what="AllReduce: most - least",
             value=most - least,
             unit="cycles",
-            mark=SAME,
+            limit=SAME,
             note="of all workers and times",
         ),
     ]
@@ -84,7 +84,7 @@ def switch_rows(found: Mapping[str, Any]) -> list[Row]:
             what="switch: last packet to sum",
             value=max(found["latencies"]),
             unit="cycles",
-            mark=MOST_SWITCH,
+            limit=MOST_SWITCH,
             note=f"on every port; least {min(found['latencies'])}",
         )
     ]
@@ -95,7 +95,7 @@ def switch_rows(found: Mapping[str, Any]) -> list[Row]:
                 what=f"switch: {slots}",
                 value=packets / cycles,
                 unit="packets/cycle",
-                mark=LEAST_THROUGHPUT,
+                limit=LEAST_THROUGHPUT,
                 note=f"{packets:,} packets in {cycles:,} cycles by its own counters",
             )
         )
@@ -129,14 +129,14 @@ def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> list[Row]:
                 what=f"{name}: off the formula",
                 value=100 * abs(cycles / ideal - 1),
                 unit="%",
-                mark=MOST_DEVIATION,
+                limit=MOST_DEVIATION,
                 note=f"{cycles:,.0f} cycles a mini-batch, {ideal:,.0f} by the formula, T {found:g}",
             ),
             Row(
                 what=f"{name}: of linear",
                 value=100 * speed_up / point.workers,
                 unit="%",
-                mark=LEAST_LINEAR,
+                limit=LEAST_LINEAR,
                 note=f"{speed_up:.2f} times 1 worker; D = {point.features:,}, B = {point.batch},"
                 f" links of {point.link_latency} cycles",
             ),

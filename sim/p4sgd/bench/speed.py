@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 from sim.harness.verilate import Build
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
 from sim.p4sgd.train import Epoch, build_worker, simulate_training
@@ -17,8 +17,8 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 
-MOST_BUILD_SECONDS = Mark(120)
-LEAST_SHARE = Mark(0.6, at_least=True)
+MOST_BUILD_SECONDS = Limit(120)
+LEAST_SHARE = Limit(0.6, at_least=True)
 ROUNDS = 5
 
 
@@ -49,7 +49,7 @@ def build_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Ro
             what="u280 worker system",
             value=seconds,
             unit="s",
-            mark=MOST_BUILD_SECONDS,
+            limit=MOST_BUILD_SECONDS,
             note=note,
         )
     ]
@@ -98,5 +98,5 @@ def judge(with_python: list[float], without: list[float]) -> list[Row]:
             note=f"{turns}, {min(with_python):,.0f} to {max(with_python):,.0f}; host accesses"
             " after each epoch included",
         ),
-        Row(what="train / alone", value=middle / bare, mark=LEAST_SHARE),
+        Row(what="train / alone", value=middle / bare, limit=LEAST_SHARE),
     ]

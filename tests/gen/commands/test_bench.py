@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from gen.commands import bench
 from gen.designs.design import Bench, load
-from sim.bench.marks import Mark, Row
+from sim.bench.limits import Limit, Row
 
-GOOD = Row(what="good", value=1.5, unit="s", mark=Mark(2))
-BAD = Row(what="bad", value=2500, unit="s", mark=Mark(2), note="the reason")
+GOOD = Row(what="good", value=1.5, unit="s", limit=Limit(2))
+BAD = Row(what="bad", value=2500, unit="s", limit=Limit(2), note="the reason")
 FREE = Row(what="free", value=1e9)
 
 
@@ -40,14 +40,14 @@ def test_every_part_can_be_imported():
 def test_all_marks_hold(run):
     result = run({"one": [GOOD, FREE], "two": [GOOD]})
     assert result.exit_code == 0
-    assert "2 of 2 marks hold" in result.output
+    assert "2 of 2 limits are kept" in result.output
 
 
 def test_one_mark_does_not(run):
     result = run({"one": [GOOD], "two": [FREE, BAD]})
     assert result.exit_code == 1
     assert "two: bad: 2,500 s is not at most 2 s" in result.output
-    assert "1 of 2 marks hold" in result.output
+    assert "1 of 2 limits are kept" in result.output
 
 
 def test_one_part_alone(run):
@@ -68,7 +68,7 @@ def test_json(run, tmp_path):
     good, bad = json.loads(file.read_text())["one"]
     assert good["holds"]
     assert not bad["holds"]
-    assert bad["mark"] == {"bound": 2, "at_least": False}
+    assert bad["limit"] == {"bound": 2, "at_least": False}
 
 
 def test_table_shows_what_holds():

@@ -1,4 +1,4 @@
-"""The bench's rows of the network: each mark fails by the numbers it is about."""
+"""The bench's rows of the network: each limit fails by the numbers it is about."""
 
 import pytest
 

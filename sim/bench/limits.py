@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Mark:
+class Limit:
     """A bound that a measurement must keep."""
 
     bound: float
@@ -26,18 +26,18 @@ class Row:
     what: str
     value: float
     unit: str = ""
-    mark: Mark | None = None  #: None for what is only reported
+    limit: Limit | None = None  #: None for what is only reported
     note: str = ""  #: how the value came about
 
     @property
     def holds(self) -> bool:
-        """Whether the mark is kept; what has none cannot fail."""
-        return self.mark is None or self.mark.holds(self.value)
+        """Whether the limit is kept; what has none cannot fail."""
+        return self.limit is None or self.limit.holds(self.value)
 
     @property
     def verdict(self) -> str:
-        """In a word; empty without a mark."""
-        return "" if self.mark is None else "yes" if self.holds else "NO"
+        """In a word; empty without a limit."""
+        return "" if self.limit is None else "yes" if self.holds else "NO"
 
     def result(self) -> dict[str, Any]:
         """Everything, fit for JSON."""

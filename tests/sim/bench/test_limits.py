@@ -2,24 +2,24 @@
 
 import pytest
 
-from sim.bench.marks import Mark, Row, number
+from sim.bench.limits import Limit, Row, number
 from sim.p4sgd.bench import card, emission, speed
 
 
 @pytest.mark.parametrize(
-    ("mark", "value", "holds"),
+    ("limit", "value", "holds"),
     [
-        (Mark(3), 2.9, True),
-        (Mark(3), 3, True),
-        (Mark(3), 3.01, False),
-        (Mark(3, at_least=True), 2.9, False),
-        (Mark(3, at_least=True), 3, True),
-        (Mark(3, at_least=True), 3.01, True),
+        (Limit(3), 2.9, True),
+        (Limit(3), 3, True),
+        (Limit(3), 3.01, False),
+        (Limit(3, at_least=True), 2.9, False),
+        (Limit(3, at_least=True), 3, True),
+        (Limit(3, at_least=True), 3.01, True),
     ],
 )
-def test_mark(mark, value, holds):
-    row = Row(what="it", value=value, mark=mark)
-    assert mark.holds(value) is holds
+def test_limit(limit, value, holds):
+    row = Row(what="it", value=value, limit=limit)
+    assert limit.holds(value) is holds
     assert row.holds is holds
     assert row.verdict == ("yes" if holds else "NO")
     assert row.result()["holds"] is holds
