@@ -195,15 +195,15 @@ class AxiReadPort(Component):
     def count(self, m: Module, revived: Signal) -> Value:
         """Return whether bursts that were taken want their RLASTs, and beats as well."""
         axi = self.axi
-        bursts = Signal(self.params.debt_bits)
-        beats = Signal(self.params.debt_bits + self.params.length_bits)
+        owed_bursts = Signal(self.params.debt_bits)
+        owed_beats = Signal(self.params.debt_bits + self.params.length_bits)
         taken = axi.arvalid & axi.arready
         length = axi.arlen[: self.params.length_bits]
-        ended = axi.rvalid & axi.rlast & bursts.any()
+        ended = axi.rvalid & axi.rlast & owed_bursts.any()
         m.d.sync += [
-            bursts.eq(bursts + taken - ended),
-            beats.eq(beats + Mux(taken, length + 1, 0) - (axi.rvalid & beats.any())),
+            owed_bursts.eq(owed_bursts + taken - ended),
+            owed_beats.eq(owed_beats + Mux(taken, length + 1, 0) - (axi.rvalid & owed_beats.any())),
         ]
         with m.If(revived):  # of a bus that got RLASTs or beats wrong, one may be left
-            m.d.sync += [bursts.eq(0), beats.eq(0)]
-        return bursts.any() & beats.any()
+            m.d.sync += [owed_bursts.eq(0), owed_beats.eq(0)]
+        return owed_bursts.any() & owed_beats.any()

@@ -56,7 +56,7 @@ class RegisterBlock(Component):
     def write(self, m: Module, values: dict[str, Signal]) -> None:
         """Take AW and W into registers, write the fields from there, and answer with B."""
         bus = self.axil
-        address = Signal(self.params.address_bits, reset_less=True)
+        write_address = Signal(self.params.address_bits, reset_less=True)
         data = Signal(WORD_BITS, reset_less=True)
         strobes = Signal(WORD_BYTES, reset_less=True)
         addressed = Signal()
@@ -68,7 +68,7 @@ class RegisterBlock(Component):
             commit.eq(addressed & given & (~bus.bvalid | bus.bready)),
         ]
         with m.If(~addressed):
-            m.d.sync += [address.eq(bus.awaddr), addressed.eq(bus.awvalid)]
+            m.d.sync += [write_address.eq(bus.awaddr), addressed.eq(bus.awvalid)]
         with m.If(~given):
             m.d.sync += [data.eq(bus.wdata), strobes.eq(bus.wstrb), given.eq(bus.wvalid)]
         with m.If(bus.bready):
@@ -82,7 +82,7 @@ class RegisterBlock(Component):
                     m.d.sync += values[field.name].eq(0)
             if register.read_only:
                 continue
-            with m.If(commit & (address == place)):
+            with m.If(commit & (write_address == place)):
                 m.d.sync += bus.bresp.eq(Response.OKAY)
                 for field, offset in zip(register.fields, register.offsets, strict=True):
                     if field.access != "ro":
@@ -121,21 +121,21 @@ class RegisterBlock(Component):
     def read(self, m: Module, words: list[tuple[Value, Signal | None]]) -> None:
         """Answer AR with R, by way of a register behind each group of words."""
         bus = self.axil
-        address = Signal(self.params.address_bits, reset_less=True)
+        read_address = Signal(self.params.address_bits, reset_less=True)
         chosen = Signal()  # the steps of a read: its word is chosen in every group,
         joined = Signal()  # and then among the groups
         busy = Signal()
         groups = [words[k : k + GROUP_WORDS] for k in range(0, len(words), GROUP_WORDS)]
         group_bits, word_bits = ceil_log2(len(groups)), ceil_log2(GROUP_WORDS)
-        word = address[2:]
+        word = read_address[2:]
         mapped = Signal()
         result = Signal(WORD_BITS, reset_less=True)
         m.d.comb += bus.rdata.eq(result)
         m.d.comb += bus.arready.eq(~busy)
         m.d.sync += [chosen.eq(bus.arvalid & ~busy), joined.eq(chosen)]
         with m.If(~busy):
-            m.d.sync += [address.eq(bus.araddr), busy.eq(bus.arvalid)]
-        m.d.sync += mapped.eq(~address[:2].any() & (word < len(words)))
+            m.d.sync += [read_address.eq(bus.araddr), busy.eq(bus.arvalid)]
+        m.d.sync += mapped.eq(~read_address[:2].any() & (word < len(words)))
         outputs = []
         for k, group in enumerate(groups):
             output = Signal(WORD_BITS, name=f"group_{k}", reset_less=True)
@@ -144,7 +144,7 @@ class RegisterBlock(Component):
             outputs.append(output)
         for index, (value, high) in enumerate(words):
             if high is not None:
-                with m.If(chosen & (address == WORD_BYTES * index)):
+                with m.If(chosen & (read_address == WORD_BYTES * index)):
                     m.d.sync += high.eq(value[WORD_BITS:])
         with m.If(joined):
             group = word[word_bits:][:group_bits]

@@ -66,33 +66,33 @@ class JobTable(Component):
         ]
         # The job that the packet names, or the one that is being started.
         job = Signal(params.job, reset_less=True)
-        packet = Signal(params.packet, reset_less=True)
-        sender = Signal(params.ports, reset_less=True)
-        valid = Signal()
-        clear = Signal()
+        judged_packet = Signal(params.packet, reset_less=True)
+        judged_sender = Signal(params.ports, reset_less=True)
+        judging = Signal()
+        clearing = Signal()
         table = Array(control.table[k].as_value() for k in jobs)
         m.d.sync += [
             job.eq(params.job(table[self.packet.header.job])),
-            packet.eq(self.packet),
-            sender.eq(self.sender),
-            valid.eq(self.packet_valid),
-            clear.eq(control.clear),
+            judged_packet.eq(self.packet),
+            judged_sender.eq(self.sender),
+            judging.eq(self.packet_valid),
+            clearing.eq(control.clear),
         ]
         with m.If(control.clear):
             m.d.sync += job.ports.eq(control.ports)
-        verdict = self.judge(m, packet, sender, job)
+        verdict = self.judge(m, judged_packet, judged_sender, job)
         nothing = params.verdict.NONE
         good = verdict == nothing
         request = Signal(params.request, reset_less=True)
-        m.d.comb += [self.ahead.eq(packet.header), self.request.eq(request)]
+        m.d.comb += [self.ahead.eq(judged_packet.header), self.request.eq(request)]
         m.d.sync += [
-            request.sender.eq(sender),
+            request.sender.eq(judged_sender),
             request.everyone.eq(job.ports),
-            request.header.eq(packet.header),
-            request.payload.eq(packet.payload),
-            self.valid.eq(valid & good),
-            self.clear.eq(clear),
-            self.refused.eq(Mux(valid, verdict, nothing)),
+            request.header.eq(judged_packet.header),
+            request.payload.eq(judged_packet.payload),
+            self.valid.eq(judging & good),
+            self.clear.eq(clearing),
+            self.refused.eq(Mux(judging, verdict, nothing)),
         ]
         others = self.sender & (self.sender - 1)
         expect(

@@ -58,7 +58,7 @@ class FlushEngine(Component):
         params, packet = self.params, self.packets.payload
         reading = Signal()  # a packet's beats behind the header
         line = Signal(params.line_bits, reset_less=True)
-        high = Signal(reset_less=True)
+        second_half = Signal(reset_less=True)
         most_beats = -(-params.room // BEAT_BYTES)
         left = Signal(range(most_beats + 1), reset_less=True)  # beats
         about = Signal(self.about, reset_less=True)
@@ -70,20 +70,20 @@ class FlushEngine(Component):
             self.packets.ready.eq(self.step & ~reading),
             last.eq(left == 1),
             self.line.eq(line),
-            self.returns.eq(self.step & reading & (high | last)),
+            self.returns.eq(self.step & reading & (second_half | last)),
         ]
         turn = Signal(self.turn)
-        m.d.comb += [turn.header.eq(~reading), turn.high.eq(high), turn.about.eq(about)]
+        m.d.comb += [turn.header.eq(~reading), turn.high.eq(second_half), turn.about.eq(about)]
         m.d.comb += turn.last.eq(reading & last)
         with m.If(self.step & reading):
-            m.d.sync += [high.eq(~high), left.eq(left - 1), reading.eq(~last)]
-            with m.If(high):
+            m.d.sync += [second_half.eq(~second_half), left.eq(left - 1), reading.eq(~last)]
+            with m.If(second_half):
                 m.d.sync += line.eq(self.follower)
         with m.Elif(self.step):
             m.d.sync += [
                 reading.eq(self.packets.valid),
                 line.eq(packet.first),
-                high.eq(0),
+                second_half.eq(0),
                 left.eq(low_bits((packet.used + BEAT_BYTES - 1) >> OFFSET_BITS, len(left))),
                 about.prs.eq(packet.prs),
                 about.used.eq(packet.used),

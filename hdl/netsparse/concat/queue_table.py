@@ -76,7 +76,7 @@ class QueueTable(Component):
         m = Module()
         params = self.params
         m.submodules.concatenation = rule = Concatenation(params)
-        valid = Signal()
+        beat_valid = Signal()
         beat = Signal(params.arrival, reset_less=True)
         demand = Signal(params.demand, reset_less=True)
         state = Signal(params.state, reset_less=True)
@@ -102,12 +102,12 @@ class QueueTable(Component):
             rule.free.eq(self.free_line),
             # What is marked here may have to wait, what expires may not.
             full.eq(self.waits & self.expires),
-            displaces.eq(valid & beat.first & was_open & ~fits & ~expires_here & ~full),
+            displaces.eq(beat_valid & beat.first & was_open & ~fits & ~expires_here & ~full),
         ]
         lacks = (was_open & ~fits) | ~self.ready | ~self.admits | (self.free < demand.lines)
         m.d.comb += [
-            self.advance.eq(~valid | ~(full | (beat.first & lacks))),
-            self.moves.eq(valid & self.advance),
+            self.advance.eq(~beat_valid | ~(full | (beat.first & lacks))),
+            self.moves.eq(beat_valid & self.advance),
             self.beat.eq(beat),
             self.opens.eq(self.moves & rule.opens),
             self.offset.eq(rule.offset),
@@ -127,7 +127,7 @@ class QueueTable(Component):
         for k in range(params.queues):
             with m.If(self.expires_now & (self.expired == k)):
                 m.d.sync += opened[k].eq(0)
-            with m.If(valid & (beat.queue == k)):
+            with m.If(beat_valid & (beat.queue == k)):
                 m.d.comb += self.decided[k].eq(1)
                 with m.If(self.moves):
                     m.d.sync += opened[k].eq(~rule.closes)
@@ -142,7 +142,7 @@ class QueueTable(Component):
             beats_follow_each_other=lambda: self.beats_follow_each_other(m),
         )
         with m.If(self.advance):
-            m.d.sync += valid.eq(self.valid)
+            m.d.sync += beat_valid.eq(self.valid)
         with m.Elif(expires_here | displaces):
             m.d.sync += was_open.eq(0)
         self.follow(m, beat, state, was_open, fits, demand, opened, rule)

@@ -87,23 +87,25 @@ class FilterBank(Component):
         bank, place, tag = self.split(line)
         go = Signal()
         missed = Signal()  # the request in front has been counted
-        failed = Signal()  # its line did not come
+        line_failed = Signal()  # its line did not come
         room = Signal()
-        steps, in_flight = self.add_steps(m, go, failed, tags, exchange, answered)
+        steps, in_flight = self.add_steps(m, go, line_failed, tags, exchange, answered)
         m.d.sync += room.eq(answered.level < ANSWERS - len(steps) - 2)
         m.d.comb += [
             tags.set.eq(place),
             tags.tag.eq(tag),
-            go.eq(self.requests.valid & room & (tags.hits.any() | failed)),
+            go.eq(self.requests.valid & room & (tags.hits.any() | line_failed)),
             self.requests.ready.eq(go),
-            tags.use.eq(go & ~failed),
+            tags.use.eq(go & ~line_failed),
             tags.change.eq(front.set),
             tags.install.eq(exchange.install),
             tags.drop.eq(exchange.drop),
             tags.clear.eq(self.clear),
             tags.clear_at.eq(self.clear_at),
             exchange.base.eq(self.base),
-            exchange.start.eq(self.requests.valid & ~tags.hits.any() & ~failed & ~exchange.busy),
+            exchange.start.eq(
+                self.requests.valid & ~tags.hits.any() & ~line_failed & ~exchange.busy
+            ),
             exchange.line.eq(line),
             exchange.victim_line.eq(Cat(bank, place, tags.victim_tag)),
             exchange.victim_dirty.eq(tags.victim_dirty),
@@ -130,9 +132,9 @@ class FilterBank(Component):
         with m.If(exchange.start):
             m.d.sync += missed.eq(1)
         with m.If(exchange.drop):
-            m.d.sync += failed.eq(1)
+            m.d.sync += line_failed.eq(1)
         with m.If(go):
-            m.d.sync += [missed.eq(0), failed.eq(0)]
+            m.d.sync += [missed.eq(0), line_failed.eq(0)]
         return m
 
     def split(self, line):
@@ -146,7 +148,7 @@ class FilterBank(Component):
         _, place, _ = self.split(request.idx[LINE_IDX_BITS:])
         return Cat(word, place, index_of(ways, self.params.way_bits))
 
-    def add_steps(self, m: Module, go, failed, tags, exchange, answered):
+    def add_steps(self, m: Module, go, line_failed, tags, exchange, answered):
         """Add the way of a request that was let go, through the memory of words to its answer.
 
         Step 0 reads, the last one has the word, and a set writes it. Later requests for the same
@@ -163,7 +165,7 @@ class FilterBank(Component):
         past_kept = Signal()
         valids = Signal(len(steps) + 1)  # of the steps and the answer
         m.d.sync += [steps[0].request.eq(self.requests.payload), valids.eq(Cat(go, valids[:-1]))]
-        m.d.sync += [steps[0].hits.eq(tags.hits), steps[0].failed.eq(failed)]
+        m.d.sync += [steps[0].hits.eq(tags.hits), steps[0].failed.eq(line_failed)]
         for k, (step, later) in enumerate(pairwise(steps)):
             m.d.sync += [later.eq(step), rows[k + 1].eq(rows[k])]
         word_at = steps[0].request.request.idx[WORD_INDEX_BITS:LINE_IDX_BITS]

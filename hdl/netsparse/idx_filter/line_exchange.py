@@ -88,24 +88,28 @@ class LineExchange(Component):
         """Read, collect and send the victim's words; return what is high until all are read."""
         leaving = Signal()
         wait = Signal(range(DRAIN + 1))
-        line = Signal(self.params.line_bits, reset_less=True)
+        leaving_line = Signal(self.params.line_bits, reset_less=True)
         lines = self.write_backs.payload
         m.d.comb += self.reading.eq(leaving & (wait == 0))
         with m.If(self.start):
-            m.d.sync += [leaving.eq(self.victim_dirty), wait.eq(DRAIN), line.eq(self.victim_line)]
+            m.d.sync += [
+                leaving.eq(self.victim_dirty),
+                wait.eq(DRAIN),
+                leaving_line.eq(self.victim_line),
+            ]
         with m.If(wait != 0):
             m.d.sync += wait.eq(wait - 1)
         with m.If(self.reading):
             m.d.sync += [word.eq(word + 1), leaving.eq(word != LINE_WORDS - 1)]
         come = Signal(self.read_latency)  # words under way
         last = Signal(self.read_latency)
-        address = Signal(self.params.address_bits, reset_less=True)
+        write_address = Signal(self.params.address_bits, reset_less=True)
         evicted = Signal(LINE_IDXS, reset_less=True)
         sending = Signal()
         m.d.sync += [
             come.eq(Cat(self.reading, come[:-1])),
             last.eq(Cat(self.reading & (word == LINE_WORDS - 1), last[:-1])),
-            address.eq(self.address(line)),
+            write_address.eq(self.address(leaving_line)),
         ]
         with m.If(come[-1]):
             m.d.sync += evicted.eq(Cat(evicted[WORD_BITS:], self.read_data))
@@ -115,33 +119,33 @@ class LineExchange(Component):
             m.d.sync += sending.eq(0)
         m.d.comb += [
             self.write_backs.valid.eq(sending),
-            lines.address.eq(address),
+            lines.address.eq(write_address),
             lines.data.eq(evicted),
         ]
         return leaving
 
     def add_fill(self, m: Module, word: Signal, leaving: Signal) -> None:
         """Ask for the line at once; it goes in word by word when the victim has been read."""
-        address = Signal(self.params.address_bits, reset_less=True)
+        fill_address = Signal(self.params.address_bits, reset_less=True)
         asking = Signal()
         arrived = Signal()
         failed = Signal(reset_less=True)
-        line = Signal(LINE_IDXS, reset_less=True)
+        filled_line = Signal(LINE_IDXS, reset_less=True)
         m.d.comb += [
             self.fills.valid.eq(asking),
-            self.fills.payload.eq(address),
+            self.fills.payload.eq(fill_address),
             self.write.eq(arrived & ~failed & ~leaving),
             self.write_data.eq(
-                Array(line[k * WORD_BITS :][:WORD_BITS] for k in range(LINE_WORDS))[word]
+                Array(filled_line[k * WORD_BITS :][:WORD_BITS] for k in range(LINE_WORDS))[word]
             ),
             self.install.eq(self.write & (word == LINE_WORDS - 2)),
             self.drop.eq(arrived & failed & ~leaving),
         ]
         with m.If(~self.waiting):
-            m.d.sync += address.eq(self.address(self.line))
+            m.d.sync += fill_address.eq(self.address(self.line))
         m.d.sync += asking.eq(Mux(asking, ~self.fills.ready, self.start))
         with m.If(self.filled):
-            m.d.sync += [line.eq(self.data), failed.eq(self.error), arrived.eq(1)]
+            m.d.sync += [filled_line.eq(self.data), failed.eq(self.error), arrived.eq(1)]
         with m.If(self.write):
             m.d.sync += word.eq(word + 1)
         with m.If(self.drop | self.write & (word == LINE_WORDS - 1)):

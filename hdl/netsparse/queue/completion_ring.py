@@ -65,7 +65,7 @@ class CompletionRing(Component):
         ring = self.ring
         is_open = Signal()
         sent = Signal(INDEX_BITS)
-        told = Signal(INDEX_BITS)  # by the host, a cycle ago
+        written_index = Signal(INDEX_BITS)  # by the host, a cycle ago
         settled = Signal()  # unread is of sent as it is
         unread = Signal(INDEX_BITS)  # sent, and not read by the host
         mask = Signal(INDEX_BITS)
@@ -108,10 +108,10 @@ class CompletionRing(Component):
             self.written.eq(
                 self.written + (self.done & ~self.write_failed & (self.fault == Fault.NONE))
             ),
-            told.eq(ring.index),
+            written_index.eq(ring.index),
             self.irq.eq(
                 is_open
-                & (told == ring.index)
+                & (written_index == ring.index)
                 & ((self.written != ring.index) | (self.fault != Fault.NONE))
             ),
         ]

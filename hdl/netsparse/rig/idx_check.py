@@ -38,7 +38,7 @@ class IdxCheck(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         idx = Signal(64, reset_less=True)
-        tag = Signal(self.params.slot_bits, reset_less=True)
+        waiting_tag = Signal(self.params.slot_bits, reset_less=True)
         judged_tag = Signal(self.params.slot_bits, reset_less=True)
         waiting = Signal()
         judged = Signal(self.params.idx_bits, reset_less=True)
@@ -60,12 +60,12 @@ class IdxCheck(Component):
             self.events.rejected.eq(judged_valid & (beyond | self.reject)),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [waiting.eq(self.i.valid), idx.eq(self.i.payload), tag.eq(self.tag)]
+            m.d.sync += [waiting.eq(self.i.valid), idx.eq(self.i.payload), waiting_tag.eq(self.tag)]
         with m.If(move):
             m.d.sync += [
                 judged_valid.eq(waiting),
                 judged.eq(idx[: self.params.idx_bits]),
-                judged_tag.eq(tag),
+                judged_tag.eq(waiting_tag),
                 beyond.eq(idx >= self.partition.columns),
                 local.eq((idx >= self.partition.first) & (idx < self.partition.end)),
             ]
