@@ -178,6 +178,9 @@ def read_module(
     run(f"read_rtlil {folder / 'module.il'}")
     for model in models_of(emission.verilog):
         run(f"read_verilog -sv -lib {model}")
+    for ip in getattr(module.component, "vendor_ips", ()):
+        (folder / "ip.v").write_text(ip.stub)
+        run(f"read_verilog -sv -lib {folder / 'ip.v'}")
 
 
 def stub(module: EmittedModule) -> str:

@@ -21,6 +21,7 @@ ELSEWHERE = {
     "hdl/p4sgd/core/engine_group.py": ("hdl/p4sgd/core/test_engine_chain.py",),
     "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
+    "hdl/u280/cage_status.py": ("hdl/u280/test_board_status.py",),
 }
 
 

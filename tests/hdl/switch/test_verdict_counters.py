@@ -6,14 +6,17 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.switch.params import SwitchParams
-from hdl.switch.verdict_counters import VerdictCounters
+from hdl.switch.update_memory import UpdateMemory
+from hdl.switch.verdict_counters import COUNTER_BITS, VerdictCounters
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("ports", [2, 5, 8])
 def test_verdict_counters(ports):
-    simulate(VerdictCounters(SwitchParams(ports=ports)), __name__)
+    simulate(
+        VerdictCounters(SwitchParams(ports=ports)), __name__, registers=["choice", "contents_1_1"]
+    )
 
 
 async def begin(dut):
@@ -69,14 +72,15 @@ async def counts_one_every_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def clear_sets_all_to_zero(dut):
+    """As does a reset."""
     ports, depth = await begin(dut)
     await ClockCycles(dut.clk, depth + 1)
-    for _ in range(2):
+    for clear in (dut.clear, dut.rst, dut.clear):
         await count(dut, mostly_one(ports, 500))
         assert await values(dut, ports)
-        dut.clear.value = 1
+        clear.value = 1
         await RisingEdge(dut.clk)
-        dut.clear.value = 0
+        clear.value = 0
         await ClockCycles(dut.clk, depth)
         assert dut.busy.value
         await RisingEdge(dut.clk)
@@ -85,3 +89,21 @@ async def clear_sets_all_to_zero(dut):
         assert await values(dut, ports) == {}
     await count(dut, [(0, 1)])
     assert await values(dut, ports) == {(0, 1): 1}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def counts_over_every_bit(dut):
+    """The last one wraps."""
+    ports, depth = await begin(dut)
+    await ClockCycles(dut.clk, depth + 1)
+    for bit in range(COUNTER_BITS + 1):
+        port, verdict = random.randrange(ports), random.randrange(1, 16)
+        dut.sender.value, dut.verdict.value = 1 << port, verdict
+        await RisingEdge(dut.clk)
+        dut.verdict.value = 0
+        await ClockCycles(dut.clk, UpdateMemory.lead)
+        dut.counts.choice.value = 1  # the change of the cycle before, which is made to be this
+        dut.counts.contents_1_1.value = (1 << bit) - 1
+        dut.port.value, dut.of.value = port, verdict
+        await ClockCycles(dut.clk, 5)
+        assert int(dut.value.value) == (1 << bit) % (1 << COUNTER_BITS)

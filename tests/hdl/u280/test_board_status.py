@@ -2,7 +2,7 @@ import random
 from collections import Counter
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from hdl.u280.board_status import BoardStatus
@@ -21,7 +21,7 @@ STEPS = 400
 
 
 def test_board_status():
-    simulate(BoardStatus(PARAMS), __name__)
+    simulate(BoardStatus(PARAMS), __name__, registers=[*CAGE.sums.members])
 
 
 def bits(layout, value):
@@ -33,11 +33,12 @@ async def shows_what_the_board_does(dut):
     await start(dut)
     board = RegisterDriver(dut, "axil", MAP)
     dut.memory_ready.value = 1
-    dut.temperature_0.value, dut.temperature_1.value = 45, 101
     assert await board.read("board") == IDENTITY
     assert await board.read("board_version") == VERSION
     assert await board.read("memory_ready") == 1
-    assert [await board.read(f"degrees_{k}") for k in range(2)] == [45, 101]
+    for degrees in ([45, 82], [82, 45]):  # of each bit, both values
+        dut.temperature_0.value, dut.temperature_1.value = degrees
+        assert [await board.read(f"degrees_{k}") for k in range(2)] == degrees
     ones = (1 << STATUS.size) - 1
     shown = [random.getrandbits(STATUS.size) for _ in range(2)]
     for flip in (0, ones):
@@ -72,6 +73,33 @@ async def shows_what_the_board_does(dut):
     await board.write(clear_losses=1)
     for name in totals:
         assert await board.read(name) == 0
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def sums_carry_over_every_bit(dut):
+    """Both cages' and all events' at a time; a full one begins anew."""
+    await start(dut)
+    board = RegisterDriver(dut, "axil", MAP)
+    widths = CAGE.sums.members
+    happenings = (1 << HAPPENINGS.size) - 1
+    for bit in range(max(widths.values()) + 1):
+        for k in range(2):
+            for name, width in widths.items():
+                getattr(getattr(dut, f"cage_{k}"), name).value = (1 << min(bit, width)) - 1
+                if name in CAGE.events:
+                    getattr(dut, f"counts_{k}_{CAGE.events.index(name)}").value = 1
+            levels = {"happenings": HAPPENINGS.from_bits(happenings)}
+            getattr(dut, f"levels_{k}").value = bits(LEVELS, levels)
+        await RisingEdge(dut.clk)
+        for k in range(2):
+            for index in range(len(CAGE.events)):
+                getattr(dut, f"counts_{k}_{index}").value = 0
+            getattr(dut, f"levels_{k}").value = 0
+        await ClockCycles(dut.clk, 3)
+        for k in range(2):
+            for name in random.sample(sorted(widths), 6):
+                total = (1 << min(bit, widths[name])) % (1 << widths[name])
+                assert await board.read(f"{name}_{k}") == total
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -28,7 +28,8 @@ async def tells_resets_inside_packets(dut):
         dut.rst.value, dut.moves.value = 1, 0
         await RisingEdge(dut.clk)
         for _ in range(random.randrange(2, 6)):
-            dut.moves.value = dut.last.value = random.getrandbits(1)  # not of a packet
+            dut.moves.value = random.getrandbits(1)  # which means nothing
+            dut.last.value = random.getrandbits(1)
             await RisingEdge(dut.clk)
             assert dut.cut.value == inside
         dut.rst.value, dut.moves.value = 0, 0

@@ -55,6 +55,9 @@ async def a_level_is_a_message(dut, high, wait):
         dut.level.value = 1
         await ClockCycles(dut.clk, high)
         dut.level.value = 0
+        if high > wait + 4:  # it is acknowledged
+            await ClockCycles(dut.clk, 2)
+            assert not dut.request.value
         await ClockCycles(dut.clk, wait + 6)
         assert not dut.request.value
         assert core.messages == count

@@ -30,3 +30,9 @@ async def obeys_faults(dut):
         assert dut.send_idle.value == (hears and bool(remote))
         assert dut.enable.value == (hears and not remote)
         assert dut.linked.value == (hears and not remote and bool(received))
+        dut.rst.value = 1
+        await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        await RisingEdge(dut.clk)
+        assert dut.send_rfi.value
+        assert not any(getattr(dut, name).value for name in ("send_idle", "enable", "linked"))

@@ -13,6 +13,13 @@ def test_pause_request():
     simulate(PauseRequest(FlowControlParams()), __name__)
 
 
+def nearest(used, bit, value, step):
+    """From ``used`` on, by ``step``, the first number of words with this ``bit``."""
+    while used >> bit & 1 != value:
+        used += step
+    return used
+
+
 async def step(dut, used):
     """A cycle in which ``used`` words are inside."""
     dut.used.value = used
@@ -24,7 +31,7 @@ async def asks_above_one_level_until_below_another(dut):
     params = params_in_simulator(FlowControlParams)
     dut.used.value = 0
     await start(dut)
-    for _ in range(3):
+    for bit in range(len(dut.used)):
         for used, request in (
             (params.stop_above, 0),
             (params.stop_above + 1, 1),
@@ -32,6 +39,11 @@ async def asks_above_one_level_until_below_another(dut):
             (params.resume_at, 0),
             (params.beats, 1),
             (0, 0),
+            # Where this bit alone tells them from one on the other side.
+            (nearest(params.stop_above, bit, 0, -1), 0),
+            (nearest(params.stop_above + 1, bit, 1, 1), 1),
+            (nearest(params.resume_at + 1, bit, 1, 1), 1),
+            (nearest(params.resume_at, bit, 0, -1), 0),
         ):
             before = int(dut.request.value)
             for _ in range(PauseRequest.latency):

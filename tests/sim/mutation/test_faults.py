@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
+from gen.emission.emit import Emission, EmittedModule
 from hdl.common.component import Component
+from hdl.u280.vendor import VendorIp, VendorPort
 from sim.harness.lint import lint
 from sim.mutation.equivalence import changes_nothing
 from sim.mutation.faults import KINDS, SHARE
@@ -88,6 +90,42 @@ def test_every_kind_is_made_and_changes_something(made):
     same = [mutant.text for mutant in faults if changes_nothing(rtlil, mutant)]
     assert not same
     lint(emission)
+
+
+class Placed(Component):
+    """An IP of the vendor's, of which there is no more than its ports."""
+
+    vendor_ips = (
+        VendorIp(
+            name="ip",
+            vlnv="",
+            ports=(
+                VendorPort(name="a", direction="input", bits=4),
+                VendorPort(name="b", direction="input", bits=4),
+                VendorPort(name="x", direction="output", bits=4),
+                VendorPort(name="y", direction="output", bits=4),
+            ),
+        ),
+    )
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(4), "x": Out(4), "y": Out(4)})
+
+    def elaborate(self, platform):
+        m = Module()
+        (ip,) = self.vendor_ips
+        m.submodules.ip = ip.place(a=self.i, b=Const(5, 4), x=self.x, y=self.y)
+        return m
+
+
+def test_inputs_of_a_vendor_s_part_are_known():
+    """A constant is no output to be changed behind it."""
+    component = Placed(NoParams())
+    emission, mutants, _ = mutate(emission_with_sources(component), "placed", 8 * SHARE, 1)
+    swaps = {mutant.text for mutant in mutants if mutant.mode == "swap"}
+    assert swaps == {f"placed: swap ip ip {ports}" for ports in ("a with b", "x with y")}
+    (ip,) = component.vendor_ips
+    lint(Emission({ip.name: EmittedModule(ip.name, component, verilog=ip.stub)} | emission.modules))
 
 
 def test_they_are_a_share_of_a_sample():

@@ -194,12 +194,13 @@ async def shows_what_waits(dut, ends):
     bench = await Bench(dut).begin()
     bench.name(*ends)
     bench.answers = False
-    of_one_command = [idx for idx in remote(IDXS) if idx % 2 == 0]
+    slot = int(ends == HIGHEST)
+    of_one_command = [idx for idx in remote(IDXS) if idx % 2 == slot]
     idxs = random.sample(of_one_command, bench.params.pending_entries)
     await bench.idxs.send_all(idxs)
     await bench.prs.wait_for(len(idxs))
     assert not dut.in_flight.value
-    assert int(dut.open.value) == 0b01
+    assert int(dut.open.value) == 1 << slot
     layout = Client(bench.params).table_params.contents
     found = {}
     for entry in range(bench.params.pending_entries):
@@ -331,21 +332,37 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_response_moves_the_oldest_command(dut):
-    """If it is for an entry of that one."""
+async def knows_the_command_of_every_entry(dut):
+    """Of the first that asked for its idx, whoever comes later."""
     bench = await Bench(dut).begin()
     bench.answers = False
-    await bench.idxs.send_all([5, 8, 7])
-    await bench.prs.wait_for(3)
-    await ClockCycles(dut.clk, 5)
+    entries = bench.params.pending_entries
+    idxs = random.sample(remote(IDXS), entries)
+    await bench.idxs.send_all(idxs)
+    await bench.prs.wait_for(entries)
+    for idx in random.sample(idxs, 60):  # by the other command
+        bench.idxs.append({"idx": idx, "slot": 1 - idx % 2, "last": 0})
+    await ClockCycles(dut.clk, 150)  # two each, as the table is full
+    assert bench.totals["coalesced"] == 60
+    edge = RisingEdge(dut.clk)
     for pr in bench.prs.beats:
-        dut.response_entry.value = pr["pr"]["id"] % bench.params.pending_entries
-        for oldest in range(2):
-            for response in range(2):
-                dut.oldest.value, dut.response.value = oldest, response
-                await RisingEdge(dut.clk)
-                await RisingEdge(dut.clk)
-                assert int(dut.moves.value) == (response and pr["pr"]["idx"] % 2 == oldest)
+        slot, oldest = pr["pr"]["idx"] % 2, random.randrange(2)
+        entry = pr["pr"]["id"] % entries
+        for name in ("entry", "response_entry", "written_entry"):
+            getattr(dut, name).value = entry
+        dut.oldest.value, dut.response.value, dut.write_failed.value = oldest, 1, 1
+        await edge
+        await edge
+        assert int(dut.moves.value) == (slot == oldest)
+        assert int(dut.generation.value) == bench.generations[slot]
+        dut.response.value = dut.write_failed.value = 0
+        await edge
+        assert int(dut.failed.value) == 1 << slot
+        assert not dut.moves.value
+        dut.forget.value = 1  # the failure, too
+        await edge
+        dut.forget.value = 0
+        await edge
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

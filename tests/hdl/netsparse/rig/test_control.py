@@ -3,7 +3,7 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
@@ -67,7 +67,7 @@ class Bench:
             "wide": random.getrandbits(1),
             "property_address": 0x1000,
             "property_bytes": 64,
-            "watchdog": 0,
+            "watchdog": random.choice((0, random.getrandbits(32) | 1 << 20)),
             "cause": Cause.DONE,
         } | changes
 
@@ -97,9 +97,8 @@ async def pulse(dut, name, value=1):
 async def carries_out_commands(dut):
     """Done when the last idx has been given and none is open, not before."""
     bench = await Bench(dut).begin()
-    dut.generation.value = (1 << bench.params.generation_bits) - 10  # the last ones of a round
-    generations = []
-    for k in range(30):
+    for k in range(bench.params.generation_bits):
+        dut.generation.value = (2 << k) - 1  # the next one is more in each of its bits
         array = {"address": 4 * random.getrandbits(30), "bytes": 4 * random.randint(1, 48)}
         if k < 2:  # the extremes
             array = {"address": k * 0xFFFFF000, "bytes": (4, MOST_PROPERTY_BYTES)[k]}
@@ -113,7 +112,8 @@ async def carries_out_commands(dut):
         names = {"address": "idx_address", "count": "count", "wide": "wide"}
         assert idxs == {a: command[b] for a, b in names.items()} | {"slot": k % 2}
         assert unpack(bench.params.property_array, int(dut.array.value)) == array
-        generations.append(bench.generation(k % 2))
+        assert bench.generation(k % 2) == (2 << k) - 1
+        assert int(dut.generation.value) == (2 << k) % (1 << bench.params.generation_bits)
         dut.open.value = 1 << k % 2
         await pulse(dut, "given") if k % 3 else None
         await ClockCycles(dut.clk, random.randrange(20))
@@ -127,7 +127,6 @@ async def carries_out_commands(dut):
         bench.ended(Cause.DONE)
         assert bench.completions.beats[-1]["tag"] == command["tag"]
         dut.open.value = 0
-    assert len({*generations}) == len(generations)
     assert not bench.forgets
 
 
@@ -142,24 +141,34 @@ async def ends_at_once_what_cannot_be_done(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(
-    second=[{}, {"property_address": 0x1040}, {"property_bytes": 60}, {"cause": Cause.ARRAY}]
-)
+@cocotb.parametrize(second=["same", "property_address", "property_bytes", "cause"])
 async def begins_with_the_one_before_under_way(dut, second):
-    """If it is for the same array; completions keep their order."""
+    """If it is for the same array, in every bit; completions keep their order."""
     bench = await Bench(dut).begin()
     bench.gives = True
-    dut.open.value = 0b01
-    first = await bench.run()
-    other = await bench.run(**second)
-    assert len(bench.started) == (1 if second else 2)
-    await ClockCycles(dut.clk, 20)
-    assert not bench.completions.beats
-    dut.open.value = 0
-    await ClockCycles(dut.clk, 20)
-    assert len(bench.started) == (1 if "cause" in second else 2)
-    bench.ended(Cause.DONE, second.get("cause", Cause.DONE))
-    assert [one["tag"] for one in bench.completions.beats] == [first["tag"], other["tag"]]
+    widths = {"property_address": bench.params.address_bits, "property_bytes": LENGTH_BITS}
+    for bit in range(2, widths.get(second, 12)):
+        started, ended = len(bench.started), len(bench.completions.beats)
+        array = {
+            "property_address": 4 * random.getrandbits(bench.params.address_bits - 2),
+            "property_bytes": 4 * random.randint(1, MOST_PROPERTY_BYTES // 4),
+        }
+        other = {name: value ^ 1 << bit for name, value in array.items() if name == second}
+        cause = Cause.ARRAY if second == "cause" else Cause.DONE
+        dut.open.value = 0b01
+        first = await bench.run(**array)
+        behind = await bench.run(**array | other, cause=cause)
+        assert len(bench.started) - started == (2 if second == "same" else 1)
+        await ClockCycles(dut.clk, 20)
+        assert len(bench.completions.beats) == ended
+        dut.open.value = 0
+        await ClockCycles(dut.clk, 20)
+        assert len(bench.started) - started == (1 if second == "cause" else 2)
+        bench.ended(Cause.DONE, cause)
+        assert [one["tag"] for one in bench.completions.beats[ended:]] == [
+            first["tag"],
+            behind["tag"],
+        ]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

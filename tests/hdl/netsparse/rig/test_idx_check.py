@@ -41,7 +41,7 @@ def wild_idxs(first, end, columns):
     edges = [first - 1, first, end - 1, end, columns - 1, columns, columns + 1, 0, 1 << 63]
     near = [k for k in edges if k >= 0] * 20
     anywhere = [random.randrange(columns + 10) for _ in range(500)]
-    high = [random.getrandbits(64) for _ in range(50)] + [1 << 12 | first, 1 << 32, (1 << 64) - 1]
+    high = [random.randrange(columns) | 1 << bit for bit in range(12, 64)] + [(1 << 64) - 1]
     idxs = near + anywhere + high
     random.shuffle(idxs)
     return idxs

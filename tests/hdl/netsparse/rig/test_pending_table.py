@@ -99,6 +99,7 @@ class Table:
             if watched is not None:
                 read = unpack(self.params.contents, int(self.dut.read.value))
                 assert read == {"valid": 1, "idx": watched}
+            assert not (self.owner and self.dut.empty.value)
             gone = []
             if len(self.owner) > keep and not pause():
                 gone = random.sample(
@@ -258,6 +259,27 @@ async def full_only_for_those_who_need_an_entry(dut):
         assert table.sink.cycles[-3] == released + 3
         await table.finish(len(table.sent))
         table.sink.stop()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_goes_back_early_is_not_lost(dut):
+    """Entries that are released while others were never in use: then all find room at once."""
+    params = params_in_simulator(PendingTableParams)
+    await start(dut)
+    table = Table(dut, STALLS[0])
+    early = 3
+    table.ask(range(early))
+    await table.sink.wait_for(early)
+    while table.owner:
+        table.release(*list(table.owner)[:RELEASES])
+        await RisingEdge(dut.clk)
+    table.release()
+    table.ask(range(params.entries))
+    table.sent = [*range(early), *range(params.entries)]
+    await table.sink.wait_for(len(table.sent))
+    await RisingEdge(dut.clk)
+    assert int(dut.count.value) == params.entries
+    await table.finish(len(table.sent))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.property_address import PropertyAddress, PropertyAddressParams
 from sim.harness.streams import STALLS, Sink, Source, start
@@ -13,6 +13,16 @@ def test_property_address():
     simulate(PropertyAddress(params), __name__)
 
 
+async def watch_busy(dut):
+    """It is so while anything is inside."""
+    inside = 0
+    while True:
+        await RisingEdge(dut.clk)
+        assert dut.busy.value == (inside > 0)
+        inside += int(dut.i_valid.value and dut.i_ready.value)
+        inside -= int(dut.o_valid.value and dut.o_ready.value)
+
+
 @cocotb.test()
 @cocotb.parametrize(stalls=STALLS, size=[4, 480, 4096])
 async def finds_addresses(dut, stalls, size):
@@ -21,6 +31,7 @@ async def finds_addresses(dut, stalls, size):
     base = 0 if size == 4 else random.getrandbits(params.address_bits)
     dut.base.value, dut.bytes.value = base, size
     await start(dut)
+    cocotb.start_soon(watch_busy(dut))
     source_stall, sink_stall = stalls
     source, sink = Source(dut, "i", stall=source_stall), Sink(dut, "o", stall=sink_stall)
     idxs = [0, 1, (1 << params.idx_bits) - 1]
@@ -37,3 +48,17 @@ async def finds_addresses(dut, stalls, size):
     if stalls.none:
         assert sink.cycles[0] - source.cycles[0] == PropertyAddress.latency
         assert sink.cycles[-1] - sink.cycles[0] == len(idxs) - 1
+
+
+@cocotb.test()
+async def holds_what_its_stages_hold(dut):
+    """While nothing is taken: as many as there are stages."""
+    params = params_in_simulator(PropertyAddressParams)
+    dut.base.value, dut.bytes.value = 0, 4
+    await start(dut)
+    source, sink = Source(dut, "i"), Sink(dut, "o", stall=lambda: True)
+    for idx in range(2 * PropertyAddress.latency):
+        source.append({"idx": idx, "tag": idx % (1 << params.tag_bits)})
+    await ClockCycles(dut.clk, 20)
+    assert len(source.cycles) == PropertyAddress.latency
+    assert not sink.beats

@@ -297,6 +297,9 @@ async def commands_come_at_any_pace(dut, stalls):
         expected.append({"tag": bench.tag, "cause": cause})
     await bench.completions.wait_for(len(expected))
     assert bench.completions.beats == expected
+    await RisingEdge(dut.clk)
+    failures = {name: n for name, n in bench.totals.items() if name.startswith("failed") and n}
+    assert failures == {"failed_command": 14, "failed_array": 14}
     await bench.end()
 
 
