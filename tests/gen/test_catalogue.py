@@ -16,7 +16,15 @@ from sim.harness.verilator import lint
 from tests.gen.sample import Pair, PairParams
 
 PORTS = Path(__file__).parent / "ports"
-CASES = [(design, preset) for design in designs().values() for preset in design.presets]
+BETWEEN = {"small", "8-port", "paper"}  # presets that a commit leaves to the long form
+PRESETS = [
+    pytest.param(design, preset, marks=pytest.mark.long if preset in BETWEEN else [])
+    for design in designs().values()
+    for preset in design.presets
+]
+of_presets = pytest.mark.parametrize(
+    ("design", "preset"), PRESETS, ids=lambda value: getattr(value, "name", value)
+)
 
 ACCEPTED = {
     "SignConversion",  # Yosys gives a slice of a vector no sign; the bits are the same
@@ -32,14 +40,9 @@ def emission_of(name, preset):
     return emissions.emission_of(design.make(params), generated=True)
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0].name}-{case[1]}")
-def emission(request):
-    design, preset = request.param
-    return emission_of(design.name, preset)
-
-
-def test_verilator_accepts(emission):
-    lint(emission)
+@of_presets
+def test_verilator_accepts(design, preset):
+    lint(emission_of(design.name, preset))
 
 
 def slang_findings(emission, tmp_path):
@@ -56,8 +59,9 @@ def slang_findings(emission, tmp_path):
     return {str(d.code).removeprefix("DiagCode(").removesuffix(")") for d in diagnostics}
 
 
-def test_slang_accepts(emission, tmp_path):
-    assert slang_findings(emission, tmp_path) <= ACCEPTED
+@of_presets
+def test_slang_accepts(design, preset, tmp_path):
+    assert slang_findings(emission_of(design.name, preset), tmp_path) <= ACCEPTED
 
 
 def test_slang_would_complain(tmp_path):
@@ -67,9 +71,7 @@ def test_slang_would_complain(tmp_path):
     assert slang_findings(emission, tmp_path) - ACCEPTED
 
 
-@pytest.mark.parametrize(
-    ("design", "preset"), CASES, ids=lambda value: getattr(value, "name", value)
-)
+@of_presets
 def test_ports_are_as_reviewed(design, preset, request):
     ports = port_list(emission_of(design.name, preset))
     path = PORTS / f"{design.name}-{preset}.txt"

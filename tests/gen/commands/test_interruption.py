@@ -69,11 +69,12 @@ def unfinished(process, cache=None):
             "what had ended is in the reports",
             ["out"],
         ),
-        (
+        pytest.param(
             ("mutate", "hdl.common.fifo", "-o", "out", "--sample", "1", "--seeds", "1"),
             signal.SIGINT,
             "components that had ended are in out",
             ["out"],
+            marks=pytest.mark.long,
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

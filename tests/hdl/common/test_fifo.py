@@ -9,6 +9,7 @@ from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.streams import STALLS, Sink, Source, receive, send, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.upset import start_upset
+from tests.long import short_and_long
 
 SIZES = [
     FifoParams(width=8, depth=2),
@@ -22,7 +23,11 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params",
+    short_and_long(SIZES, [SIZES[0], SIZES[2], SIZES[4], SIZES[6]]),
+    ids=lambda params: params.suffix,
+)
 def test_fifo(params):
     simulate(Fifo(params), __name__)
 

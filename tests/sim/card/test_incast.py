@@ -48,7 +48,7 @@ def test_a_hundred_thousand_packets(tmp_path):
     simulate(tmp_path, "nothing_is_lost", fibre(100))
 
 
-@pytest.mark.parametrize("wrong", short_and_long(["deaf", "far_away"], ["deaf"]))
+@pytest.mark.parametrize("wrong", short_and_long(["deaf", "far_away"], []))
 def test_without_flow_control_packets_are_lost(tmp_path, wrong):
     """A far end that does not obey; one further away than the room is made for."""
     metres = 130 if wrong == "far_away" else 100

@@ -275,6 +275,7 @@ def test_all_signals_are_visible_on_request():
     simulate(chain, __name__, test_filter="sees_inside", all_signals=True)
 
 
+@pytest.mark.long
 def test_coverage_of_a_block_is_that_of_a_module(tmp_path, monkeypatch):
     monkeypatch.delenv(COVERAGE_RUNS, raising=False)
     counts = []

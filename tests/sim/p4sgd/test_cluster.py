@@ -34,7 +34,7 @@ HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo
 DATA_PARALLEL = WorkerParams(
     engines=2,
     slots=20,
-    engine=EngineParams(lanes=32, chunks=16, fifo_words=64, data_parallel=True),
+    engine=EngineParams(lanes=32, chunks=16, fifo_words=128, data_parallel=True),
 )
 WORKERS = [2, 4, 8]
 

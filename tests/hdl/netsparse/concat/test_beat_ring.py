@@ -8,10 +8,15 @@ from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.long import short_and_long
 
 
 @pytest.mark.parametrize(
-    ("payload", "most"), [(False, 512), (True, 512), (True, 4), (True, 36)], ids=str
+    ("payload", "most"),
+    short_and_long(
+        [(False, 512), (True, 512), (True, 4), (True, 36)], [(False, 512), (True, 4), (True, 36)]
+    ),
+    ids=str,
 )
 def test_beat_ring(payload, most):
     params = DeconcatenatorParams(payload=payload, nodes=8, mtu=900, most_property_bytes=most)

@@ -11,6 +11,7 @@ from sim.harness.streams import STALLS, cycle, never, often, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Reason
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
+from tests.long import short_and_long
 
 FULL = ConcatenatorParams(payload=True, nodes=12)
 # Times of few bits, which wrap around often; 30 reads are exactly an MTU.
@@ -31,7 +32,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", short_and_long(FORMS, ["full", "virtual_reads", "jumbo"]))
 def test_concatenator(form):
     params, tests = FORMS[form]
     simulate(Concatenator(params), __name__, test_filter=rf"\.({'|'.join(tests)})_\w+(/.*)?$")

@@ -33,7 +33,9 @@ def form(payload, virtual):
     return ConcatenatorParams(payload=payload, nodes=128, **(POOL if virtual else {}))
 
 
-@pytest.mark.parametrize("payload", [False, True], ids=["reads", "responses"])
+@pytest.mark.parametrize(
+    "payload", [False, pytest.param(True, marks=pytest.mark.long)], ids=["reads", "responses"]
+)
 def test_virtual_queues_keep_up(tmp_path, payload):
     cycles = {}
     for virtual in (False, True):

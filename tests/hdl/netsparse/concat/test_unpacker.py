@@ -10,13 +10,18 @@ from hdl.netsparse.protocol import Kind
 from sim.harness.streams import STALLS, Sink, Source, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Addresses, Packet, Pr, most_prs, to_beats
+from tests.long import short_and_long
 
 NODE = 0xC0FFEE01
 SMALL_MTU = 900
 
 
 @pytest.mark.parametrize(
-    ("payload", "most"), [(False, 512), (True, 4096), (True, 4), (True, 100)], ids=str
+    ("payload", "most"),
+    short_and_long(
+        [(False, 512), (True, 4096), (True, 4), (True, 100)], [(False, 512), (True, 4), (True, 100)]
+    ),
+    ids=str,
 )
 def test_unpacker(payload, most):
     mtu = SMALL_MTU if most <= 512 else 4180  # one property of the largest size

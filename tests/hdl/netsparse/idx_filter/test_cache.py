@@ -12,6 +12,7 @@ from sim.harness.streams import STALLS, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
 from tests.hdl.netsparse.idx_filter.bench import Dram, Events, Judge, Unit
+from tests.long import short_and_long
 
 SIZES = {
     "smallest": FilterCacheParams(
@@ -48,7 +49,7 @@ SIZES = {
 BASE = 0x804C0  #: with the highest bit of the smaller addresses
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", short_and_long(SIZES, ["smallest", "two_ways"]))
 def test_cache(size):
     simulate(FilterCache(SIZES[size]), __name__)
 

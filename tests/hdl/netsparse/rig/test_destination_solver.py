@@ -9,6 +9,7 @@ from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationS
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.long import short_and_long
 
 SIZES = [
     DestinationParams(nodes=2, idx_bits=8, tag_bits=1),
@@ -18,7 +19,11 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params",
+    short_and_long(SIZES, [SIZES[0], SIZES[1], SIZES[3]]),
+    ids=lambda params: params.suffix,
+)
 def test_destination_solver(params):
     simulate(DestinationSolver(params), __name__)
 

@@ -8,12 +8,13 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import LOW, TOP, clock, generator, put, watch, wild
+from tests.long import short_and_long
 
 LATENCIES = {1: 2, 2: 3, 3: 3, 8: 4}  # by engines: levels of three-input adders, and two
 BANKS = {1: 8, 2: 2, 3: 1, 8: 2}
 
 
-@pytest.mark.parametrize("engines", LATENCIES)
+@pytest.mark.parametrize("engines", short_and_long(LATENCIES, [1, 3, 8]))
 def test_partial_sum(engines):
     banks = BANKS[engines]
     engine = EngineParams(banks=banks, lanes=512 // banks)

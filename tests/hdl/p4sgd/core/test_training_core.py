@@ -55,6 +55,7 @@ def test_training_core(size):
     simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
 
 
+@pytest.mark.long
 def test_three_dies_in_short():
     """Their cycles and signs, and of the trainings those in which everything is late and full."""
     params = SIZES["three dies"]

@@ -5,11 +5,12 @@ from hdl.p4sgd.engine.adder_tree import GatedAdderTree, TreeParams
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, play, wild
+from tests.long import short_and_long
 
 LATENCIES = {1: 1, 2: 1, 3: 2, 5: 2, 64: 5}  # a level of two-input adders, then of three-input
 
 
-@pytest.mark.parametrize("inputs", LATENCIES)
+@pytest.mark.parametrize("inputs", short_and_long(LATENCIES, [1, 5, 64]))
 def test_adder_tree(inputs):
     simulate(GatedAdderTree(TreeParams(inputs=inputs, bits=32)), __name__)
 

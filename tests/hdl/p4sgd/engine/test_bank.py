@@ -15,6 +15,7 @@ from tests.hdl.p4sgd.bench import (
     random_codes,
     wild,
 )
+from tests.long import short_and_long
 
 SIZES = [EngineParams(lanes=max_bits, max_bits=max_bits, chunks=2) for max_bits in (1, 4, 7)]
 SIZES += [EngineParams(lanes=64, chunks=4)]
@@ -23,7 +24,9 @@ BITS = [1, 3, 4, 8]
 TAG_FIELDS = ("first_plane", "last_plane", "first_chunk")
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params", short_and_long(SIZES, [*SIZES[:2], *SIZES[3:6]]), ids=lambda params: params.suffix
+)
 def test_bank(params):
     simulate(Bank(params), __name__)
 

@@ -24,6 +24,7 @@ from tests.hdl.p4sgd.bench import (
     watch,
     wild,
 )
+from tests.long import short_and_long
 
 SIZES = {
     "plain": EngineParams(lanes=32, chunks=16, fifo_words=64),
@@ -36,7 +37,9 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", short_and_long(SIZES, ["plain", "odd", "parallel", "wide_l2", "odd_dsp"])
+)
 def test_engine(size):
     simulate(Engine(SIZES[size]), __name__, test_filter="matches_golden")
 

@@ -17,12 +17,17 @@ from tests.hdl.p4sgd.bench import (
     random_codes,
     wild,
 )
+from tests.long import short_and_long
 
 SIZES = [EngineParams(), EngineParams(banks=3, max_bits=5), EngineParams(banks=1, max_bits=1)]
 SIZES += [EngineParams(dsp=True), EngineParams(banks=3, max_bits=5, dsp=True)]
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params",
+    short_and_long(SIZES, [SIZES[1], SIZES[2], SIZES[3]]),
+    ids=lambda params: params.suffix,
+)
 def test_gradient_lane(params):
     simulate(GradientLane(params), __name__)
 

@@ -8,11 +8,14 @@ from hdl.p4sgd.engine.read_back import OUTSTANDING, ReadBack, probe_steps
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, generator, peek, watch, wild
+from tests.long import short_and_long
 
 SIZES = [EngineParams(banks=banks, lanes=12, chunks=5) for banks in (8, 4, 3, 1)]
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params", short_and_long(SIZES, [SIZES[0], SIZES[2]]), ids=lambda params: params.suffix
+)
 def test_read_back(params):
     simulate(ReadBack(params), __name__)
 

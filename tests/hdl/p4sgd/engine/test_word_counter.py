@@ -6,6 +6,7 @@ from hdl.p4sgd.engine.word_counter import WordCounter
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, generator, play, position_of, put
+from tests.long import short_and_long
 
 SIZES = [
     EngineParams(chunks=9),
@@ -16,7 +17,9 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+@pytest.mark.parametrize(
+    "params", short_and_long(SIZES, SIZES[1:4]), ids=lambda params: params.suffix
+)
 def test_word_counter(params):
     simulate(WordCounter(params), __name__, registers=["plane", "chunk"])
 

@@ -10,11 +10,12 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.streams import never, often
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.memory.reader_bench import BEAT_BYTES, Bench, run_on_memories
+from tests.long import short_and_long
 
 BEATS = 600
 
 
-@pytest.mark.parametrize("banks", [8, 4, 2, 1])
+@pytest.mark.parametrize("banks", short_and_long([8, 4, 2, 1], [8, 1]))
 def test_label_reader(banks, tmp_path, rng):
     worker = WorkerParams(engine=EngineParams(banks=banks, lanes=256 // banks))
     run_on_memories(LabelReader, worker, __name__, tmp_path, rng, BEATS)

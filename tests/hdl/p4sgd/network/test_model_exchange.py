@@ -13,6 +13,7 @@ from sim.harness import streams
 from sim.harness.payloads import pack
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import clock, generator, pulse, put, wild, wild_bits
+from tests.long import short_and_long
 
 SIZES = {
     "parallel": WorkerParams(engines=3, engine=EngineParams(lanes=32, data_parallel=True)),
@@ -25,7 +26,9 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", short_and_long(SIZES, ["parallel", "parallel narrow", "plain narrow"])
+)
 def test_passes(size):
     simulate(ModelExchange(SIZES[size]), __name__, test_filter="passes_")
 

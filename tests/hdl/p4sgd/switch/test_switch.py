@@ -17,6 +17,7 @@ from sim.p4sgd.golden.frames import WireFrame
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
+from tests.long import short_and_long
 
 SMALL = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16)
 #: sizes, batches, frames of a batch
@@ -30,7 +31,7 @@ SIZES = {
 OPERANDS = {"job_number": 16, "job_epoch": 16, "job_ports": 32, "job_base": 16, "job_slots": 17}
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", short_and_long(SIZES, ["small", "default", "two_ports"]))
 def test_switch(name):
     simulate(Switch(SIZES[name][0]), __name__)
 

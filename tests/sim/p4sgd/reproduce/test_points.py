@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
-from hdl.p4sgd.worker_params import WorkerParams
 from sim.p4sgd.golden.sgd import Loss, Schedule
 from sim.p4sgd.reproduce import points
 from sim.p4sgd.reproduce.points import BITS, PASSES, Point, measure, turnaround
@@ -18,13 +16,8 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
+from tests.sim.p4sgd.test_cluster import DATA_PARALLEL as HARDWARE
 
-HARDWARE = WorkerParams(
-    engines=1,
-    engine=EngineParams(
-        banks=4, lanes=64, chunks=16, fifo_words=512, max_bits=4, data_parallel=True
-    ),
-)
 LINK = 20
 
 
@@ -114,7 +107,7 @@ def test_turnaround_is_measured_on_two_chunks():
     assert (small.features, small.batch) == (2 * 2 * 64, 8)
     assert small == small.turnaround
     shared = replace(small, schedule=Schedule.DATA_PARALLEL).turnaround
-    assert (shared.features, shared.batch) == (2 * 64, 8)
+    assert (shared.features, shared.batch) == (2 * 64, 16)
     assert small.ideal(0) == 2 * 8
 
 
