@@ -108,7 +108,7 @@ def test_turnaround_is_measured_on_two_chunks():
     assert small == small.turnaround
     shared = replace(small, schedule=Schedule.DATA_PARALLEL).turnaround
     assert (shared.features, shared.batch) == (2 * 64, 16)
-    assert small.ideal(0) == 2 * 8
+    assert small.ideal(0) == 2 * BITS
 
 
 def test_failure_of_a_simulation_is_heard(monkeypatch):
