@@ -49,7 +49,7 @@ def mutate(
     seed: Seed = 1,
     seeds: Seeds = 3,
     jobs: Jobs = 1,
-    most_seconds: MostSeconds = 20,
+    most_seconds: MostSeconds = 60,
     output: Folder = Path("build/mutate"),
     resume: Resume = True,
 ) -> None:

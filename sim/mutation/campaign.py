@@ -28,9 +28,9 @@ class Plan:
 
     sample: int = 50  #: mutants of a component
     seed: int = 1  #: of the choice of mutants and of the tests
-    most_seconds: float = (
-        20.0  #: of computing, for a simulation; those that take longer are left out
-    )
+    #: of computing, for a simulation; those that take longer are left out: far more than the
+    #: tests of a component take, lest a busy machine decides whether there are any
+    most_seconds: float = 60.0
 
     def key(self, target: Target) -> str:
         """Equal keys are equal results."""

@@ -1,6 +1,7 @@
 """What a reader wants to know of the cells that Yosys makes of a module."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 from gen.emission.emit import native_yosys
 from sim.harness.cache import CHECKOUT
 
-#: Yosys counts its multiplexers through all of a process
+#: Yosys counts its multiplexers, and what they are chosen by, through all of a process
 MADE_UP = re.compile(r"\$procmux\$(\d+)")
+CHOOSES = re.compile(r"\$procmux\$(\d+)_CMP(\d+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,21 +39,28 @@ def cells_of(design: Any, name: str) -> dict[str, Cell]:
     ys = native_yosys()
     cells = list(design.module(ys.IdString(f"\\{name}")).cells_.values())
     by_name = {cell.name.str().removeprefix("\\"): cell for cell in cells}
-    made_up = sorted(int(own.rpartition("$")[2]) for own in by_name if MADE_UP.fullmatch(own))
+    stable = {own: own for own in by_name}
+    stable |= numbered(by_name, MADE_UP, "$procmux") | numbered(by_name, CHOOSES, "$procmux_cmp")
     outputs = {own: output_of(cell) for own, cell in by_name.items()}
     readers = {name: cell for cell in cells for name in inputs_of(cell)}
     found = {}
     for own, cell in by_name.items():
-        number = MADE_UP.fullmatch(own)
         wire = named(outputs[own], readers)
         places = sources(cell.get_src_attribute())
         found[own] = Cell(
-            name=f"$procmux{made_up.index(int(number[1]))}" if number else own,
+            name=stable[own],
             kind=cell.type.str().removeprefix("\\"),
             drives=wire.name.str().removeprefix("\\") if wire else "",
             sources=places or (sources(wire.get_src_attribute()) if wire else ()),
         )
     return found
+
+
+def numbered(names: Iterable[str], pattern: re.Pattern[str], prefix: str) -> dict[str, str]:
+    """Those of ``names`` that are ``pattern``, each as ``prefix`` and its place among them."""
+    found = [match for name in names if (match := pattern.fullmatch(name))]
+    found.sort(key=lambda match: [int(number) for number in match.groups()])
+    return {match[0]: f"{prefix}{place}" for place, match in enumerate(found)}
 
 
 def named(wire: Any, readers: dict[str, Any]) -> Any:

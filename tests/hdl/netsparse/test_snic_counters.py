@@ -37,7 +37,8 @@ def test_snic_counters():
         filter_cache_bytes=512,
         filter_ways=2,
     )
-    simulate(SnicCounters(params), __name__)
+    registers = [*NAMES, "behind"]  # the latter so that the bank can be entered
+    simulate(SnicCounters(params), __name__, registers=registers)
 
 
 def some(layout):
@@ -67,6 +68,16 @@ def host_counts(name, events):
         f"host_{name}_requests": events["request"],
         f"host_{name}_properties": events["property"],
     }
+
+
+async def values(dut):
+    """All counters, by their names."""
+    found = {}
+    for k, name in enumerate(NAMES):
+        dut.select.value = k
+        await ClockCycles(dut.clk, CounterBank.latency + 1)
+        found[name] = int(dut.value.value)
+    return found
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -104,13 +115,14 @@ async def counts_what_happens(dut):
     for port in inputs:
         port.value = 0
     await ClockCycles(dut.clk, CounterBank.event_latency)
-    found = {}
-    for k, name in enumerate(NAMES):
-        dut.select.value = k
-        await ClockCycles(dut.clk, CounterBank.latency + 1)
-        found[name] = int(dut.value.value)
-    assert found == {name: totals[name] for name in NAMES}
+    assert await values(dut) == {name: totals[name] for name in NAMES}
     assert {*totals} <= {*NAMES}
+    large = {name: random.getrandbits(SNIC_COUNTERS.bits) for name in NAMES}
+    for flip in (0, (1 << SNIC_COUNTERS.bits) - 1):
+        for name, total in large.items():
+            getattr(dut.bank.counters, name).value = total ^ flip
+        await RisingEdge(dut.clk)
+        assert await values(dut) == {name: total ^ flip for name, total in large.items()}
     dut.clear.value = 1
     await RisingEdge(dut.clk)
     dut.clear.value = 0

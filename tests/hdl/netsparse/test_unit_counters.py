@@ -16,7 +16,8 @@ NAMES = [name for name, _ in UNIT_COUNTERS.counters]
 
 
 def test_unit_counters():
-    simulate(UnitCounters(UnitsParams(units=UNITS)), __name__)
+    registers = [*NAMES, "behind"]  # the latter so that banks can be entered
+    simulate(UnitCounters(UnitsParams(units=UNITS)), __name__, registers=registers)
 
 
 async def values(dut, unit):
@@ -48,6 +49,15 @@ async def counts_each_unit_alone(dut):
     await ClockCycles(dut.clk, 3)
     for unit in range(UNITS):
         assert await values(dut, unit) == totals[unit]
+    bits = UNIT_COUNTERS.bits
+    large = [{name: random.getrandbits(bits) for name in NAMES} for _ in range(UNITS)]
+    for flip in (0, (1 << bits) - 1):
+        shown = [{name: total ^ flip for name, total in one.items()} for one in large]
+        for unit, one in enumerate(shown):
+            for name, total in one.items():
+                getattr(getattr(dut, f"bank_{unit}").counters, name).value = total
+        await RisingEdge(dut.clk)
+        assert [await values(dut, unit) for unit in range(UNITS)] == shown
     for unit in range(UNITS, 32):
         dut.unit.value = unit
         await ClockCycles(dut.clk, UnitCounters.latency + 1)

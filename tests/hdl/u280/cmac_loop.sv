@@ -40,7 +40,15 @@ module cmac_0 (
   input [15:0] ctl_tx_pause_refresh_timer3, ctl_tx_pause_refresh_timer4, ctl_tx_pause_refresh_timer5,
   input [15:0] ctl_tx_pause_refresh_timer6, ctl_tx_pause_refresh_timer7, ctl_tx_pause_refresh_timer8
 );
-  assign stat_rx_pause_req = 0;
+  logic [8:0] paused /* verilator public_flat_rw */ = 0;  // what the far end has paused
+  logic [8:0] pausing /* verilator public_flat_rd */;
+  logic [8:0] acknowledged /* verilator public_flat_rd */;
+  logic [11:0] loopback /* verilator public_flat_rd */;
+  logic [43:0] missing /* verilator public_flat_rw */ = 0;  // locks: RS-FEC's, synced, blocks
+  assign stat_rx_pause_req = paused;
+  assign pausing = ctl_tx_pause_req;
+  assign acknowledged = ctl_rx_pause_ack;
+  assign loopback = gt_loopback_in;
   logic remote /* verilator public_flat_rw */ = 0;
   logic lost /* verilator public_flat_rw */ = 0;
   logic [1:0] mishap /* verilator public_flat_rw */ = 0;
@@ -53,16 +61,16 @@ module cmac_0 (
   assign stat_rx_status = stat_rx_aligned;
   assign stat_rx_local_fault = !stat_rx_aligned;
   assign stat_rx_remote_fault = remote;
-  assign stat_rx_block_lock = {20{stat_rx_aligned}};
-  assign stat_rx_synced = stat_rx_block_lock;
+  assign stat_rx_block_lock = {20{stat_rx_aligned}} & ~missing[19:0];
+  assign stat_rx_synced = {20{stat_rx_aligned}} & ~missing[39:20];
   assign stat_rx_rsfec_lane_alignment_status = stat_rx_aligned & ctl_rx_rsfec_enable;
   assign {stat_rx_rsfec_am_lock3, stat_rx_rsfec_am_lock2, stat_rx_rsfec_am_lock1,
-          stat_rx_rsfec_am_lock0} = {4{stat_rx_rsfec_lane_alignment_status}};
+          stat_rx_rsfec_am_lock0} = {4{stat_rx_rsfec_lane_alignment_status}} & ~missing[43:40];
   assign {stat_rx_rsfec_hi_ser, stat_rx_rsfec_uncorrected_cw_inc, stat_rx_rsfec_corrected_cw_inc}
       = words;
   assign {tx_ovfout, tx_unfout} = mishap;
-  assign gt_txp_out = gt_rxp_in;
-  assign gt_txn_out = gt_rxn_in;
+  assign gt_txp_out = gt_rxp_in ^ {4{gt_ref_clk_p}};  // no more than that all pins are wired
+  assign gt_txn_out = gt_rxn_in ^ {4{gt_ref_clk_n}};
   always @(posedge rx_clk) begin
     up <= usr_rx_reset | lost ? 0 : up + (up != 15);
     stat_rx_aligned <= up == 15;

@@ -97,9 +97,20 @@ async def sums_carry_over_every_bit(dut):
             getattr(dut, f"levels_{k}").value = 0
         await ClockCycles(dut.clk, 3)
         for k in range(2):
-            for name in random.sample(sorted(widths), 6):
-                total = (1 << min(bit, widths[name])) % (1 << widths[name])
-                assert await board.read(f"{name}_{k}") == total
+            for name, width in widths.items():
+                total = (1 << min(bit, width)) % (1 << width)
+                assert int(getattr(getattr(dut, f"cage_{k}"), name).value) == total
+    anything = [{name: random.getrandbits(width) for name, width in widths.items()} for _ in "01"]
+    degrees = random.getrandbits(7)
+    for flip in (0, -1):
+        dut.temperature_0.value = dut.temperature_1.value = (degrees ^ flip) % (1 << 7)
+        for k, totals in enumerate(anything):
+            for name, total in totals.items():
+                shown = (total ^ flip) % (1 << widths[name])
+                getattr(getattr(dut, f"cage_{k}"), name).value = shown
+        for k, totals in enumerate(anything):
+            for name, total in totals.items():
+                assert await board.read(f"{name}_{k}") == (total ^ flip) % (1 << widths[name])
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -5,15 +5,18 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.netsparse.protocol import PRIORITIES, Kind
+from hdl.u280.cmac_ip import LANES
+from hdl.u280.flow_control import FlowControlParams
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
-from hdl.u280.mac_signals import CUTS, HAPPENINGS, LEVELS, SETTINGS, events_of
+from hdl.u280.mac_signals import CUTS, HAPPENINGS, LEVELS, SETTINGS, Loopback, events_of
 from hdl.u280.mac_transmit import MacTransmitParams
 from sim.harness.streams import never, often, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import send, take, until
-from tests.hdl.u280.test_kind_split import random_packet
+from tests.hdl.u280.test_kind_split import header, random_packet
 
 COUNTED = len(events_of(pauses=True))
 LOOP = Path(__file__).with_name("cmac_loop.sv")
@@ -79,6 +82,7 @@ async def what_is_sent_comes_back_by_its_kind(dut, stalls):
     async def add_up():
         while True:
             await RisingEdge(core.clk)
+            assert not int(dut.cuts.value)
             for k in range(COUNTED):
                 counts[k] += int(getattr(dut, f"counts_{k}").value)
 
@@ -115,6 +119,12 @@ async def levels_and_counts_are_those_of_the_mac(dut):
     assert all(status[name] for name in ones)
     assert (status.local_fault, status.remote_fault) == (0, 0)
     assert (status.fec_locked, status.block_locked, status.synced) == (0xF, 0xFFFFF, 0xFFFFF)
+    for missing in (mask := random.getrandbits(44), ~mask % (1 << 44), 0):
+        dut.cmac.missing.value = missing
+        await core.edges(10)
+        status = levels(dut).status
+        there = status.block_locked | status.synced << 20 | status.fec_locked << 40
+        assert there == ~missing % (1 << 44)
     dut.cmac.remote.value = 1
     await core.edges(10)
     assert levels(dut).status.remote_fault
@@ -141,6 +151,52 @@ async def levels_and_counts_are_those_of_the_mac(dut):
             counts[k] += int(getattr(dut, f"counts_{k}").value)
     assert counts[:3] == [0, 0, 0]
     assert all(120 < count < 132 for count in counts[3:6])  # 100 cycles of 4 ns are so many
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def what_a_mac_is_told_reaches_it(dut):
+    """Pins, pauses, and where its transceivers loop back."""
+    core, _ = await begin(dut)
+    await until(core, lambda: linked(dut))
+    for paused in (0, *(1 << priority for priority in PRIORITIES), 0x1FF, 0):
+        dut.cmac.paused.value = paused
+        await core.edges(40)
+        ours = sum(1 << priority for priority in PRIORITIES)
+        assert int(dut.cmac.acknowledged.value) == paused & ours
+        assert not int(dut.cmac.pausing.value)
+    for _ in range(8):
+        pins = {name: random.getrandbits(4) for name in ("rx_p", "rx_n")}
+        clock = {name: random.getrandbits(1) for name in ("refclk_p", "refclk_n")}
+        for name, value in {**pins, **clock}.items():
+            getattr(dut, name).value = value
+        await core.edges(1)
+        assert int(dut.tx_p.value) == pins["rx_p"] ^ 0xF * clock["refclk_p"]
+        assert int(dut.tx_n.value) == pins["rx_n"] ^ 0xF * clock["refclk_n"]
+    for mode in (*Loopback, Loopback.NONE):
+        dut.settings.value = SETTINGS.const({"rsfec": 1, "loopback": mode}).as_value().value
+        await core.edges(200)
+        assert int(dut.cmac.loopback.value) == sum(mode << 3 * lane for lane in range(LANES))
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_class_that_nobody_takes_is_paused(dut):
+    """Either with as many words inside, to the word."""
+    core, _ = await begin(dut)
+    dut.receive_0_tready.value = dut.receive_1_tready.value = 0
+    await until(core, lambda: linked(dut))
+    counts = []
+    for k, kind in enumerate((Kind.READ, Kind.RESPONSE)):
+        words = [header(kind.value)] * FlowControlParams().stop_above
+        await send(core, f"transmit_{k}", words)
+        counts.append(len(words))
+        await core.edges(60)
+        while not int(dut.cmac.pausing.value) >> PRIORITIES[k] & 1:
+            await send(core, f"transmit_{k}", words[:1])
+            await core.edges(40)
+            counts[k] += 1
+            assert counts[k] < len(words) + 100
+    assert counts[0] == counts[1] > FlowControlParams().stop_above
+    assert int(dut.cmac.pausing.value) == sum(1 << priority for priority in PRIORITIES)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -3,6 +3,8 @@ from pathlib import Path
 
 from gen.emission.emit import native_yosys, silent_stdout
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.netsparse.routing import UnitsParams
+from hdl.netsparse.unit_counters import UnitCounters
 from sim.harness.cache import CHECKOUT
 from sim.mutation.cells import cells_of, sources
 from sim.mutation.mutants import PASSES, emission_with_sources, read_module, run_pass
@@ -17,8 +19,9 @@ def test_sources_are_those_of_the_hardware():
     assert sources("") == ()
 
 
-def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
-    emission = emission_with_sources(Fifo(FifoParams(width=8, depth=65)))
+def cells_twice(component, tmp_path):
+    """The cells of ``component``, as one process finds them a first and a second time."""
+    emission = emission_with_sources(component)
     found = []
     for folder in ("a", "b"):  # Yosys goes on counting
         (tmp_path / folder).mkdir()
@@ -29,9 +32,21 @@ def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
             for command in PASSES:
                 run(command)
         found.append(sorted(cells_of(design, emission.top.name).values(), key=lambda c: c.name))
+    return found
+
+
+def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
+    found = cells_twice(Fifo(FifoParams(width=8, depth=65)), tmp_path)
     assert found[0] == found[1]
     multiplexers = {cell.drives for cell in found[0] if cell.name.startswith("$procmux")}
     assert {"filled", "full", "stored", "o_valid"} <= multiplexers
     assert "" not in multiplexers
     assert all(cell.sources for cell in found[0] if cell.drives == "stored")
     assert {"$mem_v2", "$dff", "$add"} <= {cell.kind for cell in found[0]}
+
+
+def test_choices_have_the_same_names_however_far_yosys_has_counted(tmp_path):
+    found = cells_twice(UnitCounters(UnitsParams(units=2)), tmp_path)
+    assert found[0] == found[1]
+    choices = {cell.name for cell in found[0] if cell.name.startswith("$procmux_cmp")}
+    assert choices == {f"$procmux_cmp{place}" for place in range(32)}

@@ -29,6 +29,14 @@ def test_registers_that_the_constraint_names():
         assert f"reg [3:0] {register}" in verilog
 
 
+def decoded(code):
+    """The number that a Gray code stands for."""
+    code = number = int(code.value)
+    while code := code >> 1:
+        number ^= code
+    return number
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(ratio=RATIOS)
 async def shows_values_in_their_order(dut, ratio):
@@ -48,12 +56,14 @@ async def shows_values_in_their_order(dut, ratio):
     for _ in range(60 * max(1, ratio[0] // ratio[1])):
         # Few steps between two looks, so that none is taken for one of a round before.
         await RisingEdge(read.clk)
-        code = int(dut.seen.value)
-        number = code
-        while code := code >> 1:
-            number ^= code
-        seen.append((number, values[-1]))
+        seen.append((decoded(dut.seen), values[-1]))
     counting.cancel()
+    for value in range(values[-1], values[-1] + (1 << BITS)):
+        dut.value.value = value % (1 << BITS)
+        await write.edges(2)
+        assert decoded(dut.gray) == value % (1 << BITS)
+        await read.edges(3)
+        assert decoded(dut.seen) == value % (1 << BITS)
     last = 0
     for number, most in seen:
         behind = (most - number) % (1 << BITS)

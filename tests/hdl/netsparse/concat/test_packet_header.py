@@ -1,6 +1,7 @@
 import random
 
 import cocotb
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.packet_header import PacketHeader
@@ -81,3 +82,16 @@ async def headers_are_right(dut, stalls, bases):
     if stalls.none:
         assert source.cycles == list(range(source.cycles[0], source.cycles[0] + len(marks)))
         assert sink.cycles == [at + PacketHeader.latency for at in source.cycles]
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def every_stage_holds_a_packet(dut):
+    """While none is taken."""
+    params = params_in_simulator(ConcatenatorParams)
+    await start(dut)
+    source = Source(dut, "marks")
+    Sink(dut, "packets", stall=lambda: True)
+    for _ in range(2 * PacketHeader.latency):
+        source.append(some_mark(params)[0])
+    await ClockCycles(dut.clk, 4 * PacketHeader.latency)
+    assert len(source.cycles) == PacketHeader.latency

@@ -206,13 +206,16 @@ async def indices_go_round(dut):
 async def more_than_the_ring_has_is_an_overrun(dut):
     """By any power of two."""
     bench = await Bench().begin(dut)
-    for bit in range(1, 16):
-        bench.open(0)
-        await ClockCycles(dut.clk, 5)
-        dut.sent.value = 1 << bit
-        await ClockCycles(dut.clk, 5)
-        assert Fault(int(dut.fault.value)) is Fault.OVERRUN
-        await bench.close()
+    for bit in range(16):
+        for size, over in ((0, 1), (bit, 1), (bit + 1, 0)):
+            if size > 15:
+                continue
+            bench.open(size)
+            await ClockCycles(dut.clk, 5)
+            dut.sent.value = (1 << bit) + over
+            await ClockCycles(dut.clk, 5)
+            assert Fault(int(dut.fault.value)) is (Fault.OVERRUN if over else Fault.NONE)
+            await bench.close()
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
@@ -231,6 +234,13 @@ async def written_counts_over_every_bit(dut):
         await ClockCycles(dut.clk, 3)
         assert int(dut.written.value) == counted
         assert dut.irq.value
+        dut.sent.value = counted
+        dut.ring.value = pack(RING, {"enable": 1, "size": 15, "index": counted})  # all are read
+        await ClockCycles(dut.clk, 4)
+        assert not dut.irq.value
+        dut.sent.value = 0
+        dut.ring.value = pack(RING, {"enable": 1, "size": 15})
+        await ClockCycles(dut.clk, 2)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -255,6 +265,20 @@ async def a_ring_of_any_size_may_be_full(dut, begin):
         assert dut.full.value
         await bench.close()
         assert not dut.full.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_ring_that_closes_takes_nothing(dut):
+    """From the cycle behind on."""
+    bench = await Bench().begin(dut)
+    bench.open(4)
+    await ClockCycles(dut.clk, 5)
+    assert dut.completions_ready.value
+    bench.ring(enable=0, address=bench.address, size=bench.size)
+    await RisingEdge(dut.clk)
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+        assert not dut.completions_ready.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

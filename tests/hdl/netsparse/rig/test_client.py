@@ -337,17 +337,28 @@ async def knows_the_command_of_every_entry(dut):
     bench = await Bench(dut).begin()
     bench.answers = False
     entries = bench.params.pending_entries
-    idxs = random.sample(remote(IDXS), entries)
+    chosen = random.sample(remote(IDXS), entries + 6)
+    idxs = chosen[:entries]
     await bench.idxs.send_all(idxs)
     await bench.prs.wait_for(entries)
     for idx in random.sample(idxs, 60):  # by the other command
         bench.idxs.append({"idx": idx, "slot": 1 - idx % 2, "last": 0})
     await ClockCycles(dut.clk, 150)  # two each, as the table is full
     assert bench.totals["coalesced"] == 60
-    edge = RisingEdge(dut.clk)
-    for pr in bench.prs.beats:
-        slot, oldest = pr["pr"]["idx"] % 2, random.randrange(2)
-        entry = pr["pr"]["id"] % entries
+    await check_commands(bench)
+    for begin, end in ((0, 1), (1, 6)):  # in places that others had before
+        await bench.idxs.send_all(chosen[entries + begin : entries + end])
+        await bench.prs.wait_for(entries + end)
+        await check_commands(bench)
+
+
+async def check_commands(bench):
+    """Whoever asks for the command of an entry is told the same."""
+    dut, edge = bench.dut, RisingEdge(bench.dut.clk)
+    prs = [pr["pr"] for pr in bench.prs.beats]
+    commands = {pr["id"] % bench.params.pending_entries: pr["idx"] % 2 for pr in prs}
+    for entry, slot in commands.items():
+        oldest = random.randrange(2)
         for name in ("entry", "response_entry", "written_entry"):
             getattr(dut, name).value = entry
         dut.oldest.value, dut.response.value, dut.write_failed.value = oldest, 1, 1
