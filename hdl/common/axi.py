@@ -87,7 +87,7 @@ class BusSignature(wiring.Signature):
 
 
 class AxiReadSignature(BusSignature):
-    """AR and R of AXI4: a master that only reads. Without ``id_bits`` all bursts stay in order."""
+    """Describes AR and R of AXI4, for a reading master. Without ``id_bits`` all bursts stay in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -96,7 +96,7 @@ class AxiReadSignature(BusSignature):
 
 
 class AxiWriteSignature(BusSignature):
-    """AW, W and B of AXI4: a master that only writes. Without ``id_bits`` all stay in order."""
+    """Describes AW, W and B of AXI4, for a writing master. Without ``id_bits`` all stay in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -148,7 +148,7 @@ class AxiLiteSignature(BusSignature):
 
 
 class AxiStreamSignature(BusSignature):
-    """AXI4-Stream with byte enables; byte 0 of a beat is in the lowest bits.
+    """Describes AXI4-Stream with byte enables; byte 0 of a beat is in the lowest bits.
 
     ``tuser``, with the last beat, marks a packet that its MAC found to be broken.
     """

@@ -66,7 +66,7 @@ class BurstBeatsParams:
 
 
 class BurstBeats(Component):
-    """Every beat of each of ``bursts``, ``len + 1`` of them.
+    """Gives every beat of each of ``bursts``, ``len + 1`` of them.
 
     ``plain`` marks the beats of full-width INCR bursts. Of others only the number of beats is
     right: ``index`` counts up all the same, and whoever reads it must refuse them.

@@ -9,7 +9,7 @@ from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 
 
 class Run:
-    """A run between the two steps that handle it: first and last beat, a stream inside."""
+    """Holds a run between the two steps that handle it: first and last beat, a stream inside."""
 
     def __init__(self, beat_bits: int) -> None:
         self.first = Signal(beat_bits, name="run_first", reset_less=True)
@@ -19,7 +19,7 @@ class Run:
 
 
 class BurstGenerator(Component):
-    """The bursts of ``plan``, in the order of their beats.
+    """Makes the bursts of ``plan``, in the order of their beats.
 
     Runs are cut at multiples of ``burst_beats`` beats, so a burst never crosses 4 KB. A plan is
     taken when ``active`` is low, which then is high until the plan's last burst has moved.

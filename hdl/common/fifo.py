@@ -60,7 +60,7 @@ class FifoParams:
 
 
 class Fifo(Component):
-    """A queue of plain words: beats leave ``o`` in the order in which they came to ``i``.
+    """Queues plain words: beats leave ``o`` in the order in which they came to ``i``.
 
     ``level`` counts the beats inside, ``i`` taken and ``o`` not yet, up to ``params.capacity``.
     Throughput: a beat in and a beat out every cycle, full or empty. Latency: ``latency``.

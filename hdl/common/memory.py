@@ -38,7 +38,7 @@ class MemoryParams:
 
 
 class DualPortMemory(Component):
-    """``depth`` entries, one read and one write a cycle; contents survive a reset.
+    """Holds ``depth`` entries, with one read and one write a cycle; contents survive a reset.
 
     ``read_data`` is the entry of ``read_address`` :attr:`latency` cycles later: the memory's own
     register and one behind it, which block and UltraRAM have built in. A read in the cycle of a

@@ -22,7 +22,7 @@ def check_name(kind: str, name: str) -> None:
 
 @dataclass(frozen=True)
 class Field:
-    """Bits that mean one thing. A field's name is unique in the whole map."""
+    """Describes bits that mean one thing. A field's name is unique in the whole map."""
 
     name: str
     bits: int  #: width, 1..32; 1..64 where the register is read-only
@@ -69,7 +69,7 @@ def pulse(name: str, doc: str) -> Field:
 
 @dataclass(frozen=True)
 class Register:
-    """Fields that share a word, the first from bit 0; read-only ones may share two words."""
+    """Describes fields that share a word, the first from bit 0; read-only ones may share two."""
 
     name: str
     doc: str
@@ -129,7 +129,7 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class RegisterMap:
-    """Registers at consecutive words in the order given, from address 0."""
+    """Places registers at consecutive words in the order given, from address 0."""
 
     name: str
     registers: tuple[Register, ...]

@@ -36,7 +36,7 @@ class StreamPipelineParams(WirePipelineParams):
 
 
 class StreamPipeline(Component):
-    """``stages`` plain registers from ``i`` to a queue at ``o``, and as many back: for SLRs.
+    """Leads from ``i`` to a queue at ``o`` over ``stages`` registers, and as many back: for SLRs.
 
     The queue has room for every beat under way, so the registers never stop; ``i`` counts the
     room, and a beat that leaves the queue gives its own back. Registers of the way are called

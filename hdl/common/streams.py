@@ -77,7 +77,7 @@ class StreamRegisterParams:
 
 
 class StreamRegister(Component):
-    """A register stage in both directions: ``o.valid``, ``o.payload``, ``i.ready`` are registers.
+    """Registers a stream in both directions: ``o.valid``, ``o.payload``, ``i.ready`` are registers.
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: it holds two beats, one of them
     the beat that is under way when ``o.ready`` goes low and ``i.ready`` follows a cycle later.
@@ -120,7 +120,7 @@ class StreamRegister(Component):
 
 
 class StreamSkid(Component):
-    """A cut of ``ready`` alone: ``i.ready`` is a register, ``o`` follows ``i`` in the same cycle.
+    """Cuts ``ready`` alone: ``i.ready`` is a register, ``o`` follows ``i`` in the same cycle.
 
     Throughput: one beat a cycle. Latency: none. Stalls: it holds one beat, which was under way
     when ``o.ready`` went low. For where a cycle more is too many and ``ready`` comes too late.

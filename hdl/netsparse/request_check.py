@@ -10,7 +10,7 @@ from hdl.netsparse.rig.params import Cause
 
 
 class RequestCheck(Component):
-    """The ``command`` that a unit gets for ``request``, with the ``cause`` that forbids it.
+    """Gives the ``command`` of a unit for ``request``, with the ``cause`` that forbids it.
 
     COMMAND: its property size is 0, no multiple of 4, or above the largest of the build; an
     address is not aligned, or beyond what the build can address; or the idx filter is to be used

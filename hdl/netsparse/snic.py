@@ -33,7 +33,7 @@ SETTLING = 16  #: cycles from a unit to the queues of a concatenator, at least
 
 
 class Snic(Component):
-    """A NIC that gathers: NetSparse, section 5 and 6.1, figure 4.
+    """Gathers properties of other nodes, as a NIC: NetSparse, section 5 and 6.1, figure 4.
 
     The host submits work requests and reads completions, settings and counters through
     ``s_axil`` (:mod:`hdl.netsparse.registers`), or both by rings in host memory; ``irq`` is high

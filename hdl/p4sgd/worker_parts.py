@@ -24,7 +24,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerParts:
-    """The components of a worker, which its wiring connects.
+    """Holds the components of a worker, which its wiring connects.
 
     ``core``, ``exchange``, ``transport`` and ``gate`` are in the clock domain ``core``.
     """

@@ -14,7 +14,7 @@ from hdl.common.packets import AXIS, LEAST_BYTES
 
 @dataclass(frozen=True, kw_only=True)
 class FrameFormat:
-    """Fields of a protocol's frames, and which lengths and values are legal.
+    """Describes the fields of a protocol's frames, and which lengths and values are legal.
 
     All fields are in a frame's first beat, which begins with the ``destination``, the ``source``
     and what tells the protocol's frames from foreign ones. A frame's other bytes are its own.

@@ -73,7 +73,7 @@ RESET = ResetSynchroniserParams()
 
 
 class Board(Component):
-    """A design on an Alveo U280: PCI Express, clocks, cages, and the pins of all that.
+    """Places a design on an Alveo U280: PCI Express, clocks, cages, and the pins of all that.
 
     The core's clock, 250 MHz, is PCI Express's; ``hbm``, 450 MHz, and ``apb``, 100 MHz, come of the
     card's own oscillator, and each cage gives its own. A clock's reset is released in its time.

@@ -39,7 +39,7 @@ class CageStatusParams:
 
 
 class CageStatus(Component):
-    """Sums of a MAC's events since ``clear``, and of its commands the levels that cross clocks.
+    """Sums a MAC's events since ``clear``; leads its commands across clocks as levels.
 
     ``counts``, in the order of ``params.events``, and ``cuts`` are added up in every cycle, as is
     the beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high

@@ -7,7 +7,7 @@ from hdl.common.component import Component
 
 
 class MacLink(Component):
-    """What a MAC's transmitter is told, in its clock; all inputs and outputs are levels.
+    """Tells a MAC's transmitter what to do, in its clock; all inputs and outputs are levels.
 
     While our receiver hears nothing or a local fault, ``send_rfi``: the far end is told that it is
     not heard. While the far end says so of us (a remote fault), ``send_idle``. ``enable`` comes

@@ -39,7 +39,7 @@ class MacResetsParams:
 
 
 class MacResets(Component):
-    """Resets of a MAC and its transceivers, from a clock that none of them stops.
+    """Resets a MAC and its transceivers, from a clock that none of them stops.
 
     After a reset of this clock ``whole`` (``sys_reset``) is high for ``params.settle`` cycles, so
     that the transceivers' PLLs start on a reference that has settled. Then, each for

@@ -47,7 +47,7 @@ class PcieParams:
 
 
 class Link(Component):
-    """The pins, clock, reset, interrupt and registers that both forms of PCI Express have.
+    """Describes pins, clock, reset, interrupt and registers that both forms of PCI Express have.
 
     ``clk`` is the core's clock and ``reset`` its reset, until the link is up and when the host
     resets it. ``registers[0]`` are the design's, at 0; ``registers[1]`` the board's, at BASE.
@@ -110,7 +110,7 @@ class Link(Component):
 
 
 class PcieDma(Link):
-    """DMA between the host and memories here, beside registers (:class:`Link`).
+    """Moves data between the host and memories here, beside registers (:class:`Link`).
 
     Byte addresses of DMA: HBM from 0, a model from MODEL_BASE on. ``hbm`` has bursts of up to 16
     beats, ``model`` up to 256; both without identifiers, in order.
@@ -183,7 +183,7 @@ class PcieDma(Link):
 
 
 class PcieBridge(Link):
-    """Registers (:class:`Link`), and host memory at its own addresses through ``host``.
+    """Offers registers (:class:`Link`), and host memory at its own addresses through ``host``.
 
     ``host`` has no identifiers: what it answers is in order.
     """

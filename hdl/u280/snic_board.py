@@ -19,7 +19,7 @@ DRAM = 0  #: the port of HBM that is the SNIC's own memory
 
 
 class SnicBoard(Board):
-    """The SNIC with HBM as its own memory, its network at cage 0 and host memory behind the bridge.
+    """Places the SNIC with HBM as its memory, its network at cage 0, host memory behind the bridge.
 
     Reads and responses share the cage, as they share a network's links, each with a way and a
     buffer of its own, in and out, and a priority that either end pauses alone (:class:`Mac`), so

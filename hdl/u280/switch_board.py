@@ -12,7 +12,7 @@ from hdl.u280.pcie import PcieBridge, PcieParams
 
 
 class SwitchBoard(Board):
-    """The switch with a worker at each of the card's two cages.
+    """Places the switch with a worker at each of the card's two cages.
 
     BAR 0, 1 MB: the switch's registers at 0, the board's (:func:`board_registers`) at 0x10000.
     HBM is not used and not set up, so its temperature pin is held low. There is no interrupt.

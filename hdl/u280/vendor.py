@@ -18,7 +18,7 @@ class VendorPort:
 
 @dataclass(frozen=True, kw_only=True)
 class VendorIp:
-    """An IP from the vendor's catalogue with its settings; Tcl makes it, a top places it."""
+    """Describes an IP of the vendor's catalogue and its settings; Tcl makes it, a top places it."""
 
     name: str  #: name of the module, as the top instantiates it
     vlnv: str  #: vendor:library:name:version

@@ -19,7 +19,7 @@ LABELS, HOST = 2, 3  #: ports of engine 0 that carry something else
 
 
 class WorkerBoard(Board):
-    """The worker beside HBM, its switch at cage 0, its host behind PCI Express by DMA.
+    """Places the worker beside HBM, its switch at cage 0, its host behind PCI Express by DMA.
 
     HBM's port 4e carries the words of engine e, with port 4e + 1 where a word has two beats; port
     2 labels and port 3 all that the host reads and writes. A worker's address on a port is one in

@@ -27,7 +27,7 @@ class GrayCrossingParams:
 
 
 class GrayCrossing(Component):
-    """``value`` in clock domain ``write``, known as the Gray code ``seen`` in domain ``read``.
+    """Shows ``value`` of clock domain ``write`` in domain ``read``, as the Gray code ``seen``.
 
     ``value`` changes by one, up or down, or while nobody looks. ``gray`` is its code a cycle of
     ``write`` later, ``seen`` that code two cycles of ``read`` later: any that has been, in order.

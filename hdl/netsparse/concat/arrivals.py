@@ -13,7 +13,7 @@ from hdl.netsparse.protocol import LENGTH_BITS, PR_BYTES
 
 
 class Arrivals(Component):
-    """Beats of PRs with their queue and the bytes that they add to its packet.
+    """Gives each beat of PRs with its queue and the bytes that it adds to its packet.
 
     The first beat of a PR adds the PR layer and up to 64 bytes of its property, each later one up
     to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``found`` is low, a

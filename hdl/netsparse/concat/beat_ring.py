@@ -14,7 +14,7 @@ LANE_BITS = AXIS.data_bits // LANES
 
 
 class BeatRing(Component):
-    """A window on ``params.places`` beats: ``header`` begins in its lane 0.
+    """Shows a window on ``params.places`` beats: ``header`` begins in its lane 0.
 
     ``data`` begins there too, or behind ``header`` if the window is one with a header. ``push``
     puts ``beat`` behind the others; ``drops`` of them leave at the front. With ``turns`` the next

@@ -10,7 +10,7 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorPar
 
 
 class Concatenation(Component):
-    """``after``: the packet ``before`` with the beat ``arrival``, or with ``opens`` a new one.
+    """Computes ``after``: packet ``before`` with the beat ``arrival``; with ``opens`` a new one.
 
     ``closes``, with the last beat of a PR, when nothing may follow: it stands alone, no other PR of
     its length fits behind it, or the packet has expired meanwhile (``late``). ``grows``: the

@@ -23,7 +23,7 @@ from hdl.netsparse.concat.queue_table import QueueTable
 
 
 class Concatenator(Component):
-    """PRs of one class in, packets out: NetSparse, sections 6.1 and 7.2 (with ``pool``).
+    """Puts PRs of one class into packets: NetSparse, sections 6.1 and 7.2 (with ``pool``).
 
     PRs of a destination and length wait in its queue until their packet is marked: no other PR
     fits the MTU, one of another length comes, or its first PR's time has come. An error leaves

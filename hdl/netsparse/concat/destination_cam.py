@@ -10,7 +10,7 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
 class DestinationCam(Component):
-    """The queue of ``dest`` and ``error`` in the virtual form: NetSparse, section 7.2.
+    """Finds the queue of ``dest`` and ``error`` in the virtual form: NetSparse, section 7.2.
 
     A queue is held while its packet is ``open`` or a PR is on its way to it: ``read`` and
     ``decided`` are the queues of those beats, one bit each. The queue that is held for the

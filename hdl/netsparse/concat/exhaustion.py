@@ -16,7 +16,7 @@ SETTLING = 6  #: cycles until the lines of a packet that is marked count as mark
 
 
 class Exhaustion(Component):
-    """``force``: the oldest packet is to be marked: NetSparse, section 7.2.
+    """Raises ``force`` when the oldest packet is to be marked: NetSparse, section 7.2.
 
     Open packets leave ``SPARE_QUEUES`` queues and ``reserve`` lines, so that PRs go on while what
     is marked leaves. ``forced`` says that a packet is marked in this cycle because of it. Queues

@@ -11,7 +11,7 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
 class ExpirationQueue(Component):
-    """Queues with expiration times, in the order of opening: NetSparse, section 6.1.2.
+    """Keeps expiration times of queues, in the order of opening: NetSparse, section 6.1.2.
 
     ``opens`` enters ``entering`` with the time ``delay`` cycles from now; its packet remembers
     ``entry``. Of the oldest entry, ``oldest``, the surroundings answer in the same cycle whether

@@ -16,7 +16,7 @@ OFFSET_BITS = ceil_log2(BEAT_BYTES)
 
 
 class FlushEngine(Component):
-    """One packet after the other, in the order of ``packets``: NetSparse, section 6.1.2.
+    """Sends one packet after the other, in the order of ``packets``: NetSparse, section 6.1.2.
 
     A packet of n bytes behind its header takes 1 + ceil(n / 64) beats and as many cycles; the next
     one follows without a pause. ``line`` is read while ``step`` is high, and ``low``, ``high`` are

@@ -17,7 +17,7 @@ GROUP_PIECES = GROUP_BYTES // PIECE_BYTES
 
 
 class LineMemory(Component):
-    """``lines`` of 128 bytes; each group of eight bytes is written to a line of its own choice.
+    """Holds ``lines`` of 128 bytes; each group of eight bytes is written to its own line.
 
     ``write`` enables pieces of two bytes. ``low`` and ``high`` are the halves of the line that was
     read :attr:`latency` cycles ago, counted only while ``step`` is high.

@@ -12,7 +12,7 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
 class LinePool(Component):
-    """A list of free lines, and for every line the one behind it in its packet.
+    """Lists the free lines, and for every line the one behind it in its packet.
 
     ``line`` is a free line while ``free`` is not 0; ``takes`` takes it, and with ``links`` it
     comes behind the line ``behind``. ``returns`` gives the line ``returned`` back. ``free`` counts

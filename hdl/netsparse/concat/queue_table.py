@@ -14,7 +14,7 @@ from hdl.netsparse.protocol import PR_BYTES
 
 
 class QueueTable(Component):
-    """Every queue's packet: NetSparse, section 6.1.2. A beat is read, then decided.
+    """Keeps every queue's packet: NetSparse, section 6.1.2. A beat is read, then decided.
 
     A PR goes into its queue's open packet if that has the same length and the PR does not stand
     alone. Else that packet is marked, which takes a cycle, and a new one is opened. A packet that

@@ -11,7 +11,7 @@ from hdl.netsparse.host.rotator import Rotator, words_below
 
 
 class Packer(Component):
-    """The words of ``i`` that its lanes name, one behind the other from word 0: ``beats``.
+    """Packs the words of ``i`` that its lanes name into ``beats``, one behind the other.
 
     ``i`` are all beats of all requests of a property, then those of the next. Every beat of a
     property but its last has 64 bytes; what is behind the end in the last is undefined.

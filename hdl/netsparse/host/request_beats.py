@@ -9,7 +9,7 @@ from hdl.netsparse.host.params import BEAT_WORDS, LANE_BITS, HostParams
 
 
 class RequestBeats(Component):
-    """One or two ``beats`` for each of ``requests``: which lanes of the bus it is for.
+    """Gives one or two ``beats`` for each of ``requests``: which lanes of the bus it is for.
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: holds; ``requests.ready`` follows
     ``beats.ready`` combinationally.

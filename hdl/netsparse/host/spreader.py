@@ -11,7 +11,7 @@ from hdl.netsparse.host.rotator import words_below
 
 
 class Spreader(Component):
-    """Beats of W: the words of ``properties`` where ``lanes`` say, with their byte enables.
+    """Makes beats of W: the words of ``properties`` go where ``lanes`` say, with byte enables.
 
     ``properties`` are the beats of a property, each turned up by the lane of the property's first
     word; ``lanes`` are all beats of all its requests. A beat of the bus takes the words below

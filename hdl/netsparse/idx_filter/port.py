@@ -88,7 +88,7 @@ class FilterPortParams:
 
 
 class FilterPort(Component):
-    """Lookups and sets of a unit, each in a slot of the LSQ: NetSparse, section 5.3.
+    """Keeps lookups and sets of a unit, each in a slot of the LSQ: NetSparse, section 5.3.
 
     ``results`` come in the order of ``lookups``, ``set_done`` in the order of ``sets``; between
     the two there is no order. Sets have slots of their own and go before a lookup that waits, so

@@ -16,7 +16,7 @@ DISTRIBUTED = {"ram_style": "distributed"}
 
 
 class FilterTags(Component):
-    """The tags of a bank, read without a clock; ways are bits of a mask.
+    """Holds the tags of a bank, read without a clock; ways are bits of a mask.
 
     ``hits`` is the way that holds ``tag`` in ``set``, if any. ``victim`` is the lowest way that
     holds nothing, else the least recently used one; ``victim_tag`` and ``victim_dirty`` are its.

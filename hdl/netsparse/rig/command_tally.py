@@ -22,7 +22,7 @@ SETTLED = 4  #: idxs that come to their end in a cycle: checked, coalesced, filt
 
 
 class CommandTally(Component):
-    """For each slot: is any idx ``open``, has anything ``failed``, and its first ``cause``.
+    """Tells of each slot if an idx is ``open``, if anything ``failed``, and its first ``cause``.
 
     An idx of a slot is open from ``consumed`` until it is ``settled``. Of ``failures`` of a slot
     (:data:`SOURCES`) in the same cycle the one with the lowest number counts. All is forgotten

@@ -64,7 +64,7 @@ class PendingTableParams:
 
 
 class FreeEntries(Component):
-    """The entries that are free: ``o`` offers one, ``released`` ones come back.
+    """Lists the entries that are free: ``o`` offers one, ``released`` ones come back.
 
     First come those that were never in use since ``clear``, in order, then the released ones.
     A released entry is offered ``latency`` cycles later if no other waits. ``o.valid`` and

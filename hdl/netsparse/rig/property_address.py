@@ -35,7 +35,7 @@ class PropertyAddressParams:
 
 
 class PropertyAddress(Component):
-    """``base + idx * bytes`` for every idx, modulo the address space; the product is in DSPs.
+    """Computes ``base + idx * bytes`` for every idx, modulo the address space, in DSPs.
 
     ``base`` and ``bytes`` hold still while anything is inside (``busy``). Throughput: one a cycle.
     Latency: ``latency``. Stalls: all stages stand still; ``i.ready`` follows ``o.ready``

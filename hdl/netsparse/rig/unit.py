@@ -33,7 +33,7 @@ UNIT_EVENTS = data.StructLayout(
 
 
 class RigUnit(Component):
-    """A RIG unit (NetSparse, section 5.3): a client, or with ``serve`` a server.
+    """Works as a RIG unit (NetSparse, section 5.3): as a client, or with ``serve`` a server.
 
     As a client it carries out ``commands``, several at a time: idxs come from host memory, PRs
     leave by ``prs``, ``responses`` go to host memory by ``writes``, ``completions`` tell the end

@@ -16,7 +16,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class EngineChain(Component):
-    """Engines in groups: ``group_0`` here, ``group_1`` behind ``crossing_0``, and so on.
+    """Connects engines in groups: ``group_0`` here, ``group_1`` behind ``crossing_0``, and so on.
 
     What the engines have one by one alone they have here; ``deltas`` go to all of them and
     ``partials`` is their sum. ``load`` and ``peek`` go to one engine at a time. ``load`` is ready

@@ -14,7 +14,7 @@ from hdl.p4sgd.engine.engine import Engine
 
 
 class EngineGroup(Component):
-    """Engines of one die: the rest of the worker is at ``near``, the engines beyond at ``far``.
+    """Connects the engines of one die: the worker's rest is at ``near``, engines beyond at ``far``.
 
     Words and loads go to their engine, deltas to all of them (:class:`Fork`). The sums of the own
     engines and that of ``far`` are added exactly (:func:`add_sum_tree`); ``far`` enters the last

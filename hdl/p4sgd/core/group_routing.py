@@ -13,7 +13,7 @@ PEEKS = 32  #: peeks that a group has taken and not answered, those for other di
 
 @dataclass(frozen=True, kw_only=True)
 class Branch:
-    """A way on from a group: to one of its engines, or to all engines of the dies beyond it."""
+    """Leads on from a group: to one of its engines, or to all engines of the dies beyond it."""
 
     part: Any  #: the engine, or the port to the next die
     first: int  #: number of the engine, or of the first one of the next die

@@ -11,7 +11,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class Term(NamedTuple):
-    """A stream of sums to be added up with others."""
+    """Describes a stream of sums to be added up with others."""
 
     sums: Any  #: the stream: for each sample of a micro-batch its sum
     engines: int  #: number of engines whose partial activations it adds up

@@ -6,7 +6,7 @@ ULTRA_BITS = 72  #: width of an UltraRAM
 
 
 class Column(NamedTuple):
-    """UltraRAMs side by side that are read in the same cycle."""
+    """Describes UltraRAMs side by side that are read in the same cycle."""
 
     skew: int  #: cycles by which it is read after the first column
     low: int  #: lowest bit of the entry

@@ -21,7 +21,7 @@ ENGINE_EVENTS = data.StructLayout(
 
 
 class EngineEvents(Component):
-    """One event for each cycle with the forward stage ``active``, by the first thing it lacks.
+    """Reports an event in each cycle with the forward stage ``active``: the first thing it lacks.
 
     No room for partial activations, no credit for the chunk, no room in the word FIFO, no word;
     else the cycle took a word. The first three count as network stalls while the backward stage

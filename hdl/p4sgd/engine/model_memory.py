@@ -10,7 +10,7 @@ from hdl.p4sgd.engine.params import EngineParams
 
 
 class ModelMemory(Component):
-    """Two copies of ``chunks`` x ``lanes`` weights: P4SGD, section 4.1.2, "model update".
+    """Keeps two copies of ``chunks`` x ``lanes`` weights: P4SGD, section 4.1.2, "model update".
 
     The updated copy takes the gradient of every micro-batch; the architectural copy, which the
     forward stage reads, changes with the last micro-batch of a mini-batch only. A write goes to

@@ -13,7 +13,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelPort(Component):
-    """The model as memory: eight 32-bit weights, little end first, in every beat.
+    """Shows the model as memory: eight 32-bit weights, little end first, in every beat.
 
     A byte address is, from the top, engine (3 bits), chunk (``chunk_bits``), lane, and two bits
     for the byte of a weight. Bursts are INCR, of full width, up to 256 beats, writes with all

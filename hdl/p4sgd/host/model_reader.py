@@ -16,7 +16,7 @@ PENDING_BEATS = 16  #: most beats that are asked for and not yet answered
 
 
 class ModelReader(Component):
-    """A beat of eight weights from ``peeked[engine]`` for each that was asked at ``peek[engine]``.
+    """Reads beats of eight weights: asks at ``peek[engine]``, takes them at ``peeked[engine]``.
 
     A beat is answered with zeros, and no engine is asked, if ``allow`` is low or the burst is not
     of full width and INCR (SLVERR), or if the engine or the chunk does not exist (DECERR). An

@@ -12,7 +12,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelWriter(Component):
-    """Beats of eight weights to ``load[engine]``, and one answer a burst, the worst of its beats.
+    """Writes beats of eight weights to ``load[engine]``; answers a burst with its worst beat's.
 
     A beat is refused without effect, and the burst's answer tells, if ``allow`` is low, a strobe
     is missing or the burst is not of full width and INCR (SLVERR), or if the engine or the chunk

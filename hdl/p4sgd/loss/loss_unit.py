@@ -17,7 +17,7 @@ DELTAS_LATENCY = 1  #: least cycles that deltas spend in their queue
 
 
 class LossUnit(Component):
-    """A :class:`LossLane` per sample of the micro-batch: P4SGD, Algorithm 1.
+    """Has a :class:`LossLane` per sample of the micro-batch: P4SGD, Algorithm 1.
 
     Takes a full activation and a label for every sample and gives the deltas, zero for samples
     that an epoch's last micro-batch lacks, with the schedule's marks: last of its mini-batch,

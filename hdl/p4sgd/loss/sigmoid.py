@@ -25,7 +25,7 @@ def table(fraction_bits: int) -> list[tuple[int, int]]:
 
 
 class Sigmoid(Component):
-    """``1 / (1 + exp(-x))`` as ``value``, or as ``1 - value`` where ``mirrored`` is high.
+    """Computes ``1 / (1 + exp(-x))`` as ``value``, or as ``1 - value`` where ``mirrored`` is high.
 
     ``value`` is the sigmoid of ``|x|``: interpolated in 512 segments below 16, one from there on.
     The table's chord lies below the curve by at most ``h^2 / 8 * max|f''| = 2^-10 / 8 * 0.0963 =

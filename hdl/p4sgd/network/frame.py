@@ -16,7 +16,7 @@ VERSION = 2
 
 
 class Frame(data.Struct):
-    """A packet of an AllReduce (P4SGD, section 3.3, figure 4), one 60-byte Ethernet frame.
+    """Describes a packet of an AllReduce (P4SGD, section 3.3, figure 4): a 60-byte Ethernet frame.
 
     Byte i of the frame is bits 8 i and up. Addresses and ethertype are in the order of the wire,
     fields of more than a byte from ``bm`` on have their low byte first. A worker sends partial

@@ -9,7 +9,7 @@ from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
 
 
 class SlotRule(Component):
-    """The switch's rule (P4SGD, section 3.3, algorithm 2, corrected) as logic.
+    """Decides by the switch's rule (P4SGD, section 3.3, algorithm 2, corrected) as logic.
 
     ``before`` is the slot's state, ``after`` what ``request`` makes of it, ``verdict`` the
     packet's, one from ``ADDED`` to ``STALE``. ``complete`` answers go to all of the job's

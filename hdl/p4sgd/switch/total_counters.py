@@ -14,7 +14,7 @@ COUNTERS = CountersParams(
 
 
 class TotalCounters(Component):
-    """``packets`` that came with ``taken``, and ``cycles`` from the first to the last of them.
+    """Counts ``packets`` that come with ``taken``, and ``cycles`` from the first to the last.
 
     Both ends count, so equal counters are one packet every cycle. ``saturations`` adds up
     ``saturated``, the lanes of a sum that were clamped. ``clear`` sets all to zero. 48 bits last

@@ -11,7 +11,7 @@ from hdl.p4sgd.transport.params import Phase
 
 
 class Progress(data.Struct):
-    """How far a slot has come: the lowest bit of the use last taken and of the use last freed.
+    """Tells how far a slot has come: the lowest bit of the uses last taken and last freed.
 
     Those are the use that the slot is in or the use before, so that this bit tells which.
     """

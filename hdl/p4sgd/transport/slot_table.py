@@ -16,7 +16,7 @@ QUESTIONS = 3  #: slots that others may ask for in a cycle
 
 
 class SlotTable(Component):
-    """The states of all slots: P4SGD, section 3.3, algorithm 3, with numbered uses.
+    """Keeps the states of all slots: P4SGD, section 3.3, algorithm 3, with numbered uses.
 
     Slots are started in turn: ``start`` gives ``next_slot`` its ``next_use``, if ``may_start``.
     That is so when its last use is freed and what came of it was ``delivered``. An ``arrival`` is
