@@ -87,7 +87,7 @@ class BusSignature(wiring.Signature):
 
 
 class AxiReadSignature(BusSignature):
-    """Describes AR and R of AXI4, for a reading master. Without ``id_bits`` all bursts stay in order."""
+    """Describes AR and R of AXI4, to read alone. Without ``id_bits`` all bursts stay in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)
@@ -96,7 +96,7 @@ class AxiReadSignature(BusSignature):
 
 
 class AxiWriteSignature(BusSignature):
-    """Describes AW, W and B of AXI4, for a writing master. Without ``id_bits`` all stay in order."""
+    """Describes AW, W and B of AXI4, to write alone. Without ``id_bits`` all stay in order."""
 
     def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = 0) -> None:
         check_bus(address_bits, data_bits, id_bits)

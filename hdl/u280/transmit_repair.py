@@ -9,7 +9,7 @@ PULSE = 64  #: cycles of a reset
 
 
 class TransmitRepair(Component):
-    """Raises ``reset`` for 64 cycles after ``unfout`` or ``ovfout``: only that repairs a transmitter.
+    """Raises ``reset`` for 64 cycles after ``unfout`` or ``ovfout``: only it repairs a transmitter.
 
     (PG210 and PG292, AXI4-Stream User Interface Signals, of the same ports: "you must apply
     tx_reset".) ``underflow`` or ``overflow``, or both, are high with it, so that slower clocks see
