@@ -35,6 +35,7 @@ LINT = (
     "CASEOVERLAP",
     "CMPCONST",
     "SELRANGE",
+    "SYNCASYNCNET",
     "UNDRIVEN",
     "UNOPTFLAT",
     "UNSIGNED",

@@ -37,6 +37,9 @@ SIZES = {
 }
 
 
+FIFO_CYCLES = 8  #: a word that was taken stands at the word FIFO's other end by then
+
+
 @pytest.mark.parametrize(
     "size", short_and_long(SIZES, ["plain", "odd", "parallel", "wide_l2", "odd_dsp"])
 )
@@ -70,7 +73,7 @@ async def train(dut, run, stalls, extreme):
     await load(dut, params, weights)
     assert (await peek(dut, params, run.chunks) == weights).all()
 
-    trace = watch(dut, "events", "waiting", "words_valid")
+    trace = watch(dut, "events", "waiting", "words_valid", "deltas_valid", "deltas_ready")
     await start_run(dut, run)
     words = streams.Source(dut, "words", stall=source)
     for word in run.words:
@@ -98,6 +101,21 @@ async def train(dut, run, stalls, extreme):
     for event, waiting, valid in cycles[taken[0] : taken[-1]]:
         assert waiting == (not valid)
         assert waiting or not event["memory_stall"]
+    stalls_have_their_cause(run, trace)
+
+
+def stalls_have_their_cause(run, trace):
+    """What the forward stage lacks is the network's fault while words wait for deltas only."""
+    taken, given = [0] * FIFO_CYCLES, 0
+    ports = trace["deltas_valid"], trace["deltas_ready"]
+    for event, valid, ready in zip(trace["events"], *ports, strict=True):
+        if valid:
+            assert not event["network_stall"]
+        elif taken[-FIFO_CYCLES] > given * run.bits * run.chunks:
+            assert not event["dependency_stall"]
+            assert not event["fifo_stall"]
+        taken.append(taken[-1] + event["word"])
+        given += valid and ready
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -76,3 +76,18 @@ async def sums_up_and_rounds(dut, bits, signed, gaps):
     gradient = (await play(dut, skewed(params, rows) + idle, "gradient"))["gradient"]
     assert [gradient[end + params.gradient.latency] for end in ends] == golden
     assert gradient[-1] == golden[-1]
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def a_reset_ends_what_is_under_way(dut):
+    """Planes that have entered are not added behind it."""
+    params = params_in_simulator(EngineParams)
+    one = [1 << params.max_bits] * params.banks
+    plane = {"valid": 1, "planes": (1 << params.banks) - 1, "scaled": one}
+    await streams.start(dut)
+    await play(dut, [plane | {"first": k == 0} for k in range(2 * params.gradient.latency)])
+    dut.rst.value = 1
+    await play(dut, [{"valid": 0}])
+    dut.rst.value = 0
+    trace = await play(dut, [{}] * (params.gradient.latency + 2), "gradient")
+    assert len(set(trace["gradient"])) == 1

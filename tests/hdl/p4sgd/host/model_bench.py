@@ -16,11 +16,10 @@ from hdl.p4sgd.worker_params import WorkerParams
 @dataclass(frozen=True, kw_only=True)
 class ModelBenchParams:
     worker: WorkerParams
-    together: bool  #: engines take a question in the cycle of its answer, or else at once
 
     @property
     def suffix(self):
-        return self.worker.suffix + "_together" * self.together
+        return self.worker.suffix
 
     @property
     def engine(self) -> EngineParams:
@@ -28,7 +27,10 @@ class ModelBenchParams:
 
 
 class RememberingEngine(Component):
-    """Weights by group; does nothing while ``pause`` is high."""
+    """Weights by group; does nothing while ``pause`` is high.
+
+    With ``together`` it takes a question in the cycle of its answer, without at once.
+    """
 
     def __init__(self, params):
         engine = params.engine
@@ -36,6 +38,7 @@ class RememberingEngine(Component):
             params,
             {
                 "pause": In(1),
+                "together": In(1),
                 "load": In(stream.Signature(engine.model.load)),
                 "peek": In(stream.Signature(engine.model.address)),
                 "peeked": Out(stream.Signature(engine.model.group)),
@@ -49,43 +52,47 @@ class RememberingEngine(Component):
             shape=engine.model.group.size, depth=1 << engine.model.address.size, init=[]
         )
         write = weights.write_port()
+        where = Cat(self.peek.payload.group, self.peek.payload.chunk)
         m.d.comb += [
             self.load.ready.eq(~self.pause),
             write.addr.eq(Cat(self.load.payload.group, self.load.payload.chunk)),
             write.data.eq(self.load.payload.weights),
             write.en.eq(self.load.valid & self.load.ready),
         ]
-        where = Cat(self.peek.payload.group, self.peek.payload.chunk)
-        if self.params.together:
-            read = weights.read_port(domain="comb")
-            waited = Signal(2)
-            m.d.comb += [
-                read.addr.eq(where),
-                self.peeked.valid.eq(self.peek.valid & (waited == 3)),
-                self.peeked.payload.eq(read.data),
-                self.peek.ready.eq(self.peeked.valid & self.peeked.ready),
-            ]
-            with m.If(self.peek.ready):
-                m.d.sync += waited.eq(0)
-            with m.Elif(self.peek.valid & (waited != 3) & ~self.pause):
-                m.d.sync += waited.eq(waited + 1)
-        else:
-            m.submodules.answers = answers = Fifo(
-                FifoParams(width=engine.model.group.size, depth=16)
-            )
-            read = weights.read_port()
-            asked = Signal()
-            m.d.comb += [
-                read.addr.eq(where),
-                self.peek.ready.eq(~self.pause & (answers.level < 12)),
-                answers.i.payload.eq(read.data),
-                answers.i.valid.eq(asked),
-                self.peeked.payload.eq(answers.o.payload),
-                self.peeked.valid.eq(answers.o.valid),
-                answers.o.ready.eq(self.peeked.ready),
-            ]
-            m.d.sync += asked.eq(self.peek.valid & self.peek.ready)
+        with m.If(self.together):
+            self.answer_together(m, weights.read_port(domain="comb"), where)
+        with m.Else():
+            self.answer_later(m, weights.read_port(), where)
         return m
+
+    def answer_together(self, m, read, where):
+        waited = Signal(2)
+        m.d.comb += [
+            read.addr.eq(where),
+            self.peeked.valid.eq(self.peek.valid & (waited == 3)),
+            self.peeked.payload.eq(read.data),
+            self.peek.ready.eq(self.peeked.valid & self.peeked.ready),
+        ]
+        with m.If(self.peek.ready):
+            m.d.sync += waited.eq(0)
+        with m.Elif(self.peek.valid & (waited != 3) & ~self.pause):
+            m.d.sync += waited.eq(waited + 1)
+
+    def answer_later(self, m, read, where):
+        m.submodules.answers = answers = Fifo(
+            FifoParams(width=self.params.engine.model.group.size, depth=16)
+        )
+        asked = Signal()
+        m.d.comb += [
+            read.addr.eq(where),
+            self.peek.ready.eq(~self.pause & (answers.level < 12)),
+            answers.i.payload.eq(read.data),
+            answers.i.valid.eq(asked),
+            self.peeked.payload.eq(answers.o.payload),
+            self.peeked.valid.eq(answers.o.valid),
+            answers.o.ready.eq(self.peeked.ready),
+        ]
+        m.d.sync += asked.eq(self.peek.valid & self.peek.ready)
 
 
 class ModelBench(Component):
@@ -100,6 +107,7 @@ class ModelBench(Component):
                 "allow": In(1),
                 "busy": Out(1),
                 "pause": In(params.worker.engines),
+                "together": In(1),
             },
         )
 
@@ -111,7 +119,10 @@ class ModelBench(Component):
         for index in range(self.params.worker.engines):
             engine = RememberingEngine(self.params)
             m.submodules[f"engine_{index}"] = engine
-            m.d.comb += engine.pause.eq(self.pause[index])
+            m.d.comb += [
+                engine.pause.eq(self.pause[index]),
+                engine.together.eq(self.together),
+            ]
             connect(m, port.load[index], engine.load)
             connect(m, port.peek[index], engine.peek)
             connect(m, engine.peeked, port.peeked[index])

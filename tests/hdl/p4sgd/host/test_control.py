@@ -1,4 +1,5 @@
 import random
+from itertools import product
 
 import cocotb
 import pytest
@@ -62,6 +63,11 @@ def shown(dut):
 def bits_of(name):
     """Of a field of the settings."""
     return port_shapes()["settings"][name].width
+
+
+def powers_below(*ends):
+    """Powers of two that are at most each of ``ends``, in all combinations."""
+    return product(*([1 << bit for bit in range(end.bit_length())] for end in ends))
 
 
 def cause(dut):
@@ -157,6 +163,11 @@ async def refuses_every_illegal_setting(dut):
         # Such as are legal where the registers' upper bits are cut off.
         *({"chunks": 1 | 1 << bit} for bit in range(engine.chunks.bit_length(), bits_of("chunks"))),
         {"bits": 3, "chunks": engine.fifo_words // 3 + 1},
+        *(
+            {"bits": bits, "chunks": chunks}
+            for bits, chunks in powers_below(engine.max_bits, engine.chunks)
+            if bits * chunks > engine.fifo_words
+        ),
         *({"tail_samples": tail} for tail in range(engine.banks + 1, 16)),
         *({"l2_shift": shift} for shift in l2),
         {"data_parallel": 1},  # without a network
@@ -482,6 +493,24 @@ async def refuses_a_vanilla_order_that_would_hang(dut):
         await open_job(dut, slot_count=slots)
         put(dut, join=join, vanilla=1)
         assert begins(await begin(dut, settings)) == legal, (join, settings)
+        put(dut, join=1, vanilla=0)
+        await pulse(dut, "soft_reset")
+        await clock(dut, RESET_CYCLES + 2)
+
+
+@cocotb.test(timeout_time=80, timeout_unit="us")
+async def no_bit_of_a_mini_batch_s_words_is_overlooked(dut):
+    """In vanilla order, with all slots: words and micro-batches that are powers of two."""
+    params = params_in_simulator(WorkerParams)
+    engine = params.engine
+    for bits, chunks, batch in powers_below(engine.max_bits, engine.chunks, params.slots):
+        if bits * chunks > engine.fifo_words or bits not in (1, engine.max_bits):
+            continue
+        await open_job(dut, slot_count=params.slots)
+        put(dut, vanilla=1)
+        settings = {"bits": bits, "chunks": chunks, "batch_micro_batches": batch}
+        legal = bits * chunks * batch <= engine.fifo_words
+        assert begins(await begin(dut, settings)) == legal, settings
         put(dut, join=1, vanilla=0)
         await pulse(dut, "soft_reset")
         await clock(dut, RESET_CYCLES + 2)

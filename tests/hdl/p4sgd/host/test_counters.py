@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
-from hdl.p4sgd.host.counters import COUNTERS, EVENTS, Counters
+from hdl.p4sgd.host.counters import COUNTER_BITS, COUNTERS, EVENTS, Counters
 from hdl.p4sgd.network.frame import LANES
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
@@ -25,7 +25,7 @@ LATENCY = 2
 
 @pytest.mark.parametrize("engines", [1, 8])
 def test_counters(engines):
-    simulate(Counters(WorkerParams(engines=engines)), __name__)
+    simulate(Counters(WorkerParams(engines=engines)), __name__, registers=list(COUNTERS))
 
 
 def random_row(rng, engines, density):
@@ -86,3 +86,22 @@ async def adds_up_every_event(dut, density):
         waiting = np.array(steps_of(row, engines))
     assert [trace["counts"][-2][name] for name in COUNTERS] == total.tolist()
     assert [trace["counts"][-1][name] for name in COUNTERS] == (total + waiting).tolist()
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def counts_over_every_bit(dut):
+    """From a preset below each power of two, the last of which is one bit too large."""
+    engines = params_in_simulator(WorkerParams).engines
+    row = random_row(generator(), engines, 1.0) | {"clear": 0, "outstanding": 1}
+    row["events"] = dict.fromkeys(EVENTS.members, 1)
+    quiet = dict.fromkeys(row, 0)
+    await streams.start(dut)
+    await play(dut, [quiet] * LATENCY)
+    for bit in range(4, COUNTER_BITS + 1):
+        at = (1 << bit) - 1
+        for name in COUNTERS:
+            getattr(dut.counters, name).value = at
+        shown = (await play(dut, [row, *[quiet] * LATENCY], "counts"))["counts"]
+        assert shown[0] == dict.fromkeys(COUNTERS, at)
+        added = zip(COUNTERS, steps_of(row, engines), strict=True)
+        assert shown[-1] == {name: (at + step) % (1 << COUNTER_BITS) for name, step in added}

@@ -1,3 +1,4 @@
+import os
 import random
 
 import cocotb
@@ -29,6 +30,9 @@ RESERVED = 3  #: the fourth AxBURST, which means nothing
 MOST = 4096 // BEAT  #: whole beats of a burst, which stays within 4 KB
 
 
+TOGETHER = "INGATHER_TEST_TOGETHER"  #: whether engines take a question when they answer it
+
+
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize(
     "worker",
@@ -40,7 +44,8 @@ MOST = 4096 // BEAT  #: whole beats of a burst, which stays within 4 KB
     ids=lambda worker: worker.suffix,
 )
 def test_model_port(worker, together):
-    simulate(ModelBench(ModelBenchParams(worker=worker, together=together)), __name__)
+    env = {TOGETHER: str(int(together))}
+    simulate(ModelBench(ModelBenchParams(worker=worker)), __name__, env=env)
 
 
 class Host:
@@ -67,6 +72,8 @@ class Host:
                 channel.set_pause_generator(iter(pause, None))
         dut.allow.value = 1
         dut.pause.value = 0
+        self.together = int(os.environ[TOGETHER])
+        dut.together.value = self.together
 
     async def begin(self):
         await start(self.dut)
@@ -413,5 +420,5 @@ async def moves_a_beat_every_cycle(dut):
     await host.write(0, beats)
     assert await host.read(0, len(beats)) == okay(beats)
     for name, cycles in moved.items():
-        if name == "w" or not params_in_simulator(ModelBenchParams).together:
+        if name == "w" or not host.together:
             assert cycles == list(range(cycles[0], cycles[0] + len(beats)))

@@ -1,3 +1,5 @@
+import random
+
 import cocotb
 import numpy as np
 import pytest
@@ -24,7 +26,8 @@ STEP = Step.of(0.7)
 
 @pytest.mark.parametrize("engine", SIZES, ids=lambda params: params.suffix)
 def test_loss_unit(engine):
-    simulate(LossUnit(WorkerParams(engines=1, engine=engine)), __name__)
+    counters = ("in_batch", "in_epoch", "epoch")
+    simulate(LossUnit(WorkerParams(engines=1, engine=engine)), __name__, registers=counters)
 
 
 def settings_of(loss, step):
@@ -81,6 +84,32 @@ async def marks_and_masks(dut, loss, stalls, step):
         if stalls.none:
             assert taken == [when + LATENCIES[loss] for when in entered]
             assert taken == list(range(taken[0], taken[0] + len(taken)))
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def every_bit_of_the_lengths_counts(dut):
+    """From presets at the last micro-batch of a mini-batch, of an epoch and of a run.
+
+    What the settings say of the engines changes nothing.
+    """
+    params = params_in_simulator(WorkerParams)
+    counts = dut.schedule.mini_batches.in_batch, dut.schedule.mini_batches.in_epoch
+    names = ("batch_micro_batches", "epoch_micro_batches", "epochs")
+    zeros = [[0] * params.engine.banks]
+    await streams.start(dut)
+    put(dut, loss=settings_of(Loss.LINEAR, STEP))
+    for turn in range(90):
+        settings = {name: random.getrandbits(field.width) for name, field in params.engine.settings}
+        batch, epoch, epochs = (settings[name] for name in names)
+        put(dut, settings=settings)
+        await pulse(dut, "start")
+        counts[turn % 3 > 0].value = (epoch if turn % 3 else batch) - 1
+        dut.schedule.epoch.value = epochs - 1 if turn % 3 == 2 else 0
+        await clock(dut, 2)
+        cocotb.start_soon(streams.send(dut, "labels", zeros))
+        cocotb.start_soon(streams.send(dut, "activations", zeros))
+        (shown,), _ = await streams.receive(dut, "deltas", 1)
+        assert (shown["last"], shown["final"]) == (1, turn % 3 == 2)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")

@@ -12,6 +12,7 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often, start
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.common.read_bench import beats_of, make_plan
+from tests.hdl.p4sgd.bench import clock, watch
 from tests.hdl.p4sgd.memory.reader_bench import BEAT_BYTES, Bench, run_on_memories
 
 BEATS = 2048
@@ -108,9 +109,10 @@ async def each_port_has_its_own_bus(dut, fault):
     dut.halt.value = dut.watch.value = 0
     await start(dut)
     source, sink = Source(dut, "plan"), Sink(dut, "words")
+    mute = fault is Fault.MUTE
 
-    def broken():
-        return [unpack(BUS, int(getattr(dut, f"bus_{k}").value))["broken"] for k in ports]
+    def ports_that_say(name):
+        return {k for k in ports if unpack(BUS, int(getattr(dut, f"bus_{k}").value))[name]}
 
     async def tell(**said):
         dut.watch.value = pack(WATCH, said)
@@ -120,21 +122,26 @@ async def each_port_has_its_own_bus(dut, fault):
             await RisingEdge(dut.clk)
 
     for port in ports:
+        trace = watch(dut, *(f"bus_{k}" for k in ports))
         bench.set(port, fail=1, fail_beat=50, fault=fault.value)
         await source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
         for _ in range(4):
-            await tell(tick=fault is Fault.MUTE)
-        assert broken() == [k == port for k in ports]
+            await tell(tick=mute)
+        await clock(dut, bench.params.worker.prefetch_beats)  # the others fill their buffers
+        assert ports_that_say("broken") == {port}
+        assert ports_that_say("silent") == ports_that_say("owes") == ({port} if mute else set())
+        dropping = {k for k in ports if any(bus["dropped"] for bus in trace[f"bus_{k}"])}
+        assert dropping == (set() if mute else {port})
         sink.stop()
         bench.set(port)
         dut.halt.value = 1
         await RisingEdge(dut.clk)
         dut.halt.value = 0
-        while dut.busy.value:
+        while dut.busy.value or ports_that_say("owes"):
             await RisingEdge(dut.clk)
         await tell()
         await tell(revive=1)
-        assert not any(broken())
+        assert not ports_that_say("broken")
         sink = Sink(dut, "words")
         plan = random_plan()
         await source.send_all([plan])

@@ -12,7 +12,7 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden.frames import BYTES, WireFrame
 from sim.p4sgd.golden.switch import SwitchModel
-from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.switch_driver import CommandRefused, SwitchDriver
 
 BEAT_BYTES = 64
 FRAME_KEEP = (1 << BYTES) - 1
@@ -216,3 +216,12 @@ class Bench:
 async def begin(dut):
     """A bench of the switch under test, out of reset."""
     return await Bench(dut, params_in_simulator(SwitchParams)).begin()
+
+
+async def refusal(bench, job, ports, epoch, base, slots):
+    """Why the switch refuses a job; None if it starts it."""
+    try:
+        await bench.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
+    except CommandRefused as refused:
+        return refused.reason.name
+    return None

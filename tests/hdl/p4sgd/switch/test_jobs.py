@@ -14,7 +14,7 @@ from hdl.switch.params import Refusal
 from sim.harness.verilator import simulate
 from sim.p4sgd.golden.allreduce import Verdict
 from sim.p4sgd.switch_driver import CommandRefused
-from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
+from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.long import short_and_long
 
@@ -45,15 +45,6 @@ async def tells_what_it_is(dut):
         "slots": params.slots,
     }
     assert {name: await bench.host.read(name) for name in golden} == golden
-
-
-async def refusal(bench, job, ports, epoch, base, slots):
-    """Why the switch refuses a job; None if it starts it."""
-    try:
-        await bench.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
-    except CommandRefused as refused:
-        return refused.reason.name
-    return None
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")

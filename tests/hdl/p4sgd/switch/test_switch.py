@@ -15,7 +15,7 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.frames import WireFrame
 from tests.hdl.common.register_pace import registers_at_any_pace
-from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
+from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.long import short_and_long
 
@@ -201,6 +201,34 @@ async def equals_the_golden_model(dut):
             await bench.check_verdicts()
     counts = await bench.host.port_counters()
     assert all(row["overflows"] == row["answers_dropped"] == 0 for row in counts.values())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def tells_of_commands_and_ports(dut):
+    """Each job alone and all of them, why a command was refused, and which counters there are."""
+    bench = await begin(dut)
+    params, host = bench.params, bench.host
+    jobs = range(min(params.jobs, params.ports, params.slots))
+    last = len(jobs) - 1
+    for job in jobs:
+        await bench.start_job(job, ports=1 << job, epoch=0, base=job, slots=1)
+        assert await host.read("active_jobs") == (2 << job) - 1
+    for job, ports, base, slots in (
+        (params.jobs, 1, 0, 1),
+        (0, 0, 0, 1),
+        (0, 1 << 31, 0, 1),
+        (0, 1, 0, 0),
+        (0, 1 << last, 0, 1),
+        (0, 1, last, 1),
+    ):
+        reason = bench.model.start_job(job, ports=ports, epoch=0, base=base, count=slots)
+        assert await refusal(bench, job, ports, 0, base, slots) == (reason and reason.name)
+    for job in jobs:
+        await host.stop_job(job)
+        assert await host.read("active_jobs") == (2 << last) - (2 << job)
+    for port in {0, params.ports - 1, params.ports % 32, 31}:
+        await host.write(counter_port=port)
+        assert await host.read("counter_exists") == (port < params.ports)
 
 
 def whole_sums(bench, job, slot, uses):

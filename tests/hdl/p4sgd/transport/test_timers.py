@@ -19,7 +19,7 @@ SPARE = LOOKS + 1
 
 @pytest.mark.parametrize("slots", [2, 7, 16])
 def test_timers(slots):
-    simulate(Timers(TransportParams(slots=slots)), __name__, registers=["now"])
+    simulate(Timers(TransportParams(slots=slots)), __name__, registers=["now", "blocked"])
 
 
 def tries(unanswered, repetitions=0):
@@ -138,7 +138,10 @@ async def is_overdue_in_time(dut, many, timeout):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def timeouts_of_every_length(dut):
-    """The clock jumps to a little before the end of a timeout, from anywhere, also around."""
+    """The clock jumps to a little before the end of a timeout, from anywhere, also around.
+
+    What is overdue then cannot leave for as long: that jumps as well.
+    """
     for bit in range(4, TIME_BITS - 1):
         timeout = random.randrange(1 << bit, 2 << bit)
         bench = await Bench(dut, 1, timeout).start()
@@ -154,6 +157,11 @@ async def timeouts_of_every_length(dut):
         await bench.wait_for_overdue(10 + bench.count + SPARE)
         sent, _ = bench.sent[0]
         assert timeout < bench.now - sent <= timeout + bench.count + LOOKS
+        dut.blocked.value = timeout - 3
+        for repetitions in (1, 1, 1, 2):
+            await bench.end_cycle()
+            await bench.begin_cycle()
+            assert bench.overdue == {"slot": 0, "tries": tries(repetitions)}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -395,6 +403,24 @@ async def tries_count_in_all_bits(dut, answered):
             await bench.again()
         assert tries.repetitions == before + 2
     assert await repeat(bench, 0, tries, True) == GaveUp.PEERS
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_bit_of_the_bounds_counts(dut):
+    """A power of two ends the patience with the switch, and that with other workers."""
+    bench = await Bench(dut, 1, 12).start()
+    await bench.step(send=0)  # whatever was told of the slot before is over with its first timeout
+    await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
+    for bit in range(PEER_BITS):
+        before = Tries(unanswered=0, repetitions=1 << bit)
+        bench = await Bench(dut, 1, 12, 0, before.repetitions).start()
+        await bench.step(send=0, repetitions=before.repetitions)
+        assert await repeat(bench, 0, before, True) == GaveUp.PEERS
+    for bit in range(8):
+        before = Tries(unanswered=1 << bit, repetitions=1 << bit)
+        bench = await Bench(dut, 1, 12, before.unanswered, 0).start()
+        await bench.step(send=0, retries=before.unanswered, repetitions=before.repetitions)
+        assert await repeat(bench, 0, before, False) == GaveUp.NETWORK
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
