@@ -30,17 +30,22 @@ def plan_of(bench, first, micro_batches, epochs, *, runs=1, stride=0):
 def labels_of(bench, plan, micro_batches):
     """The first labels of every epoch of ``plan``, in rows of K."""
     banks = bench.params.worker.engine.banks
-    beats = bench.memories[0].view("<i4")[list(beats_of(plan, BEAT_BYTES))]
+    memory = (1 << bench.params.worker.address_bits) // BEAT_BYTES
+    places = [beat % memory for beat in beats_of(plan, BEAT_BYTES)]
+    beats = bench.memories[0].view("<i4")[places]
     epochs = beats.reshape(plan["epochs"], -1)[:, : micro_batches * banks]
     return epochs.reshape(-1, banks).tolist()
 
 
 def some_plan(bench, micro_batches):
-    """Anywhere in memory, in runs with gaps or one over the other."""
+    """Anywhere in memory, in runs with gaps or one over the other, also one before the other."""
     beats = len(list(beats_of(plan_of(bench, 0, micro_batches, 1), BEAT_BYTES)))
     runs = random.choice([count for count in range(1, beats + 1) if beats % count == 0])
     stride = random.getrandbits(24) if runs == 1 else random.randint(0, (BEATS - 60) // runs)
     first = random.randrange(BEATS - beats - (runs > 1) * (runs - 1) * stride)
+    if runs > 1 and random.random() < 0.7:  # backwards, around the end of memory
+        first += (runs - 1) * stride
+        stride = (1 << bench.params.worker.address_bits) // BEAT_BYTES - stride
     epochs = random.randint(1, 4)
     return plan_of(bench, first, micro_batches, epochs, runs=runs, stride=stride)
 

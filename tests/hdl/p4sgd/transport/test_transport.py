@@ -4,7 +4,7 @@ from collections import Counter
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
@@ -34,7 +34,8 @@ BAD = [
 
 @pytest.mark.parametrize("slots", [2, 5, 16])
 def test_transport(slots):
-    simulate(Transport(TransportParams(slots=slots)), __name__)
+    overdue = ("overdue__valid", "overdue__payload")  # of the timers
+    simulate(Transport(TransportParams(slots=slots)), __name__, registers=overdue)
 
 
 async def begin(dut, **others):
@@ -239,6 +240,73 @@ async def gives_peers_up(dut):
     assert dut.peers_missing.value
     await clear(dut)
     assert not dut.peers_missing.value
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(bound=["peer_retries", "retries"])
+async def keeps_every_bit_of_its_tries(dut, bound):
+    """From a preset two timeouts before the end, which is a power of two."""
+    overdue = params_in_simulator(TransportParams).overdue
+    tries = {"peer_retries": "repetitions", "retries": "unanswered"}[bound]
+    for bit in range(NETWORK_SETTINGS[bound].width):
+        await begin(dut, timeout=40, **{bound: 1 << bit})
+        port, valid, sent = FramePort(dut), dut.timers.overdue__valid, 0
+        await Source(dut, "partial").send_all(wild(1, 1)[0])
+        while not dut.gave_up.value:
+            await RisingEdge(dut.clk)
+            asked = port.taken() is not None
+            sent += asked
+            pending = asked and bound == "peer_retries"
+            port.offer(frame(Packet(True, 0b111, 0, acked=True), 0) if pending else None)
+            await Timer(1, "ns")
+            if sent == 1 and valid.value:
+                now = {"slot": 0, "tries": {tries: (1 << bit) - 1}}
+                dut.timers.overdue__payload.value = pack(overdue, now)
+            assert sent <= 3
+        assert sent == 3
+        assert dut.peers_missing.value == (bound == "peer_retries")
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def says_and_hears_what_is_set(dut):
+    """Addresses, worker, job, its run and its slots have any bits."""
+    slots = params_in_simulator(TransportParams).slots
+    await begin(dut)
+    port, source, sink = FramePort(dut), Source(dut, "partial"), Sink(dut, "full")
+
+    async def sent():
+        while (fields := port.taken()) is None:
+            await RisingEdge(dut.clk)
+        return fields
+
+    for partial, full in zip(*wild(2, 20), strict=True):
+        own, peer, group = (random.getrandbits(48) for _ in range(3))
+        worker, others = random.randrange(32), random.getrandbits(32)
+        job = {"job": random.getrandbits(16), "epoch": random.getrandbits(16)}
+        base = random.randrange((1 << 16) - slots)
+        addresses = {"address": own, "switch_address": peer, "group_address": group}
+        place = {"worker": worker, "workers": others | 1 << worker, "slot_base": base}
+        values = settings(slots, 1) | addresses | place | job
+        dut.settings.value = pack(NETWORK_SETTINGS, values)
+        await clear(dut)
+        source.append(partial)
+        fields = frame(Packet(True, 1 << worker, 0, payload=tuple(partial)), 0) | job
+        fields |= {"destination": peer, "source": own, "seq": base, "no_flags": 0}
+        assert await sent() == fields
+        for answer in (
+            Packet(True, place["workers"], 0, payload=tuple(full)),
+            Packet(False, 1 << worker, 0, acked=True),
+        ):
+            wires = {"destination": group, "source": random.getrandbits(48), "seq": base}
+            port.offer(frame(answer, 0) | job | wires)
+            await RisingEdge(dut.clk)
+            port.offer(None)
+            if answer.is_agg:
+                acknowledged = await sent()
+                assert acknowledged == fields | {"is_agg": 0, "payload": [0] * LANES}
+        await ClockCycles(dut.clk, 12)
+        assert sink.beats.pop() == full
+        assert dut.idle.value
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
