@@ -172,6 +172,7 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     busy = counters["words"] + waits
     assert counters["memory_stalls"] > 0
     assert counters["dependency_stalls"] > 0
+    assert counters["allreduce_cycles"] == 0  # it is alone
     # What is left of a run is the way of the last micro-batch, after its last word.
     tail = hardware().engines * counters["cycles"] - busy
     assert 0 < tail < hardware().engines * (40 + 2 * training.chunks * training.asked.bits)
@@ -368,8 +369,6 @@ async def an_error_of_the_memory_stops_it(dut, memory, beat):
 )
 async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
     """With its own cause; a reset ends all the same, and what comes late is no later run's."""
-    if hardware().slrs > 1:
-        return  # readers stand on the first die
     index = number_of(memory)
     training, driver, weights = await begin(dut)
     await driver.write(memory_timeout=300, epochs=3)
@@ -407,8 +406,6 @@ async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
 @cocotb.parametrize(memory=MEMORIES)
 async def one_slow_memory_is_waited_for(dut, memory):
     """Whichever it is, a run goes on when it does, and a reset lasts until it has answered."""
-    if hardware().slrs > 1:
-        return  # readers stand on the first die
     index = number_of(memory)
     training, driver, weights = await begin(dut)
     shape, settings = memory_params(hardware()).settings, MemorySettings(latency=40)

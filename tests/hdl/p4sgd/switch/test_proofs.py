@@ -171,7 +171,7 @@ MUTANTS = {
         "job.ports.eq(control.ports)", "job.ports.eq(0)", "requests_as_promised"
     ),
     "clears too early": table(
-        "self.clear.eq(clear)", "self.clear.eq(control.clear)", "requests_as_promised"
+        "self.clear.eq(clearing)", "self.clear.eq(control.clear)", "requests_as_promised"
     ),
     "any port": table(
         "~job.active | ~(job.ports & sender).any()", "~job.active", "requests_as_promised"
@@ -182,10 +182,12 @@ MUTANTS = {
         "~packet.known | ~job.active |", "~packet.known |", "requests_as_promised"
     ),
     "announces the one behind": table(
-        "self.ahead.eq(packet.header)", "self.ahead.eq(self.packet.header)", "requests_as_promised"
+        "self.ahead.eq(judged_packet.header)",
+        "self.ahead.eq(self.packet.header)",
+        "requests_as_promised",
     ),
-    "passes the refused": table("valid & good", "valid", "nothing_twice"),
-    "says nothing": table("Mux(valid, verdict, nothing)", "nothing", "valid_or_refused"),
+    "passes the refused": table("judging & good", "judging", "nothing_twice"),
+    "says nothing": table("Mux(judging, verdict, nothing)", "nothing", "valid_or_refused"),
 }
 SAMPLES = ["forgets the oldest change", "leaves the last slot"]
 
