@@ -19,12 +19,14 @@ from tests.hdl.u280.packet_bench import send, take, until
 from tests.hdl.u280.test_kind_split import header, random_packet
 
 COUNTED = len(events_of(pauses=True))
+LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)  # that is soon full
 LOOP = Path(__file__).with_name("cmac_loop.sv")
 
 
 def test_both_kinds_through_a_loop():
     resets = MacResetsParams(settle=64, patience=200, pulse=50)
-    params = MacParams(cage=0, split=True, packets=MacTransmitParams(beats=64), resets=resets)
+    packets = MacTransmitParams(beats=64)
+    params = MacParams(cage=0, split=True, link=LINK, packets=packets, resets=resets)
     simulate(Mac(params), __name__, extra_sources=[LOOP])
 
 
@@ -180,23 +182,39 @@ async def what_a_mac_is_told_reaches_it(dut):
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def a_class_that_nobody_takes_is_paused(dut):
-    """Either with as many words inside, to the word."""
+    """Either from as many words inside to as many, to the word."""
     core, _ = await begin(dut)
     dut.receive_0_tready.value = dut.receive_1_tready.value = 0
     await until(core, lambda: linked(dut))
     counts = []
     for k, kind in enumerate((Kind.READ, Kind.RESPONSE)):
-        words = [header(kind.value)] * FlowControlParams().stop_above
+
+        def pausing(priority=PRIORITIES[k]):
+            return int(dut.cmac.pausing.value) == 1 << priority
+
+        words = [header(kind.value)] * LINK.stop_above
         await send(core, f"transmit_{k}", words)
-        counts.append(len(words))
+        filled, emptied = len(words), LINK.stop_above - LINK.resume_at - 20
         await core.edges(60)
-        while not int(dut.cmac.pausing.value) >> PRIORITIES[k] & 1:
+        while not pausing():
+            assert filled < LINK.beats
             await send(core, f"transmit_{k}", words[:1])
-            await core.edges(40)
-            counts[k] += 1
-            assert counts[k] < len(words) + 100
-    assert counts[0] == counts[1] > FlowControlParams().stop_above
-    assert int(dut.cmac.pausing.value) == sum(1 << priority for priority in PRIORITIES)
+            await core.edges(20)
+            filled += 1
+        ready = getattr(dut, f"receive_{k}_tready")
+        ready.value = 1
+        await core.edges(emptied)
+        ready.value = 0
+        await core.edges(60)
+        while pausing():
+            assert emptied < filled
+            ready.value = 1
+            await core.edges(1)
+            ready.value = 0
+            await core.edges(20)
+            emptied += 1
+        counts.append((filled, emptied))
+    assert counts[0] == counts[1]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
