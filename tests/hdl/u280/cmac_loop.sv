@@ -49,6 +49,9 @@ module cmac_0 (
   assign pausing = ctl_tx_pause_req;
   assign acknowledged = ctl_rx_pause_ack;
   assign loopback = gt_loopback_in;
+  logic [3:0] rsfec /* verilator public_flat_rd */;
+  assign rsfec = {ctl_tx_rsfec_enable, ctl_rx_rsfec_enable, ctl_rx_rsfec_enable_correction,
+                  ctl_rx_rsfec_enable_indication};
   logic remote /* verilator public_flat_rw */ = 0;
   logic lost /* verilator public_flat_rw */ = 0;
   logic [1:0] mishap /* verilator public_flat_rw */ = 0;

@@ -157,7 +157,7 @@ async def levels_and_counts_are_those_of_the_mac(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def what_a_mac_is_told_reaches_it(dut):
-    """Pins, pauses, and where its transceivers loop back."""
+    """Pins, pauses, and the host's settings."""
     core, _ = await begin(dut)
     await until(core, lambda: linked(dut))
     for paused in (0, *(1 << priority for priority in PRIORITIES), 0x1FF, 0):
@@ -174,9 +174,11 @@ async def what_a_mac_is_told_reaches_it(dut):
         await core.edges(1)
         assert int(dut.tx_p.value) == pins["rx_p"] ^ 0xF * clock["refclk_p"]
         assert int(dut.tx_n.value) == pins["rx_n"] ^ 0xF * clock["refclk_n"]
-    for mode in (*Loopback, Loopback.NONE):
-        dut.settings.value = SETTINGS.const({"rsfec": 1, "loopback": mode}).as_value().value
+    for rsfec, mode in enumerate((*Loopback, Loopback.NONE)):
+        settings = {"rsfec": rsfec % 2, "loopback": mode}
+        dut.settings.value = SETTINGS.const(settings).as_value().value
         await core.edges(200)
+        assert int(dut.cmac.rsfec.value) == 0xF * (rsfec % 2)
         assert int(dut.cmac.loopback.value) == sum(mode << 3 * lane for lane in range(LANES))
 
 
