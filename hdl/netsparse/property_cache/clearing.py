@@ -1,0 +1,32 @@
+"""How a Property Cache is emptied, row by row."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.netsparse.property_cache.params import PropertyCacheParams
+
+
+class RowClearing(Component):
+    """After ``begin``, and after a reset, counts all rows, one a cycle, from the next cycle on.
+
+    ``busy`` is high meanwhile: as many cycles as there are rows behind the last ``begin``. One
+    that comes while ``busy`` begins anew. Memories survive a reset, so nothing else empties them.
+    """
+
+    latency = 1
+
+    def __init__(self, params: PropertyCacheParams) -> None:
+        super().__init__(
+            params, {"begin": In(1), "busy": Out(1, init=1), "row": Out(params.row_bits)}
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        last = Signal()
+        m.d.comb += last.eq(self.row.all())
+        with m.If(self.begin):
+            m.d.sync += [self.busy.eq(1), self.row.eq(0)]
+        with m.Elif(self.busy):
+            m.d.sync += [self.busy.eq(~last), self.row.eq(self.row + 1)]
+        return m

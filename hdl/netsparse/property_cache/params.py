@@ -1,0 +1,221 @@
+"""Sizes of the Property Cache and the layouts of what moves in it."""
+
+# The type stubs take members of an Amaranth enumeration for numbers.
+# pyright: reportGeneralTypeIssues=false
+
+from dataclasses import dataclass
+
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.netsparse.lru import pairs
+from hdl.netsparse.protocol import LENGTH_BITS
+
+SEGMENT_BYTES = 16  #: bytes of a property that a segment holds
+JUDGE = 1  #: cycles from an access to the slot: the operation on its row
+READ = DualPortMemory.latency  #: cycles from a slot to the tags of its row
+COMPARED = READ + 1  #: cycles from a slot to the comparison with its tag
+DECIDED = COMPARED + 1  #: cycles from a slot until it is decided
+FIND = DECIDED + 1  #: cycles from a slot to its verdict, a register behind the decision
+MOVE = 1 + DualPortMemory.latency + 1  #: cycles from a verdict to the property
+LEAST_LATENCY = JUDGE + FIND + MOVE
+#: How many slots just before it a slot's tags have not seen: tags are written with the verdict, and
+#: a read in the cycle of a write gives what was there before.
+REACH = FIND
+
+
+class Operation(enum.Enum, shape=2):
+    """Says what is done with a row of tags."""
+
+    NONE = 0
+    LOOKUP = 1
+    INSERT = 2
+    CLEAR = 3  #: no way holds anything any more
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropertyCacheParams:
+    """Sizes of the cache of one middle pipe (table 5)."""
+
+    cache_bytes: int  #: bytes of properties that it holds
+    segments: int = 32  #: number of segments, a power of two, 2..32; together the largest property
+    ways: int = 16  #: properties of a set: 2, 4, 8 or 16
+    idx_bits: int = 40  #: width of an idx
+    latency: int = 16  #: cycles from an access to its result, 10..64
+    style: str = "ultra"  #: what Vivado builds the properties' memory from: auto, block, ultra
+
+    def __post_init__(self) -> None:
+        if not is_power_of_two(self.segments) or not 2 <= self.segments <= 32:
+            raise ValueError(f"segments must be 2, 4, 8, 16 or 32: {self.segments}")
+        if self.ways not in (2, 4, 8, 16):
+            raise ValueError(f"ways must be 2, 4, 8 or 16: {self.ways}")
+        sets = self.cache_bytes / (SEGMENT_BYTES * self.segments * self.ways)
+        if sets not in {1 << k for k in range(1, 17)}:
+            raise ValueError(
+                f"cache_bytes must give a segment 2, 4, 8, ... or 65536 sets of {self.ways} ways of"
+                f" {SEGMENT_BYTES} bytes: {self.cache_bytes} are {sets:g}"
+            )
+        check_range("idx_bits", self.idx_bits, self.row_bits + 1, 64)
+        check_range("latency", self.latency, LEAST_LATENCY, 64)
+        _ = self.segment_memory  # which judges the style
+
+    @property
+    def suffix(self) -> str:
+        """Tells segments, sets and ways, the width of an idx, the latency and the memory."""
+        sizes = f"{self.segments}x{self.sets}x{self.ways}_{self.idx_bits}_{self.latency}"
+        return sizes if self.style == "auto" else f"{sizes}_{self.style}"
+
+    @property
+    def sets(self) -> int:
+        """Return the number of sets of a segment."""
+        return self.cache_bytes // (SEGMENT_BYTES * self.segments * self.ways)
+
+    @property
+    def set_bits(self) -> int:
+        """Return how many low bits of an idx choose its set."""
+        return ceil_log2(self.sets)
+
+    @property
+    def segment_bits(self) -> int:
+        """Return how many bits of an idx, above the set's, choose its segment."""
+        return ceil_log2(self.segments)
+
+    @property
+    def row_bits(self) -> int:
+        """Return the width of a row's number: {segment, set}."""
+        return self.segment_bits + self.set_bits
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows of tags: the sets of all segments."""
+        return self.segments * self.sets
+
+    @property
+    def tag_bits(self) -> int:
+        """Return the width of a tag: all of the idx above its set.
+
+        The segment bits are among them, because those that a mode ignores tell idxs of a row apart.
+        """
+        return self.idx_bits - self.set_bits
+
+    @property
+    def way_bits(self) -> int:
+        """Return the width of a way's number."""
+        return ceil_log2(self.ways)
+
+    @property
+    def most_bytes(self) -> int:
+        """Return the bytes of the largest property."""
+        return SEGMENT_BYTES * self.segments
+
+    @property
+    def mode_bits(self) -> int:
+        """Return the width of a mode: the logarithm of how many segments act together."""
+        return bits_for(self.segment_bits)
+
+    @property
+    def property_layout(self) -> data.ArrayLayout:
+        """Describe a property in parts for a segment each, byte 0 lowest in the first."""
+        return data.ArrayLayout(8 * SEGMENT_BYTES, self.segments)
+
+    @property
+    def access(self) -> data.StructLayout:
+        """Describe a lookup of the property of ``idx``, or with ``insert`` the keeping of it."""
+        return data.StructLayout(
+            {
+                "insert": 1,
+                "idx": self.idx_bits,
+                "length": LENGTH_BITS,  # bytes of a property
+                "property": self.property_layout,  # of an insert; undefined behind its end
+            }
+        )
+
+    @property
+    def slot(self) -> data.StructLayout:
+        """Describe what is done with a row in a cycle."""
+        return data.StructLayout(
+            {"operation": Operation, "row": self.row_bits, "tag": self.tag_bits}
+        )
+
+    @property
+    def verdict(self) -> data.StructLayout:
+        """Describe what became of a slot."""
+        return data.StructLayout(
+            {
+                "found": 1,  # a lookup or an insert whose tag is held
+                "installed": 1,  # an insert took a way
+                "replaced": 1,  # which held another tag
+                "row": self.row_bits,
+                "way": self.ways,  # the one that was found or taken, as a bit of a mask
+            }
+        )
+
+    @property
+    def passed(self) -> data.StructLayout:
+        """Describe what goes along with a slot: of its access, and of the cache at that time."""
+        return data.StructLayout(
+            {
+                "lookup": 1,  # of the configured length, also while the cache is cleared
+                "insert": 1,  # likewise, but only while it is not
+                "bypassed": 1,
+                "discarded": 1,
+                "mode": self.mode_bits,
+            }
+        )
+
+    @property
+    def result(self) -> data.StructLayout:
+        """Describe an answer; ``property`` is undefined unless ``hit``, and behind its end."""
+        return data.StructLayout({"hit": 1, "property": self.property_layout})
+
+    @property
+    def row_state(self) -> data.StructLayout:
+        """Describe what is kept of a row beside its tags: a bit a way, and one a pair of ways."""
+        return data.StructLayout({"holds": self.ways, "newer": len(pairs(self.ways))})
+
+    @property
+    def tag_memory(self) -> MemoryParams:
+        """Return the sizes of the memory of a way's tags."""
+        return MemoryParams(bits=self.tag_bits, depth=self.rows, style=self.row_style)
+
+    @property
+    def row_memory(self) -> MemoryParams:
+        """Return the sizes of the memory of what else is kept of rows."""
+        return MemoryParams(bits=self.row_state.size, depth=self.rows, style=self.row_style)
+
+    @property
+    def row_style(self) -> str:
+        """Return what Vivado builds the memories of rows from."""
+        return "block" if self.style == "ultra" else self.style
+
+    @property
+    def segment_memory(self) -> MemoryParams:
+        """Return the sizes of a segment: address {set, way}."""
+        return MemoryParams(bits=8 * SEGMENT_BYTES, depth=self.sets * self.ways, style=self.style)
+
+
+#: What an access was, one of the first six, in the cycle of its result.
+EVENTS = data.StructLayout(
+    {
+        "hit": 1,  # a lookup found its property
+        "miss": 1,  # a lookup did not; also while the cache is cleared
+        "inserted": 1,  # an insert took a line
+        "present": 1,  # an insert's property was there already
+        "bypassed": 1,  # an access was of another length, or of one that the cache cannot hold
+        "discarded": 1,  # an insert came while the cache was cleared
+        "replaced": 1,  # beside inserted: the line held another property
+    }
+)
+
+PAPER_PIPES = 8  #: middle pipes of the paper's switch, which share 32 MB
+
+PRESETS = {
+    "tiny": PropertyCacheParams(
+        cache_bytes=512, segments=4, ways=4, idx_bits=12, latency=LEAST_LATENCY, style="auto"
+    ),
+    "small": PropertyCacheParams(cache_bytes=32 * 1024, style="auto"),
+    "paper": PropertyCacheParams(cache_bytes=32 * 1024**2 // PAPER_PIPES),
+    "u280": PropertyCacheParams(cache_bytes=2 * 1024**2),
+}

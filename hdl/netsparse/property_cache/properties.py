@@ -1,0 +1,78 @@
+"""The properties that a Property Cache holds, in segments."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, index_of
+from hdl.common.component import Component
+from hdl.common.memory import DualPortMemory
+from hdl.netsparse.property_cache.params import MOVE, PropertyCacheParams
+
+
+class PropertySegments(Component):
+    """Writes or reads the property of a ``verdict`` in as many adjacent segments as act together.
+
+    A segment has an entry for each way of each of its sets. One that was ``installed`` is written:
+    part k of ``property`` into segment k of its group, the others keep what they hold. Whatever
+    else, the group's entry is ``found``, :attr:`latency` cycles later, part k of it from segment
+    k. ``mode`` is the logarithm of the number of segments in a group.
+
+    Each cycle reads or writes, never both of one entry, so a read sees every write before it.
+    """
+
+    latency = MOVE
+
+    def __init__(self, params: PropertyCacheParams) -> None:
+        super().__init__(
+            params,
+            {
+                "verdict": In(params.verdict),
+                "mode": In(params.mode_bits),
+                "property": In(params.property_layout),
+                "found": Out(params.property_layout),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        first = self.verdict.row[params.set_bits :]  # the group's first segment
+        set_and_way = Cat(index_of(self.verdict.way), self.verdict.row[: params.set_bits])
+        address = delay(m, set_and_way, 1, "address")
+        parts = []
+        for segment in range(params.segments):
+            write = Signal(name=f"write_{segment}")
+            part = Signal(
+                params.property_layout.elem_shape, name=f"part_{segment}", reset_less=True
+            )
+            m.d.sync += write.eq(self.verdict.installed & self.is_of(segment, first))
+            with m.Switch(self.mode):
+                for mode in range(params.segment_bits + 1):
+                    with m.Case(mode):
+                        m.d.sync += part.eq(self.property[segment % (1 << mode)])
+            m.submodules[f"segment_{segment}"] = memory = DualPortMemory(params.segment_memory)
+            m.d.comb += [
+                memory.read_address.eq(address),
+                memory.write.eq(write),
+                memory.write_address.eq(address),
+                memory.write_data.eq(part),
+            ]
+            parts.append(memory.read_data)
+        base = delay(m, first, 1 + DualPortMemory.latency, "base")
+        for bit in reversed(range(params.segment_bits)):
+            upper = parts[1 << bit : 2 << bit]
+            parts[: 1 << bit] = [
+                Mux(base[bit], high, low) for low, high in zip(parts, upper, strict=False)
+            ]
+        found = Signal(params.property_layout, reset_less=True)
+        m.d.sync += [found[k].eq(part) for k, part in enumerate(parts)]
+        m.d.comb += self.found.eq(found)
+        return m
+
+    def is_of(self, segment: int, first):
+        """Return whether ``segment`` is one of the group that begins with ``first``."""
+        same = (
+            (first[bit] == (segment >> bit & 1)) | (self.mode > bit)
+            for bit in range(self.params.segment_bits)
+        )
+        return Cat(same).all()

@@ -1,0 +1,175 @@
+"""A Property Cache in the simulator, held to its golden model in every cycle."""
+
+import random
+from collections import Counter, deque
+
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.property_cache.params import EVENTS, SEGMENT_BYTES, PropertyCacheParams
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator
+from sim.netsparse.golden.property_cache import Outcome, PropertyCache
+
+#: the events of each outcome
+SHOWN = {
+    outcome: pack(
+        EVENTS,
+        {"inserted": 1, "replaced": 1} if outcome is Outcome.REPLACED else {outcome.value: 1},
+    )
+    for outcome in Outcome
+}
+
+
+class Bench:
+    """Gives one access a cycle and compares everything that comes out with the model's."""
+
+    async def begin(self, dut):
+        self.dut, self.params = dut, params_in_simulator(PropertyCacheParams)
+        params = self.params
+        self.edge = RisingEdge(dut.clk)
+        self.model = PropertyCache(params.segments, params.sets, params.ways)
+        self.seen = Counter()
+        dut.configure.value = dut.access_valid.value = 0
+        await start(dut)
+        self.restarts()
+        return self
+
+    def restarts(self):
+        """The cache has been reset."""
+        self.model.configure(0)
+        self.left = self.params.rows  # cycles that it is still cleared
+        self.due = deque([None] * self.params.latency)
+
+    async def cycle(self, access=None, configure=None):
+        """A cycle with ``access``, an idx with a length or a property, and a new size or none."""
+        dut = self.dut
+        dut.access_valid.value = access is not None
+        if access is not None:
+            dut.access.value, outcome = self.give(*access)
+            self.due.append(outcome)
+        else:
+            self.due.append(None)
+        dut.configure.value = configure is not None
+        if configure is not None:
+            dut.property_bytes.value = configure
+        await self.edge
+        assert bool(dut.busy.value) == (self.left > 0)
+        self.left = max(0, self.left - 1)
+        if configure is not None:
+            self.model.configure(configure)
+            self.left = self.params.rows
+        self.compare(self.due.popleft())
+
+    def give(self, idx, what):
+        """The bits of an access, and what the model says of it."""
+        insert, clearing = isinstance(what, bytes), self.left > 0
+        length = len(what) if insert else what
+        fields = {"insert": insert, "idx": idx, "length": length}
+        if insert:
+            outcome, value = self.model.insert(idx, what, clearing=clearing), None
+            behind = random.getrandbits(8 * max(0, self.params.most_bytes - length))
+            whole = int.from_bytes(what, "little") | behind << 8 * length
+            fields["property"] = whole & (1 << 8 * self.params.most_bytes) - 1
+        else:
+            outcome, value = self.model.lookup(idx, length, clearing=clearing)
+        self.seen[outcome] += 1
+        return pack(self.params.access, fields), (outcome, value)
+
+    def compare(self, expected):
+        """The outputs are what the model said so many cycles ago as the latency is."""
+        dut = self.dut
+        assert bool(dut.result_valid.value) == (expected is not None)
+        if expected is None:
+            assert int(dut.events.value) == 0
+            return
+        outcome, value = expected
+        assert int(dut.events.value) == SHOWN[outcome], (outcome, bin(int(dut.events.value)))
+        if outcome is Outcome.HIT:
+            bits = int(dut.result.value)
+            assert bits & 1
+            found = bits >> 1 & (1 << 8 * len(value)) - 1
+            assert found == int.from_bytes(value, "little")
+
+    async def drain(self):
+        """Idle until the last result has come."""
+        for _ in range(self.params.latency):
+            await self.cycle()
+
+    async def run(self, accesses):
+        """One access a cycle; then idle until the last result has come."""
+        for access in accesses:
+            await self.cycle(access)
+        await self.drain()
+
+    async def configure(self, length):
+        """Hold properties of another size, from now on."""
+        await self.cycle(configure=length)
+        while self.left:
+            await self.cycle()
+
+    def idx_of(self, segment, at, tag):
+        """The idx with these bits."""
+        return (tag << self.params.segment_bits | segment) << self.params.set_bits | at
+
+    def lines_of(self, mode):
+        """As many idxs of each row of ``mode`` as it has ways, in a random order."""
+        params, together = self.params, 1 << mode
+        tags = 1 << params.idx_bits - params.row_bits
+        idxs = [
+            self.idx_of(first + random.randrange(together), at, tag)
+            for first in range(0, params.segments, together)
+            for at in range(params.sets)
+            for tag in random.sample(range(tags), params.ways)
+        ]
+        random.shuffle(idxs)
+        return idxs
+
+    def modes(self):
+        """Each mode with a size that it is for: its smallest, its largest or any other."""
+        for mode in range(self.params.segment_bits + 1):
+            most = SEGMENT_BYTES << mode
+            least = most // 2 + 1 if mode else 1
+            yield mode, random.choice((least, most, random.randint(least, most)))
+
+
+class Traffic:
+    """Accesses that meet one another in a cache of one mode."""
+
+    def __init__(self, bench, length, mode, *, rows=3):
+        self.length, params = length, bench.params
+        self.low = params.set_bits  # where the segment bits begin
+        self.ignored = (1 << mode) - 1
+        self.idx_bits = params.idx_bits
+        self.pool = []
+        for _ in range(rows):
+            segment, at = random.randrange(params.segments), random.randrange(params.sets)
+            for _ in range(params.ways * 3 // 2):
+                tag = random.getrandbits(params.idx_bits - params.row_bits)
+                self.pool.append(bench.idx_of(segment, at, tag))
+        self.recent = deque([self.pool[0]], 8)
+
+    def idx(self):
+        """One of a few, one of the last eight, the neighbour of such a one, or any at all."""
+        kind = random.random()
+        if kind < 0.5:
+            idx = random.choice(self.pool)
+        elif kind < 0.7:
+            idx = random.choice(self.recent)
+        elif kind < 0.85:
+            idx = random.choice(self.recent) ^ random.randint(0, self.ignored) << self.low
+        elif kind < 0.95:
+            idx = random.choice(self.recent) ^ 1 << random.randrange(self.idx_bits)
+        else:
+            idx = random.getrandbits(self.idx_bits)
+        self.recent.append(idx)
+        return idx
+
+    def access(self):
+        """A lookup or an insert, now and then of another length."""
+        length = self.length
+        if random.random() < 0.04:
+            length = random.choice((length - 1, length + 1, 2 * length, 0, 8191))
+        if random.random() < 0.4:
+            return self.idx(), random.randbytes(length)
+        return self.idx(), length

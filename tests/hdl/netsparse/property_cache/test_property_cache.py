@@ -1,0 +1,190 @@
+"""The Property Cache against its golden model: an access a cycle, all modes, every line."""
+
+import os
+import random
+from itertools import product
+
+import cocotb
+import pytest
+
+from hdl.netsparse.property_cache.params import LEAST_LATENCY, PRESETS, SEGMENT_BYTES
+from hdl.netsparse.property_cache.property_cache import PropertyCache
+from sim.harness.streams import RESET_CYCLES
+from sim.harness.verilator import simulate
+from sim.netsparse.golden.property_cache import Outcome
+from tests.hdl.netsparse.property_cache.bench import Bench, Traffic
+
+SHORT, LONG = 1500, 100_000  #: random accesses of each mode
+ACCESSES = "PROPERTY_CACHE_ACCESSES"  #: how many, in the simulator's environment
+SIZES = ["tiny", "small"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_property_cache(size):
+    simulate(PropertyCache(PRESETS[size]), __name__, env={ACCESSES: str(SHORT)})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", SIZES)
+def test_many_accesses(size):
+    """The same at random, but far longer."""
+    cache = PropertyCache(PRESETS[size])
+    simulate(cache, __name__, env={ACCESSES: str(LONG)}, test_filter="random_accesses")
+
+
+def test_latency_is_a_parameter():
+    assert PropertyCache(PRESETS["tiny"]).latency == LEAST_LATENCY
+    assert PropertyCache(PRESETS["paper"]).latency == 16
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def random_accesses(dut):
+    """Of each mode, the first while the cache is cleared; every cycle one, or with pauses."""
+    bench = await Bench().begin(dut)
+    count = int(os.environ[ACCESSES])
+    for mode, length in bench.modes():
+        await bench.cycle(configure=length)
+        bench.seen.clear()
+        while bench.seen.total() < count:
+            traffic = Traffic(bench, length, mode, rows=random.randint(1, 3))
+            pauses = random.choice((0, 0.3))
+            for _ in range(500):
+                await bench.cycle(None if random.random() < pauses else traffic.access())
+        often = (Outcome.HIT, Outcome.MISS, Outcome.PRESENT, Outcome.REPLACED)
+        assert min(bench.seen[outcome] for outcome in often) > count / 30, bench.seen
+        assert bench.seen[Outcome.INSERTED] and bench.seen[Outcome.BYPASSED]
+    await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def bursts_on_one_set(dut):
+    """Of one row only, at every distance in cycles at which accesses can meet on their way."""
+    bench = await Bench().begin(dut)
+    for mode, length in bench.modes():
+        await bench.configure(length)
+        for apart in range(1, 8):
+            traffic = Traffic(bench, length, mode, rows=1)
+            idxs = random.choices(traffic.pool, k=apart)
+            accesses = [
+                (idx, random.choice((length, random.randbytes(length))))
+                for _ in range(60 // apart)
+                for idx in idxs
+            ]
+            await bench.run(accesses)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_line_is_of_use(dut):
+    """In every mode properties fill the cache; the next of a row takes its oldest line."""
+    bench = await Bench().begin(dut)
+    params = bench.params
+    for mode in range(params.segment_bits + 1):
+        length = SEGMENT_BYTES << mode
+        await bench.configure(length)
+        bench.seen.clear()
+        idxs = bench.lines_of(mode)
+        assert len(idxs) * length == params.cache_bytes
+        await bench.run((idx, random.randbytes(length)) for idx in idxs)
+        assert bench.seen == {Outcome.INSERTED: len(idxs)}
+        random.shuffle(idxs)
+        await bench.run((idx, length) for idx in idxs)
+        assert bench.seen[Outcome.HIT] == len(idxs)
+        more = [random.getrandbits(params.idx_bits) for _ in range(200)]
+        await bench.run((idx, random.randbytes(length)) for idx in more)
+        assert bench.seen[Outcome.REPLACED] > 100
+        await bench.run((idx, length) for idx in idxs[:200])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def ignored_segment_bits_tell_idxs_apart(dut):
+    bench = await Bench().begin(dut)
+    params = bench.params
+    for mode in range(1, params.segment_bits + 1):
+        length, together = SEGMENT_BYTES << mode, 1 << mode
+        await bench.configure(length)
+        bench.seen.clear()
+        first = random.randrange(params.segments // together) * together
+        at, tag = random.randrange(params.sets), random.getrandbits(3)
+        segments = random.sample(range(together), min(together, params.ways))
+        idxs = [bench.idx_of(first + segment, at, tag) for segment in segments]
+        await bench.run((idx, random.randbytes(length)) for idx in idxs)
+        await bench.run((idx, length) for idx in idxs)
+        assert bench.seen == {Outcome.INSERTED: len(idxs), Outcome.HIT: len(idxs)}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_insert_of_what_is_there_changes_nothing(dut):
+    """Neither the data, however near the first insert is, nor the order."""
+    bench = await Bench().begin(dut)
+    params, length = bench.params, SEGMENT_BYTES
+    await bench.configure(length)
+    for pause in range(12):
+        idx = random.getrandbits(params.idx_bits)
+        await bench.cycle((idx, random.randbytes(length)))
+        for _ in range(pause):
+            await bench.cycle()
+        await bench.run([(idx, random.randbytes(length)), (idx, length)])
+    await bench.configure(length)
+    bench.seen.clear()
+    idxs = [bench.idx_of(1, 1, tag) for tag in range(params.ways + 1)]
+    await bench.run((idx, random.randbytes(length)) for idx in idxs[:-1])
+    await bench.run([(idxs[0], random.randbytes(length)), (idxs[-1], random.randbytes(length))])
+    await bench.run([(idxs[0], length), (idxs[1], length)])
+    found = {Outcome.INSERTED: params.ways, Outcome.PRESENT: 1, Outcome.REPLACED: 1}
+    assert bench.seen == found | {Outcome.MISS: 1, Outcome.HIT: 1}
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def it_is_emptied_in_the_middle_of_traffic(dut):
+    """And given another size, at any time, while it is being emptied too."""
+    bench = await Bench().begin(dut)
+    sizes = [length for _, length in bench.modes()]
+    length, mode = sizes[0], 0
+    await bench.cycle(configure=length)
+    for before in range(60):
+        traffic = Traffic(bench, length, mode)
+        for _ in range(random.choice((before, bench.params.rows + 2 * before))):
+            await bench.cycle(traffic.access())
+        mode = random.randrange(len(sizes)) if before % 2 else mode
+        length = sizes[mode]
+        await bench.cycle(traffic.access(), configure=length)
+    await bench.drain()
+    assert min(bench.seen[outcome] for outcome in Outcome) > 10
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sizes_that_it_cannot_hold_bypass(dut):
+    bench = await Bench().begin(dut)
+    most = bench.params.most_bytes
+    for length in (0, most + 1, 2 * most, 8191):
+        await bench.configure(length)
+        await bench.run(
+            (idx, random.choice((size, bytes(size))))
+            for idx, size in product(range(4), (0, 1, 16, most, length))
+        )
+    assert set(bench.seen) == {Outcome.BYPASSED}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_reset_empties_it(dut):
+    """Everything bypasses until it is configured; then nothing of before is there."""
+    bench = await Bench().begin(dut)
+    idxs = bench.lines_of(0)[:20]
+    for cut in range(12):
+        await bench.configure(SEGMENT_BYTES)
+        for idx in idxs:
+            await bench.cycle((idx, random.randbytes(SEGMENT_BYTES)))
+        for _ in range(cut):
+            await bench.cycle((random.choice(idxs), SEGMENT_BYTES))
+        dut.access_valid.value, dut.rst.value = 0, 1
+        for _ in range(RESET_CYCLES):
+            await bench.edge
+        dut.rst.value = 0
+        bench.restarts()
+        await bench.run((idx, SEGMENT_BYTES) for idx in idxs)
+        while bench.left:
+            await bench.cycle()
+        await bench.configure(SEGMENT_BYTES)
+        bench.seen.clear()
+        await bench.run((idx, SEGMENT_BYTES) for idx in idxs)
+        assert set(bench.seen) == {Outcome.MISS}

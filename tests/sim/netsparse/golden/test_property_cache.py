@@ -1,0 +1,78 @@
+import pytest
+
+from sim.netsparse.golden.property_cache import Outcome, PropertyCache
+
+
+def one(value, length=16):
+    return bytes([value]) * length
+
+
+def test_two_ways_by_hand():
+    """One set of one segment: properties 0, 1, 2 in two lines."""
+    cache = PropertyCache(segments=1, sets=1, ways=2)
+    assert cache.lookup(0, 16) == (Outcome.BYPASSED, None)
+    cache.configure(16)
+    assert cache.lookup(0, 16) == (Outcome.MISS, None)
+    assert cache.insert(0, one(10)) is Outcome.INSERTED
+    assert cache.insert(1, one(11)) is Outcome.INSERTED
+    assert cache.insert(0, one(99)) is Outcome.PRESENT  # which makes it no more recent
+    assert cache.insert(2, one(12)) is Outcome.REPLACED
+    assert cache.lookup(0, 16) == (Outcome.MISS, None)
+    assert cache.lookup(1, 16) == (Outcome.HIT, one(11))  # which makes 2 the older one
+    assert cache.insert(0, one(20)) is Outcome.REPLACED
+    assert cache.lookup(2, 16) == (Outcome.MISS, None)
+    assert cache.lookup(1, 16) == (Outcome.HIT, one(11))
+    assert cache.lookup(0, 16) == (Outcome.HIT, one(20))
+    cache.configure(16)
+    assert cache.lookup(1, 16) == (Outcome.MISS, None)
+
+
+def test_while_it_is_cleared():
+    cache = PropertyCache(segments=1, sets=1, ways=2, property_bytes=4)
+    assert cache.insert(0, one(1, 4), clearing=True) is Outcome.DISCARDED
+    assert cache.insert(0, one(1, 4)) is Outcome.INSERTED
+    assert cache.lookup(0, 4, clearing=True) == (Outcome.MISS, None)
+    assert cache.lookup(0, 5, clearing=True) == (Outcome.BYPASSED, None)
+    assert cache.insert(0, one(1, 5), clearing=True) is Outcome.BYPASSED
+
+
+def test_the_example_of_the_paper():
+    """Properties of 32 bytes: segment bits 1110X enable the pair that is one before the last."""
+    cache = PropertyCache(segments=32, sets=512, ways=16, property_bytes=32)
+    for last in (0, 1):
+        idx = (3 << 5 | 0b11100 | last) << 9 | 7
+        assert list(cache.segments_of(idx)) == [28, 29]
+
+
+@pytest.mark.parametrize(
+    ("length", "together"),
+    [(1, 1), (4, 1), (16, 1), (17, 2), (32, 2), (33, 4), (128, 8), (256, 16), (257, 32), (512, 32)],
+)
+def test_modes(length, together):
+    """The whole capacity holds properties, whatever their size."""
+    cache = PropertyCache(segments=32, sets=2, ways=4, property_bytes=length)
+    assert cache.together == together
+    assert cache.lines * together == 32 * 2 * 4
+    firsts = range(0, 32, together)
+    idxs = [(tag * 32 + first) * 2 + k for tag in range(4) for first in firsts for k in range(2)]
+    values = {idx: idx.to_bytes(2, "little") * 256 for idx in idxs}
+    for idx in idxs:
+        assert cache.insert(idx, values[idx][:length]) is Outcome.INSERTED
+    for idx in idxs:
+        assert cache.lookup(idx, length) == (Outcome.HIT, values[idx][:length])
+
+
+@pytest.mark.parametrize("length", [0, 513])
+def test_sizes_that_bypass(length):
+    cache = PropertyCache(segments=32, sets=2, ways=4, property_bytes=length)
+    assert cache.insert(0, bytes(length)) is Outcome.BYPASSED
+    assert cache.lookup(0, length) == (Outcome.BYPASSED, None)
+
+
+def test_another_length_bypasses():
+    cache = PropertyCache(segments=32, sets=2, ways=4, property_bytes=30)
+    cache.insert(0, one(1, 30))
+    for length in (29, 31, 32):
+        assert cache.lookup(0, length) == (Outcome.BYPASSED, None)
+        assert cache.insert(1, bytes(length)) is Outcome.BYPASSED
+    assert cache.lookup(0, 30) == (Outcome.HIT, one(1, 30))
