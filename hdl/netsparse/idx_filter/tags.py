@@ -1,7 +1,5 @@
 """Which lines a bank of the Idx Filter's cache holds, and which goes next."""
 
-from itertools import combinations
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
@@ -11,6 +9,7 @@ from amaranth.utils import ceil_log2
 from hdl.common.component import Component
 from hdl.common.round_robin import lowest
 from hdl.netsparse.idx_filter.params import FilterCacheParams
+from hdl.netsparse.lru import least_recent, pairs
 
 DISTRIBUTED = {"ram_style": "distributed"}
 
@@ -30,7 +29,7 @@ class FilterTags(Component):
 
     def __init__(self, params: FilterCacheParams) -> None:
         ways = params.ways
-        self.pairs = list(combinations(range(ways), 2))
+        self.pairs = pairs(ways)
         self.entry = data.StructLayout({"tag": params.tag_bits, "holds": 1})
         self.state = data.StructLayout(
             {"dirty": ways, "newer": max(1, len(self.pairs))}  # of each pair the first
@@ -73,8 +72,7 @@ class FilterTags(Component):
                 self.hits[way].eq(entry.holds & (entry.tag == self.tag)),
             ]
         holds = Cat(entry.holds for entry in entries)
-        oldest = Cat(self.is_oldest(way, states.newer) for way in range(ways))
-        m.d.comb += self.victim.eq(oldest)
+        m.d.comb += self.victim.eq(least_recent(states.newer, ways))
         with m.If(~holds.all()):
             m.d.comb += self.victim.eq(lowest(~holds))
         victims = [self.victim[way].replicate(len(e.tag)) & e.tag for way, e in enumerate(entries)]
@@ -109,12 +107,3 @@ class FilterTags(Component):
         read, write = memory.read_port(domain="comb"), memory.write_port()
         m.d.comb += [read.addr.eq(self.set), write.addr.eq(write_at)]
         return read.data, write
-
-    def is_oldest(self, way: int, newer):
-        """Return whether all other ways have been used since ``way`` was."""
-        younger = [
-            ~newer[number] if one == way else newer[number]
-            for number, (one, other) in enumerate(self.pairs)
-            if way in (one, other)
-        ]
-        return Cat(younger).all() if younger else 1

@@ -69,7 +69,7 @@ class AccessCheck(Component):
             self.slot.row.eq(Mux(self.clearing, self.clear_row, self.row_of(self.idx, mode))),
             self.slot.tag.eq(self.idx[params.set_bits :]),
             self.passed.lookup.eq(self.valid & serves & ~self.insert),
-            self.passed.insert.eq(self.valid & serves & self.insert & ~self.clearing),
+            self.passed.insert.eq(self.valid & serves & self.insert),
             self.passed.bypassed.eq(self.valid & ~serves),
             self.passed.discarded.eq(self.valid & serves & self.insert & self.clearing),
             self.passed.mode.eq(mode),

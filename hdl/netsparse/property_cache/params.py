@@ -157,10 +157,10 @@ class PropertyCacheParams:
         """Describe what goes along with a slot: of its access, and of the cache at that time."""
         return data.StructLayout(
             {
-                "lookup": 1,  # of the configured length, also while the cache is cleared
-                "insert": 1,  # likewise, but only while it is not
-                "bypassed": 1,
-                "discarded": 1,
+                "lookup": 1,  # of the configured length
+                "insert": 1,  # likewise
+                "bypassed": 1,  # of another length
+                "discarded": 1,  # an insert while the cache is cleared
                 "mode": self.mode_bits,
             }
         )

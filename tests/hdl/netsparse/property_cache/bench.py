@@ -39,7 +39,7 @@ class Bench:
         """The cache has been reset."""
         self.model.configure(0)
         self.left = self.params.rows  # cycles that it is still cleared
-        self.due = deque([None] * self.params.latency)
+        self.due: deque[tuple | None] = deque([None] * self.params.latency)
 
     async def cycle(self, access=None, configure=None):
         """A cycle with ``access``, an idx with a length or a property, and a new size or none."""

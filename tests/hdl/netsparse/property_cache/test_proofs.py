@@ -1,0 +1,81 @@
+"""The tags of a Property Cache, proven at four ways for all time; broken RTL is found."""
+
+import pytest
+
+from tests.formal.sby import prove
+from tests.hdl.netsparse.property_cache.tags_proof import PropertyTagsProof, SmallParams
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
+
+PARAMS = SmallParams(cache_bytes=256, segments=2, ways=4, idx_bits=4, latency=10, style="auto")
+STEPS = 6  #: of induction; with fewer, what is under way before them matters
+REACHED = 15  #: cycles
+
+FOLDER = "hdl.netsparse.property_cache"
+TAGS = "tests.hdl.netsparse.property_cache.tags_proof.PropertyTags"
+
+
+def tags(old, new, claim):
+    """Broken PropertyTags."""
+    return Mutant(f"{FOLDER}.tags", old, new, (TAGS,), PropertyTagsProof, claim)
+
+
+def lru(name, old, new, claim):
+    """A broken function of the order."""
+    places = (f"{FOLDER}.tags.{name}",)
+    return Mutant("hdl.netsparse.lru", old, new, places, PropertyTagsProof, claim)
+
+
+MUTANTS = {
+    "deaf to the one before": tags(
+        "self.mend(m, known, row, line, place))", "known)", "found_by_the_rule"
+    ),
+    "deaf to the fifth before": tags(
+        "reversed(range(1, REACH))", "reversed(range(1, REACH - 1))", "no_tag_in_two_ways"
+    ),
+    "finds what it does not hold": tags(
+        "hits.eq(ways & before.holds)", "hits.eq(ways)", "found_by_the_rule"
+    ),
+    "an insert is a use": tags(
+        "(hits & looks_up.replicate(params.ways))", "hits", "way_by_the_rule"
+    ),
+    "takes a way for what is there": tags(
+        "installed.eq(inserts & ~hits.any())", "installed.eq(inserts)", "installed_by_the_rule"
+    ),
+    "always replaces": tags(" & before.holds.all()", "", "replaced_by_the_rule"),
+    "keeps the order when it is cleared": tags(
+        "rows.after.eq(0)", "after.holds.eq(0)", "order_is_a_permutation"
+    ),
+    "finds without an access": tags(
+        "(inserts | looks_up) & hits.any()", "hits.any()", "only_accesses_find_or_take"
+    ),
+    "the newest one goes": lru(
+        "least_recent",
+        "[\n        ~newer[number] if one == way else newer[number]",
+        "[\n        newer[number] if one == way else ~newer[number]",
+        "way_by_the_rule",
+    ),
+    "a use turns the order round": lru(
+        "after_use", "newer[number] | used[one]", "newer[number] ^ used[one]", "way_by_the_rule"
+    ),
+}
+SAMPLES = ["deaf to the fifth before"]
+
+
+def test_holds_for_all_time():
+    proof = prove(PropertyTagsProof(PARAMS), mode="prove", depth=STEPS)
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_what_is_proven_can_happen():
+    proof = prove(PropertyTagsProof(PARAMS), mode="cover", depth=REACHED)
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [PropertyTagsProof(PARAMS)])
+
+
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
+def test_broken_rtl_is_found(name, monkeypatch):
+    find(MUTANTS[name], PARAMS, monkeypatch)
