@@ -84,6 +84,26 @@ BANK = UnitGroup(
     },
 )
 
+PROPERTY_CACHE = UnitGroup(
+    name="accesses",
+    ports=("events", "configure", "busy", "access_valid"),
+    bins={
+        "hit after hit": lambda now, before: now["events"]["hit"] and before["events"]["hit"],
+        "hit after an insert": lambda now, before: (
+            now["events"]["hit"] and before["events"]["inserted"]
+        ),
+        "insert after insert": lambda now, before: (
+            now["events"]["inserted"] and before["events"]["inserted"]
+        ),
+        "insert of what is there": lambda now, before: now["events"]["present"],
+        "a property is replaced": lambda now, before: now["events"]["replaced"],
+        "another length": lambda now, before: now["events"]["bypassed"],
+        "an insert while it is cleared": lambda now, before: now["events"]["discarded"],
+        "configured in traffic": lambda now, before: now["configure"] and now["access_valid"],
+        "configured while it is cleared": lambda now, before: now["configure"] and now["busy"],
+    },
+)
+
 UNIT = UnitGroup(
     name="modes",
     ports=("serve", "coalesce", "filter", "events"),
@@ -136,6 +156,7 @@ MATCH = UnitGroup(
 
 CONCAT = "hdl.netsparse.concat"
 FILTER = "hdl.netsparse.idx_filter"
+PROPERTIES = "hdl.netsparse.property_cache"
 RIG = "hdl.netsparse.rig"
 
 GROUPS = {
@@ -146,6 +167,7 @@ GROUPS = {
     f"{CONCAT}.concatenator.Concatenator": (CONCATENATOR,),
     f"{FILTER}.cache.FilterCache": (CACHE,),
     f"{FILTER}.bank.FilterBank": (BANK,),
+    f"{PROPERTIES}.property_cache.PropertyCache": (PROPERTY_CACHE,),
     f"{RIG}.unit.RigUnit": (UNIT,),
     f"{RIG}.pending_table.PendingTable": (PENDING,),
     f"{RIG}.response_match.ResponseMatch": (MATCH,),

@@ -17,16 +17,14 @@ class RowClearing(Component):
     latency = 1
 
     def __init__(self, params: PropertyCacheParams) -> None:
-        super().__init__(
-            params, {"begin": In(1), "busy": Out(1, init=1), "row": Out(params.row_bits)}
-        )
+        super().__init__(params, {"begin": In(1), "busy": Out(1), "row": Out(params.row_bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        last = Signal()
-        m.d.comb += last.eq(self.row.all())
+        busy = Signal(init=1)
+        m.d.comb += self.busy.eq(busy)
         with m.If(self.begin):
-            m.d.sync += [self.busy.eq(1), self.row.eq(0)]
-        with m.Elif(self.busy):
-            m.d.sync += [self.busy.eq(~last), self.row.eq(self.row + 1)]
+            m.d.sync += [busy.eq(1), self.row.eq(0)]
+        with m.Elif(busy):
+            m.d.sync += [busy.eq(~self.row.all()), self.row.eq(self.row + 1)]
         return m

@@ -27,6 +27,21 @@ def test_two_ways_by_hand():
     assert cache.lookup(1, 16) == (Outcome.MISS, None)
 
 
+def test_the_example_of_its_page():
+    """hdl/netsparse/property_cache/README.md."""
+    cache = PropertyCache(segments=4, sets=2, ways=4, property_bytes=32)
+    assert [list(cache.segments_of(idx)) for idx in (13, 15)] == [[2, 3], [2, 3]]
+    done = [cache.insert(13, one(1, 32)), cache.insert(15, one(2, 32))]
+    done += [cache.lookup(13, 32)[0], cache.lookup(29, 32)[0]]
+    done += [cache.insert(idx, one(3, 32)) for idx in (15, 29, 45, 61)]
+    done += [cache.lookup(15, 32)[0]]
+    assert done == [
+        *(Outcome.INSERTED, Outcome.INSERTED, Outcome.HIT, Outcome.MISS, Outcome.PRESENT),
+        *(Outcome.INSERTED, Outcome.INSERTED, Outcome.REPLACED, Outcome.MISS),
+    ]
+    assert cache.lookup(13, 32) == (Outcome.HIT, one(1, 32))
+
+
 def test_while_it_is_cleared():
     cache = PropertyCache(segments=1, sets=1, ways=2, property_bytes=4)
     assert cache.insert(0, one(1, 4), clearing=True) is Outcome.DISCARDED

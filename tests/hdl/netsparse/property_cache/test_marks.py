@@ -1,0 +1,39 @@
+"""The Property Cache of the u280 preset, against the marks that it was built to."""
+
+import pytest
+
+from gen.emission.emit import emit
+from gen.synth.synthesis import synthesise
+from hdl.netsparse.property_cache.params import PRESETS
+from hdl.netsparse.property_cache.property_cache import PropertyCache
+from sim.harness.cache import cached_folder
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def synthesis():
+    return synthesise(emit(PropertyCache(PRESETS["u280"])), cache=cached_folder)
+
+
+def test_depth(synthesis):
+    """On any path at most six LUTs, and one carry chain."""
+    depth = synthesis.depth
+    print(depth)
+    assert 0 < depth.levels <= depth.most_levels <= 6
+    assert depth.most_chains <= 1
+
+
+@pytest.mark.parametrize(("kind", "most"), [("luts", 14_000), ("ff", 16_000), ("bram18", 320)])
+def test_resources(synthesis, kind, most):
+    print(kind, synthesis.total)
+    assert getattr(synthesis.total, kind) <= most
+
+
+def test_memories_are_as_intended(synthesis):
+    """Properties in UltraRAM, two a segment; tags and order in block RAM."""
+    assert synthesis.total.uram == 2 * PRESETS["u280"].segments
+    assert synthesis.strayed == []
+    found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
+    assert found == {"uram", "bram"}
+    assert all(not module.unknown for module in synthesis.modules.values())

@@ -1,0 +1,58 @@
+import pytest
+
+from hdl.netsparse.property_cache.params import PAPER_PIPES, PRESETS, PropertyCacheParams
+
+MEBIBYTE = 1024**2
+SMALL = {"cache_bytes": 512, "segments": 4, "ways": 4, "idx_bits": 12}
+
+
+def test_paper():
+    """Table 5: 32 MB over the pipes, lines of 16 to 512 bytes, 32 segments, 16 ways, 16 cycles."""
+    params = PRESETS["paper"]
+    assert params.cache_bytes * PAPER_PIPES == 32 * MEBIBYTE
+    assert (params.segments, params.ways, params.latency, params.most_bytes) == (32, 16, 16, 512)
+    assert (params.sets, params.rows, params.tag_bits) == (512, 16384, 31)
+
+
+def test_u280():
+    """A segment is two UltraRAMs of 4,096 x 72 bits side by side."""
+    params = PRESETS["u280"]
+    memory = params.segment_memory
+    assert (memory.bits, memory.depth, memory.style) == (128, 4096, "ultra")
+    assert params.tag_memory.style == params.row_memory.style == "block"
+
+
+@pytest.mark.parametrize("params", PRESETS.values(), ids=PRESETS)
+def test_all_bytes_are_in_segments(params):
+    memory = params.segment_memory
+    assert params.segments * memory.depth * memory.bits == 8 * params.cache_bytes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"segments": 1}, "segments must be 2, 4, 8, 16 or 32: 1"),
+        ({"segments": 12}, "segments must be 2, 4, 8, 16 or 32: 12"),
+        ({"segments": 64}, "segments must be 2, 4, 8, 16 or 32: 64"),
+        ({"ways": 1}, "ways must be 2, 4, 8 or 16: 1"),
+        ({"ways": 12}, "ways must be 2, 4, 8 or 16: 12"),
+        ({"ways": 32}, "ways must be 2, 4, 8 or 16: 32"),
+        ({"cache_bytes": 256}, "sets of 4 ways of 16 bytes: 256 are 1$"),
+        ({"cache_bytes": 768}, "768 are 3$"),
+        ({"cache_bytes": 520}, "520 are 2.03"),
+        ({"cache_bytes": 256 << 17}, "are 131072$"),
+        ({"idx_bits": 3}, "idx_bits must be a whole number from 4 to 64: 3"),
+        ({"idx_bits": 65}, "idx_bits must be a whole number from 4 to 64: 65"),
+        ({"latency": 9}, "latency must be a whole number from 10 to 64: 9"),
+        ({"latency": 65}, "latency must be a whole number from 10 to 64: 65"),
+        ({"style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        PropertyCacheParams(**SMALL | sizes)
+
+
+@pytest.mark.parametrize("sizes", [{"idx_bits": 4}, {"idx_bits": 64}, {"latency": 64}])
+def test_takes_the_limits(sizes):
+    assert PropertyCacheParams(**SMALL | sizes).rows == 8
