@@ -231,3 +231,35 @@ async def it_stops_when_no_bank_takes_requests(dut):
     )
     answers = await bench.ask([(False, idx) for idx in range(60)])
     assert all(a.bit for a in answers[-60:])
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def it_stops_while_answers_of_banks_come(dut):
+    """They go first; what is known here waits, as many as there is room for."""
+    params = params_in_simulator(FilterCacheParams)
+    dut.requests_valid.value = dut.far_answers_valid.value = dut.far_requests_ready.value = 0
+    await start(dut)
+    dut.forget.value = 1
+    for row in range(params.unit_rows):
+        dut.forget_at.value = row
+        await RisingEdge(dut.clk)
+    dut.forget.value = 0
+    dut.requests_payload.value = pack(params.request, {"idx": 5, "slot": 1})
+    dut.requests_valid.value = dut.far_requests_ready.value = 1
+    await RisingEdge(dut.clk)
+    while not dut.requests_ready.value:
+        await RisingEdge(dut.clk)
+    dut.requests_valid.value = 0
+    dut.far_answers_payload.value = pack(
+        params.block_answer, {"answer": {"slot": 1, "bit": 1}, "block": 1 << 5}
+    )
+    dut.far_answers_valid.value = 1
+    for _ in range(10):
+        await RisingEdge(dut.clk)
+    dut.requests_valid.value = 1
+    taken = 0
+    for _ in range(60):
+        await RisingEdge(dut.clk)
+        taken += int(dut.requests_ready.value)
+    assert taken == DEPTH - 1
+    assert not dut.far_requests_valid.value
