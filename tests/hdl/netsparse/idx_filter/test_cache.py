@@ -286,6 +286,8 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
     near = bench.events.counts["near"]
     for unit in bench.units:
         unit.queue.extend((False, random.choice(idxs)) for _ in range(300))
+    await bench.clock(20)
+    assert not dut.idle.value, "banks have nothing to do, but units"
     await bench.finish()
     assert bench.events.counts["near"] - near == 300 * len(bench.units)
     for first, unit in zip(firsts, bench.units, strict=True):
