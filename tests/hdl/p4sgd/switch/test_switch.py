@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiResp
 
 from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
 from sim.harness.streams import start
@@ -33,7 +34,7 @@ OPERANDS = {"job_number": 16, "job_epoch": 16, "job_ports": 32, "job_base": 16, 
 
 @pytest.mark.parametrize("name", short_and_long(SIZES, ["small", "default", "two_ports"]))
 def test_switch(name):
-    simulate(Switch(SIZES[name][0]), __name__)
+    simulate(Switch(SIZES[name][0]), __name__, registers=["contents_1_1"])
 
 
 def test_latency_of_the_default():
@@ -229,6 +230,25 @@ async def tells_of_commands_and_ports(dut):
     for port in {0, params.ports - 1, params.ports % 32, 31}:
         await host.write(counter_port=port)
         assert await host.read("counter_exists") == (port < params.ports)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def shows_every_bit_of_a_counter(dut):
+    """What is being written is set in every cycle of a packet that is counted."""
+    bench = await begin(dut)
+    port = random.randrange(bench.params.ports)
+    await bench.host.write(counter_port=port, counter_verdict=Counted.WRONG_JOB.value)
+    for value in (0xFFFFFFFF, 0x55555555, 0xAAAAAAAA):
+
+        async def hold(value=value):
+            while True:
+                dut.verdicts.counts.contents_1_1.value = value
+                await RisingEdge(dut.clk)
+
+        holding = cocotb.start_soon(hold())
+        await bench.exchange([Arrival(port, bench.frame(port, 0, 0, 0).to_bytes())])
+        holding.cancel()
+        assert await bench.host.read("counter_value") == value
 
 
 def whole_sums(bench, job, slot, uses):
