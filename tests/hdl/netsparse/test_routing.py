@@ -127,15 +127,17 @@ async def read_waits_for_a_server(dut):
 def some_responses(units, count):
     """Responses of one to three beats, in one list; some for nobody, as ``units`` is none."""
     beats, lost = [], 0
-    for _ in range(count):
-        tid = random.choice((*range(units), units, 0xFFFF, 1 << 15, units + 32))
+    single = [1 << bit for bit in range(16) if 1 << bit >= units]
+    for k in range(count):
+        tid = random.choice((*range(units), units, 0xFFFF, random.choice(single), units + 32))
+        tid = single[k] if k < len(single) else tid
         lost += tid >= units
         pr = some_pr(tid=tid)
         length = random.randint(1, 3)
-        for k in range(length):
+        for left in reversed(range(length)):
             fields = {"dest": 5, "length": 64 * length, "pr": pr, "error": 0}
             data = random.getrandbits(8 * BEAT_BYTES)
-            beats.append(fields | {"last": k + 1 == length, "data": data})
+            beats.append(fields | {"last": left == 0, "data": data})
     return beats, lost
 
 

@@ -201,6 +201,21 @@ async def a_ring_that_cannot_be_stops(dut, case):
     assert found == expected
 
 
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def consumer_counts_over_every_bit(dut):
+    dut.ring.value = pack(RING, {"enable": 1, "size": 4})
+    dut.asks_ready.value, dut.o_ready.value, dut.beat_valid.value = 0, 1, 0
+    await start(dut)
+    await ClockCycles(dut.clk, 5)
+    counted = 0
+    for bit in range(16):
+        dut.beat_valid.value = 1
+        await ClockCycles(dut.clk, (1 << bit) - counted)
+        counted, dut.beat_valid.value = 1 << bit, 0
+        await ClockCycles(dut.clk, 2)
+        assert int(dut.consumer.value) == counted
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def indices_go_round(dut):
     """In the largest ring and in a small one, over the end of an index and of its upper half."""
