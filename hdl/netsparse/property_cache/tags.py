@@ -110,10 +110,11 @@ class PropertyTags(Component):
             m.d.comb += taken.eq(least_recent(before.newer, params.ways))
         with m.If(operation == Operation.CLEAR):
             m.d.comb += rows.after.eq(0)
+        full = before.holds[-1]  # the highest way is taken last
         m.d.sync += [
             self.verdict.found.eq((inserts | looks_up) & hits.any()),
             self.verdict.installed.eq(inserts & ~hits.any()),
-            self.verdict.replaced.eq(inserts & ~hits.any() & before.holds.all()),
+            self.verdict.replaced.eq(inserts & ~hits.any() & full),
             self.verdict.way.eq(hits | taken),
         ]
         m.d.comb += self.verdict.row.eq(slots[FIND].row)

@@ -144,6 +144,7 @@ class PropertyTagsProof(Component):
             newer_one, older_one = rule.recency[k - 1], rule.recency[k]
             unused = ~state.holds.bit_select(older_one, 1) & (newer_one > older_one)
             check(m, "unused_come_last", state.holds.bit_select(newer_one, 1) | unused)
+            check(m, "filled_from_the_lowest", state.holds[k - 1] | ~state.holds[k])
         for one, other in pairs(params.ways):
             claim(m, "order_is_a_permutation", ranks[one] != ranks[other])
             both = state.holds[one] & state.holds[other]

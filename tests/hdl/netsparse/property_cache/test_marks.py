@@ -1,4 +1,4 @@
-"""The Property Cache of the u280 preset, against the marks that it was built to."""
+"""The Property Cache of the u280 preset, against the marks that it was built to; the paper's."""
 
 import pytest
 
@@ -37,3 +37,9 @@ def test_memories_are_as_intended(synthesis):
     found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
     assert found == {"uram", "bram"}
     assert all(not module.unknown for module in synthesis.modules.values())
+
+
+def test_the_paper_s_can_be_emitted():
+    """A pipe of it has twice the sets."""
+    verilog = emit(PropertyCache(PRESETS["paper"])).verilog
+    assert "reg [127:0] memory [8191:0];" in verilog

@@ -42,7 +42,7 @@ MUTANTS = {
     "takes a way for what is there": tags(
         "installed.eq(inserts & ~hits.any())", "installed.eq(inserts)", "installed_by_the_rule"
     ),
-    "always replaces": tags(" & before.holds.all()", "", "replaced_by_the_rule"),
+    "always replaces": tags(" & full", "", "replaced_by_the_rule"),
     "keeps the order when it is cleared": tags(
         "rows.after.eq(0)", "after.holds.eq(0)", "order_is_a_permutation"
     ),

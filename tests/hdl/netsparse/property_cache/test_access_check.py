@@ -1,0 +1,73 @@
+"""What an access is to do, by what the golden model says of its length and its segments."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.property_cache.access_check import AccessCheck
+from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
+from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from sim.harness.payloads import unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.netsparse.golden.property_cache import PropertyCache
+
+
+def test_access_check():
+    simulate(AccessCheck(PRESETS["small"]), __name__)
+
+
+def expected(model, params, access, clear_row):
+    """The fields of slot and passed that matter."""
+    valid, insert, idx, length = access
+    serves = valid and not model.bypasses(length)
+    clearing = clear_row is not None
+    passed = {
+        "lookup": serves and not insert,
+        "insert": serves and insert,
+        "bypassed": valid and not serves,
+        "discarded": serves and insert and clearing,
+        "mode": model.together.bit_length() - 1 if serves else None,
+    }
+    if clearing:
+        return passed, {"operation": Operation.CLEAR, "row": clear_row}
+    if not serves:
+        return passed, {"operation": Operation.NONE}
+    row = model.segments_of(idx).start * params.sets + idx % params.sets
+    operation = Operation.INSERT if insert else Operation.LOOKUP
+    return passed, {"operation": operation, "row": row, "tag": idx // params.sets}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def each_access_by_its_length(dut):
+    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    model = PropertyCache(params.segments, params.sets, params.ways)
+    dut.valid.value = dut.clearing.value = dut.configure.value = 0
+    await start(dut)
+    due = None
+    steps = [16 << k for k in range(params.segment_bits + 1)]
+    sizes = [0, 1, *(size + more for size in steps for more in (-1, 0, 1)), MOST_PROPERTY_BYTES]
+    sizes = [None, *random.sample(sizes, len(sizes)), 8191]
+    for size, cycle in ((size, cycle) for size in sizes for cycle in range(60)):
+        configure = cycle == 59 and size is not None
+        length = random.choice((model.property_bytes, random.choice(sizes[1:])))
+        access = random.random() < 0.9, random.getrandbits(1), random.getrandbits(40), length
+        clear_row = random.choice((None, None, None, random.randrange(params.rows)))
+        dut.valid.value, dut.insert.value, dut.idx.value, dut.length.value = access
+        dut.clearing.value = clear_row is not None
+        dut.clear_row.value = clear_row or 0
+        dut.configure.value = configure
+        dut.property_bytes.value = size if configure else random.getrandbits(13)
+        await edge
+        if due is not None:
+            for wanted, port, shape in zip(
+                due, (dut.passed, dut.slot), (params.passed, params.slot), strict=True
+            ):
+                found = unpack(shape, int(port.value))
+                assert {k: found[k] for k, v in wanted.items() if v is not None} == {
+                    k: v for k, v in wanted.items() if v is not None
+                }
+        due = expected(model, params, access, clear_row)
+        if configure:
+            model.configure(size)

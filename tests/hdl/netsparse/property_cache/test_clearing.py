@@ -1,0 +1,25 @@
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.property_cache.clearing import RowClearing
+from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+
+
+def test_clearing():
+    simulate(RowClearing(PRESETS["tiny"]), __name__)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def every_row_behind_the_last_begin(dut):
+    """After a reset, and after each begin, whenever it comes: all rows once, in order."""
+    rows, edge = params_in_simulator(PropertyCacheParams).rows, RisingEdge(dut.clk)
+    dut.begin.value = 0
+    await start(dut)
+    for wait in range(2 * rows):
+        for cycle in range(wait + 1):
+            dut.begin.value = cycle == wait
+            await edge
+            assert bool(dut.busy.value) == (cycle < rows)
+            assert cycle >= rows or int(dut.row.value) == cycle

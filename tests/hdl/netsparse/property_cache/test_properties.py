@@ -1,0 +1,51 @@
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
+from hdl.netsparse.property_cache.properties import PropertySegments
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+
+
+def test_properties():
+    simulate(PropertySegments(PRESETS["tiny"]), __name__)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_group_of_segments_is_written_or_read(dut):
+    """In any mode in any cycle: a segment's entry is what was last written there, no other is."""
+    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    dut.verdict.value = dut.mode.value = 0
+    await start(dut)
+    stored = {}  # by segment, set and way
+    due = deque([None] * PropertySegments.latency)
+    for _ in range(4000):
+        mode = random.randrange(params.segment_bits + 1)
+        first = random.randrange(params.segments >> mode) << mode
+        at, way = random.randrange(params.sets), random.randrange(params.ways)
+        parts = [random.getrandbits(128) for _ in range(params.segments)]
+        installed = random.random() < 0.4
+        verdict = {
+            "found": not installed,
+            "installed": installed,
+            "replaced": installed and random.getrandbits(1),
+            "row": first * params.sets + at,
+            "way": 1 << way,
+        }
+        dut.verdict.value = pack(params.verdict, verdict)
+        dut.mode.value = mode
+        dut.property.value = pack(params.property_layout, parts)
+        await edge
+        places = [(first + k, at, way) for k in range(1 << mode)]
+        wanted = due.popleft()
+        if wanted is not None:
+            found = unpack(params.property_layout, int(dut.found.value))
+            assert all(part in (None, got) for part, got in zip(wanted, found, strict=False))
+        due.append(None if installed else [stored.get(place) for place in places])
+        if installed:
+            stored |= dict(zip(places, parts, strict=False))
+    assert len(stored) == params.cache_bytes // 16

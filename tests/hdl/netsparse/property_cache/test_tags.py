@@ -1,0 +1,75 @@
+"""The tags of a row against lists of what its ways hold, in the order of their use."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
+from hdl.netsparse.property_cache.tags import PropertyTags
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [PRESETS["tiny"], PropertyCacheParams(cache_bytes=1024, segments=2, idx_bits=9)]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_tags(params):
+    simulate(PropertyTags(params), __name__)
+
+
+class Row:
+    """The tags of the ways, and the ways that hold one, the least recently used first."""
+
+    def __init__(self, ways):
+        self.tags = [None] * ways
+        self.order = []
+
+    def do(self, operation, tag):
+        """The fields of the verdict that matter."""
+        verdict = {"found": 0, "installed": 0, "replaced": 0}
+        if operation is Operation.CLEAR:
+            self.__init__(len(self.tags))
+        elif operation is not Operation.NONE and tag in self.tags:
+            way = self.tags.index(tag)
+            verdict |= {"found": 1, "way": 1 << way}
+            if operation is Operation.LOOKUP:
+                self.order.remove(way)
+                self.order.append(way)
+        elif operation is Operation.INSERT:
+            full = None not in self.tags
+            way = self.order.pop(0) if full else self.tags.index(None)
+            self.order.append(way)
+            self.tags[way] = tag
+            verdict |= {"installed": 1, "replaced": full, "way": 1 << way}
+        return verdict
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_least_recent_way_goes(dut):
+    """Ways included, with rows that are cleared meanwhile."""
+    params, edge = params_in_simulator(PropertyCacheParams), RisingEdge(dut.clk)
+    dut.slot.value = 0
+    await start(dut)
+    rows = [Row(params.ways) for _ in range(params.rows)]
+    due = deque([{"found": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency)
+    slots = [(Operation.CLEAR, row, 0) for row in range(params.rows)]
+    for _ in range(24):
+        chosen = random.sample(range(params.rows), random.randint(1, 2))
+        tags = [random.getrandbits(params.tag_bits) for _ in range(params.ways + 2)]
+        kinds = [*[Operation.LOOKUP, Operation.INSERT] * 20, Operation.NONE, Operation.NONE]
+        kinds += [Operation.CLEAR] * random.getrandbits(1)
+        slots += [
+            (random.choice(kinds), random.choice(chosen), random.choice(tags)) for _ in range(200)
+        ]
+    for operation, row, tag in slots:
+        slot = {"operation": operation, "row": row, "tag": tag}
+        dut.slot.value = pack(params.slot, slot)
+        await edge
+        wanted = due.popleft()
+        verdict = unpack(params.verdict, int(dut.verdict.value))
+        assert {key: verdict[key] for key in wanted} == wanted
+        due.append(rows[row].do(operation, tag) | {"row": row})
