@@ -35,7 +35,8 @@ def test_passes(size):
 
 @pytest.mark.parametrize("size", [size for size in SIZES if size.startswith("parallel")])
 def test_exchanges(size):
-    simulate(ModelExchange(SIZES[size]), __name__, test_filter="exchanges_")
+    places = ("asked", "put")
+    simulate(ModelExchange(SIZES[size]), __name__, test_filter="exchanges_", registers=places)
 
 
 def inputs(dut, params, bits):
@@ -274,6 +275,20 @@ async def exchanges_at_full_speed(dut):
     assert sent == list(range(sent[0], sent[0] + job.size))
     assert loads == list(range(loads[0], loads[0] + job.size))
     assert loads[-1] - began <= job.size + 6
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(chunks=[4096, 0xAAA, 0x555])
+async def exchanges_any_number_of_chunks(dut, chunks):
+    """From presets at the last chunk; the next exchange begins with the first one."""
+    job = Job(dut, chunks, streams.Stalls.NONE)
+    job.places = [place for place in job.places if place[1] == chunks - 1]
+    await job.start()
+    last = pack(ModelExchange(job.params).place, {"chunk": chunks - 1})
+    dut.asked.value, dut.put.value = last, last
+    await job.update()
+    await job.exchange()
+    assert int(dut.asked.value) == int(dut.put.value) == 0
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
