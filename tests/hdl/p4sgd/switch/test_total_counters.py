@@ -43,15 +43,12 @@ async def counts_packets_and_cycles(dut):
     inner = dut.counters
     counters = inner.packets, inner.saturations, dut.elapsed
     for bit in range(3, TOTAL_BITS + 1):  # over each bit, and at last around
-        at = (1 << bit) - 3
+        at = (1 << bit) - 2 - bit % 2  # two wrong steps before it may cancel each other
         for counter in counters:
             counter.value = at
-        events = 3 + bit % 2  # of an even number, two changes may cancel each other
         dut.taken.value, dut.saturated.value = 1, 8
-        await ClockCycles(dut.clk, events)
+        await ClockCycles(dut.clk, 4)
         dut.taken.value = dut.saturated.value = 0
         await ClockCycles(dut.clk, 3)
         found = (int(port.value) for port in (dut.packets, dut.saturations, dut.cycles))
-        assert [*found] == [
-            (at + more) % (1 << TOTAL_BITS) for more in (events, 8 * events, events)
-        ]
+        assert [*found] == [(at + more) % (1 << TOTAL_BITS) for more in (4, 32, 4)]
