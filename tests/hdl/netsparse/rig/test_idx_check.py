@@ -48,7 +48,7 @@ def wild_idxs(first, end, columns):
 
 
 @cocotb.test()
-@cocotb.parametrize(stalls=STALLS, bounds=[(100, 200, 1000), (0, 0, 4096), (0, 4096, 4096)])
+@cocotb.parametrize(stalls=STALLS, bounds=[(1100, 2300, 3000), (0, 0, 4096), (0, 4096, 4096)])
 async def sorts_idxs(dut, stalls, bounds):
     first, end, columns = bounds
     params = params_in_simulator(RigParams)

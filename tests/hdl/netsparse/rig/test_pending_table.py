@@ -246,6 +246,10 @@ async def full_only_for_those_who_need_an_entry(dut):
         assert int(dut.count.value) == entries
         assert len(table.sink.beats) == entries + len(hits)
         assert table.hits == len(hits)
+        for entry, idx in table.owner.items():
+            dut.read_entry.value = entry
+            await RisingEdge(dut.clk)
+            assert unpack(params.contents, int(dut.read.value)) == {"valid": 1, "idx": idx}
         # In two cycles each: the first of them finds out.
         cycles = table.sink.cycles[entries : entries + len(hits)]
         assert cycles == list(range(cycles[0], cycles[0] + 2 * len(hits), 2))
