@@ -13,12 +13,6 @@ from sim.harness.verilate import class_path
 
 #: tests of the components that no test file of their own simulates: those of what they stand in
 ELSEWHERE = {
-    **{
-        f"hdl/netsparse/property_cache/{part}.py": (
-            "hdl/netsparse/property_cache/test_property_cache.py",
-        )
-        for part in ("access_check", "clearing", "properties", "slot_history", "tags")
-    },
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),
