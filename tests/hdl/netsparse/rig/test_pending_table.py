@@ -237,8 +237,9 @@ async def full_only_for_those_who_need_an_entry(dut):
     for _ in range(2):
         table = Table(dut, STALLS[0])
         entries = params.entries
-        hits = [random.randrange(entries) for _ in range(20)]
-        table.ask([*range(entries), *hits, *[300 % (1 << params.idx_bits) + entries] * 3])
+        *known, new = random.sample(range(1 << params.idx_bits), entries + 1)
+        hits = random.choices(known, k=20)
+        table.ask([*known, *hits, new, new, new])
         await table.sink.wait_for(entries + len(hits))
         for _ in range(20):
             await RisingEdge(dut.clk)
