@@ -1,6 +1,6 @@
 """``ingather synth`` on small circuits.
 
-:mod:`tests.gen.synth.test_engine_marks` has it on an engine.
+:mod:`tests.gen.synth.test_engine_limits` has it on an engine.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The Property Cache of the u280 preset, against the marks that it was built to; the paper's."""
+"""The Property Cache of the u280 preset, against the limits that it was built to."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The engine of the u280 preset, as a user estimates it, against the marks that it was built to."""
+"""The engine of the u280 preset, as a user estimates it, against the limits of its design."""
 
 import json
 
@@ -6,12 +6,12 @@ import pytest
 
 from tests.gen.test_cli import ingather
 
-pytestmark = pytest.mark.long  # `make bench` holds the same marks
+pytestmark = pytest.mark.long  # `make bench` holds the same limits
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    path = tmp_path_factory.mktemp("marks") / "engine.json"
+    path = tmp_path_factory.mktemp("limits") / "engine.json"
     result = ingather("synth", "p4sgd-engine", "--json", str(path))
     assert result.returncode == 0, result.stderr
     assert "fits u280 with the shell" in result.stdout
