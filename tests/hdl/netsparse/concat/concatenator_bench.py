@@ -135,7 +135,7 @@ class Bench:
         self.stalls = stalls
         self.requests, self.firsts, self.lasts = [], [], []
         self.entered, self.marked, self.counted = [], [], []
-        self.stall_cycles = 0
+        self.left = self.stall_cycles = 0
         self.beats = 0
 
     async def start(self, *, first=True):
@@ -168,13 +168,21 @@ class Bench:
             await edge
             events = unpack(self.params.events, int(self.dut.events.value))
             now = cycle()
+            assert not (self.holds_some(now) and self.dut.empty.value)
             if events["entered"]:
                 self.entered.append(now)
             if events["marked"]:
                 self.marked.append(now)
             if events["packet"]:
                 self.counted.append((events["bytes"], events["prs"]))
+                self.left += events["prs"]
             self.stall_cycles += events["stall"]
+
+    def holds_some(self, now):
+        """Whether a PR that came before this cycle is in no packet that has left before it."""
+        moved = self.source.cycles
+        beats = len(moved) - (bool(moved) and moved[-1] == now)
+        return self.left < len(self.firsts) and self.firsts[self.left] < beats
 
     async def send(self, requests):
         """Send PRs; returns when the last has moved."""

@@ -47,10 +47,10 @@ def test_ideal_cycles():
 def test_deviation_counts_both_ways():
     assert Epoch(97, 100).deviation == pytest.approx(0.03)
     assert Epoch(103, 100).deviation == pytest.approx(0.03)
-    assert not epoch_row("it", Epoch(96, 100), marked=True).holds
-    assert not epoch_row("it", Epoch(104, 100), marked=True).holds
-    assert epoch_row("it", Epoch(98, 100), marked=True).holds
-    assert epoch_row("it", Epoch(150, 100), marked=False).holds
+    assert not epoch_row("it", Epoch(96, 100), limited=True).holds
+    assert not epoch_row("it", Epoch(104, 100), limited=True).holds
+    assert epoch_row("it", Epoch(98, 100), limited=True).holds
+    assert epoch_row("it", Epoch(150, 100), limited=False).holds
 
 
 def test_epoch_is_within_three_per_cent_of_the_formula(simulator):
@@ -59,7 +59,7 @@ def test_epoch_is_within_three_per_cent_of_the_formula(simulator):
     epoch = compare(TINY, simulator, features=CHUNKS * 32, turnaround=found, samples=128)
     assert epoch.ideal == 16 * CHUNKS * 4 + 2 * found
     assert epoch.deviation <= 0.03
-    assert epoch_row("it", epoch, marked=True).holds
+    assert epoch_row("it", epoch, limited=True).holds
 
 
 def test_replay_does_the_whole_run(simulator, tmp_path):
