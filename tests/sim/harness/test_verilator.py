@@ -315,7 +315,9 @@ def test_a_warning_stops_the_build(fresh_cache, tmp_path):
         build(None, top="bad", extra_sources=[bad])
 
 
-@pytest.mark.parametrize("watched", [{}, {"coverage": True}, {"all_signals": True}])
+@pytest.mark.parametrize(
+    "watched", [{}, pytest.param({"coverage": True}, marks=pytest.mark.long), {"all_signals": True}]
+)
 def test_a_bit_may_follow_another_of_its_signal(watched, fresh_cache, tmp_path):
     parts = tmp_path / "parts.v"
     parts.write_text(

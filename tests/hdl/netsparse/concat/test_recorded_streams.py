@@ -33,9 +33,8 @@ def form(payload, virtual):
     return ConcatenatorParams(payload=payload, nodes=128, **(POOL if virtual else {}))
 
 
-@pytest.mark.parametrize(
-    "payload", [False, pytest.param(True, marks=pytest.mark.long)], ids=["reads", "responses"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("payload", [False, True], ids=["reads", "responses"])
 def test_virtual_queues_keep_up(tmp_path, payload):
     cycles = {}
     for virtual in (False, True):
@@ -44,13 +43,18 @@ def test_virtual_queues_keep_up(tmp_path, payload):
             Concatenator(form(payload, virtual)),
             __name__,
             env={CYCLES: str(file)},
-            test_filter="a_matrix" if virtual or payload else None,
+            test_filter="a_matrix",
         )
         cycles[virtual] = int(file.read_text())
     print(f"full {cycles[False]:,} cycles, virtual {cycles[True]:,}")
     assert cycles[True] <= 1.05 * cycles[False]
     full, virtual = (form(payload, virtual).memory_bits for virtual in (False, True))
     assert 4 * virtual <= full
+
+
+def test_packets_of_reads():
+    params = ConcatenatorParams(payload=False, nodes=4)
+    simulate(Concatenator(params), __name__, test_filter="reads_in_packets_of")
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
