@@ -14,7 +14,7 @@ TAG = data.StructLayout({"first_plane": 1, "negative": 1, "last_plane": 1, "firs
 
 
 class Bank(Component):
-    """Computes for one sample in an engine: P4SGD, section 4.1.3, MLWeaving's any precision.
+    """Computes one sample's share in an engine: P4SGD, section 4.1.3, MLWeaving's any precision.
 
     Forward: ``partial = sum over chunks and lanes of code * weight`` in units of the last plane.
     Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the

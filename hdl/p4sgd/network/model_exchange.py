@@ -10,7 +10,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 
 
 class ModelExchange(Component):
-    """Rules between engines, host and network who reaches the weights, and what is added up.
+    """Decides which of engines, host and network reaches the weights, and what is added up.
 
     Model parallelism: ``partial`` and ``full`` activations are the network's, ``host_load``,
     ``host_peek`` and ``host_peeked`` reach the engines, a run is ``finished`` with the engines.

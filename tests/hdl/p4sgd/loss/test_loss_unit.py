@@ -100,6 +100,7 @@ async def every_bit_of_the_lengths_counts(dut):
     put(dut, loss=settings_of(Loss.LINEAR, STEP))
     for turn in range(90):
         settings = {name: random.getrandbits(field.width) for name, field in params.engine.settings}
+        settings |= {name: settings[name] or 1 for name in names}
         batch, epoch, epochs = (settings[name] for name in names)
         put(dut, settings=settings)
         await pulse(dut, "start")
