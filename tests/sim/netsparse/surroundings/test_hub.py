@@ -8,10 +8,12 @@ from cocotb.triggers import RisingEdge
 from gen.emission.emit import emit
 from hdl.netsparse.protocol import Kind
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, cycle, never, often, start
+from sim.harness.streams import STALLS, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.surroundings.hub import LINE_BEATS, Hub, HubParams
-from sim.netsparse.wire import Packet, Pr, from_beats, to_beats
+from sim.netsparse.surroundings.delay_line import DelayLineParams
+from sim.netsparse.surroundings.hub import Hub, HubParams
+from sim.netsparse.wire import Packet, Pr
+from tests.sim.netsparse.surroundings.ports import Port
 
 CLASSES = ("reads", "responses")
 
@@ -30,54 +32,6 @@ def test_hub_of_each_size(nodes):
 def test_rejects(nodes):
     with pytest.raises(ValueError, match=f"nodes must be from 2 to 16: {nodes}"):
         HubParams(nodes=nodes)
-
-
-class Port:
-    """One input or output: its packets, and when each beat moved."""
-
-    def __init__(self, dut, name):
-        self.dut, self.name, self.edge = dut, name, RisingEdge(dut.clk)
-        names = ("tdata", "tkeep", "tlast", "tuser")
-        self.fields = [getattr(dut, f"{name}_{field}") for field in names]
-        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
-        self.packets, self.cycles = [], []
-        self.queue = []  # packets to send
-
-    async def send(self, stall):
-        self.valid.value = 0
-        while True:
-            while not self.queue:
-                await self.edge
-            for beat in to_beats(self.queue.pop(0)):
-                while stall():
-                    await self.edge
-                self.valid.value = 1
-                for field, value in zip(self.fields, beat, strict=True):
-                    field.value = value
-                await self.edge
-                while not self.ready.value:
-                    await self.edge
-                self.cycles.append(cycle())
-                self.valid.value = 0
-
-    async def take(self, stall):
-        packet, waiting = [], None
-        while True:
-            self.ready.value = not stall()
-            await self.edge
-            if self.dut.rst.value or not self.valid.value:
-                assert waiting is None, f"{self.name}: a waiting beat went away"
-                continue
-            beat = tuple(int(field.value) for field in self.fields)
-            assert waiting in (None, beat), f"{self.name}: a waiting beat changed"
-            waiting = beat
-            if self.ready.value:
-                waiting = None
-                packet.append(beat)
-                self.cycles.append(cycle())
-                if beat[2]:
-                    self.packets.append(from_beats(packet))
-                    packet = []
 
 
 class Bench:
@@ -217,7 +171,8 @@ async def pushes_back(dut):
     for _ in range(900):
         await bench.edge
     assert bench.inputs["reads", 1].queue
-    assert LINE_BEATS < len(bench.inputs["reads", 1].cycles) < LINE_BEATS + 16
+    depth = DelayLineParams().depth
+    assert depth < len(bench.inputs["reads", 1].cycles) < depth + 16
     assert not bench.inputs["responses", 1].queue
     closed = False
     await bench.drain()

@@ -1,0 +1,109 @@
+"""A line that beats of packets leave when their time has come, inside a simulated network."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import AXIS
+from sim.surroundings.chance import random_bits
+
+TIME_BITS = 16
+LATENCY_BITS = 8
+INDEX_BITS = 16
+
+BEAT = data.StructLayout(
+    {"tdata": AXIS.data_bits, "tkeep": AXIS.data_bits // 8, "tlast": 1, "tuser": 1}
+)
+#: What has left, modulo 2**32.
+DELIVERED = data.StructLayout({"packets": 32, "bytes": 32})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayLineParams:
+    """Size of a line."""
+
+    depth: int = 300  #: beats under way: a beat a cycle at any latency
+
+    @property
+    def suffix(self) -> str:
+        """Beats."""
+        return str(self.depth)
+
+
+class DelayLine(Component):
+    """Beats leave ``o`` as they came to ``i``, ``least_latency + latency`` cycles later.
+
+    ``stall`` is the chance in 256, every cycle, that none leaves; while ``stop`` is high none
+    leaves either. ``level`` counts the beats under way, ``delivered`` what was taken from ``o``.
+
+    Throughput: a beat a cycle. Stalls: a beat at ``o`` waits unchanged; ``i.ready`` is low while
+    ``params.depth`` beats are under way, and depends on registers only.
+    """
+
+    least_latency = 2
+
+    def __init__(self, params: DelayLineParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(stream.Signature(BEAT)),
+                "o": Out(AXIS),
+                "index": In(INDEX_BITS),
+                "seed": In(32),
+                "latency": In(LATENCY_BITS),
+                "stall": In(8),
+                "stop": In(1),
+                "level": Out(bits_for(params.depth)),
+                "delivered": Out(DELIVERED),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        o = self.o
+        now = Signal(TIME_BITS)
+        shape = data.StructLayout({"beat": BEAT, "due": TIME_BITS})
+        m.submodules.line = line = Fifo(
+            FifoParams(width=shape.size, depth=self.params.depth, style="distributed")
+        )
+        entry = Signal(shape)
+        first = Signal(shape)
+        offered = Signal(BEAT)
+        waits = Signal()  # offered
+        leaves = Signal()
+        ripe = ~(now - first.due)[TIME_BITS - 1]
+        stall = self.stop | happens(m, self.stall, self.seed, ~self.index)
+        m.d.sync += now.eq(now + 1)
+        m.d.comb += [
+            entry.beat.eq(self.i.payload),
+            entry.due.eq((now + 1 + self.latency)[:TIME_BITS]),
+            line.i.payload.eq(entry),
+            line.i.valid.eq(self.i.valid),
+            self.i.ready.eq(line.i.ready),
+            self.level.eq(line.level),
+            first.eq(line.o.payload),
+            leaves.eq(line.o.valid & ripe & ~stall & (~waits | o.tready)),
+            line.o.ready.eq(leaves),
+            o.tvalid.eq(waits),
+            *(getattr(o, name).eq(offered[name]) for name in BEAT.members),
+        ]
+        with m.If(leaves):
+            m.d.sync += [offered.eq(first.beat), waits.eq(1)]
+        with m.Elif(o.tready):
+            m.d.sync += waits.eq(0)
+        packets, octets = self.delivered.packets, self.delivered.bytes
+        with m.If(o.tvalid & o.tready):
+            kept = sum(o.tkeep[1:], start=o.tkeep[0])
+            m.d.sync += [octets.eq(octets + kept), packets.eq(packets + o.tlast)]
+        return m
+
+
+def happens(m: Module, share: Value, seed: Value, index: Value) -> Value:
+    """Whether what has a chance of ``share`` in 256 happens in this cycle, at place ``index``."""
+    start = seed ^ (index * Const(0x9E3779B9, 32))[:32]
+    return random_bits(m, start | 1)[8:16] < share

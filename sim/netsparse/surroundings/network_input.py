@@ -1,0 +1,93 @@
+"""Where packets enter a simulated network: it takes beats when it likes, and harms a packet."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import AXIS, BEAT_BYTES
+from sim.netsparse.surroundings.delay_line import BEAT, INDEX_BITS, happens
+
+INPUT_BEATS = 4  #: that wait
+
+#: What befalls one packet of a class, the first is number 0.
+FAULTS = data.StructLayout(
+    {
+        "drop": 1,
+        "drop_at": 32,
+        "corrupt": 1,
+        "corrupt_at": 32,
+    }
+)
+#: Packets that have ended so, each of which begins in this cycle.
+EVENTS = data.StructLayout({"dropped": 1, "corrupted": 1, "lost": 1})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkInputParams:
+    """Nothing to choose: every input is the same."""
+
+
+class NetworkInput(Component):
+    """Packets of ``i`` leave ``o``, but those that are dropped, and one may be corrupted.
+
+    ``number`` is that of the packet whose first beat is at ``i``, ``begins`` is high when that
+    beat is taken. Packet ``faults.drop_at`` is dropped, of packet ``faults.corrupt_at`` the lowest
+    bit of #PRs is flipped (its checksum at the MAC stays good), each if it is switched on. A packet
+    is dropped as ``lost`` if ``refused`` is high with its first beat. ``stall`` is the chance in
+    256, every cycle, that no beat is taken.
+
+    Latency: ``latency``. Throughput: a beat a cycle. Full: back-pressure, beat by beat.
+    """
+
+    latency = 1
+
+    def __init__(self, params: NetworkInputParams) -> None:
+        super().__init__(
+            params,
+            {
+                "i": In(AXIS),
+                "o": Out(stream.Signature(BEAT)),
+                "index": In(INDEX_BITS),
+                "seed": In(32),
+                "stall": In(8),
+                "faults": In(FAULTS),
+                "number": In(32),
+                "refused": In(1),
+                "begins": Out(1),
+                "events": Out(EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.waiting = waiting = Fifo(FifoParams(width=BEAT.size, depth=INPUT_BEATS))
+        i, faults = self.i, self.faults
+        inside = Signal()  # a packet
+        dropping = Signal()  # it
+        drops, hit, flips, moves = Signal(), Signal(), Signal(), Signal()
+        beat = Signal(BEAT)
+        m.d.comb += [
+            moves.eq(i.tvalid & i.tready),
+            self.begins.eq(moves & ~inside),
+            hit.eq(faults.drop & (self.number == faults.drop_at)),
+            flips.eq(~inside & faults.corrupt & (self.number == faults.corrupt_at)),
+            drops.eq(Mux(inside, dropping, self.refused | hit)),
+            *(beat[name].eq(getattr(i, name)) for name in BEAT.members),
+            waiting.i.payload.eq(beat),
+            waiting.i.valid.eq(moves & ~drops),
+            i.tready.eq(waiting.i.ready & ~happens(m, self.stall, self.seed, self.index)),
+            self.events.dropped.eq(self.begins & hit),
+            self.events.lost.eq(self.begins & self.refused & ~hit),
+            self.events.corrupted.eq(self.begins & flips & ~drops),
+        ]
+        with m.If(flips):  # the lowest bit of #PRs is that of the header's last byte
+            lowest = 8 * (BEAT_BYTES - 1)
+            m.d.comb += beat.tdata[lowest].eq(~i.tdata[lowest])
+        with m.If(moves):
+            m.d.sync += [inside.eq(~i.tlast), dropping.eq(drops)]
+        connect(m, waiting.o, flipped(self.o))
+        return m

@@ -1,0 +1,183 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.protocol import Kind
+from hdl.netsparse.snic_counters import CLASSES
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, never, often, start
+from sim.harness.verilator import simulate
+from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS, LinkParams, SharedLink
+from sim.netsparse.wire import Packet, Pr
+from tests.sim.netsparse.surroundings.ports import Port
+
+PARAMS = LinkParams()
+OTHER = dict(zip(CLASSES, reversed(CLASSES), strict=True))
+
+
+def test_link():
+    simulate(SharedLink(PARAMS), __name__)
+
+
+@pytest.mark.parametrize("mtu", [63, 9217])
+def test_rejects(mtu):
+    with pytest.raises(ValueError, match=f"mtu must be from 64 to 9216 bytes: {mtu}"):
+        LinkParams(mtu=mtu)
+
+
+class Bench:
+    """Both classes of a link, and what has been sent of each."""
+
+    def __init__(self, dut, source=never, sink=never):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.inputs = {kind: Port(dut, f"{kind}_i") for kind in CLASSES}
+        self.outputs = {kind: Port(dut, f"{kind}_o") for kind in CLASSES}
+        self.sent = {kind: [] for kind in CLASSES}
+        for kind in CLASSES:
+            cocotb.start_soon(self.inputs[kind].send(source))
+            cocotb.start_soon(self.outputs[kind].take(sink))
+        dut.index.value = random.randrange(256)
+        self.set()
+
+    def set(self, **settings):
+        settings = {"seed": random.getrandbits(32)} | settings
+        self.dut.settings.value = pack(LINK_SETTINGS, settings)
+
+    def send(self, kind, prs):
+        """A packet whose PRs tell it from all others."""
+        payload = b"" if kind == "reads" else random.randbytes(4)
+        packet = Packet(
+            kind=Kind.READ if kind == "reads" else Kind.RESPONSE,
+            dest=random.getrandbits(32),
+            length=4,
+            prs=[
+                Pr(src=1, tid=0, idx=random.getrandbits(64), id=k, payload=payload)
+                for k in range(prs)
+            ],
+        ).to_bytes()
+        self.sent[kind].append(packet)
+        self.inputs[kind].queue.append(packet)
+
+    async def wait(self, cycles):
+        for _ in range(cycles):
+            await self.edge
+
+    async def drain(self, quiet=300):
+        """Until nothing moves; the counts, which are what the far end has seen."""
+        still = 0
+        while still < quiet:
+            await self.edge
+            busy = any(port.queue or port.valid.value for port in self.inputs.values())
+            busy = busy or any(port.valid.value for port in self.outputs.values())
+            still = 0 if busy else still + 1
+        counts = unpack(LINK_COUNTS, int(self.dut.counts.value))
+        for kind in CLASSES:
+            packets = self.outputs[kind].packets
+            assert counts[kind]["packets"] == len(packets)
+            assert counts[kind]["bytes"] == sum(map(len, packets))
+        return counts
+
+    def check(self, **other):
+        """All that was sent of each class has come, in order; ``other`` is what came instead."""
+        assert {kind: port.packets for kind, port in self.outputs.items()} == self.sent | other
+
+
+async def started(dut, *stalls):
+    bench = Bench(dut, *stalls)
+    await start(dut)
+    return bench
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, settings=[{}, {"latency": 60, "in_stall": 40, "out_stall": 200}])
+async def delivers_everything(dut, stalls, settings):
+    bench = await started(dut, *stalls)
+    bench.set(**settings)
+    for _ in range(120):
+        bench.send(random.choice(CLASSES), random.choice([1, 2, 3, 20, 65]))
+    counts = await bench.drain()
+    bench.check()
+    assert not any(counts[kind][event] for kind in CLASSES for event in ("dropped", "corrupted"))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=CLASSES, latency=[0, 1, 255])
+async def a_class_alone_has_the_whole_link(dut, kind, latency):
+    """A beat a cycle for longer than the far end's buffer is, each as late as was asked."""
+    bench = await started(dut)
+    bench.set(latency=latency)
+    for _ in range(40):
+        bench.send(kind, 60)
+    await bench.drain()
+    bench.check()
+    entered, left = bench.inputs[kind].cycles, bench.outputs[kind].cycles
+    assert len(entered) > PARAMS.line.depth
+    assert entered == list(range(entered[0], entered[0] + len(entered)))
+    assert left == [at + SharedLink.least_latency + latency for at in entered]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(latency=[0, 255])
+async def two_classes_share_one_bandwidth(dut, latency):
+    """Both together are a beat a cycle; one packet of each in turn, whole."""
+    bench = await started(dut)
+    bench.set(latency=latency)
+    for _ in range(60):
+        bench.send("reads", 20)
+        bench.send("responses", 3)
+    await bench.drain()
+    bench.check()
+    beats = sorted((at, kind) for kind, port in bench.outputs.items() for at in port.cycles)
+    assert [at for at, _ in beats] == list(range(beats[0][0], beats[0][0] + len(beats)))
+    order = [kind for _, kind in beats]
+    # 20 reads of 18 bytes behind a header are 7 beats, 3 responses of 22 bytes are 3.
+    assert sorted(order[k : k + 10].count("reads") for k in range(0, len(order), 10)) == [7] * 60
+    turns = [kind for k, kind in enumerate(order) if not k or order[k - 1] != kind]
+    assert len(turns) == 120
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=CLASSES)
+async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
+    """Its packets fill the far end's buffer and wait; the other class has the link for itself."""
+    bench = await started(dut)
+    other = OTHER[kind]
+    bench.set(stop={kind: 1})
+    for _ in range(60):
+        bench.send(kind, 60)
+    await bench.wait(600)
+    assert bench.inputs[kind].queue
+    free = PARAMS.line.depth - len(bench.inputs[kind].cycles)
+    assert free < PARAMS.packet_beats, "there would be room for a packet"
+    assert not bench.outputs[kind].cycles
+    for _ in range(40):
+        bench.send(other, 60)
+    await bench.wait(1000)
+    assert len(bench.outputs[other].packets) == 40
+    left = bench.outputs[other].cycles
+    assert left == list(range(left[0], left[0] + len(left)))
+    bench.set()
+    await bench.drain()
+    bench.check()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=CLASSES, fault=["drop", "corrupt"])
+async def harms_the_packet_that_was_named(dut, kind, fault):
+    bench = await started(dut, often)
+    at = random.randrange(20)
+    bench.set(latency=5, **{kind: {fault: 1, f"{fault}_at": at}})
+    for _ in range(30):
+        for each in CLASSES:
+            bench.send(each, random.choice([1, 20]))
+    counts = await bench.drain()
+    event = {"drop": "dropped", "corrupt": "corrupted"}[fault]
+    assert {each: counts[each][event] for each in CLASSES} == {
+        each: int(each == kind) for each in CLASSES
+    }
+    packets = bench.sent[kind]
+    harmed = packets[at][:63] + bytes([packets[at][63] ^ 1]) + packets[at][64:]
+    instead = [] if fault == "drop" else [harmed]
+    bench.check(**{kind: packets[:at] + instead + packets[at + 1 :]})
