@@ -1,0 +1,197 @@
+"""A leaf-spine cluster: what its links connect, and the routing tables of its switches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_ROUTE = -1
+
+Tables = NDArray[np.int64]  #: port of each switch to each node, NO_ROUTE where there is none
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a link: a node, or a port of a switch."""
+
+    index: int  #: of the node or switch
+    port: int | None = None  #: None: it is a node's
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A link, in one direction."""
+
+    source: End
+    target: End
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafSpine:
+    """Racks of nodes, each with a top-of-rack switch (ToR), and spines that connect these.
+
+    Node n is in rack ``n // nodes_per_rack``, at its ToR's port ``n % nodes_per_rack``; uplink u
+    of a ToR is port ``nodes_per_rack + u`` and leads to spine u, whose port r leads to rack r.
+    Switches are numbered ToRs first, then spines. One rack has no spine.
+    """
+
+    racks: int = 1
+    nodes_per_rack: int = 2
+    spines: int = 0
+
+    def __post_init__(self) -> None:
+        if self.racks < 1 or self.nodes_per_rack < 1:
+            raise ValueError(
+                f"racks and nodes of each must be at least 1: {self.racks} x {self.nodes_per_rack}"
+            )
+        if self.nodes < 2:
+            raise ValueError("a cluster has at least 2 nodes")
+        if (self.spines > 0) != (self.racks > 1) or self.spines < 0:
+            raise ValueError(
+                f"spines must be 0 with one rack, else at least 1: {self.spines} with"
+                f" {self.racks} racks"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """Tells racks, nodes and spines."""
+        return f"{self.racks}x{self.nodes_per_rack}_{self.spines}"
+
+    @property
+    def nodes(self) -> int:
+        """Of all racks."""
+        return self.racks * self.nodes_per_rack
+
+    @property
+    def switches(self) -> int:
+        """ToRs and spines."""
+        return self.racks + self.spines
+
+    @property
+    def tor_ports(self) -> int:
+        """Ports of a ToR."""
+        return self.nodes_per_rack + self.spines
+
+    @property
+    def spine_ports(self) -> int:
+        """Ports of a spine."""
+        return self.racks
+
+    def is_tor(self, switch: int) -> bool:
+        """Whether it is a top-of-rack switch."""
+        return switch < self.racks
+
+    def ports(self, switch: int) -> int:
+        """How many a switch has."""
+        return self.tor_ports if self.is_tor(switch) else self.spine_ports
+
+    def uplinks(self, switch: int) -> int:
+        """The mask of a switch's ports that lead to spines."""
+        return (1 << self.spines) - 1 << self.nodes_per_rack if self.is_tor(switch) else 0
+
+    def name(self, switch: int) -> str:
+        """Of a switch."""
+        return f"ToR {switch}" if self.is_tor(switch) else f"spine {switch - self.racks}"
+
+    def rack(self, node: int) -> int:
+        """The rack that a node is in."""
+        return node // self.nodes_per_rack
+
+    def neighbour(self, switch: int, port: int) -> End:
+        """What a port of a switch leads to."""
+        if not self.is_tor(switch):
+            return End(port, self.nodes_per_rack + switch - self.racks)
+        if port < self.nodes_per_rack:
+            return End(switch * self.nodes_per_rack + port)
+        return End(self.racks + port - self.nodes_per_rack, switch)
+
+    @cached_property
+    def links(self) -> Sequence[Wire]:
+        """All, upwards and then downwards at each port of each ToR: 2k and 2k + 1 are a pair."""
+        pairs = (
+            (self.neighbour(tor, port), End(tor, port))
+            for tor in range(self.racks)
+            for port in range(self.tor_ports)
+        )
+        found = []
+        for far, tor in pairs:
+            ends = (far, tor) if far.port is None else (tor, far)
+            found += [Wire(*ends), Wire(*reversed(ends))]
+        return tuple(found)
+
+    def link_name(self, link: int) -> str:
+        """Its two ends in words."""
+
+        def words(end: End) -> str:
+            return f"node {end.index}" if end.port is None else self.name(end.index)
+
+        wire = self.links[link]
+        return f"{words(wire.source)} -> {words(wire.target)}"
+
+    def tables(self) -> Tables:
+        """Of every switch: racks A and B meet at spine (A + B) % spines, in both directions."""
+        nodes = np.arange(self.nodes)
+        racks, places = np.divmod(nodes, self.nodes_per_rack)
+        found = np.empty((self.switches, self.nodes), np.int64)
+        for switch in range(self.switches):
+            if self.is_tor(switch):
+                far = self.nodes_per_rack + (racks + switch) % max(1, self.spines)
+                found[switch] = np.where(racks == switch, places, far)
+            else:
+                found[switch] = racks
+        return found
+
+    def way(self, tables: Tables, switch: int, node: int) -> list[int]:
+        """The switches that a packet for ``node`` passes from ``switch`` on.
+
+        ValueError if it does not get there: for want of a route, by a port that leads to another
+        node or to nothing, or because it goes round.
+        """
+        passed: list[int] = []
+        at = End(switch, 0)
+        while at.port is not None:
+            if at.index in passed:
+                round_ = [*passed[passed.index(at.index) :], at.index]
+                names = ", ".join(map(self.name, round_))
+                raise ValueError(f"packets for node {node} go round: {names}")
+            passed.append(at.index)
+            port = int(tables[at.index, node])
+            if port == NO_ROUTE:
+                raise ValueError(f"{self.name(at.index)} has no route to node {node}")
+            if not 0 <= port < self.ports(at.index):
+                raise ValueError(
+                    f"{self.name(at.index)} has no port {port}, its route to node {node}"
+                )
+            at = self.neighbour(at.index, port)
+        if at.index != node:
+            raise ValueError(
+                f"{self.name(passed[-1])} delivers packets for node {node} to node {at.index}"
+            )
+        return passed
+
+    def check_symmetric(self, tables: Tables) -> None:
+        """Raise ValueError unless every node is reached from everywhere, both ways alike.
+
+        A response has to pass the switches that its read has passed: else the property is kept
+        where nobody asks for it.
+        """
+        if tables.shape != (self.switches, self.nodes):
+            raise ValueError(
+                f"routing tables must be of {self.switches} switches and {self.nodes} nodes:"
+                f" {' x '.join(map(str, tables.shape))}"
+            )
+        ways = [
+            [self.way(tables, switch, node) for node in range(self.nodes)]
+            for switch in range(self.switches)
+        ]
+        for a in range(self.nodes):
+            for b in range(a):
+                there, back = ways[self.rack(a)][b], ways[self.rack(b)][a]
+                if there != back[::-1]:
+                    names = (" - ".join(map(self.name, way)) for way in (back, there))
+                    raise ValueError(
+                        f"racks {self.rack(b)} and {self.rack(a)}: packets from node {b} to node"
+                        f" {a} go {next(names)}, but back {next(names)}"
+                    )
