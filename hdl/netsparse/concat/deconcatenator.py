@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer
 from hdl.common.packets import AXIS
-from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams
+from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.concat.unpacker import Unpacker
 
@@ -19,6 +19,11 @@ class Deconcatenator(Component):
     dropped whole. ``events`` pulse once for each packet, good or dropped (:class:`Drop`). Not
     looked at: addresses, the source port, fragments, the IP checksum (the MAC's own covers all)
     and the property. ``node`` holds still.
+
+    In a switch, with ``params.any_dest``, there is no ``node``: packets for every node of the
+    cluster are taken, and a PR's ``dest`` is its packet's. With ``params.tag_bits``, ``tag`` comes
+    with each beat of ``axis``, the same for a whole packet; ``prs_tag`` is that of the packet
+    which the PR at ``prs`` came from, and ``events`` tell that of the packet which was judged.
 
     Throughput: a beat of ``axis`` and a beat of ``prs`` every cycle; at either end the slower
     one decides. Latency: :attr:`latency` from a packet's last beat to its first PR. Full:
@@ -33,9 +38,11 @@ class Deconcatenator(Component):
             params,
             {
                 "axis": In(AXIS),
-                "node": In(32),
+                **params.node_port,
                 "prs": Out(stream.Signature(params.beat)),
-                "events": Out(EVENTS),
+                "events": Out(params.events),
+                **({"tag": In(params.tag_bits)} if params.tag_bits else {}),
+                **({"prs_tag": Out(params.tag_bits)} if params.tag_bits else {}),
             },
         )
 
@@ -48,8 +55,6 @@ class Deconcatenator(Component):
         connect(m, buffer.o, unpacker.words)
         connect(m, unpacker.prs, flipped(self.prs))
         m.d.comb += [
-            verdict.node.eq(self.node),
-            unpacker.node.eq(self.node),
             verdict.room.eq(buffer.room),
             buffer.write.eq(verdict.write),
             buffer.word.eq(verdict.word),
@@ -57,4 +62,8 @@ class Deconcatenator(Component):
             buffer.keep.eq(verdict.keep),
             self.events.eq(verdict.events),
         ]
+        if not self.params.any_dest:
+            m.d.comb += [verdict.node.eq(self.node), unpacker.node.eq(self.node)]
+        if self.params.tag_bits:
+            m.d.comb += [verdict.tag.eq(self.tag), self.prs_tag.eq(unpacker.prs_tag)]
         return m

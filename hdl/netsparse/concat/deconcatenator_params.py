@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth.lib import data, enum
+from amaranth.lib.wiring import Flow, In
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.packet_buffer import PacketBufferParams
@@ -32,7 +33,7 @@ class Drop(enum.Enum, shape=3):
     FOREIGN = 1  #: ethertype, version_ihl, protocol or destination_port are not ours, or cut off
     OVERSIZE = 2  #: it is longer than the MTU
     KIND = 3  #: it is of unknown type, or of the other class
-    DEST = 4  #: it is for another node
+    DEST = 4  #: it is for another node, or for one that is not of the cluster
     LENGTH = 5  #: its length contradicts itself; also one that ends within its header
     SOURCE = 6  #: a PR's src is no node
 
@@ -57,6 +58,8 @@ class DeconcatenatorParams:
     mtu: int = 1500  #: bytes of a packet, 594..9216
     most_property_bytes: int = 512  #: a multiple of 4, 4..4096 (and a PR of it fits the MTU)
     buffer_packets: int = 8  #: least packets of MTU size that can wait, 2..64
+    any_dest: bool = False  #: takes packets for every node of the cluster, not only for its own
+    tag_bits: int = 0  #: width of the tag that comes with a packet and goes with its PRs, 0..64
 
     def __post_init__(self) -> None:
         if not 2 <= self.nodes <= 1 << 16:
@@ -71,14 +74,44 @@ class DeconcatenatorParams:
             )
         if not 2 <= self.buffer_packets <= 64:
             raise ValueError(f"buffer_packets must be from 2 to 64: {self.buffer_packets}")
+        if not 0 <= self.tag_bits <= 64:
+            raise ValueError(f"tag_bits must be from 0 to 64: {self.tag_bits}")
 
     @property
     def suffix(self) -> str:
-        """Tells the class and all sizes."""
+        """Tells the class and all sizes, and what a switch has beyond a NIC."""
         kind = "responses" if self.payload else "reads"
+        tag = f"_t{self.tag_bits}" if self.tag_bits else ""
         return (
             f"{kind}_n{self.nodes}_m{self.mtu}_p{self.most_property_bytes}_b{self.buffer_packets}"
+            + "_any" * self.any_dest
+            + tag
         )
+
+    @property
+    def node_port(self) -> dict[str, Flow]:
+        """Return the port for the node that packets are for, unless they are for any."""
+        return {} if self.any_dest else {"node": In(32)}
+
+    @property
+    def word_bits(self) -> int:
+        """Return the width of a beat with tlast above it, and above that its packet's tag."""
+        return AXIS.data_bits + 1 + self.tag_bits
+
+    @property
+    def events(self) -> data.StructLayout:
+        """Describe the verdict on a packet.
+
+        With a tag it says also what a surrounding needs that has reserved something for the packet.
+        """
+        fields = dict(EVENTS.members)
+        if self.tag_bits:
+            fields |= {
+                "length": LENGTH_BITS,  # the header's len, of a good packet
+                "error": 1,  # a good packet is an error, which has no property
+                "tag": self.tag_bits,  # of a good packet, and of a dropped one
+            }
+        return data.StructLayout(fields)
 
     @property
     def beats(self) -> int:
@@ -110,7 +143,7 @@ class DeconcatenatorParams:
         """Return the sizes of the buffer of packets that wait: their beats, each with tlast."""
         words = self.buffer_packets * self.beats + VERDICT_LATENCY + 2
         return PacketBufferParams(
-            width=AXIS.data_bits + 1, words=1 << ceil_log2(words), behind=VERDICT_LATENCY
+            width=self.word_bits, words=1 << ceil_log2(words), behind=VERDICT_LATENCY
         )
 
     @property
@@ -126,7 +159,7 @@ class DeconcatenatorParams:
                 "foreign": 1,  # the packet is
                 "short": 1,  # it ends within the header
                 "kind": 1,  # it is of another class
-                "dest": 1,  # it is not for us
+                "dest": 1,  # it is not for us, or for no node
                 "length": 1,  # len or #PRs cannot be
                 "error": 1,  # it is an error
                 "prs": bits_for(self.most_prs),
@@ -134,6 +167,7 @@ class DeconcatenatorParams:
                 "step": bits_for(PR_BYTES + self.payload * self.most_property_bytes),
                 "ip_end": 17,  # the last byte, as total_length has it
                 "udp_end": 17,
+                **({"len": LENGTH_BITS} if self.tag_bits else {}),
             }
         )
 
@@ -156,4 +190,8 @@ class DeconcatenatorParams:
         fields = {"length": LENGTH_BITS, "prs": bits_for(self.most_prs)}
         if self.payload:
             fields |= {"error": 1, "lanes": bits_for(self.most_lanes)}  # of a PR's first beat
+        if self.any_dest:
+            fields["dest"] = bits_for(self.nodes - 1)
+        if self.tag_bits:
+            fields["tag"] = self.tag_bits
         return data.StructLayout(fields)

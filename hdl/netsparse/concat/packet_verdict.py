@@ -11,7 +11,6 @@ from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.deconcatenator_params import (
     BEAT,
-    EVENTS,
     LANES,
     OURS,
     OURS_BYTES,
@@ -22,6 +21,7 @@ from hdl.netsparse.concat.deconcatenator_params import (
 )
 from hdl.netsparse.protocol import (
     IP_OFFSET,
+    LENGTH_BITS,
     PACKET_CONSTANTS,
     PACKET_HEADER,
     PACKET_HEADER_BYTES,
@@ -39,7 +39,7 @@ def header_of(beat: Value) -> data.View:
 class PacketVerdict(Component):
     """Judges packets while they pass on to a packet buffer.
 
-    Beats taken at ``axis`` appear as ``word`` (data, and tlast above it) with ``write``,
+    Beats taken at ``axis`` appear as ``word`` (data, tlast above it, then ``tag``) with ``write``,
     :attr:`latency` cycles later. ``ends`` comes with a packet's last beat, and ``keep`` with it if
     the packet is good; ``events`` a cycle later. Beats behind the MTU are not written. ``node``
     holds still. ``axis.tready`` is ``room``: nothing waits inside.
@@ -52,13 +52,14 @@ class PacketVerdict(Component):
             params,
             {
                 "axis": In(AXIS),
-                "node": In(32),
+                **params.node_port,
                 "room": In(1),
                 "write": Out(1),
-                "word": Out(AXIS.data_bits + 1),
+                "word": Out(params.word_bits),
                 "ends": Out(1),
                 "keep": Out(1),
-                "events": Out(EVENTS),
+                "events": Out(params.events),
+                **({"tag": In(params.tag_bits)} if params.tag_bits else {}),
             },
         )
 
@@ -84,12 +85,15 @@ class PacketVerdict(Component):
         findings5 = delay(m, findings2, 3, "findings")
         self.decide(m, findings5, mismatch5, source5)
         fits1 = Signal()
+        word1 = Cat(beat1.tdata, beat1.tlast)
         m.d.comb += [
             fits1.eq(index1 != self.params.beats),
             self.write.eq(valid[-1] & delay(m, fits1, 4, "fits")),
-            self.word.eq(delay(m, Cat(beat1.tdata, beat1.tlast), 4, "word")),
-            self.ends.eq(valid[-1] & self.word[-1]),
+            self.word[: len(word1)].eq(delay(m, word1, 4, "word")),
+            self.ends.eq(valid[-1] & self.word[AXIS.data_bits]),
         ]
+        if self.params.tag_bits:
+            m.d.comb += self.word[len(word1) :].eq(delay(m, self.tag, self.latency, "tag"))
         return m
 
     def judge_beat(self, m: Module, beat1, valid1, index1, first1) -> data.View:
@@ -131,7 +135,11 @@ class PacketVerdict(Component):
             header.foreign.eq(strange.any() | ~keep[:OURS_BYTES].all()),
             header.short.eq(~keep.all()),
             header.kind.eq(~known.any()),
-            header.dest.eq(shared.dest != self.node),
+            header.dest.eq(
+                shared.dest >= self.params.nodes
+                if self.params.any_dest
+                else shared.dest != self.node
+            ),
             header.length.eq(wrong_length),
             header.error.eq(error),
             header.prs.eq(low_bits(shared.prs, len(header.prs))),
@@ -140,6 +148,7 @@ class PacketVerdict(Component):
             ),
             header.ip_end.eq(upper.total_length + (IP_OFFSET - 1)),
             header.udp_end.eq(upper.udp_length + (UDP_OFFSET - 1)),
+            *([header.len.eq(shared.len[:LENGTH_BITS])] if self.params.tag_bits else []),
         ]
 
     def check_length(self, m: Module, findings2: data.View) -> Signal:
@@ -229,6 +238,12 @@ class PacketVerdict(Component):
             self.events.bytes.eq(findings5.end + 1),
             self.events.prs.eq(header.prs),
         ]
+        if self.params.tag_bits:
+            m.d.sync += [
+                self.events.length.eq(header.len),
+                self.events.error.eq(header.error),
+                self.events.tag.eq(self.word[AXIS.data_bits + 1 :]),
+            ]
 
 
 def last_byte(m: Module, keep: Value) -> Value:

@@ -20,8 +20,9 @@ from hdl.netsparse.protocol import LENGTH_BITS, Kind
 class Unpacker(Component):
     """Cuts good packets into PRs.
 
-    ``words`` are their beats, with tlast above the data. Behind a packet's first beat, PRs stand
-    without gaps, at any even byte: a window of ``params``' most lanes moves over as many beats
+    ``words`` are their beats, with tlast above the data, and above that their packet's tag, which
+    is ``prs_tag`` while its PRs are at ``prs``. Behind a packet's first beat, PRs stand without
+    gaps, at any even byte: a window of ``params``' most lanes moves over as many beats
     as it can touch. One more lets ``words.ready`` depend on registers only, and yet one more, of
     responses, makes up for the cycles of first words.
 
@@ -35,9 +36,10 @@ class Unpacker(Component):
         super().__init__(
             params,
             {
-                "words": In(stream.Signature(AXIS.data_bits + 1)),
-                "node": In(32),
+                "words": In(stream.Signature(params.word_bits)),
+                **params.node_port,
                 "prs": Out(stream.Signature(params.beat)),
+                **({"prs_tag": Out(params.tag_bits)} if params.tag_bits else {}),
             },
         )
 
@@ -58,9 +60,10 @@ class Unpacker(Component):
         beat = Signal(params.beat, reset_less=True)
         m.d.comb += [
             self.prs.payload.eq(beat),
-            self.prs.payload.dest.eq(self.node),
             free.eq(~self.prs.valid | self.prs.ready),
         ]
+        if not params.any_dest:
+            m.d.comb += self.prs.payload.dest.eq(self.node)
         self.walk(m, ring, count, follows, begins_packet, begins, passed, leaves, free, beat)
         with m.If(free):
             m.d.sync += self.prs.valid.eq(leaves)
@@ -83,16 +86,21 @@ class Unpacker(Component):
         )
         write, read = contexts.write_port(), contexts.read_port(domain="comb")
         is_first = Signal(init=1)
-        header = header_of(self.words.payload[:-1])
+        header = header_of(self.words.payload[: AXIS.data_bits])
         length = header.concatenation.len[:LENGTH_BITS]
         m.d.comb += [
             self.words.ready.eq(room),
             ring.push.eq(self.words.valid & room & ~is_first),
-            ring.beat.eq(self.words.payload[:-1]),
+            ring.beat.eq(self.words.payload[: AXIS.data_bits]),
             write.en.eq(self.words.valid & room & is_first),
             write.data.length.eq(length),
             write.data.prs.eq(low_bits(header.concatenation.prs, len(write.data.prs))),
         ]
+        if params.any_dest:
+            dest = header.concatenation.dest
+            m.d.comb += write.data.dest.eq(dest[: len(write.data.dest)])
+        if params.tag_bits:
+            m.d.comb += write.data.tag.eq(self.words.payload[AXIS.data_bits + 1 :])
         if params.payload:
             error = header.concatenation.type == Kind.ERROR.value
             least = Mux(length > BEAT_BYTES, BEAT_BYTES, length)[1:]
@@ -103,7 +111,7 @@ class Unpacker(Component):
                 ),
             ]
         with m.If(self.words.valid & room):
-            m.d.sync += is_first.eq(self.words.payload[-1])
+            m.d.sync += is_first.eq(self.words.payload[AXIS.data_bits])
         for step, port in ((write.en, write), (next_packet, read)):
             at = Signal(len(port.addr), name="written" if port is write else "begun")
             m.d.comb += port.addr.eq(at)
@@ -165,5 +173,9 @@ class Unpacker(Component):
                 ]
         with m.If(leaves):
             m.d.sync += beat.length.eq(context.length)
+            if params.any_dest:
+                m.d.sync += beat.dest.eq(context.dest)
+            if params.tag_bits:
+                m.d.sync += self.prs_tag.eq(context.tag)
             if payload:
                 m.d.sync += [beat.error.eq(context.error), beat.last.eq(last)]

@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
-from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams, Drop
+from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.protocol import Kind
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Sink, cycle, never, start
@@ -21,7 +21,13 @@ READS = DeconcatenatorParams(
 )
 RESPONSES = DeconcatenatorParams(payload=True, nodes=128, buffer_packets=2)
 ODD = DeconcatenatorParams(  # an MTU of whole beats; as few nodes, and as short properties
-    payload=True, nodes=2, mtu=640, most_property_bytes=8, buffer_packets=2
+    payload=True,
+    nodes=2,
+    mtu=640,
+    most_property_bytes=8,
+    buffer_packets=2,
+    any_dest=True,
+    tag_bits=10,
 )
 
 
@@ -43,6 +49,8 @@ def test_deconcatenator(params):
         ({"mtu": 9216, "most_property_bytes": 4100}, "of 4 from 4 to 4096: 4100"),
         ({"buffer_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
         ({"buffer_packets": 65}, "buffer_packets must be from 2 to 64: 65"),
+        ({"tag_bits": -1}, "tag_bits must be from 0 to 64: -1"),
+        ({"tag_bits": 65}, "tag_bits must be from 0 to 64: 65"),
     ],
 )
 def test_rejects(sizes, message):
@@ -73,7 +81,7 @@ def verdict(beats, params, node):
     )
     if kind not in ((2, 3) if params.payload else (1,)):
         return Drop.KIND, octets
-    if dest != node:
+    if dest >= params.nodes if params.any_dest else dest != node:
         return Drop.DEST, octets
     each = 18 + (length if kind == 2 else 0)
     if (
@@ -105,34 +113,50 @@ class Bench:
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(DeconcatenatorParams)
         self.source, stall = stalls
-        self.prs, self.events = [], []  # expected
+        self.prs, self.tags, self.events = [], [], []  # expected
         self.moved = []  # cycle of each beat at axis
         self.seen = []
         self.packets = []
         self.node = random.getrandbits(32) if node is None else node
-        dut.node.value = self.node
+        if not self.params.any_dest:
+            dut.node.value = self.node
         dut.axis_tvalid.value = 0
-        self.sink = Sink(dut, "prs", stall=stall)
+        self.seen_tags = []
+        self.sink = self.listen(stall)
         cocotb.start_soon(self.watch())
+
+    def listen(self, stall):
+        """Take what comes, and the tag beside it."""
+
+        def note_tag(_):
+            if self.params.tag_bits:
+                self.seen_tags.append(int(self.dut.prs_tag.value))
+
+        return Sink(self.dut, "prs", stall=stall, callback=note_tag)
 
     async def watch(self):
         while True:
             await self.edge
             value = int(self.dut.events.value)
             if value and not self.dut.rst.value:
-                event = unpack(EVENTS, value)
+                event = unpack(self.params.events, value)
                 if event["packet"] or event["drops"]:
                     self.seen.append(event)
 
     async def send(self, beats):
         """A packet, whatever it is."""
-        dut = self.dut
+        dut, bits = self.dut, self.params.tag_bits
+        tag = {"tag": random.getrandbits(bits)} if bits else {}
         for beat in beats:
             while self.source():
                 dut.axis_tvalid.value = 0
                 dut.axis_tdata.value = random.getrandbits(512)
                 dut.axis_tlast.value = random.getrandbits(1)
+                if tag:
+                    dut.tag.value = random.getrandbits(bits)
                 await self.edge
+            if tag:
+                dut.tag.value = tag["tag"]
             dut.axis_tvalid.value = 1
             dut.axis_tdata.value, dut.axis_tkeep.value = beat[:2]
             dut.axis_tlast.value, dut.axis_tuser.value = beat[2:]
@@ -144,18 +168,18 @@ class Bench:
         self.packets.append(beats)
         reason, octets = verdict(beats, self.params, self.node)
         if reason is not None:
-            self.events.append((0, 0, 0, 1 << reason.value))
+            self.events.append({"packet": 0, "drops": 1 << reason.value} | tag)
             return reason
-        self.expect(octets)
+        self.expect(octets, tag)
         return None
 
-    def expect(self, octets):
+    def expect(self, octets, tag):
         kind, length = number(octets, 50, 2), number(octets, 56, 4)
         payload = length if kind == 2 else 0
-        at, prs = 64, 0
+        at, prs, before = 64, 0, len(self.prs)
         while at < len(octets):
             shared = {
-                "dest": self.node,
+                "dest": number(octets, 52, 4),
                 "length": length,
                 "pr": {
                     "src": number(octets, at, 4),
@@ -173,7 +197,11 @@ class Bench:
                 last = start_ + 64 >= payload
                 fields = {"error": int(kind == 3), "last": int(last)}
                 self.prs.append((shared | fields, data[start_ : start_ + 64]))
-        self.events.append((1, len(octets), prs, 0))
+        event = {"packet": 1, "bytes": len(octets), "prs": prs, "drops": 0}
+        if tag:
+            self.tags += [tag["tag"]] * (len(self.prs) - before)
+            event |= tag | {"length": length, "error": int(kind == 3)}
+        self.events.append(event)
 
     async def drain(self):
         """Everything has come out as expected, and nothing else."""
@@ -183,16 +211,14 @@ class Bench:
             quiet = 0 if self.dut.prs_valid.value else quiet + 1
         assert self.dut.axis_tready.value
         assert not self.dut.prs_valid.value
-        seen = [
-            (e["packet"], e["bytes"], e["prs"], 0) if e["packet"] else (0, 0, 0, e["drops"])
-            for e in self.seen
-        ]
-        for one, other, beats in zip(seen, self.events, self.packets, strict=True):
-            assert one == other, beats
+        for one, other, beats in zip(self.seen, self.events, self.packets, strict=True):
+            assert {name: one[name] for name in other} == other, beats
+        assert self.seen_tags == self.tags
         for beat, (fields, octets) in zip(self.sink.beats, self.prs, strict=True):
             assert {name: beat[name] for name in beat if name != "data"} == fields
             assert beat.get("data", 0).to_bytes(64, "little").startswith(octets)
-        return Counter(Drop(e[3].bit_length() - 1) if e[3] else None for e in seen)
+        drops = [event["drops"] for event in self.seen]
+        return Counter(Drop(one.bit_length() - 1) if one else None for one in drops)
 
     def packet(self, length=None, count=None, kind=None):
         """A good one."""
@@ -203,7 +229,7 @@ class Bench:
         most = most_prs(kind, length, params.mtu)
         return Packet(
             kind=kind,
-            dest=self.node,
+            dest=random.randrange(params.nodes) if params.any_dest else self.node,
             length=length,
             addresses=Addresses(
                 destination_mac=random.getrandbits(48),
@@ -451,6 +477,6 @@ async def waits_for_the_sink(dut):
         await bench.edge
     assert not dut.axis_tready.value
     assert len(bench.moved) >= 2 * bench.params.beats
-    bench.sink = Sink(dut, "prs")
+    bench.sink = bench.listen(never)
     await sending
     assert await bench.drain() == {None: 8}

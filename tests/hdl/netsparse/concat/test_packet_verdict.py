@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.netsparse.concat.deconcatenator_params import EVENTS, DeconcatenatorParams, Drop
+from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.protocol import Kind
 from sim.harness.payloads import unpack
@@ -17,7 +17,11 @@ NODE = 77
 
 @pytest.mark.parametrize("payload", [False, True])
 def test_packet_verdict(payload):
-    params = DeconcatenatorParams(payload=payload, nodes=100, mtu=700, most_property_bytes=128)
+    # Reads are judged as by a switch, responses as by a NIC.
+    switch = {} if payload else {"any_dest": True, "tag_bits": 10}
+    params = DeconcatenatorParams(
+        payload=payload, nodes=100, mtu=700, most_property_bytes=128, **switch
+    )
     simulate(PacketVerdict(params), __name__)
 
 
@@ -60,7 +64,9 @@ def bad(params, reason):
         others = [0, 1, 4, 0x102] if params.payload else [0, 2, 3, 0x101]
         return changed(octets, 50, random.choice(others).to_bytes(2, "big"))
     if reason is Drop.DEST:
-        return changed(octets, 52, (NODE ^ 1 << random.randrange(32)).to_bytes(4, "big"))
+        least = params.nodes if params.any_dest else random.randrange(NODE)
+        other = random.choice([least, (1 << 32) - 1, NODE ^ 1 << random.randrange(7, 32)])
+        return changed(octets, 52, other.to_bytes(4, "big"))
     if reason is Drop.LENGTH:
         places = [(17, 1), (39, 1), (59, 1), (63, 1)]
         at, by = random.choice([*places, (None, None)])
@@ -93,6 +99,8 @@ def flipped(params):
                     continue  # of an error
                 if not params.payload and at == 59 and 2 <= bit < 7:
                     continue  # any length that can be
+                if params.any_dest and at == 55 and (NODE ^ 1 << bit) < params.nodes:
+                    continue  # another node
                 octets = packet(params, kind, 4, 2)
                 yield reason, changed(octets, at, bytes([octets[at] ^ 1 << bit]))
 
@@ -133,7 +141,9 @@ class Bench:
         self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
         self.absent, self.full = stalls
         self.words, self.ends, self.events = [], [], []  # each with its cycle
-        dut.axis_tvalid.value, dut.room.value, dut.node.value = 0, 0, NODE
+        dut.axis_tvalid.value, dut.room.value = 0, 0
+        if not self.params.any_dest:
+            dut.node.value = NODE
         cocotb.start_soon(self.watch())
 
     async def watch(self):
@@ -146,11 +156,11 @@ class Bench:
                 self.words.append((cycle(), int(dut.word.value)))
             if dut.ends.value:
                 self.ends.append((cycle(), int(dut.keep.value)))
-            event = unpack(EVENTS, int(dut.events.value))
+            event = unpack(self.params.events, int(dut.events.value))
             if event["packet"] or event["drops"]:
                 self.events.append((cycle(), event))
 
-    async def send(self, octets, *, broken=False, hole=None):
+    async def send(self, octets, *, tag, broken=False, hole=None):
         """A packet, its last beat without byte ``hole``; the cycle in which each beat is taken."""
         dut, edge, taken = self.dut, RisingEdge(self.dut.clk), []
         for data, keep, last, user in to_beats(octets, broken=broken):
@@ -161,11 +171,13 @@ class Bench:
             while True:
                 offered, room = not self.absent(), not self.full()
                 dut.axis_tvalid.value, dut.room.value = offered, room
+                if self.params.tag_bits:
+                    dut.tag.value = tag if offered else ~tag & (1 << self.params.tag_bits) - 1
                 await edge
                 assert bool(dut.axis_tready.value) == room
                 if offered and room:
                     break
-            taken.append((cycle(), last << 512 | data))
+            taken.append((cycle(), tag << 513 | last << 512 | data))
         dut.axis_tvalid.value = 0
         return taken
 
@@ -196,7 +208,10 @@ async def judge(dut, stalls, packets):
     words, ends, events = [], [], []
     random.shuffle(packets)
     for reason, octets, *hole in packets:
-        taken = await bench.send(octets, broken=reason is Drop.BROKEN, hole=(*hole, None)[0])
+        tag = random.getrandbits(params.tag_bits) if params.tag_bits else 0
+        taken = await bench.send(
+            octets, tag=tag, broken=reason is Drop.BROKEN, hole=(*hole, None)[0]
+        )
         later = [(at + PacketVerdict.latency, word) for at, word in taken]
         words += later[: params.beats]
         last, _ = later[-1]
@@ -205,8 +220,13 @@ async def judge(dut, stalls, packets):
             each = 18 + int.from_bytes(octets[56:60], "big") * (octets[51] == Kind.RESPONSE.value)
             prs = (len(octets) - 64) // each
             event = {"packet": 1, "bytes": len(octets), "prs": prs, "drops": 0}
+            if params.tag_bits:
+                length = int.from_bytes(octets[56:60], "big")
+                event |= {"length": length, "error": octets[51] == Kind.ERROR.value}
         else:
             event = {"packet": 0, "drops": 1 << reason.value}
+        if params.tag_bits:
+            event["tag"] = tag
         events.append((last + 1, event))
     for _ in range(PacketVerdict.latency + 2):
         await RisingEdge(dut.clk)

@@ -25,12 +25,18 @@ SMALL_MTU = 900
 )
 def test_unpacker(payload, most):
     mtu = SMALL_MTU if most <= 512 else 4180  # one property of the largest size
-    params = DeconcatenatorParams(payload=payload, nodes=8, mtu=mtu, most_property_bytes=most)
+    switch = {} if payload else {"nodes": 3000, "any_dest": True, "tag_bits": 10}
+    params = DeconcatenatorParams(
+        **{"payload": payload, "nodes": 8, "mtu": mtu, "most_property_bytes": most} | switch
+    )
     simulate(Unpacker(params), __name__)
 
 
-def packet(kind, length, count, *, dest=NODE, bits=random.getrandbits):
-    """A packet with PRs of random properties and fields of ``bits``."""
+def packet(kind, length, count, *, dest=None, bits=random.getrandbits):
+    """A packet with PRs of random properties and fields of ``bits``, for us or for any node."""
+    params = params_in_simulator(DeconcatenatorParams)
+    if dest is None:
+        dest = random.randrange(params.nodes) if params.any_dest else NODE
     prs = [
         Pr(
             src=bits(32),
@@ -56,11 +62,11 @@ def some(params):
     return packet(kind, length, random.choice([1, most, random.randint(1, most)]))
 
 
-def words_of(one):
-    """Its beats, each with tlast above; what is behind its end is garbage."""
+def words_of(one, tag):
+    """Its beats, each with tlast and the tag above; what is behind its end is garbage."""
     for data, keep, last, _ in to_beats(one.to_bytes()):
         garbage = random.getrandbits(512) & ~sum(0xFF << 8 * k for k in range(64) if keep >> k & 1)
-        yield last << 512 | data | garbage
+        yield tag << 513 | last << 512 | data | garbage
 
 
 def beats_of(params, one):
@@ -81,13 +87,21 @@ class Bench:
     def __init__(self, dut, stalls, node=NODE):
         self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
         source, sink = stalls
-        dut.node.value = node
+        if not self.params.any_dest:
+            dut.node.value = node
+        self.tags = []  # that came with the PRs
         self.source = Source(dut, "words", stall=source)
-        self.sink = Sink(dut, "prs", stall=sink)
+        self.sink = Sink(dut, "prs", stall=sink, callback=self.note_tag)
+
+    def note_tag(self, _):
+        if self.params.tag_bits:
+            self.tags.append(int(self.dut.prs_tag.value))
 
     async def check(self, packets):
         """All of them, and the cycles of each one's words and beats."""
-        words = [list(words_of(one)) for one in packets]
+        bits = self.params.tag_bits
+        tags = [random.getrandbits(bits) if bits else 0 for _ in packets]
+        words = [list(words_of(one, tag)) for one, tag in zip(packets, tags, strict=True)]
         expected = [list(beats_of(self.params, one)) for one in packets]
         for word in (word for one in words for word in one):
             self.source.append(word)
@@ -96,6 +110,9 @@ class Bench:
         for _ in range(8):
             await RisingEdge(self.dut.clk)
         assert len(self.sink.beats) == len(flat)
+        if bits:
+            beats = zip(tags, expected, strict=True)
+            assert self.tags == [tag for tag, one in beats for _ in one]
         assert len(self.source.cycles) == sum(map(len, words))
         for beat, (fields, data) in zip(self.sink.beats, flat, strict=True):
             assert {name: beat[name] for name in fields} == fields
