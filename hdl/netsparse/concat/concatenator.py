@@ -3,10 +3,11 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
-from hdl.common.packets import AXIS
+from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
@@ -44,11 +45,18 @@ class Concatenator(Component):
     while the input stalls: for lines or packets that have not left yet, and a cycle for a packet
     that is displaced or for two marks at once.
 
+    With ``params.credits`` the events tell of every PR, :attr:`credit_latency` after it
+    ``entered``, by how many beats of 64 bytes its packet ``grows``: the header's if the PR opens
+    the packet, and those that its own bytes begin. Four reads make a packet 82, 100, 118 and 136
+    bytes long: it grows by 2, 0, 0 and 1. For every packet this sums to the beats that it leaves
+    in, so once ``empty`` all of it is what has left; no PR adds more than it takes alone.
+
     Throughput: one PR and 64 bytes of packets a cycle. Latency: :attr:`latency` from a PR that
     stands alone, in one beat, to its packet's header. ``empty``: nothing is inside.
     """
 
     entry_latency = 1 + Arrivals.latency + QueueTable.latency
+    credit_latency = 3
 
     def __init__(self, params: ConcatenatorParams) -> None:
         self.lateness = ExpirationQueue(params).lateness + 1  # behind another mark
@@ -81,6 +89,8 @@ class Concatenator(Component):
         self.input(m, register, arrivals, queues)
         expiration = self.expiration(m, queues)
         self.storage(m, queues, pool, flush)
+        if params.credits:
+            self.credits(m, queues)
         if params.virtual:
             self.exhaustion(m, queues, marks, expiration)
         packets = Signal(bits_for(params.packets))
@@ -209,4 +219,30 @@ class Concatenator(Component):
             watch.entering.eq(marks.entering),
             self.short.eq(watch.force),
             watch.forced.eq(expiration.expires),
+        ]
+
+    def credits(self, m: Module, queues: QueueTable) -> None:
+        """Count the beats that each PR adds to its packet, from the bytes that its beats add."""
+        beat, used = queues.beat, queues.offset[: ceil_log2(BEAT_BYTES)]
+        start = Signal.like(used, reset_less=True)  # in a beat of the packet
+        added = Signal.like(beat.bytes, reset_less=True)
+        end = Signal(len(added) + 1)
+        header = Signal(reset_less=True)
+        step = Signal(2, reset_less=True)  # beats
+        grows = Signal.like(self.events.grows, reset_less=True)
+        begun = end[len(start) :] + end[: len(start)].any()  # beats, that of ``start`` too
+        m.d.sync += [
+            start.eq(used),
+            added.eq(beat.bytes),
+            header.eq(queues.opens),
+            step.eq(low_bits(begun - start.any() + header, len(step))),
+        ]
+        first = delay(m, beat.first, 2, "first")
+        with m.If(delay(m, queues.moves, 2, "moves", reset_less=False)):
+            m.d.sync += grows.eq(low_bits(Mux(first, 0, grows) + step, len(grows)))
+        entered = delay(m, self.events.entered, self.credit_latency, "entered", reset_less=False)
+        m.d.comb += [
+            end.eq(start + added),
+            self.events.credit.eq(entered),
+            self.events.grows.eq(grows),
         ]

@@ -40,6 +40,7 @@ class ConcatenatorParams:
     pool: int = 0  #: lines of the virtual form; 0: the full form, an MTU for every destination
     destinations: int = 32  #: that packets of the virtual form are open for, at least 8
     style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
+    credits: bool = False  #: ``events`` tell by how many beats each PR makes its packet longer
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= 1 << 16:
@@ -79,7 +80,7 @@ class ConcatenatorParams:
         style = "" if self.style == "auto" else f"_{self.style}"
         return (
             f"{kind}_{self.nodes}_m{self.mtu}_p{self.most_property_bytes}"
-            f"_d{self.most_delay}_{form}{style}"
+            f"_d{self.most_delay}_{form}{style}" + "_credits" * self.credits
         )
 
     @property
@@ -106,6 +107,12 @@ class ConcatenatorParams:
     def pr_lines(self) -> int:
         """Return the lines that a PR of the largest property may take."""
         return -(-(PR_BYTES + self.payload * self.most_property_bytes) // LINE_BYTES)
+
+    @property
+    def pr_beats(self) -> int:
+        """Return the beats of a packet that holds one PR of the largest property alone."""
+        bytes_ = PACKET_HEADER_BYTES + PR_BYTES + self.payload * self.most_property_bytes
+        return -(-bytes_ // BEAT_BYTES)
 
     @property
     def reserve(self) -> int:
@@ -203,16 +210,20 @@ class ConcatenatorParams:
     @property
     def events(self) -> data.StructLayout:
         """Describe what happens in a cycle. ``bytes`` and ``prs`` go with ``packet``."""
-        return data.StructLayout(
-            {
-                "packet": 1,  # the last beat of one leaves
-                "bytes": bits_for(self.mtu),
-                "prs": bits_for(self.most_prs),
-                "stall": 1,  # a PR waits at the input
-                "entered": 1,  # the last beat of a PR enters its queue
-                "marked": 1,  # a packet is marked; they leave in this order
+        fields = {
+            "packet": 1,  # the last beat of one leaves
+            "bytes": bits_for(self.mtu),
+            "prs": bits_for(self.most_prs),
+            "stall": 1,  # a PR waits at the input
+            "entered": 1,  # the last beat of a PR enters its queue
+            "marked": 1,  # a packet is marked; they leave in this order
+        }
+        if self.credits:
+            fields |= {
+                "credit": 1,  # a PR has entered, some cycles ago
+                "grows": bits_for(self.pr_beats),  # by so many beats it has made its packet longer
             }
-        )
+        return data.StructLayout(fields)
 
     @property
     def arrival(self) -> data.StructLayout:

@@ -1,9 +1,10 @@
 """Sizes of a deconcatenator, why it drops packets, and the layouts of what moves inside it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amaranth.lib import data, enum
-from amaranth.lib.wiring import Flow, In
+from amaranth.lib.wiring import In, Member
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.packet_buffer import PacketBufferParams
@@ -89,7 +90,7 @@ class DeconcatenatorParams:
         )
 
     @property
-    def node_port(self) -> dict[str, Flow]:
+    def node_port(self) -> Mapping[str, Member]:
         """Return the port for the node that packets are for, unless they are for any."""
         return {} if self.any_dest else {"node": In(32)}
 

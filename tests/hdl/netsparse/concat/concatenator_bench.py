@@ -135,6 +135,7 @@ class Bench:
         self.stalls = stalls
         self.requests, self.firsts, self.lasts = [], [], []
         self.entered, self.marked, self.counted = [], [], []
+        self.credits, self.grown = [], []
         self.left = self.stall_cycles = 0
         self.beats = 0
 
@@ -171,6 +172,9 @@ class Bench:
             assert not (self.holds_some(now) and self.dut.empty.value)
             if events["entered"]:
                 self.entered.append(now)
+            if events.get("credit"):
+                self.credits.append(now)
+                self.grown.append(events["grows"])
             if events["marked"]:
                 self.marked.append(now)
             if events["packet"]:
@@ -248,4 +252,18 @@ class Bench:
         carried = sum(len(pr.data) + 18 for pr in self.requests)
         assert sum(map(len, self.packets.wires)) == carried + HEADER_BYTES * len(prs)
         self.prs = prs
+        if self.params.credits:
+            self.check_credits(ledger)
         return ledger
+
+    def check_credits(self, ledger):
+        """Each PR has told by how many beats it made its packet longer, and they are all."""
+        assert self.credits == [at + self.component.credit_latency for at in self.entered]
+        assert sum(self.grown) == self.packets.beats
+        grown = dict(zip(self.entered, self.grown, strict=True))
+        for packet in ledger.packets:
+            beats, size = 0, HEADER_BYTES
+            for pr in packet.prs:
+                size += pr.request.wire_bytes
+                assert grown[pr.entered] == -(-size // BEAT_BYTES) - beats, pr
+                beats = -(-size // BEAT_BYTES)

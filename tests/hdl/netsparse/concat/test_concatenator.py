@@ -13,13 +13,13 @@ from sim.netsparse.golden.concatenation import Reason
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
 from tests.long import short_and_long
 
-FULL = ConcatenatorParams(payload=True, nodes=12)
+FULL = ConcatenatorParams(payload=True, nodes=12, credits=True)
 # Times of few bits, which wrap around often; 30 reads are exactly an MTU.
-READS = ConcatenatorParams(payload=False, nodes=128, mtu=64 + 30 * 18, most_delay=30)
+READS = ConcatenatorParams(payload=False, nodes=128, mtu=64 + 30 * 18, most_delay=30, credits=True)
 VIRTUAL = ConcatenatorParams(payload=True, nodes=40, most_delay=100, pool=64, destinations=12)
 VIRTUAL_READS = ConcatenatorParams(payload=False, nodes=128, pool=64, destinations=32)
 JUMBO = ConcatenatorParams(
-    payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=600
+    payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=600, credits=True
 )
 
 EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order", "flush")
