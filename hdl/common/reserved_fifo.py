@@ -19,6 +19,7 @@ class ReservedFifoParams:
 
     width: int  #: bits of a beat, at least 1
     depth: int  #: beats that it holds, reserved places included, a power of two, 2..64
+    cancels: bool = False  #: there is a port ``cancel``
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.depth) or not 2 <= self.depth <= 64:
@@ -28,7 +29,7 @@ class ReservedFifoParams:
     @property
     def suffix(self) -> str:
         """Width and depth."""
-        return f"{self.width}x{self.depth}"
+        return f"{self.width}x{self.depth}" + "_cancels" * self.cancels
 
     @property
     def fifo(self) -> FifoParams:
@@ -41,7 +42,8 @@ class ReservedFifo(Component):
 
     ``reserve``, while ``room`` is high, keeps a place for a beat, which comes a cycle later or
     any number of cycles: so a beat that has started finds room at the end of its pipeline. A
-    place is free again in the cycle after its beat has left.
+    place is free again in the cycle after its beat has left, or after ``cancel``, which says that
+    a beat will not come.
 
     Throughput: a beat a cycle, if ``params.depth`` is at least the cycles from ``reserve`` to the
     beat's leaving, and one more. Latency: :attr:`latency` from ``push`` to the beat at ``o``.
@@ -59,6 +61,7 @@ class ReservedFifo(Component):
                 "push": In(1),
                 "payload": In(params.width),
                 "o": Out(stream.Signature(params.width)),
+                **({"cancel": In(1)} if params.cancels else {}),
             },
         )
 
@@ -67,9 +70,10 @@ class ReservedFifo(Component):
         depth = self.params.depth
         m.submodules.beats = beats = Fifo(self.params.fifo)
         places = Signal(bits_for(depth))  # reserved, or of beats inside
-        m.d.sync += places.eq(
-            (places + self.reserve - (self.o.valid & self.o.ready))[: len(places)]
-        )
+        left = self.o.valid & self.o.ready
+        if self.params.cancels:
+            left = left + self.cancel
+        m.d.sync += places.eq((places + self.reserve - left)[: len(places)])
         m.d.comb += [
             self.room.eq(~places[-1]),  # never more than depth
             beats.i.payload.eq(self.payload),

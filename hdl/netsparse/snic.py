@@ -8,6 +8,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.common.component import Component
+from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.register_block import RegisterBlock
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
@@ -25,8 +26,7 @@ from hdl.netsparse.queue.params import Fault
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
-from hdl.netsparse.snic_counters import BUSES, SnicCounters
-from hdl.netsparse.unit_counters import UnitCounters
+from hdl.netsparse.snic_counters import BUSES, UNIT_COUNTERS, SnicCounters
 from hdl.netsparse.work_queue import WorkQueue
 
 SETTLING = 16  #: cycles from a unit to the queues of a concatenator, at least
@@ -360,8 +360,8 @@ class Snic(Component):
     ) -> None:
         """Report what the host reads."""
         settings, status = registers.control, registers.status
-        m.submodules.unit_counters = unit_counters = UnitCounters(
-            UnitsParams(units=self.params.units)
+        m.submodules.unit_counters = unit_counters = CounterBanks(
+            CounterBanksParams(counters=UNIT_COUNTERS, count=self.params.units)
         )
         busy = Signal(self.params.units)
         m.d.sync += busy.eq(Cat(unit.busy for unit in units))
@@ -369,7 +369,7 @@ class Snic(Component):
         m.d.comb += [
             *(e.eq(unit.events) for e, unit in zip(unit_counters.events, units, strict=True)),
             unit_counters.clear.eq(settings.clear_counters),
-            unit_counters.unit.eq(settings.counter_unit),
+            unit_counters.part.eq(settings.counter_unit),
             unit_counters.select.eq(settings.unit_counter),
             counters.clear.eq(settings.clear_counters),
             counters.select.eq(settings.snic_counter),

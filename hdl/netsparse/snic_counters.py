@@ -1,5 +1,7 @@
 """What a SNIC counts beside its units: packets, memory accesses, what was dropped."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, Out
 
@@ -66,6 +68,26 @@ def buckets(prs: Value) -> list[Value]:
     return [Value.cast(bit) for bit in found]
 
 
+def count_class(events: Any, name: str, sent: Any, received: Any) -> list:
+    """Return statements that count a class's packets.
+
+    ``sent`` are a concatenator's events, ``received`` a deconcatenator's.
+    """
+    return [
+        events[f"{name}_sent_packets"].eq(sent.packet),
+        events[f"{name}_sent_bytes"].eq(sent.bytes & sent.packet.replicate(14)),
+        events[f"{name}_sent_prs"].eq(sent.prs & sent.packet.replicate(9)),
+        events[f"{name}_stall"].eq(sent.stall),
+        Cat(events[f"{name}_sent_prs_{1 << k}"] for k in range(BUCKETS)).eq(
+            Cat(buckets(sent.prs)) & sent.packet.replicate(BUCKETS)
+        ),
+        events[f"{name}_received_packets"].eq(received.packet),
+        events[f"{name}_received_bytes"].eq(received.bytes & received.packet.replicate(14)),
+        events[f"{name}_received_prs"].eq(received.prs & received.packet.replicate(9)),
+        Cat(events[f"{name}_dropped_{drop.name.lower()}"] for drop in Drop).eq(received.drops),
+    ]
+
+
 class SnicCounters(Component):
     """Counts what happens in a SNIC; ``value`` is the counter number ``select``.
 
@@ -113,19 +135,5 @@ class SnicCounters(Component):
             Cat(events[f"{name}_dropped"] for name in BUSES).eq(self.dropped),
         ]
         for name, sent, received in zip(CLASSES, self.sent, self.received, strict=True):
-            m.d.comb += [
-                events[f"{name}_sent_packets"].eq(sent.packet),
-                events[f"{name}_sent_bytes"].eq(sent.bytes & sent.packet.replicate(14)),
-                events[f"{name}_sent_prs"].eq(sent.prs & sent.packet.replicate(9)),
-                events[f"{name}_stall"].eq(sent.stall),
-                Cat(events[f"{name}_sent_prs_{1 << k}"] for k in range(BUCKETS)).eq(
-                    Cat(buckets(sent.prs)) & sent.packet.replicate(BUCKETS)
-                ),
-                events[f"{name}_received_packets"].eq(received.packet),
-                events[f"{name}_received_bytes"].eq(received.bytes & received.packet.replicate(14)),
-                events[f"{name}_received_prs"].eq(received.prs & received.packet.replicate(9)),
-                Cat(events[f"{name}_dropped_{drop.name.lower()}"] for drop in Drop).eq(
-                    received.drops
-                ),
-            ]
+            m.d.comb += count_class(events, name, sent, received)
         return m

@@ -2,12 +2,12 @@ from functools import partial
 from pathlib import Path
 
 from gen.emission.emit import native_yosys, silent_stdout
+from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.netsparse.routing import UnitsParams
-from hdl.netsparse.unit_counters import UnitCounters
 from sim.harness.cache import CHECKOUT
 from sim.mutation.cells import cells_of, sources
 from sim.mutation.mutants import PASSES, emission_with_sources, read_module, run_pass
+from tests.hdl.common.test_event_counters import some_counters
 
 
 def test_sources_are_those_of_the_hardware():
@@ -46,7 +46,9 @@ def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
 
 
 def test_choices_have_the_same_names_however_far_yosys_has_counted(tmp_path):
-    found = cells_twice(UnitCounters(UnitsParams(units=2)), tmp_path)
+    found = cells_twice(
+        CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=2)), tmp_path
+    )
     assert found[0] == found[1]
     choices = {cell.name for cell in found[0] if cell.name.startswith("$procmux_cmp")}
     assert choices == {f"$procmux_cmp{place}" for place in range(32)}

@@ -1,0 +1,68 @@
+"""Counters of several equal parts, read one at a time."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Const, Module
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+from hdl.common.counter_bank import CounterBank
+from hdl.common.event_counters import CountersParams
+
+MOST_PARTS = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterBanksParams:
+    """Says what is counted of each part, and how many parts there are."""
+
+    counters: CountersParams
+    count: int  #: number of parts, 1..32
+
+    def __post_init__(self) -> None:
+        check_range("count", self.count, 1, MOST_PARTS)
+
+    @property
+    def suffix(self) -> str:
+        """Tells the counters and the parts."""
+        return f"{self.counters.suffix}_{self.count}"
+
+
+class CounterBanks(Component):
+    """Counts the ``events`` of each part; ``value`` is counter ``select`` of part ``part``.
+
+    Latency: one cycle more than :class:`hdl.common.counter_bank.CounterBank`. Parts that are not
+    there give 0.
+    """
+
+    latency = CounterBank.latency + 1
+
+    def __init__(self, params: CounterBanksParams) -> None:
+        counters = params.counters
+        super().__init__(
+            params,
+            {
+                "events": In(counters.events).array(params.count),
+                "clear": In(1),
+                "part": In(range(MOST_PARTS)),
+                "select": In(counters.index_bits),
+                "value": Out(counters.bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        counters = self.params.counters
+        values = []
+        for k, events in enumerate(self.events):
+            m.submodules[f"bank_{k}"] = bank = CounterBank(counters)
+            m.d.comb += [
+                bank.events.eq(events),
+                bank.clear.eq(self.clear),
+                bank.select.eq(self.select),
+            ]
+            values.append(bank.value)
+        values += [Const(0, counters.bits)] * (MOST_PARTS - len(values))
+        m.d.sync += self.value.eq(Array(values)[self.part])
+        return m

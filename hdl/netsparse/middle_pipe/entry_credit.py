@@ -1,0 +1,50 @@
+"""What a PR gives back when it turns out by how much its packet has grown."""
+
+from amaranth.hdl import Module, Mux
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.switch.output_room import OutputRoomParams
+
+INSIDE = 16  #: PRs, at least as many as are between a concatenator's input and their credit
+
+
+class EntryCredit(Component):
+    """Gives back what was taken for a PR, less the beats by which its packet has grown.
+
+    ``comes``: the last beat of a PR goes into a concatenator, for ``claim.port``, and
+    ``claim.beats`` were taken for it. Concatenators keep the order of PRs up to their ``credit``,
+    with which comes by how much the packet ``grows``. ``give`` follows a cycle later.
+    """
+
+    latency = 1
+
+    def __init__(self, params: OutputRoomParams) -> None:
+        super().__init__(
+            params,
+            {
+                "comes": In(1),
+                "claim": In(params.give),
+                "credit": In(1),
+                "grows": In(params.give["beats"].shape),
+                "give": Out(params.give),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.claims = claims = Fifo(FifoParams(width=params.give.size, depth=INSIDE))
+        claim = data.View(params.give, claims.o.payload)
+        m.d.comb += [
+            claims.i.valid.eq(self.comes),
+            claims.i.payload.eq(self.claim),
+            claims.o.ready.eq(self.credit),
+        ]
+        m.d.sync += [
+            self.give.port.eq(claim.port),
+            self.give.beats.eq(Mux(self.credit, (claim.beats - self.grows)[: len(self.grows)], 0)),
+        ]
+        return m

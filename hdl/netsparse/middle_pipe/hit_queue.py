@@ -1,0 +1,82 @@
+"""Properties that were found, until they have left as responses."""
+
+from typing import Any, cast
+
+from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.common.reserved_fifo import ReservedFifo
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+
+
+class HitQueue(Component):
+    """Makes a response of each read that was found in the cache (section 6.2.1).
+
+    ``reserve``, while ``room`` is high, keeps a place for a lookup: later it brings ``entry`` and
+    ``property`` with ``push``, or ``cancel`` gives the place back. The response goes to the read's
+    src, is from the idx's owner and has the read's tid, idx and id. It leaves ``o`` in beats of 64
+    bytes, one a cycle. Latency: :attr:`latency` from ``push`` to the first beat.
+    """
+
+    latency = ReservedFifo.latency
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "reserve": In(1),
+                "room": Out(1),
+                "cancel": In(1),
+                "push": In(1),
+                "entry": In(params.read_entry),
+                "property": In(params.cache.property_layout),
+                "o": Out(stream.Signature(params.response_entry)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        hit = data.StructLayout(
+            {"entry": params.read_entry, "property": params.cache.property_layout}
+        )
+        m.submodules.hits = hits = ReservedFifo(params.entries(hit.size))
+        m.d.comb += [
+            hits.reserve.eq(self.reserve),
+            self.room.eq(hits.room),
+            hits.cancel.eq(self.cancel),
+            hits.push.eq(self.push),
+            data.View(hit, hits.payload).entry.eq(self.entry),
+            data.View(hit, hits.payload).property.eq(self.property),
+        ]
+        oldest = cast(Any, data.View(hit, hits.o.payload))
+        read, whole = oldest.entry.read, Value.cast(oldest.property)
+        size = 8 * BEAT_BYTES
+        parts = [whole[k : k + size] for k in range(0, len(whole), size)]
+        index = Signal(range(max(2, len(parts))))  # of the beat
+        last_index = Signal.like(index)  # what is found is no longer than the cache can hold
+        last = Signal()
+        m.d.comb += [
+            last_index.eq(low_bits((read.length - 1)[ceil_log2(BEAT_BYTES) :], len(index))),
+            last.eq(index == last_index),
+            self.o.valid.eq(hits.o.valid),
+            hits.o.ready.eq(self.o.ready & last),
+            self.o.payload.egress.eq(oldest.entry.home),
+        ]
+        beat = cast(Any, self.o.payload.beat)
+        m.d.comb += [
+            beat.dest.eq(read.pr.src),
+            beat.length.eq(read.length),
+            beat.pr.eq(read.pr),
+            beat.pr.src.eq(read.dest),
+            beat.last.eq(last),
+            beat.data.eq(Array(parts)[index]),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += index.eq(Mux(last, 0, index + 1))
+        return m

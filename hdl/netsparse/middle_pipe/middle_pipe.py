@@ -1,0 +1,251 @@
+"""A middle pipe of a switch: packets are taken apart, meet the Property Cache, and are joined."""
+
+from typing import Any, cast
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import delay, low_bits
+from hdl.common.component import Component
+from hdl.common.reserved_fifo import ReservedFifo
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.deconcatenator import Deconcatenator
+from hdl.netsparse.middle_pipe.cost import READ_COST, cost_of
+from hdl.netsparse.middle_pipe.entry_credit import EntryCredit
+from hdl.netsparse.middle_pipe.hit_queue import HitQueue
+from hdl.netsparse.middle_pipe.lookup_gate import LookupGate
+from hdl.netsparse.middle_pipe.output_queues import OutputQueues, OutputQueuesParams
+from hdl.netsparse.middle_pipe.property_gather import PropertyGather
+from hdl.netsparse.middle_pipe.verdict_credit import VerdictCredit
+from hdl.netsparse.property_cache.property_cache import PropertyCache
+from hdl.netsparse.switch.params import CLASSES, OUTPUT_BEAT, NetSparseSwitchParams
+from hdl.switch.output_room import OutputRoom
+
+
+class MiddlePipe(Component):
+    """Answers reads from the Property Cache and fills it from responses: NetSparse, section 6.2.1.
+
+    A read that goes to another rack looks its property up; if it is there, a response goes to the
+    read's src instead. A response from another rack leaves its property in the cache and goes on.
+    All else passes. What leaves is concatenated anew, and waits in a queue of its port.
+
+    A packet may enter while its port's bit of ``open_*`` is high; ``admitted_*`` says that its
+    first beat was let in. By this nothing inside waits for a port: see
+    :class:`hdl.switch.output_room.OutputRoom`. Reads wait for responses, never the other way.
+
+    Throughput: a PR and 64 bytes of packets a cycle, of each class; the cache has one access a
+    cycle for both, in turn. Latency: :attr:`read_latency` from a read's being at the gate to its
+    entering the concatenator, or to its response's doing so.
+    """
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        self.queues = [OutputQueuesParams(switch=params, payload=bool(k)) for k in range(2)]
+        reads, responses = (queues.ports for queues in self.queues)
+        super().__init__(
+            params,
+            {
+                "write": In(params.write_route),
+                "settings": In(params.pipe_settings),
+                "configure": In(1),
+                "busy": Out(1),
+                "stalled": In(params.ports),
+                "reads": In(stream.Signature(params.entering)),
+                "responses": In(stream.Signature(params.entering)),
+                "open_reads": Out(reads),
+                "open_responses": Out(responses),
+                "admitted_reads": In(params.admitted),
+                "admitted_responses": In(params.admitted),
+                "reads_o": Out(stream.Signature(OUTPUT_BEAT)).array(reads),
+                "responses_o": Out(stream.Signature(OUTPUT_BEAT)).array(responses),
+                "events": Out(params.pipe_events),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.cache = PropertyCache(params.cache)
+        for payload, name in enumerate(CLASSES):
+            m.submodules[f"{name}_deconcatenator"] = Deconcatenator(
+                params.deconcatenator(bool(payload))
+            )
+            m.submodules[f"{name}_concatenator"] = Concatenator(params.concatenator(bool(payload)))
+            m.submodules[f"{name}_room"] = OutputRoom(params.output_room(bool(payload)))
+            m.submodules[f"{name}_verdicts"] = VerdictCredit(self.queues[payload])
+            m.submodules[f"{name}_entries"] = EntryCredit(params.output_room(bool(payload)))
+            m.submodules[f"{name}_queues"] = OutputQueues(self.queues[payload])
+            self.come(m, name, payload)
+            self.leave(m, name)
+        self.pass_responses(m)
+        self.look_up(m)
+        return m
+
+    def come(self, m: Module, name: str, payload: int) -> None:
+        """Take packets apart; what they cannot become is given back."""
+        parts = m.submodules
+        come, deconcatenator = getattr(self, name), parts[f"{name}_deconcatenator"]
+        room, verdicts = parts[f"{name}_room"], parts[f"{name}_verdicts"]
+        admitted = getattr(self, f"admitted_{name}")
+        m.d.comb += [
+            *(
+                getattr(deconcatenator.axis, field).eq(come.payload.beat[field])
+                for field in ("tdata", "tkeep", "tlast", "tuser")
+            ),
+            deconcatenator.axis.tvalid.eq(come.valid),
+            come.ready.eq(deconcatenator.axis.tready),
+            deconcatenator.tag.eq(come.payload.tag),
+            verdicts.events.eq(deconcatenator.events),
+            room.packet.eq(admitted.valid),
+            room.packet_port.eq(self.queues[payload].queue_of(admitted.egress)),
+            room.gives[0].eq(verdicts.give),
+            room.gives[1].eq(parts[f"{name}_entries"].give),
+            room.left.eq(parts[f"{name}_queues"].left),
+            getattr(self, f"open_{name}").eq(room.open),
+            self.events[name].taken.eq(deconcatenator.events),
+        ]
+
+    def leave(self, m: Module, name: str) -> None:
+        """Join PRs in packets, which wait for their ports."""
+        parts, settings = m.submodules, self.settings
+        concatenator, queues = parts[f"{name}_concatenator"], parts[f"{name}_queues"]
+        entries = parts[f"{name}_entries"]
+        wait = settings.read_delay if name == "reads" else settings.response_delay
+        connect(m, concatenator.axis, queues.axis)
+        m.d.comb += [
+            concatenator.settings.delay.eq(low_bits(wait, len(concatenator.settings.delay))),
+            *(
+                concatenator.settings[field].eq(settings[field])
+                for field in ("concatenate", "node", "mac_base", "ip_base")
+            ),
+            entries.grows.eq(concatenator.events.grows),
+            entries.credit.eq(concatenator.events.credit),
+            queues.write.eq(self.write),
+            self.events[name].sent.eq(concatenator.events),
+            self.events[name].no_route.eq(queues.no_route),
+        ]
+        for inside, outside in zip(queues.o, getattr(self, f"{name}_o"), strict=True):
+            connect(m, inside, flipped(outside))
+
+    def pass_responses(self, m: Module) -> None:
+        """Send responses on, those from other racks with a copy for the cache, and hits."""
+        params, parts = self.params, m.submodules
+        deconcatenator = parts.responses_deconcatenator
+        concatenator, entries = parts.responses_concatenator, parts.responses_entries
+        entry = params.response_entry
+        last_bit = entry["beat"].offset + entry["beat"].shape["last"].offset
+        parts.gather = gather = PropertyGather(params)
+        parts.hits = hits = HitQueue(params)
+        parts.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(width=entry.size, count=2, last_bit=last_bit)
+        )
+        passing = Signal(entry)
+        tag = data.View(params.tag, deconcatenator.prs_tag)
+        beat = deconcatenator.prs.payload
+        m.d.comb += [
+            passing.egress.eq(tag.egress),
+            passing.beat.eq(beat),
+            arbiter.i[0].payload.eq(passing),
+            arbiter.i[0].valid.eq(deconcatenator.prs.valid & gather.ready),
+            deconcatenator.prs.ready.eq(arbiter.i[0].ready & gather.ready),
+            gather.beat.eq(beat),
+            gather.keep.eq(
+                tag.uplink & self.settings.cache & ~beat.error & params.fits(beat.pr.idx)
+            ),
+            gather.moves.eq(deconcatenator.prs.valid & deconcatenator.prs.ready),
+            arbiter.i[1].payload.eq(hits.o.payload),
+            arbiter.i[1].valid.eq(hits.o.valid),
+            hits.o.ready.eq(arbiter.i[1].ready),
+        ]
+        out = cast(Any, data.View(entry, arbiter.o.payload.payload))
+        moves = concatenator.prs.valid & concatenator.prs.ready
+        cost = cost_of(out.beat.length, params.cost_bits)
+        m.d.comb += [
+            concatenator.prs.payload.eq(out.beat),
+            concatenator.prs.valid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(concatenator.prs.ready),
+            entries.comes.eq(moves & out.beat.last),
+            entries.claim.port.eq(out.egress),
+            entries.claim.beats.eq(Mux(out.beat.error, READ_COST, cost)),
+        ]
+
+    def look_up(self, m: Module) -> None:
+        """Let reads through the cache, in turn with what is inserted."""
+        params, parts = self.params, m.submodules
+        cache, gather, hits = parts.cache, parts.gather, parts.hits
+        deconcatenator, room = parts.reads_deconcatenator, parts.responses_room
+        parts.gate = gate = LookupGate(params)
+        parts.misses = misses = ReservedFifo(params.entries(params.read_entry.size))
+        turn = Signal()  # a lookup goes first, as an insertion went before it
+        insert = Signal()
+        m.d.sync += turn.eq(gate.waits & ~turn)
+        m.d.comb += [
+            insert.eq(gather.valid & ~turn),
+            gather.taken.eq(insert),
+            gate.prs.payload.eq(deconcatenator.prs.payload),
+            gate.prs.valid.eq(deconcatenator.prs.valid),
+            deconcatenator.prs.ready.eq(gate.prs.ready),
+            gate.tag.eq(deconcatenator.prs_tag),
+            gate.write.eq(self.write),
+            gate.cache.eq(self.settings.cache),
+            gate.open_items.eq(room.open_items),
+            gate.stalled.eq(self.stalled),
+            gate.reads_room.eq(misses.room),
+            gate.hits_room.eq(hits.room),
+            gate.slot.eq(~insert),
+            misses.reserve.eq(gate.enters),
+            hits.reserve.eq(gate.enters & gate.entry.lookup),
+            room.item.valid.eq(gate.enters & gate.entry.lookup),
+            room.item.port.eq(gate.entry.home),
+            room.item.beats.eq(gate.entry.cost),
+            cache.configure.eq(self.configure),
+            cache.property_bytes.eq(self.settings.property_bytes),
+            cache.access_valid.eq(insert | (gate.enters & gate.entry.lookup)),
+            cache.access.eq(gather.access),
+            self.busy.eq(cache.busy),
+            self.events.cache.eq(cache.events),
+            self.events.passed_by.eq(gate.passed_by),
+        ]
+        with m.If(~insert):
+            m.d.comb += [
+                cache.access.insert.eq(0),
+                cache.access.idx.eq(low_bits(gate.entry.read.pr.idx, params.cache.idx_bits)),
+                cache.access.length.eq(gate.entry.read.length),
+            ]
+        # The shift queue of section 6.2.1.
+        valid = delay(m, gate.enters, cache.latency, "shifted_valid", reset_less=False)
+        shifted = delay(m, gate.entry, cache.latency, "shifted")
+        self.part(m, valid, shifted, cache.result.hit)
+
+    def part(self, m: Module, valid, shifted, found) -> None:
+        """Send a read that has come out of the shift queue on, or answer it."""
+        params, parts = self.params, m.submodules
+        misses, hits, entries = parts.misses, parts.hits, parts.reads_entries
+        hit = Signal()
+        missed = Signal()
+        m.d.comb += [
+            hit.eq(valid & shifted.lookup & found),
+            missed.eq(valid & shifted.lookup & ~found),
+            misses.push.eq(valid & ~hit),
+            misses.cancel.eq(hit),
+            misses.payload.eq(shifted),
+            hits.push.eq(hit),
+            hits.cancel.eq(missed),
+            hits.entry.eq(shifted),
+            hits.property.eq(parts.cache.result.property),
+            parts.reads_room.gives[2].port.eq(self.queues[0].queue_of(shifted.egress)),
+            parts.reads_room.gives[2].beats.eq(Mux(hit, READ_COST, 0)),
+            parts.responses_room.gives[2].port.eq(shifted.home),
+            parts.responses_room.gives[2].beats.eq(Mux(missed, shifted.cost, 0)),
+        ]
+        read = cast(Any, data.View(params.read_entry, misses.o.payload))
+        concatenator = parts.reads_concatenator
+        m.d.comb += [
+            concatenator.prs.payload.eq(read.read),
+            concatenator.prs.valid.eq(misses.o.valid),
+            misses.o.ready.eq(concatenator.prs.ready),
+            entries.comes.eq(concatenator.prs.valid & concatenator.prs.ready),
+            entries.claim.port.eq(self.queues[0].queue_of(read.egress)),
+            entries.claim.beats.eq(READ_COST),
+        ]

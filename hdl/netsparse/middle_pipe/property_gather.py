@@ -1,0 +1,70 @@
+"""A response's property, gathered from its beats for the Property Cache."""
+
+from typing import Any, cast
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import RESPONSE_BEAT
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+
+
+class PropertyGather(Component):
+    """Gives the ``access`` that inserts the property of the ``beats`` that move with ``keep``.
+
+    ``moves`` says that a beat moves; it may only while ``ready``. Parts of a property that is
+    longer than what the cache can hold are left out: the access is of a length that bypasses it.
+    ``valid`` comes :attr:`latency` cycles after a PR's last beat, until ``taken``.
+    """
+
+    latency = 1
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "beat": In(RESPONSE_BEAT),
+                "keep": In(1),
+                "moves": In(1),
+                "ready": Out(1),
+                "valid": Out(1),
+                "access": Out(params.cache.access),
+                "taken": In(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        beat = cast(Any, self.beat)
+        size = 8 * BEAT_BYTES
+        width = self.params.cache.property_layout.size
+        parts = [
+            Signal(min(size, width - k), name=f"part_{k // size}", reset_less=True)
+            for k in range(0, width, size)
+        ]
+        index = Signal(range(len(parts) + 1))  # of the beat in its property, or behind the last
+        access = cast(Any, self.access)
+        idx = Signal(self.params.cache.idx_bits, reset_less=True)
+        length = Signal(len(access.length), reset_less=True)
+        moves = self.moves
+        with m.If(moves):
+            m.d.sync += [
+                index.eq(Mux(beat.last, 0, index + (index != len(parts)))),
+                idx.eq(beat.pr.idx[: len(idx)]),
+                length.eq(beat.length),
+            ]
+        for k, part in enumerate(parts):
+            with m.If(moves & (index == k)):
+                m.d.sync += part.eq(beat.data[: len(part)])
+        with m.If(self.ready):
+            m.d.sync += self.valid.eq(moves & beat.last & self.keep)
+        m.d.comb += [
+            self.ready.eq(~self.valid | self.taken),
+            access.insert.eq(1),
+            access.idx.eq(idx),
+            access.length.eq(length),
+            access.property.eq(Cat(parts)),
+        ]
+        return m

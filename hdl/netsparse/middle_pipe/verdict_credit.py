@@ -1,0 +1,48 @@
+"""What a packet gives back when its verdict tells what it can become."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.component import Component
+from hdl.netsparse.middle_pipe.cost import READ_COST, cost_of
+from hdl.netsparse.middle_pipe.output_queues import OutputQueuesParams
+
+
+class VerdictCredit(Component):
+    """Gives back what a packet was let in with, less what its PRs can become at most.
+
+    ``events`` are a deconcatenator's. A packet that is dropped gives back all of it. ``give``
+    follows :attr:`latency` cycles later.
+    """
+
+    latency = 2
+
+    def __init__(self, params: OutputQueuesParams) -> None:
+        self.room = params.switch.output_room(params.payload)
+        super().__init__(
+            params,
+            {
+                "events": In(params.switch.deconcatenator(params.payload).events),
+                "give": Out(self.room.give),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        events, switch = self.events, self.params.switch
+        cost = READ_COST
+        if self.params.payload:
+            cost = Mux(events.error, READ_COST, cost_of(events.length, switch.cost_bits))
+        judged = Signal()
+        port = Signal(self.room.port_bits, reset_less=True)
+        beats = Signal.like(self.give.beats, reset_less=True)  # what the PRs can become
+        m.d.sync += [
+            judged.eq(events.packet | events.drops.any()),
+            port.eq(self.params.queue_of(data.View(switch.tag, events.tag).egress)),
+            beats.eq(Mux(events.packet, low_bits(events.prs * cost, len(beats)), 0)),
+            self.give.port.eq(port),
+            self.give.beats.eq(Mux(judged, low_bits(self.room.packet - beats, len(beats)), 0)),
+        ]
+        return m

@@ -1,0 +1,76 @@
+"""The way of packets through a switch: what a soft reset empties."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.bus_watch import BusTimer, BusTimerParams, overdue
+from hdl.common.component import Component
+from hdl.common.packets import AXIS
+from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from hdl.netsparse.switch.pipe_fabric import PipeFabric
+from hdl.netsparse.switch.spine_fabric import SpineFabric
+from hdl.netsparse.switch.switch_counters import PORT_COUNTERS, count_port
+from hdl.netsparse.switch.switch_port import SwitchPort
+
+
+class PacketPath(Component):
+    """Connects the ports of both classes to the fabric, and watches the links.
+
+    A port is ``stalled`` while its link has taken no response for ``stall_limit`` cycles, up to
+    twice as many, though one waits.
+    """
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        members = dict(params.fabric)
+        for name in (*CLASSES, *(f"{name}_wait" for name in CLASSES)):
+            del members[name]
+        super().__init__(
+            params,
+            {
+                **members,
+                **{f"{name}_i": In(AXIS).array(params.ports) for name in CLASSES},
+                "stalled": Out(params.ports),
+                "stall_limit": In(32),
+                "port_events": Out(PORT_COUNTERS.events).array(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        fabric = (PipeFabric if params.pipes else SpineFabric)(params)
+        m.submodules.fabric = fabric
+        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.d.comb += [
+            timer.limit.eq(self.stall_limit),
+            fabric.write.eq(self.write),
+            fabric.settings.eq(self.settings),
+            fabric.uplinks.eq(self.uplinks),
+            fabric.configure.eq(self.configure),
+            fabric.stalled.eq(self.stalled),
+            self.busy.eq(fabric.busy),
+        ]
+        for inside, outside in zip(fabric.events, self.events, strict=True):
+            m.d.comb += outside.eq(inside)
+        for name in CLASSES:
+            for k in range(params.ports):
+                m.submodules[f"{name}_port_{k}"] = port = SwitchPort(params)
+                leave = getattr(self, f"{name}_o")[k]
+                connect(m, flipped(getattr(self, f"{name}_i")[k]), port.axis)
+                connect(m, port.o, getattr(fabric, name)[k])
+                connect(m, getattr(fabric, f"{name}_o")[k], flipped(leave))
+                waits = getattr(fabric, f"{name}_wait")[k]
+                m.d.comb += [
+                    port.write.eq(self.write),
+                    *count_port(self.port_events[k], name, port.events, waits, leave),
+                ]
+        for k, axis in enumerate(self.responses_o):
+            moves = axis.tvalid & axis.tready
+            stalled = Signal(name=f"stalled_{k}")
+            late = overdue(m, timer.tick, axis.tvalid, moves)
+            m.d.comb += self.stalled[k].eq(stalled)
+            with m.If(moves):
+                m.d.sync += stalled.eq(0)
+            with m.Elif(late):
+                m.d.sync += stalled.eq(1)
+        return m

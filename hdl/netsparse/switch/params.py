@@ -1,0 +1,255 @@
+"""Sizes of a NetSparse switch, and the layouts of what moves between its parts."""
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Array, Const, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Member, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.common.reserved_fifo import ReservedFifoParams
+from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
+from hdl.netsparse.middle_pipe.cost import READ_COST, response_beats
+from hdl.netsparse.property_cache.params import EVENTS, PropertyCacheParams
+from hdl.netsparse.protocol import (
+    LENGTH_BITS,
+    PACKET_HEADER_BYTES,
+    PR_BYTES,
+    READ_PR,
+    RESPONSE_BEAT,
+)
+from hdl.switch.output_room import OutputRoomParams
+
+MOST_PORTS = 32
+CLASSES = ("reads", "responses")  #: classes of packets; errors are among responses
+LOOP = 4  #: cycles, beside the cache's, from a reserved place to its being free again
+
+#: A beat of a packet as it came in: what its end says is judged in the middle pipe.
+BEAT = data.StructLayout({"tdata": AXIS.data_bits, "tkeep": BEAT_BYTES, "tuser": 1, "tlast": 1})
+
+#: A beat of a packet that leaves a middle pipe; ``end`` is the number of its last byte.
+OUTPUT_BEAT = data.StructLayout({"data": AXIS.data_bits, "end": ceil_log2(BEAT_BYTES), "last": 1})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetSparseSwitchParams:
+    """Sizes of a switch (figure 8, table 5)."""
+
+    ports: int = 32  #: ports, 2..32
+    pipes: int = 8  #: middle pipes, a divisor of ports; 0: none, the form for spines
+    nodes: int = 128  #: nodes of the cluster, 2..65536
+    mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
+    most_property_bytes: int = 512  #: of a PR's property, a multiple of 4, 4..4096
+    most_delay: int = 1023  #: largest DelayCycles, 1..32768
+    pool: int = 0  #: lines of 128 bytes of virtual queues, of each class; 0: a queue a destination
+    destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
+    receive_packets: int = 4  #: of MTU size that wait in front of a middle pipe, a class, 2..64
+    output_beats: int = 1024  #: of 64 bytes that wait for a port, of each pipe and class
+    cache: PropertyCacheParams = field(  #: of each middle pipe
+        default_factory=lambda: PropertyCacheParams(cache_bytes=4 * 1024**2)
+    )
+
+    def __post_init__(self) -> None:
+        check_range("ports", self.ports, 2, MOST_PORTS)
+        if (
+            not isinstance(self.pipes, int)
+            or self.pipes < 0
+            or (self.pipes and self.ports % self.pipes)
+        ):
+            raise ValueError(f"pipes must be 0 or divide the {self.ports} ports: {self.pipes}")
+        if not is_power_of_two(self.output_beats) or self.output_beats > 1 << 15:
+            raise ValueError(
+                f"output_beats must be a power of two up to 32768: {self.output_beats}"
+            )
+        if self.pipes:
+            for payload in (False, True):  # each judges its own
+                _ = self.concatenator(payload), self.deconcatenator(payload)
+                _ = self.output_room(payload)
+
+    @property
+    def suffix(self) -> str:
+        """Tells ports, pipes, nodes, longest packets and properties, and the cache."""
+        sizes = f"{self.ports}x{self.pipes}_n{self.nodes}_m{self.mtu}_p{self.most_property_bytes}"
+        return f"{sizes}_o{self.output_beats}_c{self.cache.suffix}" if self.pipes else sizes
+
+    @property
+    def pipe_ports(self) -> int:
+        """Return the number of ports of a middle pipe."""
+        return self.ports // self.pipes
+
+    @property
+    def port_bits(self) -> int:
+        """Return the width of a port's number."""
+        return ceil_log2(self.ports)
+
+    @property
+    def packet_beats(self) -> int:
+        """Return the most beats of a packet."""
+        return -(-self.mtu // BEAT_BYTES)
+
+    @property
+    def route(self) -> data.StructLayout:
+        """Describe where a node is; ``port`` means nothing unless it is ``known``."""
+        return data.StructLayout({"port": self.port_bits, "known": 1})
+
+    @property
+    def tag(self) -> data.StructLayout:
+        """Describe what goes with a packet through a middle pipe.
+
+        ``uplink``: it comes from another rack (a response), or it goes to one (a read).
+        """
+        return data.StructLayout({"egress": self.port_bits, "uplink": 1})
+
+    @property
+    def entering(self) -> data.StructLayout:
+        """Describe a beat of a packet that enters a middle pipe."""
+        return data.StructLayout({"tag": self.tag, "beat": BEAT})
+
+    @property
+    def admitted(self) -> data.StructLayout:
+        """Describe that a packet enters a middle pipe, and for which port."""
+        return data.StructLayout({"valid": 1, "egress": self.port_bits})
+
+    @property
+    def pipe_settings(self) -> data.StructLayout:
+        """Describe what software sets of all middle pipes."""
+        return data.StructLayout(
+            {
+                "cache": 1,  # reads look up and responses are kept
+                "property_bytes": LENGTH_BITS,  # that the caches are configured for
+                "concatenate": 1,  # several PRs may share a packet
+                "read_delay": 16,  # DelayCycles, at most most_delay
+                "response_delay": 16,
+                "node": 32,  # number of the switch, for the addresses of its packets
+                "mac_base": 48,
+                "ip_base": 32,
+            }
+        )
+
+    @property
+    def pipe_events(self) -> data.StructLayout:
+        """Describe what happens in a middle pipe in a cycle."""
+        classes = {
+            name: data.StructLayout(
+                {
+                    "taken": self.deconcatenator(bool(payload)).events,
+                    "sent": self.concatenator(bool(payload)).events,
+                    "no_route": 1,  # a packet has lost its route on its way
+                }
+            )
+            for payload, name in enumerate(CLASSES)
+        }
+        return data.StructLayout(classes | {"cache": EVENTS, "passed_by": 1})
+
+    @property
+    def routed(self) -> data.StructLayout:
+        """Describe a beat of a packet whose port is known, the same in all of its beats."""
+        return data.StructLayout({"egress": self.port_bits, "beat": BEAT})
+
+    @property
+    def read_entry(self) -> data.StructLayout:
+        """Describe a read in a middle pipe, while its property is looked up or not."""
+        return data.StructLayout(
+            {
+                "read": READ_PR,
+                "lookup": 1,
+                "egress": self.port_bits,  # of the read
+                "home": self.port_bits,  # of its src; undefined without a lookup
+                "cost": self.cost_bits,  # beats that are claimed for a response
+            }
+        )
+
+    @property
+    def response_entry(self) -> data.StructLayout:
+        """Describe a beat of a response in a middle pipe, and the port that it goes to."""
+        return data.StructLayout({"egress": self.port_bits, "beat": RESPONSE_BEAT})
+
+    @property
+    def cost_bits(self) -> int:
+        """Return the width of the beats that a PR takes of an output queue, at most."""
+        return bits_for(response_beats(self.most_property_bytes))
+
+    @property
+    def write_route(self) -> data.StructLayout:
+        """Describe an entry for the routing tables."""
+        return data.StructLayout({"valid": 1, "node": 16, "route": self.route})
+
+    @property
+    def fabric(self) -> dict[str, Member]:
+        """Return the ports of what is between the links: with middle pipes or without."""
+        routed = stream.Signature(self.routed)
+        return {
+            "write": In(self.write_route),
+            "settings": In(self.pipe_settings),
+            "uplinks": In(self.ports),
+            "configure": In(1),
+            "busy": Out(1),
+            "stalled": In(self.ports),
+            **{name: In(routed).array(self.ports) for name in CLASSES},
+            **{f"{name}_wait": Out(1).array(self.ports) for name in CLASSES},
+            **{f"{name}_o": Out(AXIS).array(self.ports) for name in CLASSES},
+            "events": Out(self.pipe_events).array(self.pipes),
+        }
+
+    def entries(self, width: int) -> ReservedFifoParams:
+        """Return the sizes of a queue behind the cache: its latency does not slow it down."""
+        depth = 1 << ceil_log2(self.cache.latency + LOOP)
+        return ReservedFifoParams(width=width, depth=min(64, depth), cancels=True)
+
+    def room_of_packet(self, payload: bool) -> int:
+        """Return the most beats that a packet becomes: each PR in a packet of its own."""
+        room = self.mtu - PACKET_HEADER_BYTES
+        if not payload:
+            return room // PR_BYTES * READ_COST
+        sizes = range(4, self.most_property_bytes + 1, 4)
+        return max(room // (PR_BYTES + size) * response_beats(size) for size in sizes)
+
+    def output_room(self, payload: bool) -> OutputRoomParams:
+        """Return the sizes of the room behind a pipe, for responses and errors or for reads.
+
+        Reads go to the pipe's own ports, of which ``port`` counts every ``pipes``-th one.
+        """
+        return OutputRoomParams(
+            ports=self.ports if payload else self.pipe_ports,
+            beats=self.output_beats,
+            packet=self.room_of_packet(payload),
+            item=response_beats(self.most_property_bytes) if payload else 0,
+            gives=3,
+        )
+
+    def concatenator(self, payload: bool) -> ConcatenatorParams:
+        """Return the sizes of a pipe's part for responses and errors, or of that for reads."""
+        return ConcatenatorParams(
+            payload=payload,
+            nodes=self.nodes,
+            mtu=self.mtu,
+            most_property_bytes=self.most_property_bytes,
+            most_delay=self.most_delay,
+            pool=self.pool,
+            destinations=self.destinations,
+            credits=True,
+        )
+
+    def deconcatenator(self, payload: bool) -> DeconcatenatorParams:
+        """Return the sizes of a pipe's part for responses and errors, or of that for reads."""
+        return DeconcatenatorParams(
+            payload=payload,
+            nodes=self.nodes,
+            mtu=self.mtu,
+            most_property_bytes=self.most_property_bytes,
+            buffer_packets=self.receive_packets,
+            any_dest=True,
+            tag_bits=self.tag.size,
+        )
+
+    def fits(self, idx: Value) -> Value:
+        """Return whether the cache can tell ``idx`` from all others."""
+        return ~idx[self.cache.idx_bits :].any()
+
+    def pipe_of(self, port: Value) -> Value:
+        """Return the middle pipe of ``port``: neighbours have different ones."""
+        width = max(1, ceil_log2(self.pipes))
+        return Array(Const(k % self.pipes, width) for k in range(self.ports))[port]

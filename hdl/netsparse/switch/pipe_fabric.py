@@ -1,0 +1,146 @@
+"""The inside of a switch with middle pipes: figure 8 of NetSparse."""
+
+from typing import Any, cast
+
+from amaranth.hdl import Array, Cat, Module, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import connect
+
+from hdl.common.component import Component
+from hdl.common.crossbar import Crossbar, CrossbarParams, chosen
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.middle_pipe.middle_pipe import MiddlePipe
+from hdl.netsparse.middle_pipe.output_queues import to_axis
+from hdl.netsparse.switch.packet_gate import PacketGate
+from hdl.netsparse.switch.params import OUTPUT_BEAT, NetSparseSwitchParams
+
+
+class PipeFabric(Component):
+    """Sends every packet through a middle pipe to its port.
+
+    Reads meet the pipe of the port that they leave by, over a crossbar; responses that of the port
+    that they came by, and a crossbar of output queues behind it leads to all ports. So a read and
+    the response to it meet the same cache. Port k belongs to pipe k modulo the number of pipes.
+
+    Packets wait at their port (:class:`PacketGate`) until all that can become of them has room
+    behind the pipe. A port that is blocked, of a class, therefore holds up only those packets of
+    that class that come by the same link as one for it. Throughput: a beat a cycle, of each class,
+    at every port and in every pipe.
+    """
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        super().__init__(params, params.fabric)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        pipes = []
+        for k in range(params.pipes):
+            m.submodules[f"pipe_{k}"] = pipe = MiddlePipe(params)
+            pipes.append(pipe)
+            m.d.comb += [
+                pipe.write.eq(self.write),
+                pipe.settings.eq(self.settings),
+                pipe.configure.eq(self.configure),
+                pipe.stalled.eq(self.stalled),
+                self.events[k].eq(pipe.events),
+            ]
+        m.d.comb += self.busy.eq(Cat(pipe.busy for pipe in pipes).any())
+        self.enter_reads(m, pipes)
+        self.enter_responses(m, pipes)
+        self.leave(m, pipes)
+        return m
+
+    def gate(self, m: Module, name: str, port: int, room: Value) -> PacketGate:
+        """Add the gate of a port's packets of class ``name``."""
+        gate = PacketGate(self.params)
+        m.submodules[f"{name}_gate_{port}"] = gate
+        come = getattr(self, name)[port]
+        m.d.comb += [
+            gate.i.payload.eq(come.payload),
+            gate.i.valid.eq(come.valid),
+            come.ready.eq(gate.i.ready),
+            gate.open.eq(room),
+            getattr(self, f"{name}_wait")[port].eq(gate.waits),
+        ]
+        return gate
+
+    def cross(self, m: Module, name: str, gates: list, uplinks: list, pipes: list) -> None:
+        """Lead the packets of ``gates`` to the ``pipes``, of which one alone takes all."""
+        params = self.params
+        crossbar = Crossbar(
+            CrossbarParams(
+                inputs=len(gates),
+                outputs=len(pipes),
+                width=params.entering.size,
+                last_bit=params.entering["beat"].offset
+                + params.entering["beat"].shape["tlast"].offset,
+            )
+        )
+        m.submodules[name] = crossbar
+        for gate, uplink, i in zip(gates, uplinks, crossbar.i, strict=True):
+            egress = gate.o.payload.egress
+            entering = cast(Any, data.View(params.entering, i.payload.beat))
+            m.d.comb += [
+                i.payload.to.eq(params.pipe_of(egress) if len(pipes) > 1 else 0),
+                entering.tag.egress.eq(egress),
+                entering.tag.uplink.eq(uplink),
+                entering.beat.eq(gate.o.payload.beat),
+                i.valid.eq(gate.o.valid),
+                gate.o.ready.eq(i.ready),
+            ]
+        for o, stream in zip(crossbar.o, pipes, strict=True):
+            m.d.comb += [
+                stream.payload.as_value().eq(o.payload),
+                stream.valid.eq(o.valid),
+                o.ready.eq(stream.ready),
+            ]
+
+    def enter_reads(self, m: Module, pipes: list) -> None:
+        """Lead reads to the pipes of the ports that they leave by."""
+        params = self.params
+        room = Cat(
+            pipes[k % params.pipes].open_reads[k // params.pipes] for k in range(params.ports)
+        )
+        gates = [self.gate(m, "reads", k, room) for k in range(params.ports)]
+        uplinks = [Array(self.uplinks)[gate.o.payload.egress] for gate in gates]
+        self.cross(m, "reads_crossbar", gates, uplinks, [pipe.reads for pipe in pipes])
+        for k, pipe in enumerate(pipes):
+            mine = Cat(
+                gate.admitted.valid & (params.pipe_of(gate.admitted.egress) == k) for gate in gates
+            )
+            m.d.comb += [
+                pipe.admitted_reads.valid.eq(mine.any()),
+                pipe.admitted_reads.egress.eq(chosen(mine, [g.admitted.egress for g in gates])),
+            ]
+
+    def enter_responses(self, m: Module, pipes: list) -> None:
+        """Lead responses to the pipes of the ports that they came by."""
+        params = self.params
+        for k, pipe in enumerate(pipes):
+            ports = range(k, params.ports, params.pipes)
+            gates = [self.gate(m, "responses", port, pipe.open_responses) for port in ports]
+            uplinks = [self.uplinks[port] for port in ports]
+            self.cross(m, f"responses_turns_{k}", gates, uplinks, [pipe.responses])
+            mine = Cat(gate.admitted.valid for gate in gates)
+            m.d.comb += [
+                pipe.admitted_responses.valid.eq(mine.any()),
+                pipe.admitted_responses.egress.eq(
+                    chosen(mine, [gate.admitted.egress for gate in gates])
+                ),
+            ]
+
+    def leave(self, m: Module, pipes: list) -> None:
+        """Lead what waits behind the pipes to the links."""
+        params = self.params
+        sizes = StreamArbiterParams(
+            width=OUTPUT_BEAT.size, count=params.pipes, last_bit=OUTPUT_BEAT["last"].offset
+        )
+        for k in range(params.ports):
+            reads = pipes[k % params.pipes].reads_o[k // params.pipes]
+            to_axis(m, reads.payload, reads.valid, reads.ready, self.reads_o[k])
+            m.submodules[f"responses_arbiter_{k}"] = arbiter = StreamArbiter(sizes)
+            for i, pipe in zip(arbiter.i, pipes, strict=True):
+                connect(m, pipe.responses_o[k], i)
+            beat = data.View(OUTPUT_BEAT, arbiter.o.payload.payload)
+            to_axis(m, beat, arbiter.o.valid, arbiter.o.ready, self.responses_o[k])

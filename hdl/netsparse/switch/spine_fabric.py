@@ -1,0 +1,51 @@
+"""The inside of a switch without middle pipes: packets go from port to port as they are."""
+
+from typing import Any, cast
+
+from amaranth.hdl import Module, Value
+from amaranth.lib import data
+
+from hdl.common.component import Component
+from hdl.common.crossbar import Crossbar, CrossbarParams
+from hdl.netsparse.switch.params import BEAT, CLASSES, NetSparseSwitchParams
+
+
+class SpineFabric(Component):
+    """Sends every packet to its port: for switches that nodes of one rack do not share.
+
+    Classes have a crossbar each and share nothing. Packets stay whole, and those of one port for
+    another in order. A packet that is held up by the link that it goes to holds up those behind it
+    at its port. Throughput: a beat a cycle at every port, of each class. Latency: :attr:`latency`.
+    """
+
+    latency = Crossbar.latency
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        super().__init__(params, params.fabric)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        sizes = CrossbarParams(
+            inputs=params.ports,
+            outputs=params.ports,
+            width=BEAT.size,
+            last_bit=BEAT["tlast"].offset,
+        )
+        for name in CLASSES:
+            m.submodules[f"{name}_crossbar"] = crossbar = Crossbar(sizes)
+            for come, i in zip(getattr(self, name), crossbar.i, strict=True):
+                m.d.comb += [
+                    i.payload.to.eq(come.payload.egress),
+                    i.payload.beat.eq(come.payload.beat),
+                    i.valid.eq(come.valid),
+                    come.ready.eq(i.ready),
+                ]
+            for o, axis in zip(crossbar.o, getattr(self, f"{name}_o"), strict=True):
+                beat = cast(Any, data.View(BEAT, Value.cast(o.payload)))
+                m.d.comb += [
+                    *(getattr(axis, field).eq(beat[field]) for field in BEAT.members),
+                    axis.tvalid.eq(o.valid),
+                    o.ready.eq(axis.tready),
+                ]
+        return m

@@ -1,0 +1,112 @@
+"""The NetSparse switch: ports, middle pipes with Property Caches, registers and counters."""
+
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.counter_banks import CounterBanks, CounterBanksParams
+from hdl.common.packets import AXIS
+from hdl.common.register_block import RegisterBlock
+from hdl.netsparse.switch.packet_path import PacketPath
+from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from hdl.netsparse.switch.registers import constants, switch_registers
+from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS, count_pipe
+
+
+class NetSparseSwitch(Component):
+    """Forwards packets of property requests between nodes and racks: NetSparse, section 6.2.
+
+    Each port has an AXI4-Stream for each class and direction: reads, and responses with errors.
+    Nothing is lost but what is malformed, has no route, or is inside at a reset; full links hold
+    their senders up, each class on its own. A host enters routes, sets what is used and reads
+    counters through ``s_axil`` (:mod:`hdl.netsparse.switch.registers`).
+
+    With ``params.pipes``, packets pass middle pipes, where reads to other racks are answered from
+    a cache of the properties that came from there (:class:`MiddlePipe`); without, they pass whole.
+
+    Throughput: a beat of 64 bytes a cycle at every port, of each class; of middle pipes see there.
+    """
+
+    register_map = staticmethod(switch_registers)
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        self.registers = switch_registers(params)
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                **{f"s_axis_{name}": In(AXIS).array(params.ports) for name in CLASSES},
+                **{f"m_axis_{name}": Out(AXIS).array(params.ports) for name in CLASSES},
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.domains.packets = packets = ClockDomain(local=True)
+        path = PacketPath(params)
+        m.submodules.path = DomainRenamer("packets")(path)
+        m.d.comb += [
+            packets.clk.eq(ClockSignal()),
+            packets.rst.eq(ResetSignal() | registers.control.reset_packets),
+        ]
+        connect(m, flipped(self.s_axil), registers.axil)
+        for name in CLASSES:
+            for k in range(params.ports):
+                connect(
+                    m, flipped(getattr(self, f"s_axis_{name}")[k]), getattr(path, f"{name}_i")[k]
+                )
+                connect(
+                    m, getattr(path, f"{name}_o")[k], flipped(getattr(self, f"m_axis_{name}")[k])
+                )
+        self.settle(m, registers, path)
+        self.count(m, registers, path)
+        return m
+
+    def settle(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
+        """Give what the host has set to whom it concerns."""
+        params, settings, status = self.params, registers.control, registers.status
+        exists = (settings.route_node < params.nodes) & (settings.route_port < params.ports)
+        named = ("cache", "property_bytes", "concatenate", "read_delay", "response_delay")
+        m.d.comb += [
+            *(status[name].eq(value) for name, value in constants(params).items()),
+            status.route_illegal.eq(~exists),
+            path.write.valid.eq(settings.write_route & exists),
+            path.write.node.eq(settings.route_node),
+            path.write.route.port.eq(low_bits(settings.route_port, params.port_bits)),
+            path.write.route.known.eq(settings.route_known),
+            path.uplinks.eq(settings.uplinks[: params.ports]),
+            path.configure.eq(settings.configure),
+            *(path.settings[name].eq(settings[name]) for name in (*named, "node", "ip_base")),
+            path.settings.mac_base.eq(Cat(settings.mac_base_low, settings.mac_base_high)),
+            path.stall_limit.eq(settings.stall_limit),
+            status.clearing.eq(path.busy),
+            status.stalled.eq(path.stalled),
+        ]
+
+    def count(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
+        """Count what happens at ports and in middle pipes."""
+        params, settings, status = self.params, registers.control, registers.status
+        m.submodules.port_counters = ports = CounterBanks(
+            CounterBanksParams(counters=PORT_COUNTERS, count=params.ports)
+        )
+        for events, happened in zip(ports.events, path.port_events, strict=True):
+            m.d.comb += events.eq(happened)
+        banks = [(ports, settings.port_counter, status.port_count)]
+        if params.pipes:
+            m.submodules.pipe_counters = pipes = CounterBanks(
+                CounterBanksParams(counters=PIPE_COUNTERS, count=params.pipes)
+            )
+            for events, happened in zip(pipes.events, path.events, strict=True):
+                m.d.comb += count_pipe(events, happened)
+            banks.append((pipes, settings.pipe_counter, status.pipe_count))
+        for bank, counter, value in banks:
+            m.d.comb += [
+                bank.clear.eq(settings.clear_counters),
+                bank.part.eq(settings.counter_part),
+                bank.select.eq(counter),
+                value.eq(bank.value),
+            ]

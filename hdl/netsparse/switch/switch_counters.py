@@ -1,0 +1,69 @@
+"""What a NetSparse switch counts: of each port what goes over its link, and of each middle pipe."""
+
+from typing import Any
+
+from amaranth.hdl import Mux
+
+from hdl.common.event_counters import CountersParams
+from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
+from hdl.netsparse.snic_counters import CLASSES, class_counters, count_class
+
+PORT_COUNTERS = CountersParams(
+    name="port",
+    counters=tuple(
+        (f"{name}_{counter}", bits)
+        for name in CLASSES
+        for counter, bits in (
+            ("in_packets", 1),  # good or not
+            ("in_bytes", 7),
+            ("no_route", 1),  # packets dropped, as their dest has no route
+            ("short", 1),  # packets dropped, as they end within the header
+            ("cut", 1),  # packets cut, as they are longer than the MTU
+            ("waits", 1),  # cycles in which a packet waits for room behind its middle pipe
+            ("out_packets", 1),
+            ("out_bytes", 7),
+            ("blocked", 1),  # cycles in which the link takes no beat
+        )
+    ),
+)
+
+PIPE_COUNTERS = CountersParams(
+    name="pipe",
+    counters=(
+        *(counter for name in CLASSES for counter in class_counters(name)),
+        *((f"{name}_no_route", 1) for name in CLASSES),  # packets whose route went meanwhile
+        *((f"cache_{name}", 1) for name in CACHE_EVENTS.members),
+        ("passed_by", 1),  # reads that went on without a lookup: their src's port is stalled
+    ),
+)
+
+
+def count_port(events: Any, name: str, come: Any, waits: Any, leave: Any) -> list:
+    """Return statements that count one class of a port; ``leave`` is the AXI4-Stream out of it."""
+    moves = leave.tvalid & leave.tready
+    kept = sum(leave.tkeep[1:], start=leave.tkeep[0])
+    return [
+        events[f"{name}_in_packets"].eq(come.packet),
+        events[f"{name}_in_bytes"].eq(come.bytes),
+        *(events[f"{name}_{cause}"].eq(come[cause]) for cause in ("no_route", "short", "cut")),
+        events[f"{name}_waits"].eq(waits),
+        events[f"{name}_out_packets"].eq(moves & leave.tlast),
+        events[f"{name}_out_bytes"].eq(Mux(moves, kept, 0)),
+        events[f"{name}_blocked"].eq(leave.tvalid & ~leave.tready),
+    ]
+
+
+def count_pipe(events: Any, happened: Any) -> list:
+    """Return statements that count what ``happened`` in a middle pipe."""
+    return [
+        *(
+            statement
+            for name in CLASSES
+            for statement in (
+                *count_class(events, name, happened[name].sent, happened[name].taken),
+                events[f"{name}_no_route"].eq(happened[name].no_route),
+            )
+        ),
+        *(events[f"cache_{name}"].eq(happened.cache[name]) for name in CACHE_EVENTS.members),
+        events.passed_by.eq(happened.passed_by),
+    ]

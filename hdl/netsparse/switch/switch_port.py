@@ -1,0 +1,123 @@
+"""Where packets of one class come into a switch: each finds its port, and none is endless."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.arithmetic import count_ones
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
+from hdl.netsparse.protocol import PACKET_HEADER
+from hdl.netsparse.switch.params import BEAT, NetSparseSwitchParams
+from hdl.netsparse.switch.routing_table import RoutingTable
+
+WAITING_BEATS = 16  #: that a port holds
+UNDER_WAY = 3  #: beats that come until ``tready`` has gone low
+
+#: What happened at a port, of one class, two cycles after its beat was taken.
+PORT_EVENTS = data.StructLayout(
+    {
+        "packet": 1,  # the last beat of one came, good or not
+        "bytes": bits_for(BEAT_BYTES),  # of a beat
+        "no_route": 1,  # a packet is dropped, as its dest has no route
+        "short": 1,  # a packet is dropped, as it ends within the header
+        "cut": 1,  # a packet is cut, as it is longer than the MTU
+    }
+)
+
+
+class SwitchPort(Component):
+    """Gives the beats of ``axis`` with the port that leads to their packet's dest.
+
+    A packet whose dest has no route, or that ends within its header, is dropped. One that is
+    longer than the MTU ends there, marked as broken (``tuser``), and the rest of it is dropped.
+    Whatever else may be wrong with a packet is found in the middle pipe, or where it arrives.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat taken to the same at ``o``.
+    Full: ``axis`` waits; ``tready`` is a register. ``events`` are :data:`PORT_EVENTS`.
+    """
+
+    latency = RoutingTable.latency + 1
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "write": In(params.write_route),
+                "axis": In(AXIS),
+                "o": Out(stream.Signature(params.routed)),
+                "events": Out(PORT_EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, axis = self.params, self.axis
+        m.submodules.table = table = RoutingTable(params)
+        m.submodules.fifo = fifo = Fifo(
+            FifoParams(width=params.routed.size, depth=WAITING_BEATS, style="distributed")
+        )
+        taken = Signal()
+        begins = Signal(init=1)  # the next beat is a packet's first
+        m.d.comb += [
+            taken.eq(axis.tvalid & axis.tready),
+            table.write.eq(self.write),
+            table.dest.eq(data.View(PACKET_HEADER, in_lanes(axis.tdata)).concatenation.dest),
+            table.step.eq(taken & begins),
+        ]
+        m.d.sync += axis.tready.eq(fifo.level <= WAITING_BEATS - UNDER_WAY)
+        with m.If(taken):
+            m.d.sync += begins.eq(axis.tlast)
+        valid = Signal()
+        first = Signal(reset_less=True)
+        beat = Signal(BEAT, reset_less=True)
+        m.d.sync += [
+            valid.eq(taken),
+            first.eq(begins),
+            *(beat[name].eq(getattr(axis, name)) for name in BEAT.members),
+        ]
+        self.judge(m, valid, first, beat, table.route, fifo)
+        entry = data.View(params.routed, fifo.o.payload)
+        m.d.comb += [
+            self.o.payload.eq(entry),
+            self.o.valid.eq(fifo.o.valid),
+            fifo.o.ready.eq(self.o.ready),
+        ]
+        return m
+
+    def judge(self, m: Module, valid, first, beat, route, fifo: Fifo) -> None:
+        """Queue what is let in, and say what happened."""
+        most = self.params.packet_beats
+        index = Signal(range(most))  # of a beat in its packet; the highest is the last that passes
+        dropping = Signal()  # the rest of the packet
+        short = Signal()
+        no_route = Signal()
+        drops = Signal()
+        cuts = Signal()
+        entry = Signal(self.params.routed)
+        m.d.comb += [
+            short.eq(first & ~beat.tkeep.all()),
+            no_route.eq(first & ~short & ~route.known),
+            drops.eq(short | no_route | (dropping & ~first)),
+            cuts.eq(~drops & (index == most - 1) & ~beat.tlast),
+            entry.egress.eq(route.port),
+            entry.beat.eq(beat),
+            entry.beat.tlast.eq(beat.tlast | cuts),
+            entry.beat.tuser.eq(beat.tuser | cuts),
+            fifo.i.payload.eq(entry),
+            fifo.i.valid.eq(valid & ~drops),
+        ]
+        with m.If(valid):
+            m.d.sync += [
+                dropping.eq(drops | cuts),
+                index.eq(Mux(beat.tlast, 0, index + (index != most - 1))),
+            ]
+        m.d.sync += [
+            self.events.packet.eq(valid & beat.tlast),
+            self.events.bytes.eq(Mux(valid, count_ones(list(beat.tkeep)), 0)),
+            self.events.no_route.eq(valid & no_route),
+            self.events.short.eq(valid & short),
+            self.events.cut.eq(valid & cuts),
+        ]

@@ -1,0 +1,126 @@
+"""How much of each port's output queue is free, and who may still come in."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range
+from hdl.common.component import Component
+
+SETTLING = 2  #: cycles after a packet in which ``open`` does not know of it yet
+UNSEEN = SETTLING + 1  #: most items that ``open`` does not know of
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputRoomParams:
+    """Says what is counted, in beats."""
+
+    ports: int  #: number of ports, 1..64
+    beats: int  #: of the output queue of a port
+    packet: int  #: most that a packet becomes
+    item: int = 0  #: most that an item becomes; 0: there are only packets
+    gives: int = 1  #: number of those who give beats back, at least 1
+
+    def __post_init__(self) -> None:
+        check_range("ports", self.ports, 1, 64)
+        check_range("packet", self.packet, 1, 1 << 15)
+        check_range("item", self.item, 0, self.packet // UNSEEN)
+        check_range("beats", self.beats, self.items_from, 1 << 16)
+        check_range("gives", self.gives, 1, 8)
+
+    @property
+    def suffix(self) -> str:
+        """Tells all sizes."""
+        return f"{self.ports}x{self.beats}_p{self.packet}_i{self.item}_g{self.gives}"
+
+    @property
+    def port_bits(self) -> int:
+        """Return the width of a port's number."""
+        return max(1, ceil_log2(self.ports))
+
+    @property
+    def packets_from(self) -> int:
+        """Return the free beats from which on a packet is let in."""
+        return self.packet + UNSEEN * self.item
+
+    @property
+    def items_from(self) -> int:
+        """Return the free beats from which on an item is let in: it leaves room for a packet."""
+        return self.packets_from + self.packet
+
+    @property
+    def give(self) -> data.StructLayout:
+        """Describe what a port gets back."""
+        return data.StructLayout({"port": self.port_bits, "beats": bits_for(self.packet)})
+
+    @property
+    def item_claim(self) -> data.StructLayout:
+        """Describe the room that an item takes."""
+        return data.StructLayout(
+            {"valid": 1, "port": self.port_bits, "beats": bits_for(max(1, self.item))}
+        )
+
+
+class OutputRoom(Component):
+    """Counts, for each port, the beats of its output queue that nobody has a claim to.
+
+    Whatever is let in takes room for the most beats that it can become. Parts of that are given
+    back when less turns out to be enough (``gives``), and the rest as beats leave the queue
+    (``left``, a bit for each port). So a queue never refuses a beat, and a port that is blocked
+    holds up no other.
+
+    ``packet``, with ``packet_port``, takes ``params.packet`` beats; it may come only while the
+    port's bit of ``open`` is high, which then is low for :data:`SETTLING` cycles. ``item``
+    takes what it says, one every cycle, while the port's bit of ``open_items`` is high. Items leave
+    room for a packet: packets never wait for items.
+
+    All of it is seen in ``open`` and ``open_items``, which are registers, three cycles later.
+    """
+
+    def __init__(self, params: OutputRoomParams) -> None:
+        super().__init__(
+            params,
+            {
+                "packet": In(1),
+                "packet_port": In(params.port_bits),
+                "item": In(params.item_claim),
+                "gives": In(params.give).array(params.gives),
+                "left": In(params.ports),
+                "open": Out(params.ports),
+                "open_items": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        for k in range(params.ports):
+            takes_packet = Signal(name=f"takes_packet_{k}")
+            takes_item = Signal(name=f"takes_item_{k}")
+            recent = Signal(SETTLING, name=f"recent_{k}")  # a packet was let in
+            change = Signal(signed(bits_for(params.beats) + 1), name=f"change_{k}")
+            free = Signal(bits_for(params.beats), name=f"free_{k}", init=params.beats)
+            packets, items = Signal(name=f"packets_{k}"), Signal(name=f"items_{k}")
+            given = sum(Mux(give.port == k, give.beats, 0) for give in self.gives)
+            m.d.comb += [
+                takes_packet.eq(self.packet & (self.packet_port == k)),
+                takes_item.eq(self.item.valid & (self.item.port == k)),
+                self.open[k].eq(packets & ~recent.any()),
+                self.open_items[k].eq(items),
+            ]
+            m.d.sync += [
+                recent.eq(Cat(takes_packet, recent[:-1])),
+                change.eq(
+                    given
+                    + self.left[k]
+                    - Mux(takes_packet, params.packet, 0)
+                    - Mux(takes_item, self.item.beats, 0)
+                ),
+                free.eq((free + change)[: len(free)]),
+                packets.eq(free >= params.packets_from),
+                items.eq(free >= params.items_from),
+            ]
+        return m

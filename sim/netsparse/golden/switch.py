@@ -1,0 +1,100 @@
+"""What a switch promises, checked on the PRs that went into its ports and those that came out.
+
+NetSparse, section 6.2. Nothing here follows the hardware: a :class:`SwitchLedger` knows which port
+leads to a node and which ports lead to other racks. When packets move, and which reads find their
+property, is the hardware's business; that every PR leaves once, by the right port, in order, and
+that an answer is one that the read may have, is checked.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sim.netsparse.golden.concatenation import Kind, Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchRules:
+    """How a switch is set."""
+
+    routes: Mapping[int, int]  #: port by node; one without a route is not there
+    uplinks: Collection[int] = ()  #: ports that lead to other racks
+    property_bytes: int = 0  #: of what is cached; 0: nothing is
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A PR that came in, by which port, as the how-manieth."""
+
+    request: Request
+    ingress: int
+    number: int
+
+
+class SwitchLedger:
+    """All PRs that came and left; AssertionError says what is wrong.
+
+    PRs are told apart by (kind, src, tid, id), so those of a test differ in these.
+    """
+
+    def __init__(self, rules: SwitchRules) -> None:
+        self.rules = rules
+        self.inside: dict[tuple, Entered] = {}
+        self.kept: dict[int, bytes] = {}  # properties that a cache may have, by idx
+        self.last: dict[tuple, int] = defaultdict(lambda: -1)
+        self.entered = 0
+        self.hits = 0
+
+    def come(self, ingress: int, requests: Sequence[Request]) -> None:
+        """A good packet comes by port ``ingress``; its dest has a route."""
+        for request in requests:
+            key = request.kind, request.src, request.tid, request.id
+            assert key not in self.inside, f"two PRs of the same name: {request}"
+            self.inside[key] = Entered(request, ingress, self.entered)
+            self.entered += 1
+            cached = request.length == self.rules.property_bytes
+            if request.kind is Kind.RESPONSE and ingress in self.rules.uplinks and cached:
+                self.kept[request.idx] = request.data
+
+    def leave(self, egress: int, requests: Sequence[Request]) -> None:
+        """A packet leaves by port ``egress``."""
+        for request in requests:
+            key = request.kind, request.src, request.tid, request.id
+            entered = self.inside.pop(key, None)
+            if entered is None:
+                self.answer(egress, request)
+                continue
+            assert entered.request == request, f"{entered.request} left as {request}"
+            self.check_way(egress, request.dest)
+            way = request.kind, entered.ingress, request.dest
+            assert entered.number > self.last[way], f"out of order: {request}"
+            self.last[way] = entered.number
+
+    def answer(self, egress: int, response: Request) -> None:
+        """A response that did not come must be the answer to a read that looked it up."""
+        asked = [
+            key
+            for key in self.inside
+            if key[0] is Kind.READ and key[1] == response.dest and key[3] == response.id
+        ]
+        assert response.kind is Kind.RESPONSE, f"nobody sent {response}"
+        assert len(asked) == 1, f"nobody asked for {response}"
+        read = self.inside.pop(asked[0]).request
+        assert self.rules.routes[read.dest] in self.rules.uplinks, f"no uplink, but a hit: {read}"
+        assert read.length == self.rules.property_bytes, f"not cached: {read}"
+        right = replace(
+            read, kind=Kind.RESPONSE, dest=read.src, src=read.dest, data=self.kept[read.idx]
+        )
+        assert response == right, f"{right} expected, {response} came"
+        self.check_way(egress, response.dest)
+        self.hits += 1
+
+    def check_way(self, egress: int, dest: int) -> None:
+        """The port is the one that leads to ``dest``."""
+        right = self.rules.routes[dest]
+        assert egress == right, f"node {dest} is behind port {right}, not {egress}"
+
+    def check_empty(self) -> None:
+        """Everything has left."""
+        left = list(self.inside.values())
+        assert not left, f"{len(left)} PRs are lost, the first {left[0]}"

@@ -1,0 +1,56 @@
+"""A host's driver of a NetSparse switch: routes, settings, counters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cocotb.triggers import ClockCycles
+
+from hdl.common.event_counters import CountersParams
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.registers import switch_registers
+from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
+from sim.harness.register_driver import RegisterDriver
+
+POLL_CYCLES = 32  #: between two looks at what takes longer
+COUNTER_CYCLES = 6  #: until a counter is shown that was chosen
+
+
+class SwitchDriver(RegisterDriver):
+    """Drives the register bus of a simulated switch."""
+
+    def __init__(self, dut: Any, params: NetSparseSwitchParams, bus: Any = "s_axil") -> None:
+        super().__init__(dut, bus, switch_registers(params))
+        self.params = params
+
+    async def set_routes(self, routes: Mapping[int, int]) -> None:
+        """Let ``routes`` say which port leads to a node; nodes without one have no route."""
+        for node in range(self.params.nodes):
+            port = routes.get(node)
+            await self.write(route_node=node, route_port=port or 0, route_known=port is not None)
+            if await self.read("route_illegal"):
+                raise ValueError(f"no route: node {node} by port {port}")
+            await self.write(write_route=1)
+
+    async def configure(self, property_bytes: int) -> None:
+        """Empty the caches, for properties of that size, and wait until they are."""
+        await self.write(property_bytes=property_bytes)
+        await self.write(configure=1)
+        while await self.read("clearing"):
+            await ClockCycles(self.dut.clk, POLL_CYCLES)
+
+    async def port_counters(self, port: int) -> dict[str, int]:
+        """The counters of a port by name."""
+        return await self.counters_of(PORT_COUNTERS, "port", port)
+
+    async def pipe_counters(self, pipe: int) -> dict[str, int]:
+        """The counters of a middle pipe by name."""
+        return await self.counters_of(PIPE_COUNTERS, "pipe", pipe)
+
+    async def counters_of(self, counters: CountersParams, kind: str, part: int) -> dict[str, int]:
+        """The counters of one part by name."""
+        counts = {}
+        for index, (name, _) in enumerate(counters.counters):
+            await self.write(**{"counter_part": part, f"{kind}_counter": index})
+            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
+            counts[name] = await self.read(f"{kind}_count")
+        return counts

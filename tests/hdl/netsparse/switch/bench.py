@@ -1,0 +1,163 @@
+"""Links of a switch, driven and watched: packets go in, and what comes out is held to account."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from sim.harness.streams import never
+from sim.harness.verilator import params_in_simulator
+from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
+from sim.netsparse.wire import from_beats, to_beats
+
+FIELDS = ("tdata", "tkeep", "tlast", "tuser")
+NODE = 77  #: the switch's own number
+ADDRESSES = Addresses(mac_base=0x0200_0000_0000, ip_base=0x0A00_0000)
+
+
+class Sender:
+    """Sends beats over an AXI4-Stream, pausing when ``stall`` says so."""
+
+    def __init__(self, dut, name, stall=never):
+        self.dut, self.name, self.stall = dut, name, stall
+        self.queue = deque()
+        self.signals = {field: getattr(dut, f"{name}_{field}") for field in FIELDS}
+        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
+        self.valid.value = 0
+        self.busy = False
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        edge = RisingEdge(self.dut.clk)
+        while True:
+            if not self.queue or self.stall():
+                self.busy = bool(self.queue)
+                await edge
+                continue
+            self.busy = True
+            beat = self.queue.popleft()
+            for signal, value in zip(self.signals.values(), beat, strict=True):
+                signal.value = value
+            self.valid.value = 1
+            await edge
+            while not self.ready.value:
+                await edge
+            self.valid.value = 0
+            self.busy = bool(self.queue)
+
+
+class Receiver:
+    """Takes packets from an AXI4-Stream; ``stopped`` ones take nothing."""
+
+    def __init__(self, dut, name, take, stall=never):
+        self.dut, self.name, self.take, self.stall = dut, name, take, stall
+        self.stopped = False
+        self.beats = []
+        self.packets = 0
+        self.octets = 0
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        edge = RisingEdge(self.dut.clk)
+        valid, ready = (getattr(self.dut, f"{self.name}_{field}") for field in ("tvalid", "tready"))
+        signals = [getattr(self.dut, f"{self.name}_{field}") for field in FIELDS]
+        while True:
+            ready.value = not (self.stopped or self.stall())
+            await edge
+            if not (valid.value and ready.value) or self.dut.rst.value:
+                continue
+            self.beats.append(tuple(int(signal.value) for signal in signals))
+            if self.beats[-1][2]:
+                beats, self.beats = self.beats, []
+                self.packets += 1
+                self.octets += sum(beat[1].bit_count() for beat in beats)
+                self.take(beats)
+
+
+class Links:
+    """All links of a switch, and a ledger of what went over them."""
+
+    def __init__(self, dut, ledger, stalls=(never, never)):
+        self.dut, self.ledger = dut, ledger
+        self.params = params_in_simulator(NetSparseSwitchParams)
+        self.sent = {}  # bytes of packets that are to leave as they are, in the spine form
+        self.last_packet = 0
+        source, sink = stalls
+        self.senders = {
+            (name, port): Sender(dut, f"s_axis_{name}_{port}", source)
+            for name in CLASSES
+            for port in range(self.params.ports)
+        }
+        self.receivers = {
+            (name, port): Receiver(
+                dut, f"m_axis_{name}_{port}", lambda beats, port=port: self.take(port, beats), sink
+            )
+            for name in CLASSES
+            for port in range(self.params.ports)
+        }
+        self.next_id = 0
+
+    def take(self, port, beats):
+        """A packet has left by ``port``."""
+        assert not any(tuser for *_, tuser in beats), "a broken packet has left"
+        wire = from_beats(beats)
+        requests = from_bytes(wire)
+        if self.params.pipes:
+            assert len(wire) <= self.params.mtu
+            assert wire == to_bytes(requests, NODE, ADDRESSES), wire.hex()
+        else:
+            assert self.sent.pop(wire), "a packet that nobody sent"
+        self.ledger.leave(port, requests)
+        self.last_packet = 0
+
+    def send(self, port, requests):
+        """Send a packet by ``port``."""
+        wire = to_bytes(requests, requests[0].src % 64, ADDRESSES)
+        self.sent[wire] = True
+        self.ledger.come(port, requests)
+        name = CLASSES[requests[0].kind is not Kind.READ]
+        self.send_beats(name, port, to_beats(wire))
+
+    def send_beats(self, name, port, beats):
+        """Send whatever it is."""
+        self.senders[name, port].queue.extend(beats)
+
+    def new_id(self):
+        """Return a number that no PR has had."""
+        self.next_id += 1
+        return self.next_id
+
+    async def drain(self, quiet=400):
+        """Wait until nothing is sent and nothing has left for ``quiet`` cycles."""
+        edge = RisingEdge(self.dut.clk)
+        self.last_packet = 0
+        while self.last_packet < quiet:
+            await edge
+            if any(sender.busy for sender in self.senders.values()):
+                self.last_packet = 0
+            self.last_packet += 1
+        self.ledger.check_empty()
+
+
+def content(idx, size):
+    """The property of ``idx``."""
+    return random.Random(idx * 8192 + size).randbytes(size)
+
+
+def requests_of(links, kind, dest, src, length, idxs):
+    """A packet's PRs, each with an id of its own."""
+    return [
+        Request(
+            kind=kind,
+            dest=dest,
+            length=length,
+            src=src,
+            tid=random.getrandbits(16),
+            idx=idx,
+            id=links.new_id(),
+            data=content(idx, length) if kind is Kind.RESPONSE else b"",
+        )
+        for idx in idxs
+    ]
