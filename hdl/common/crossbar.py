@@ -1,6 +1,7 @@
-"""From several streams to several others, by what each beat says."""
+"""From several streams to several others, by what each beat or packet says."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
@@ -8,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.expectations import expect
+from hdl.common.round_robin import RoundRobin, RoundRobinParams, next_above
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 
@@ -41,7 +43,7 @@ class CrossbarParams:
     inputs: int  #: how many there are, 1..64
     outputs: int  #: how many there are, 1..64
     width: int  #: width of a beat, at least 1
-    last_bit: int | None = None
+    last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
 
     def __post_init__(self) -> None:
         for name in ("inputs", "outputs"):
@@ -49,11 +51,16 @@ class CrossbarParams:
                 raise ValueError(f"{name} must be from 1 to 64: {getattr(self, name)}")
         if self.width < 1:
             raise ValueError(f"width must be at least 1: {self.width}")
+        if self.last_bit is not None and not 0 <= self.last_bit < self.width:
+            raise ValueError(
+                f"last_bit must be None or from 0 to {self.width - 1}: {self.last_bit}"
+            )
 
     @property
     def suffix(self) -> str:
-        """Tells inputs, outputs and width."""
-        return f"{self.inputs}x{self.outputs}_{self.width}"
+        """Tells inputs, outputs, width, and the last bit where there is one."""
+        last = "" if self.last_bit is None else f"_last_{self.last_bit}"
+        return f"{self.inputs}x{self.outputs}_{self.width}{last}"
 
     @property
     def beat(self) -> data.StructLayout:
@@ -68,6 +75,14 @@ class Crossbar(Component):
     those behind it. Throughput: a beat a cycle at each input and output while no two inputs want
     the same output. Latency: :attr:`latency`; ``o`` is registers, ``i.ready`` follows what the
     inputs ask for combinationally. ``to`` must be the number of an output.
+
+    With ``params.last_bit`` packets stay whole: an output that has taken a first beat takes that
+    input's beats up to the one with this bit set, and nobody else's. ``to`` must be the same in
+    all beats of a packet: nothing keeps it here. A first beat that waits may go away. An output
+    that stands holds up only the inputs whose packet is for it. Whose turn it is, is decided a
+    cycle ahead: an output gives a beat in every cycle, from packet to packet too, while inputs
+    wait; a packet for an output that has nothing else to do is taken a cycle after it comes, even
+    if its input was busy until then.
     """
 
     latency = StreamRegister.latency
@@ -85,7 +100,6 @@ class Crossbar(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        last_bit = params.last_bit
         taken = [[] for _ in range(params.inputs)]  # by each output
         for k, o in enumerate(self.o):
             register = StreamRegister(StreamRegisterParams(width=params.width))
@@ -95,18 +109,16 @@ class Crossbar(Component):
                 Cat(i.valid & (i.payload.to == k if params.outputs > 1 else 1) for i in self.i)
             )
             grant = Signal(params.inputs, name=f"grant_{k}")
-            inside = Signal(name=f"inside_{k}")
-            held = Signal(params.inputs, name=f"held_{k}")
-            choice = add_choice(m, f"turn_{k}", asking, register.i.ready & ~inside)
-            with m.If(register.i.valid & register.i.ready):
-                m.d.sync += [
-                    inside.eq(0 if last_bit is None else ~register.i.payload[last_bit]),
-                    held.eq(grant),
-                ]
+            if params.last_bit is None:
+                turn = add_choice(m, f"turn_{k}", asking, register.i.ready)
+                comes, selected = asking.any(), grant
+            else:
+                selected = self.packet_turn(m, k, asking, register.i)
+                turn, comes = asking & selected, grant.any()
             m.d.comb += [
-                grant.eq(Mux(inside, held & asking, choice)),
-                register.i.valid.eq(grant.any()),
-                register.i.payload.eq(chosen(grant, [i.payload.beat for i in self.i])),
+                grant.eq(turn),
+                register.i.valid.eq(comes),
+                register.i.payload.eq(chosen(selected, [i.payload.beat for i in self.i])),
                 o.valid.eq(register.o.valid),
                 o.payload.eq(register.o.payload),
                 register.o.ready.eq(o.ready),
@@ -116,4 +128,32 @@ class Crossbar(Component):
         for i, outputs in zip(self.i, taken, strict=True):
             m.d.comb += i.ready.eq(Cat(outputs).any())
         m.d.comb += self.empty.eq(~Cat(o.valid for o in self.o).any())
+        if params.last_bit is not None:
+            expect(m, self, packets_keep_their_way=lambda: self.packets_keep_their_way(m))
         return m
+
+    def packet_turn(self, m: Module, k: int, asking: Value, taken: Any) -> Signal:
+        """Return the input whose packet output ``k`` takes, one bit of all.
+
+        ``taken`` is the stream of its beats. The turn goes on with the last one, or when there is
+        no packet and somebody else has one.
+        """
+        turn = Signal(self.params.inputs, name=f"turn_{k}", init=1)
+        inside = Signal(name=f"inside_{k}")  # its packet has begun
+        ends = taken.payload[self.params.last_bit]
+        with m.If(taken.valid & taken.ready):
+            m.d.sync += inside.eq(~ends)
+        with m.If(Mux(taken.valid, taken.ready & ends, ~inside) & asking.any()):
+            m.d.sync += turn.eq(next_above(asking, turn))
+        return turn
+
+    def packets_keep_their_way(self, m: Module) -> Value:
+        """State that a packet goes on to the output that it began for."""
+        wrong = []
+        for number, i in enumerate(self.i):
+            to = Signal.like(i.payload.to, name=f"to_{number}")
+            inside = Signal(name=f"inside_packet_{number}")
+            with m.If(i.valid & i.ready):
+                m.d.sync += [to.eq(i.payload.to), inside.eq(~i.payload.beat[self.params.last_bit])]
+            wrong.append(i.valid & inside & (i.payload.to != to))
+        return ~Cat(wrong).any()

@@ -31,6 +31,17 @@ def lowest(bits: Value) -> Value:
     return Cat(bits[k] & ~bits[:k].any() for k in range(len(bits)))
 
 
+def next_above(asking: Value, last: Value) -> Value:
+    """Return the bit of ``asking`` next above the only one of ``last``, around the end.
+
+    A carry chain twice as long finds it: what is taken away above ``last`` borrows up to there.
+    For who keeps ``last`` himself, and for many: :class:`RoundRobin` gets deep.
+    """
+    twice = Cat(asking, asking)
+    found = twice & ~(twice - last.rotate_left(1))[: len(twice)]
+    return found[: len(asking)] | found[len(asking) :]
+
+
 class RoundRobin(Component):
     """``grant`` is one of the bits of ``asking``: the next one above the last that was taken.
 

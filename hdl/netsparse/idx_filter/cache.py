@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
+from hdl.common.crossbar import Crossbar, CrossbarParams
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.clearing import FilterClearing
-from hdl.netsparse.idx_filter.crossbar import Crossbar, CrossbarParams
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_IDX_BITS, FilterCacheParams, answer_signature
 from hdl.netsparse.idx_filter.unit_cache import UnitCache

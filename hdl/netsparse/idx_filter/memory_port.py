@@ -10,8 +10,8 @@ from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH, any_of
 from hdl.common.component import Component
+from hdl.common.crossbar import add_choice, chosen
 from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams
-from hdl.netsparse.idx_filter.crossbar import add_choice, chosen
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from hdl.netsparse.idx_filter.crossbar import CrossbarParams
+from hdl.common.crossbar import CrossbarParams
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.slot_ring import SlotRingParams
 

@@ -1,0 +1,204 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.crossbar import Crossbar, CrossbarParams
+from sim.harness.streams import STALLS, Sink, Source, never, often, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    CrossbarParams(inputs=1, outputs=1, width=20),
+    CrossbarParams(inputs=3, outputs=4, width=20),
+    CrossbarParams(inputs=4, outputs=3, width=20, last_bit=19),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_crossbar(params):
+    kind = "beats" if params.last_bit is None else "packets"
+    simulate(Crossbar(params), __name__, test_filter=rf"\.{kind}_\w+(/.*)?$")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"inputs": 65}, "inputs must be from 1 to 64: 65"),
+        ({"outputs": 0}, "outputs must be from 1 to 64: 0"),
+        ({"width": 0}, "width must be at least 1: 0"),
+        ({"last_bit": 8}, "last_bit must be None or from 0 to 7: 8"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        CrossbarParams(**{"inputs": 2, "outputs": 2, "width": 8} | sizes)
+
+
+MASK = (1 << 20) - 1
+
+
+def beat_of(k, to, number):
+    """Where it comes from, where it goes and its number; odd ones inverted."""
+    return (k << 16 | to << 12 | number >> 1) ^ (number & 1) * MASK
+
+
+def parts_of(beat):
+    """Where it comes from, and its number."""
+    inverted = beat >> 19
+    kept = beat ^ inverted * MASK
+    return kept >> 16, (kept & 0xFFF) << 1 | inverted
+
+
+def packet_of(k, length=None):
+    """Beats of any content; each says where it comes from, and whether it is the last."""
+    length = length or random.choice([1, 1, 2, 3, 6])
+    return [(n == length - 1) << 19 | k << 16 | random.getrandbits(16) for n in range(length)]
+
+
+def packets_in(beats):
+    """Packets again, each with where it comes from; none is mixed with another."""
+    found, packet = [], []
+    for beat in beats:
+        packet.append(beat)
+        if beat >> 19:
+            (origin,) = {one >> 16 & 7 for one in packet}
+            found.append((origin, packet))
+            packet = []
+    assert not packet
+    return found
+
+
+class Bench:
+    """Sources and sinks all around; ``stopped`` outputs take nothing."""
+
+    def __init__(self, dut, stalls, stopped=()):
+        self.dut, self.params = dut, params_in_simulator(CrossbarParams)
+        source_stall, sink_stall = stalls
+        counts = range(self.params.outputs), range(self.params.inputs)
+        self.sinks = [
+            Sink(dut, f"o_{k}", stall=(lambda: True) if k in stopped else sink_stall)
+            for k in counts[0]
+        ]
+        self.sources = [Source(dut, f"i_{k}", stall=source_stall) for k in counts[1]]
+
+    async def run(self, sent, waits=0):
+        """Every input sends its beats; but for those that ``waits`` all arrive."""
+        dut = self.dut
+        await start(dut)
+        for source, beats in zip(self.sources, sent, strict=True):
+            for to, beat in beats:
+                source.append({"to": to, "beat": beat})
+        while sum(len(sink.beats) for sink in self.sinks) < sum(map(len, sent)) - waits:
+            await RisingEdge(dut.clk)
+            valid = [getattr(dut, f"o_{k}_valid").value for k in range(self.params.outputs)]
+            assert dut.empty.value != any(valid)
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        assert bool(dut.empty.value) == (not waits)
+        assert sum(len(sink.beats) for sink in self.sinks) == sum(map(len, sent)) - waits
+
+
+async def run_beats(dut, stalls, choose, count=300):
+    """Each beat says where it comes from, where it goes and its number."""
+    bench = Bench(dut, stalls)
+    inputs = range(bench.params.inputs)
+    bench.sent = [[choose(k) for _ in range(count)] for k in inputs]
+    await bench.run(
+        [
+            [(to, beat_of(k, to, number)) for number, to in enumerate(outputs)]
+            for k, outputs in enumerate(bench.sent)
+        ]
+    )
+    return bench
+
+
+def beats_of(packets):
+    """Where each beat goes, of packets with where they go."""
+    return [(to, beat) for to, packet in packets for beat in packet]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def beats_arrive_in_order(dut, stalls):
+    outputs = params_in_simulator(CrossbarParams).outputs
+    bench = await run_beats(dut, stalls, lambda _: random.randrange(outputs))
+    for to, sink in enumerate(bench.sinks):
+        for k, sent in enumerate(bench.sent):
+            numbers = [number for number, one in enumerate(sent) if one == to]
+            expected = [beat_of(k, to, number) for number in numbers]
+            assert [beat for beat in sink.beats if parts_of(beat)[0] == k] == expected
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def beats_are_in_nobody_s_way(dut):
+    bench = await run_beats(dut, STALLS[0], lambda k: k)
+    for source, sink in zip(bench.sources, bench.sinks, strict=False):
+        first = source.cycles[0]
+        assert source.cycles == list(range(first, first + 300))
+        assert sink.cycles == [at + Crossbar.latency for at in source.cycles]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(sink_stall=[never, often])
+async def beats_of_inputs_take_turns(dut, sink_stall):
+    bench = await run_beats(dut, (never, sink_stall), lambda k: 0, count=100)
+    origins = [parts_of(beat)[0] for beat in bench.sinks[0].beats]
+    count = len(bench.sources)
+    assert origins == list(range(count)) * 100
+    cycles = bench.sinks[0].cycles
+    if sink_stall is never:
+        assert cycles == list(range(cycles[0], cycles[0] + 100 * count))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def packets_arrive_whole_and_in_order(dut, stalls):
+    bench = Bench(dut, stalls)
+    inputs, outputs = range(bench.params.inputs), range(bench.params.outputs)
+    sent = [[(random.choice(outputs), packet_of(k)) for _ in range(120)] for k in inputs]
+    await bench.run([beats_of(packets) for packets in sent])
+    for output, sink in enumerate(bench.sinks):
+        arrived = packets_in(sink.beats)
+        for k in inputs:
+            expected = [packet for to, packet in sent[k] if to == output]
+            assert [packet for origin, packet in arrived if origin == k] == expected
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(sink_stall=[never, often])
+async def packets_of_inputs_take_turns(dut, sink_stall):
+    """An output that packets wait for gives a beat in every cycle, whatever their lengths."""
+    bench = Bench(dut, (never, sink_stall))
+    inputs = range(bench.params.inputs)
+    sent = [[(2, packet_of(k)) for _ in range(60)] for k in inputs]
+    await bench.run([beats_of(packets) for packets in sent])
+    origins = [origin for origin, _ in packets_in(bench.sinks[2].beats)]
+    assert origins == list(inputs) * 60
+    cycles = bench.sinks[2].cycles
+    if sink_stall is never:
+        assert cycles == list(range(cycles[0], cycles[0] + len(cycles)))
+        taken = sorted(at for source in bench.sources for at in source.cycles)
+        assert cycles == [at + Crossbar.latency for at in taken]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def packets_pass_who_waits_for_another_output(dut):
+    """Output 0 stands: no other has a gap, and each takes a first packet a cycle after it comes."""
+    bench = Bench(dut, (never, never), stopped=[0])
+    sent = [beats_of([(to, packet_of(k)) for _ in range(60)]) for k, to in enumerate((0, 1, 0, 2))]
+    waits = len(sent[0]) + len(sent[2])
+    await bench.run(sent, waits=waits)
+    began = 1 + bench.sources[0].cycles[0]  # its turn it is already
+    for k, to in ((1, 1), (3, 2)):
+        assert bench.sinks[to].beats == [beat for _, beat in sent[k]]
+        assert bench.sources[k].cycles == list(range(began, began + len(sent[k])))
+    # Two beats have room in the output's register.
+    assert sum(len(bench.sources[k].cycles) for k in (0, 2)) == 2
+    bench.sinks[0].stop()
+    later = Sink(dut, "o_0")
+    await later.wait_for(waits)
+    arrived = packets_in(later.beats)
+    for k in (0, 2):
+        beats = [beat for origin, packet in arrived if origin == k for beat in packet]
+        assert beats == [beat for _, beat in sent[k]]
