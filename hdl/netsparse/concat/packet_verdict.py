@@ -43,6 +43,16 @@ class PacketVerdict(Component):
     :attr:`latency` cycles later. ``ends`` comes with a packet's last beat, and ``keep`` with it if
     the packet is good; ``events`` a cycle later. Beats behind the MTU are not written. ``node``
     holds still. ``axis.tready`` is ``room``: nothing waits inside.
+
+    PRs are found while their beats go by, in lanes of two bytes, 32 a beat. A worked example: seven
+    responses with properties of 8 bytes. Each PR is 18 + 8 bytes long, 13 lanes, and the first one
+    begins behind the header's beat. So PRs begin in lanes 0, 13 and 26 of beat 1; the fourth, in
+    lane 39, is in lane 7 of beat 2, and the fifth in lane 20; then come lanes 1 and 14 of beat 3,
+    and lane 27 too, but that is behind the end. Where a PR begins there is the upper half of its
+    src, which must be 0, and in the next lane the lower half, which must be less than ``nodes``;
+    behind lane 31 the next lane is lane 0 of the next beat. The packet's last byte must be number
+    64 + 7 x 26 - 1 = 245, which is byte 53 of beat 3: as the number of PRs and len say, as IPv4's
+    length says, as UDP's says, and as tkeep says.
     """
 
     latency = VERDICT_LATENCY

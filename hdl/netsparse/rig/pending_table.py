@@ -164,6 +164,18 @@ class PendingTable(Component):
     that there is none, and no result of this or an earlier cycle that will become one.
     ``clear`` forgets all entries; there must be no lookup without a result taken.
 
+    A worked example, in an empty table of four entries; what a client does is in brackets:
+
+        cycle  0, result in 3:  idx 7 is new and takes entry 0 (the filter says 0: a PR leaves)
+        cycle  1, result in 4:  idx 9 is new and takes entry 1 (the filter is asked)
+        cycle  2, result in 5:  idx 7 is coalesced with entry 0 (no second PR)
+        cycle  3, result in 6:  idx 12 is new and takes entry 2
+        cycle  8:  release of entry 1 (the filter's bit of idx 9 was set: it is filtered)
+        cycle 12:  a response names entry 0; ``read`` says that it is idx 7's (so it is written)
+        cycle 16:  release of entry 0 (host memory has the property, and the filter's bit is set)
+        cycle 20, result in 23:  idx 7 is new and takes entry 3 (the filter says 1: filtered)
+        cycle 21, result in 24:  idx 9 is new and takes entry 1, the first that came back
+
     Throughput: a lookup a cycle, beside any releases. Latency: ``latency``. ``lookups.ready``
     depends on registers only. Full: a lookup that needs an entry waits, as ``full`` says, and all
     behind it; one that needs none goes on, in two cycles.
