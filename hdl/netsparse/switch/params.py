@@ -64,10 +64,10 @@ class NetSparseSwitchParams:
             raise ValueError(
                 f"output_beats must be a power of two up to 32768: {self.output_beats}"
             )
-        if self.pipes:
-            for payload in (False, True):  # each judges its own
-                _ = self.concatenator(payload), self.deconcatenator(payload)
-                _ = self.output_room(payload)
+        for payload in (False, True):  # each judges its own
+            _ = self.deconcatenator(payload)  # what packets are is the same without middle pipes
+            if self.pipes:
+                _ = self.concatenator(payload), self.output_room(payload)
 
     @property
     def suffix(self) -> str:

@@ -12,8 +12,10 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
 
-def test_reserved_fifo():
-    simulate(ReservedFifo(ReservedFifoParams(width=9, depth=8)), __name__)
+@pytest.mark.parametrize("cancels", [False, True])
+def test_reserved_fifo(cancels):
+    params = ReservedFifoParams(width=9, depth=8, cancels=cancels)
+    simulate(ReservedFifo(params), __name__)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +39,16 @@ PACES = ((0, 1), (0.3, 1), (1, 1), (1, 0.4), (0.9, 0.9))
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(latency=[1, 3, 7, 30])
 async def keeps_room_for_what_has_started(dut, latency):
-    """Cycle for cycle; where nobody takes a beat, as many start as there are places."""
+    """Cycle for cycle; where nobody takes a beat, as many start as there are places.
+
+    With ``cancels``, every third of those that have started does not come.
+    """
     params = params_in_simulator(ReservedFifoParams)
     edge, way, inside, places, full, left = RisingEdge(dut.clk), deque(), deque(), 0, 0, 0
+    cancelled = 0
     dut.reserve.value = dut.push.value = dut.o_ready.value = 0
+    if params.cancels:
+        dut.cancel.value = 0
     await start(dut)
     for k in range(3000):
         if k % 500 == 0:
@@ -48,8 +56,14 @@ async def keeps_room_for_what_has_started(dut, latency):
         if k % 100 == 0:
             eager, rate = paces.pop()
         reserve = places < params.depth and random.random() < rate
-        came = way.popleft()[1] if way and way[0][0] == k else None
+        ends = bool(way) and way[0][0] == k
+        came = way.popleft()[1] if ends else None
+        cancel = params.cancels and ends and random.random() < 1 / 3
+        if cancel:
+            came = None
         ready = random.random() < eager
+        if params.cancels:
+            dut.cancel.value = int(cancel)
         dut.reserve.value, dut.o_ready.value = int(reserve), int(ready)
         dut.push.value = int(came is not None)
         dut.payload.value = random.getrandbits(params.width) if came is None else came
@@ -62,11 +76,13 @@ async def keeps_room_for_what_has_started(dut, latency):
         if reserve:
             way.append((k + latency, random.getrandbits(params.width)))
         taken = bool(inside) and ready
-        places += reserve - taken
+        places += reserve - taken - cancel
         left += taken
+        cancelled += cancel
         if taken:
             inside.popleft()
         if came is not None:
             inside.append(came)
     assert full > 100
-    assert left > 400
+    assert left > 300
+    assert (cancelled > 100) == params.cancels

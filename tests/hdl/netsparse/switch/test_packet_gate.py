@@ -1,0 +1,108 @@
+"""The gate of packets: each waits at its first beat for room, and none is held up inside."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.switch.packet_gate import PacketGate
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Source, Stalls, cycle, never, start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from tests.hdl.netsparse.switch.test_switch import SPINE
+
+
+def test_packet_gate():
+    simulate(PacketGate(SPINE), __name__)
+
+
+class Bench:
+    """A gate; looks at every cycle."""
+
+    def __init__(self, dut, stalls=(never, never), opens=0.5):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(NetSparseSwitchParams)
+        (self.stall, self.sink), self.opens = stalls, opens
+        self.sent, self.left, self.cycles = [], [], []  # beats, and when they left
+        self.ports, self.admitted = [], []  # of packets
+        self.waited = self.closed = 0
+
+    async def start(self):
+        self.dut.open.value = 0
+        self.source = Source(self.dut, "i", stall=self.stall)
+        cocotb.start_soon(self.watch())
+        await start(self.dut)
+        return self
+
+    async def watch(self):
+        dut, params, inside, offered = self.dut, self.params, False, False
+        while True:
+            dut.o_ready.value = not self.sink()
+            is_open = sum((random.random() < self.opens) << k for k in range(params.ports))
+            dut.open.value = is_open
+            await self.edge
+            if dut.rst.value:
+                continue
+            valid, waits = bool(dut.o_valid.value), bool(dut.waits.value)
+            admitted = unpack(params.admitted, int(dut.admitted.value))
+            beat = unpack(params.routed, int(dut.o_payload.value))
+            moves = valid and bool(dut.o_ready.value)
+            if valid and not inside:
+                assert is_open >> beat["egress"] & 1
+            if waits:  # outside of a packet and for room only
+                assert not inside
+                assert not valid
+                assert not is_open >> beat["egress"] & 1
+                self.closed += offered
+            offered = valid and not moves and not inside
+            self.waited += waits
+            assert admitted["valid"] == (moves and not inside)
+            if admitted["valid"]:
+                self.admitted.append(admitted["egress"])
+            if moves:
+                self.left.append(beat)
+                self.cycles.append(cycle())
+                inside = not beat["beat"]["tlast"]
+
+    async def send(self, lengths):
+        """Packets of so many beats for any ports; wait until they have left."""
+        layout = self.params.routed
+        for length in lengths:
+            port = random.randrange(self.params.ports)
+            self.ports.append(port)
+            for k in range(length):
+                fields = unpack(layout, random.getrandbits(layout.size)) | {"egress": port}
+                fields["beat"]["tlast"] = int(k == length - 1)
+                self.sent.append(fields)
+                self.source.append(fields)
+        while len(self.left) < len(self.sent):
+            await self.edge
+        assert self.left == self.sent
+        assert self.admitted == self.ports
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def lets_packets_in_once_there_is_room(dut, stalls):
+    """Each once, in order; ports open and close in any cycle, also on one that is offered."""
+    bench = await Bench(dut, stalls).start()
+    await bench.send(random.choice((1, 1, 2, 5)) for _ in range(400))
+    assert bench.waited > 50
+    assert (bench.closed > 20) == (stalls is Stalls.BUSY_SINK)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def holds_none_up_inside(dut):
+    """Without room there is a beat a cycle, at the latency, from a packet's first beat on."""
+    bench = await Bench(dut, opens=0.1).start()
+    await bench.send([5] * 40)
+    firsts = [k for k in range(0, 200, 5)]
+    assert all(bench.cycles[k + 4] == bench.cycles[k] + 4 for k in firsts)
+    bench.opens = 1
+    await bench.edge
+    await bench.send(range(1, 20))
+    moved = [*bench.source.cycles][200:]
+    assert moved == [*range(moved[0], moved[0] + len(moved))]
+    late = component_in_simulator().latency
+    assert bench.cycles[200:] == [at + late for at in moved]

@@ -1,0 +1,81 @@
+import pytest
+
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+
+LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are legal
+    ports=32, pipes=32, mtu=9216, most_property_bytes=4096, output_beats=1 << 15
+)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
+        ({"ports": 33}, "ports must be a whole number from 2 to 32: 33"),
+        ({"pipes": 3}, "pipes must be 0 or divide the 32 ports: 3"),
+        ({"pipes": -1}, "pipes must be 0 or divide the 32 ports: -1"),
+        ({"pipes": 64}, "pipes must be 0 or divide the 32 ports: 64"),
+        ({"pipes": 0.5}, "pipes must be 0 or divide the 32 ports: 0.5"),
+        ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
+        ({"pipes": 0, "nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
+        ({"mtu": 593}, "mtu must be from 594 to 9216 bytes: 593"),
+        ({"pipes": 0, "mtu": 9217}, "mtu must be from 594 to 9216 bytes: 9217"),
+        (
+            {"most_property_bytes": 6},
+            "most_property_bytes must be a multiple of 4 from 4 to 1416: 6",
+        ),
+        (
+            {"pipes": 0, "most_property_bytes": 1420},
+            "most_property_bytes must be a multiple of 4 from 4 to 1416: 1420",
+        ),
+        ({"most_delay": 0}, "most_delay must be from 1 to 32768 cycles: 0"),
+        ({"destinations": 7, "pool": 1024}, "destinations must be from 8 to 256: 7"),
+        ({"receive_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
+        ({"output_beats": 1000}, "output_beats must be a power of two up to 32768: 1000"),
+        ({"output_beats": 65536}, "output_beats must be a power of two up to 32768: 65536"),
+        ({"output_beats": 128}, "beats must be a whole number from 316 to 65536: 128"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=f"^({message})$"):
+        NetSparseSwitchParams(**sizes)
+
+
+def test_what_has_no_middle_pipes_needs_no_room():
+    assert NetSparseSwitchParams(pipes=0, output_beats=1).suffix == "32x0_n128_m1500_p512"
+
+
+def beats_of(bytes_):
+    """The beats of a packet."""
+    return -(-bytes_ // 64)
+
+
+@pytest.mark.parametrize("params", [TOR, NetSparseSwitchParams(), LARGEST], ids=lambda p: p.suffix)
+def test_room_of_a_packet_is_that_of_its_prs_alone(params):
+    """By trying all packets that there may be."""
+    reads = [count * beats_of(64 + 18) for count in range((params.mtu - 64) // 18 + 1)]
+    assert params.room_of_packet(False) == max(reads)
+    responses = [
+        count * beats_of(64 + 18 + length)
+        for length in range(4, params.most_property_bytes + 1, 4)
+        for count in range((params.mtu - 64) // (18 + length) + 1)
+    ]
+    assert params.room_of_packet(True) == max(responses) >= beats_of(64 + 18)  # an error's
+
+
+def test_room_is_counted_where_packets_go():
+    """Reads to the ports of a pipe, responses and errors to all; a hit may be of any length."""
+    reads, responses = (TOR.output_room(payload) for payload in (False, True))
+    assert (reads.ports, responses.ports) == (2, 4)
+    assert (reads.packet, responses.packet) == (TOR.room_of_packet(False), TOR.room_of_packet(True))
+    assert (reads.item, responses.item) == (0, beats_of(64 + 18 + TOR.most_property_bytes))
+    assert reads.beats == responses.beats == TOR.output_beats
+    # a verdict, an entry and a lookup may give back in one cycle
+    assert reads.gives == responses.gives == 3
+
+
+def test_numbers_of_ports():
+    assert TOR.pipe_ports == 2
+    assert TOR.packet_beats == beats_of(TOR.mtu)
+    assert SPINE.suffix != TOR.suffix

@@ -1,0 +1,118 @@
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.routing_table import DISTRIBUTED_NODES, RoutingTable
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    NetSparseSwitchParams(ports=3, pipes=0, nodes=nodes, mtu=594) for nodes in (8, 600)
+]  # the second in block RAM, and no power of two
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_routing_table(params):
+    simulate(RoutingTable(params), __name__)
+
+
+def test_memories_differ():
+    small, large = (params.nodes for params in SIZES)
+    assert small <= DISTRIBUTED_NODES < large
+
+
+class Bench:
+    """A table, and what it should say."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(NetSparseSwitchParams)
+        self.routes = {}
+        self.last = None  # node of the last step, and the routes that it may find
+
+    async def start(self):
+        self.dut.write.value = self.dut.step.value = 0
+        await start(self.dut)
+        return self
+
+    def may_be(self, node):
+        """The port that leads there, None without a route."""
+        return self.routes.get(node) if node < self.params.nodes else None
+
+    async def cycle(self, dest=None, node=None, port=None):
+        """Look ``dest`` up, or nothing, and write a route for ``node``, or nothing."""
+        dut = self.dut
+        dut.step.value = dest is not None
+        dut.dest.value = random.getrandbits(32) if dest is None else dest
+        route = {"port": port or 0, "known": port is not None}
+        write = {"valid": 1, "node": node, "route": route} if node is not None else {}
+        dut.write.value = pack(self.params.write_route, write)
+        await self.edge
+        if self.last is not None:
+            found = unpack(self.params.route, int(dut.route.value))
+            assert (found["port"] if found["known"] else None) in self.last
+        before = None if dest is None else self.may_be(dest)
+        if node is not None and node < self.params.nodes:
+            self.routes[node] = port
+        if dest is not None:
+            self.last = {before, self.may_be(dest)}
+
+    async def look_up(self, dests):
+        for dest in dests:
+            await self.cycle(dest)
+        await self.cycle()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def knows_what_was_entered(dut):
+    """Nothing at first; then each node's last route, whatever is written for numbers of none."""
+    bench = await Bench(dut).start()
+    nodes, ports = bench.params.nodes, range(bench.params.ports)
+    await bench.look_up(range(nodes))
+    for _ in range(2):
+        for node in range(nodes):
+            await bench.cycle(node=node, port=random.choice((*ports, None)))
+        await bench.look_up(random.sample(range(nodes), nodes))
+    assert set(bench.routes.values()) == {*ports, None}
+    for node in {nodes, 2 * nodes - 1, 1 << 10, 0xFFFF}:
+        await bench.cycle(node=node, port=1)
+    await bench.look_up(range(nodes))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def numbers_of_no_node_have_no_route(dut):
+    """Though their low bits are those of a node that has one."""
+    bench = await Bench(dut).start()
+    nodes = bench.params.nodes
+    for node in range(nodes):
+        await bench.cycle(node=node, port=node % bench.params.ports)
+    size = 1 << (nodes - 1).bit_length()
+    dests = [*range(nodes, 2 * size)]
+    dests += [random.randrange(nodes) | 1 << bit for bit in range(size.bit_length() - 1, 32)]
+    random.shuffle(dests)
+    await bench.look_up(dests)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def looks_up_and_is_written_at_any_time(dut):
+    """What was found stays until the next step; a reset leaves the routes."""
+    bench = await Bench(dut).start()
+    nodes = bench.params.nodes
+    pool = [0, nodes - 1, *random.sample(range(1, nodes - 1), 4), nodes]
+    for node in pool:
+        await bench.cycle(node=node)
+    for _ in range(2):
+        for _ in range(1000):
+            dest = random.choice(pool) if random.random() < 0.5 else None
+            node = random.choice(pool[:-1]) if random.random() < 0.3 else None
+            port = random.choice((*range(bench.params.ports), None))
+            await bench.cycle(dest, node, port)
+        dut.rst.value = 1
+        bench.last = None
+        await bench.cycle()
+        dut.rst.value = 0
+        await bench.look_up(pool)

@@ -1,0 +1,162 @@
+"""Where packets come into a switch: which pass, by which port, and how long they may be."""
+
+import random
+from collections import Counter
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchPort
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Stalls, cycle, never, start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from tests.hdl.netsparse.switch.bench import FIELDS, Sender
+from tests.hdl.netsparse.switch.test_switch import SPINE
+
+ROUTES = {0: 1, 1: 2, 2: 0, 4: 1, 5: 2}
+FULL = (1 << 64) - 1  #: tkeep
+EVENTS_LATENCY = 2
+
+
+def test_switch_port():
+    simulate(SwitchPort(SPINE), __name__)
+
+
+def packet(dest, beats, *, keep=FULL, broken=False):
+    """Beats for ``dest`` that hold anything else; the last has ``keep``."""
+    wire = [bytearray(random.randbytes(64)) for _ in range(beats)]
+    wire[0][52:56] = dest.to_bytes(4, "big")
+    return [
+        (
+            int.from_bytes(octets, "little"),
+            keep if k == beats - 1 else FULL,
+            int(k == beats - 1),
+            int(broken and k in (0, beats - 1)),
+        )
+        for k, octets in enumerate(wire)
+    ]
+
+
+class Bench:
+    """A port; what leaves it and what it tells is as it should be."""
+
+    def __init__(self, dut, stalls=(never, never)):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(NetSparseSwitchParams)
+        self.sent, self.taken, self.events = [], [], {}
+        self.source, self.stall = stalls
+
+    async def start(self):
+        dut = self.dut
+        dut.write.value = 0
+        self.sender = Sender(dut, "axis", self.source)
+        self.sink = Sink(dut, "o", stall=self.stall)
+        await start(dut)
+        for node, port in ROUTES.items():
+            write = {"valid": 1, "node": node, "route": {"port": port, "known": 1}}
+            dut.write.value = pack(self.params.write_route, write)
+            await self.edge
+        dut.write.value = 0
+        cocotb.start_soon(self.watch())
+        return self
+
+    async def watch(self):
+        dut = self.dut
+        while True:
+            await self.edge
+            if dut.axis_tvalid.value and dut.axis_tready.value:
+                self.taken.append(cycle())
+            if events := int(dut.events.value):
+                self.events[cycle()] = unpack(PORT_EVENTS, events)
+
+    def send(self, beats):
+        self.sent.append(beats)
+        self.sender.queue.extend(beats)
+
+    def judge(self, beats):
+        """What leaves of a packet, and the event of each of its beats that is not only bytes."""
+        most, dest = self.params.packet_beats, beats[0][0].to_bytes(64, "little")[52:56]
+        node = int.from_bytes(dest, "big")
+        if beats[0][1] != FULL:
+            return [], {0: "short"}
+        if node not in ROUTES:
+            return [], {0: "no_route"}
+        left = [
+            {"egress": ROUTES[node], "beat": dict(zip(FIELDS, beat, strict=True))}
+            for beat in beats[:most]
+        ]
+        if len(beats) <= most:
+            return left, {}
+        left[-1]["beat"] |= {"tlast": 1, "tuser": 1}
+        return left, {most - 1: "cut"}
+
+    async def finish(self):
+        """Wait for the end and compare all; what happened, counted."""
+        while self.sender.queue or self.sender.busy:
+            await self.edge
+        quiet = 0
+        while quiet < 40:
+            await self.edge
+            quiet = 0 if self.dut.o_valid.value else quiet + 1
+        beats, expected, events, self.passed = 0, [], {}, []
+        for packet in self.sent:
+            left, happens = self.judge(packet)
+            expected += left
+            self.passed += self.taken[beats : beats + len(left)]
+            for k, beat in enumerate(packet):
+                found = {name: int(happens.get(k) == name) for name in PORT_EVENTS.members}
+                found |= {"packet": beat[2], "bytes": beat[1].bit_count()}
+                events[self.taken[beats] + EVENTS_LATENCY] = found
+                beats += 1
+        assert self.sink.beats == expected
+        assert self.events == events
+        return Counter(name for found in events.values() for name, value in found.items() if value)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def passes_what_has_a_route(dut, stalls):
+    """Of any length, those of the MTU and a beat more too, in any order; broken ones stay so."""
+    bench = await Bench(dut, stalls).start()
+    most = bench.params.packet_beats
+    for _ in range(300):
+        dest = random.choice((*ROUTES, *ROUTES, 3, 6, 7, 8, 1 << 31, (1 << 16) + 1))
+        beats = random.choice((1, 2, 3, most - 1, most, most + 1, 3 * most))
+        keep = (1 << random.choice((1, 52, 56, 63, 64, 64, 64))) - 1
+        bench.send(packet(dest, beats, keep=keep, broken=random.random() < 0.2))
+    found = await bench.finish()
+    assert min(found[name] for name in PORT_EVENTS.members) > 10
+    if stalls is Stalls.NONE:  # a beat a cycle, at the latency
+        first = bench.taken[0]
+        assert bench.taken == [*range(first, first + len(bench.taken))]
+        late = component_in_simulator().latency
+        assert bench.sink.cycles == [taken + late for taken in bench.passed]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_endless_packet_ends(dut):
+    """What comes behind it is the next packet, whether it passed, had no route or was short."""
+    bench = await Bench(dut).start()
+    for dest in (0, 3):
+        for keep in (FULL, 1):
+            beats = packet(dest, 400)
+            beats[0] = (beats[0][0], keep, *beats[0][2:])
+            bench.send(beats)
+            bench.send(packet(1, 2))
+    found = await bench.finish()
+    assert (found["cut"], found["no_route"], found["short"]) == (1, 1, 2)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def waits_while_nobody_takes(dut):
+    """As many beats come in as there is room for, and none is lost."""
+    stopped = True
+    bench = await Bench(dut, (never, lambda: stopped)).start()
+    for _ in range(8):
+        bench.send(packet(random.choice([*ROUTES]), bench.params.packet_beats))
+    for _ in range(40):
+        await bench.edge
+    assert len(bench.taken) == WAITING_BEATS
+    stopped = False
+    await bench.finish()

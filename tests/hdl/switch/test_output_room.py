@@ -1,0 +1,203 @@
+"""The room of output queues: counted in beats, and never overdrawn by those who keep to it."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switch.output_room import SETTLING, OutputRoom, OutputRoomParams
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.formal.sby import prove
+from tests.hdl.switch.output_room_proof import OutputRoomProof
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
+
+PARAMS = OutputRoomParams(ports=3, beats=64, packet=13, item=4, gives=2)
+SMALL = OutputRoomParams(ports=1, beats=10, packet=3, item=1)
+SEEN = 3  #: cycles until what happens is seen
+
+
+def test_output_room():
+    simulate(OutputRoom(PARAMS), __name__)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"ports": 0}, "ports must be a whole number from 1 to 64: 0"),
+        ({"ports": 65}, "ports must be a whole number from 1 to 64: 65"),
+        ({"packet": 0}, "packet must be a whole number from 1 to 32768: 0"),
+        ({"item": 5}, "item must be a whole number from 0 to 4: 5"),
+        ({"beats": 37}, "beats must be a whole number from 38 to 65536: 37"),
+        ({"beats": 25, "item": 0}, "beats must be a whole number from 26 to 65536: 25"),
+        ({"gives": 0}, "gives must be a whole number from 1 to 8: 0"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        OutputRoomParams(**{"ports": 2, "beats": 64, "packet": 13, "item": 4} | sizes)
+
+
+def mutant(old, new, claim):
+    """A broken OutputRoom."""
+    places = ("tests.hdl.switch.output_room_proof.OutputRoom",)
+    return Mutant("hdl.switch.output_room", old, new, places, OutputRoomProof, claim, depth=16)
+
+
+MUTANTS = {
+    "open again too early": mutant(
+        "packets & ~recent.any()", "packets & ~recent[0]", "never_more_than_there_is"
+    ),
+    "an item too many": mutant(
+        "free >= params.items_from",
+        "free >= params.items_from - params.item",
+        "packets_never_wait_for_items",
+    ),
+    "a packet or an item": mutant(
+        "Mux(takes_item, self.item.beats, 0)",
+        "Mux(takes_item & ~takes_packet, self.item.beats, 0)",
+        "counts_every_beat",
+    ),
+    "closed to packets": mutant(
+        "free >= params.packets_from", "free >= params.items_from", "packets_never_wait_for_items"
+    ),
+}
+SAMPLES = ["an item too many"]
+
+
+def test_holds_for_all_time():
+    for mode, depth in (("prove", 4), ("cover", 12)):
+        proof = prove(OutputRoomProof(SMALL), mode=mode, depth=depth)
+        assert proof.holds, (mode, proof.failed, proof.log)
+
+
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [OutputRoomProof(SMALL)])
+
+
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
+def test_broken_rtl_is_found(name, monkeypatch):
+    find(MUTANTS[name], SMALL, monkeypatch)
+
+
+class Bench:
+    """Beside the room, a count of the beats of each port that nobody has a claim to."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(OutputRoomParams)
+        self.ports = range(self.params.ports)
+        self.free = [self.params.beats for _ in self.ports]
+        self.before = deque([list(self.free) for _ in range(SEEN)], SEEN)
+        self.came = deque([None] * SETTLING, SETTLING)  # port of the packet of the last cycles
+        self.least = list(self.free)
+
+    async def start(self):
+        self.drive()
+        await start(self.dut)
+        await self.edge  # until open tells of the reset's end
+        return self
+
+    def opens(self):
+        """Ports that packets, and that items may come for in this cycle."""
+        seen, params = self.before[0], self.params
+        packets = [p for p in self.ports if seen[p] >= params.packets_from and p not in self.came]
+        return packets, [p for p in self.ports if seen[p] >= params.items_from]
+
+    def drive(self, packet=None, item=None, gives=(), left=()):
+        dut, params = self.dut, self.params
+        dut.packet.value = packet is not None
+        dut.packet_port.value = random.choice(self.ports) if packet is None else packet
+        port, beats = item or (random.choice(self.ports), random.randint(0, params.item))
+        fields = {"valid": item is not None, "port": port, "beats": beats}
+        dut.item.value = pack(params.item_claim, fields)
+        for k in range(params.gives):
+            port, beats = gives[k] if k < len(gives) else (random.choice(self.ports), 0)
+            give = {"port": port, "beats": beats}
+            getattr(dut, f"gives_{k}").value = pack(params.give, give)
+        dut.left.value = sum(1 << port for port in left)
+
+    async def cycle(self, packet=None, item=None, gives=(), left=()):
+        """What happens in a cycle; both ``open`` are as they should be."""
+        self.drive(packet, item, gives, left)
+        packets, items = self.opens()
+        await self.edge
+        assert int(self.dut.open.value) == sum(1 << port for port in packets)
+        assert int(self.dut.open_items.value) == sum(1 << port for port in items)
+        if packet is not None:
+            self.free[packet] -= self.params.packet
+        if item is not None:
+            self.free[item[0]] -= item[1]
+        for port, beats in (*gives, *((port, 1) for port in left)):
+            self.free[port] += beats
+        assert min(self.free) >= 0
+        assert max(self.free) <= self.params.beats
+        self.least = [min(pair) for pair in zip(self.least, self.free, strict=True)]
+        self.before.append(list(self.free))
+        self.came.append(packet)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def counts_what_comes_and_goes(dut):
+    """At any pace: as soon as it may, some time later, or nothing at all for a while."""
+    bench = await Bench(dut).start()
+    params = bench.params
+    for k in range(4000):
+        if k % 100 == 0:
+            comes, goes = random.choice((0.05, 0.5, 1)), random.choice((0, 0.3, 1))
+        packets, items = bench.opens()
+        packet = random.choice(packets) if packets and random.random() < comes else None
+        item = None
+        if items and random.random() < comes:
+            item = random.choice(items), random.randint(0, params.item)
+        owed = [params.beats - free for free in bench.free]
+        left = [p for p in bench.ports if owed[p] and random.random() < goes]
+        for port in left:
+            owed[port] -= 1
+        gives = []
+        for _ in range(random.randint(0, params.gives) if goes else 0):
+            port = random.choice(bench.ports)
+            gives.append((port, random.randint(0, min(owed[port], params.packet))))
+            owed[port] -= gives[-1][1]
+        await bench.cycle(packet, item, gives, left)
+    assert max(bench.least) <= params.packet
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_greediest_users_find_room(dut):
+    """A packet and the largest item in every cycle in which they may come, at any offset."""
+    bench = await Bench(dut).start()
+    params = bench.params
+    for wait in range(8):
+        for port in bench.ports:
+            for k in range(20):
+                packets, items = bench.opens()
+                packet = port if port in packets and k >= wait else None
+                item = (port, params.item) if port in items else None
+                await bench.cycle(packet, item)
+            packets, items = bench.opens()
+            assert port not in packets
+            assert port not in items
+            assert bench.free[port] < params.packets_from
+            while owed := params.beats - bench.free[port]:
+                await bench.cycle(gives=[(port, min(owed, params.packet))])
+            for _ in range(SEEN):
+                await bench.cycle()
+            assert bench.opens() == ([*bench.ports], [*bench.ports])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def items_leave_room_for_packets(dut):
+    bench = await Bench(dut).start()
+    params = bench.params
+    for _ in range(30):
+        packets, items = bench.opens()
+        assert packets == [*bench.ports]
+        await bench.cycle(item=(1, params.item) if 1 in items else None)
+    assert 1 not in items
+    assert bench.free[1] < params.items_from
+    await bench.cycle(packet=1)
