@@ -21,7 +21,7 @@ from gen.emission.amaranth_internals import Design, FlipFlop, Value
 NAME_REGISTERS = "rename -wire t:$dff t:$adff"
 
 MODULE = re.compile(r"^module .*?^endmodule$", re.M | re.S)
-ALIASES = re.compile(r"(?:^  assign .*;\n)+(?=endmodule$)", re.M)
+ALIAS = "  assign "  #: how such a line begins; those at a module's end may stand in any order
 MADE_UP = re.compile(r"\\\$auto\$\S+")
 READ = re.compile(r"^ +_(\d+)_ <= \\?([^\s\[]+) *\[", re.M)  #: a register that a memory fills
 READ_REGISTER = re.compile(r"(?<![\w$\\])_(\d+)_(?!\w)")
@@ -106,4 +106,8 @@ def stable_module(verilog: str) -> str:
     verilog = READ_REGISTER.sub(
         lambda name: rf"\{reads[name[1]]} " if name[1] in reads else name[0], verilog
     )
-    return ALIASES.sub(lambda found: "".join(sorted(found[0].splitlines(True))), verilog)
+    *lines, end = verilog.splitlines(keepends=True)
+    first = len(lines)
+    while lines[first - 1].startswith(ALIAS):
+        first -= 1
+    return "".join((*lines[:first], *sorted(lines[first:]), end))

@@ -36,7 +36,7 @@ class Bench:
         return self
 
     async def watch(self):
-        dut, params, inside, offered = self.dut, self.params, False, False
+        dut, params, inside, offered, held = self.dut, self.params, False, False, 0
         while True:
             dut.o_ready.value = not self.sink()
             is_open = sum((random.random() < self.opens) << k for k in range(params.ports))
@@ -50,6 +50,7 @@ class Bench:
             moves = valid and bool(dut.o_ready.value)
             if valid and not inside:
                 assert is_open >> beat["egress"] & 1
+            assert held or not (valid or waits)
             if waits:  # outside of a packet and for room only
                 assert not inside
                 assert not valid
@@ -60,6 +61,7 @@ class Bench:
             assert admitted["valid"] == (moves and not inside)
             if admitted["valid"]:
                 self.admitted.append(admitted["egress"])
+            held += bool(dut.i_valid.value and dut.i_ready.value) - moves
             if moves:
                 self.left.append(beat)
                 self.cycles.append(cycle())
