@@ -62,8 +62,7 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     console = Console(highlight=False)
     try:
         asked = session_class.workload(**asked_of(session_class.workload, values))
-        for name, value in session_class.needs(asked).items():
-            changes.setdefault(name, value)
+        changes = {**session_class.needs(asked), **changes}  # the user's are the last
         params = make_params(design.params_class, design.settings_of(preset), changes)
         with console.status("reading the data"):
             session = session_class(params, asked)

@@ -69,6 +69,7 @@ DESIGN = Design(
             examples=[
                 "ingather spmm --matrix uk --property-bytes 4 -o build/uk",
                 "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate",
+                "ingather spmm --racks 2 --nodes 8",
             ],
             needs=["matplotlib"],
             section="gen.report.gather_section:gather_section",

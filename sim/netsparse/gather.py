@@ -16,14 +16,20 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import DESCRIPTOR_BYTES
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.verilator import Build, Simulation, build, emission_of, run
+from sim.netsparse.conservation import check_conservation
 from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
 from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
 from sim.netsparse.golden.gather import gather as golden_gather
 from sim.netsparse.ring_driver import RingPlaces
-from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
-from sim.netsparse.surroundings.hub import HubParams
+from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.netsparse.surroundings.link import SharedLink
+from sim.netsparse.surroundings.network import network_params
+from sim.netsparse.surroundings.node import DRAM, HOST
+from sim.netsparse.topology import LeafSpine
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 from sim.workloads.partition import Ints, Partition
 
@@ -56,7 +62,9 @@ class Gather:
     mechanisms: Mapping[str, int] = field(default_factory=dict)
     host: Mapping[str, Any] = field(default_factory=dict)
     dram: Mapping[str, Any] = field(default_factory=dict)
-    hub: Mapping[str, Any] = field(default_factory=dict)
+    link: Mapping[str, Any] = field(default_factory=dict)
+    faulty_link: int = 0
+    switch: Mapping[str, int] = field(default_factory=dict)
     fail_index: int = 0
     timeout_cycles: int = 20_000_000
 
@@ -160,7 +168,9 @@ class Gather:
             mechanisms=self.mechanisms,
             host=self.host,
             dram=self.dram,
-            hub=self.hub,
+            link=self.link,
+            faulty_link=self.faulty_link,
+            switch=self.switch,
             fail_index=self.fail_index,
             timeout_cycles=self.timeout_cycles,
         )
@@ -206,24 +216,39 @@ class Gathered:
         return np.frombuffer(block, "<u4").reshape(gather.properties.shape)
 
 
-def build_gather(snic: SnicParams, nodes: int, **options: Any) -> tuple[GatherParams, Build]:
-    """The simulator of ``nodes`` SNICs around a hub; units and SNICs are translated once each."""
-    params = GatherParams(snic=snic, hub=HubParams(nodes=nodes))
-    blocks: list[Component] = [Snic(snic)]
+def one_rack(snic: SnicParams, nodes: int) -> ClusterParams:
+    """SNICs around a switch that only forwards."""
+    topology = LeafSpine(nodes_per_rack=nodes)
+    return ClusterParams(
+        snic=snic, network=network_params(topology, snic, NetSparseSwitchParams(pipes=0))
+    )
+
+
+def build_gather(snic: SnicParams, nodes: int, **options: Any) -> tuple[ClusterParams, Build]:
+    """The simulator of :func:`one_rack`."""
+    params = one_rack(snic, nodes)
+    return params, build_cluster(params, **options)
+
+
+def build_cluster(params: ClusterParams, **options: Any) -> Build:
+    """The simulator of a cluster; units, SNICs, links and ToRs are translated once each."""
+    snic, network = params.snic, params.network
+    blocks: list[Component] = [Snic(snic), SharedLink(network.link)]
+    if network.topology.racks > 1:
+        blocks.append(NetSparseSwitch(network.of(0)))
     if snic.units > 1:
         blocks.append(RigUnit(snic.rig))
-    made = build(
-        emission_of(GatherSystem(params)),
+    return build(
+        emission_of(ClusterSystem(params)),
         extra_sources=[RAM_ARRAY],
         hier_blocks=[module_name(block) for block in blocks],
         **options,
     )
-    return params, made
 
 
 def simulate_gather(
     gather: Gather,
-    params: GatherParams,
+    params: ClusterParams,
     simulator: Build,
     *,
     folder: Path | None = None,
@@ -253,7 +278,7 @@ def simulate_gather(
         Simulation(
             test_module="sim.netsparse.gather_in_simulator",
             params=params,
-            component=GatherSystem,
+            component=ClusterSystem,
             plusargs=plusargs,
             env={JOB: str(folder)},
         ),
@@ -298,6 +323,10 @@ def check(gather: Gather, gathered: Gathered) -> None:
             parts = sum(unit[name] for name in names[1:])
             if unit["consumed"] != parts:
                 raise GatherError(f"a unit of node {node} lost an idx: {unit}")
+    try:
+        check_conservation(gathered.result)
+    except AssertionError as error:
+        raise GatherError(str(error)) from None
     for dram in gathered.drams:
         if dram[:FILTER_ADDRESS].strip(bytes([GUARD])) or dram[-64:].strip(bytes([GUARD])):
             raise GatherError("SNIC memory beside the idx filter was written")

@@ -24,8 +24,12 @@ from sim.netsparse.gather_job import (
     NodeResult,
 )
 from sim.netsparse.ring_driver import SnicRings
-from sim.netsparse.surroundings.gather_system import ACCESSES, GatherParams
+from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.host_memory import HostMemory
+from sim.netsparse.surroundings.link import LINK_SETTINGS
+from sim.netsparse.surroundings.network import NetworkParams, link_counts
+from sim.netsparse.surroundings.node import ACCESSES
+from sim.netsparse.switch_driver import SwitchDriver
 
 PROGRESS_CYCLES = 4096
 COUNT_CYCLES = 4  #: until an access is counted
@@ -40,10 +44,11 @@ async def gather(dut: Any) -> None:
     """Set all SNICs up, run all requests, read all counters, dump all memories."""
     folder = Path(os.environ[JOB])
     job: GatherJob = pickle.loads((folder / JOB_FILE).read_bytes())
-    params = params_in_simulator(GatherParams)
+    params = params_in_simulator(ClusterParams)
     dut.host.value = pack(params.host.settings, job.host)
     dut.dram.value = pack(params.dram.settings, job.dram)
-    dut.hub.value = pack(params.hub.settings, job.hub)
+    dut.link.value = pack(LINK_SETTINGS, job.link)
+    dut.faulty_link.value = job.faulty_link
     dut.fail_index.value = job.fail_index
     dut.dump.value = 0
     memories = [HostMemory(dut, params.host, k) for k in range(params.nodes)]
@@ -53,13 +58,14 @@ async def gather(dut: Any) -> None:
         set_up(driver, k, job, node)
         for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
     )
+    switches = await set_up_network(dut, params.network, job)
     rings = [
         node.rings and SnicRings(driver, memory, node.rings)
         for driver, memory, node in zip(drivers, memories, job.nodes, strict=True)
     ]
     await together(each.open() for each in rings if each)
     watch = cocotb.start_soon(report(dut, folder))
-    first_packet = cocotb.start_soon(first_change(dut.reads_counts))
+    first_packet = cocotb.start_soon(first_change(dut.link_counts))
     await ClockCycles(dut.clk, COUNT_CYCLES)
     before = [register_accesses(dut, k) for k in range(params.nodes)]
     begun, began = cycle(), time.monotonic()
@@ -67,9 +73,11 @@ async def gather(dut: Any) -> None:
         completions = await with_timeout(
             cocotb.start_soon(
                 together(
-                    ring.run(node.requests)
-                    if ring
-                    else driver.run(node.requests, dut.interrupts, k)
+                    until_done(
+                        ring.run(node.requests)
+                        if ring
+                        else driver.run(node.requests, dut.interrupts, k)
+                    )
                     for k, (driver, ring, node) in enumerate(
                         zip(drivers, rings, job.nodes, strict=True)
                     )
@@ -88,25 +96,30 @@ async def gather(dut: Any) -> None:
     for driver in drivers:
         await driver.at_rest()
     await together(each.close() for each in rings if each)
-    nodes = []
-    for k, (driver, done) in enumerate(zip(drivers, completions, strict=True)):
-        units = [await driver.unit_counters(k) for k in range(params.snic.units)]
-        nodes.append(
-            NodeResult(
-                completions=done,
-                units=units,
-                snic=await driver.counters(),
-                accesses={kind: count - before[k][kind] for kind, count in after[k].items()},
-            )
+    counts = await together(
+        [
+            *(snic_counts(driver) for driver in drivers),
+            *(switch.counts() for switch in switches),
+        ]
+    )
+    nodes = [
+        NodeResult(
+            completions=done,
+            units=units,
+            snic=snic,
+            accesses={kind: count - before[k][kind] for kind, count in after[k].items()},
+            cycles=end - begun,
         )
-    counts = params.hub.counts
+        for k, ((units, snic), (done, end)) in enumerate(zip(counts, completions, strict=False))
+    ]
     result = GatherResult(
         nodes=nodes,
         cycles=cycles,
         first_packet=first_packet.result() - begun if first_packet.done() else 0,
         seconds=seconds,
-        reads=unpack(counts, int(dut.reads_counts.value)),
-        responses=unpack(counts, int(dut.responses_counts.value)),
+        topology=params.network.topology,
+        links=unpack(link_counts(params.network.topology), int(dut.link_counts.value)),
+        switches=counts[params.nodes :],
     )
     dut.dump.value = 1
     await ClockCycles(dut.clk, 4)
@@ -115,9 +128,20 @@ async def gather(dut: Any) -> None:
     (folder / RESULT_FILE).write_bytes(pickle.dumps(result))
 
 
+async def snic_counts(driver: SnicDriver) -> tuple[list[dict[str, int]], dict[str, int]]:
+    """All counters of a SNIC: by unit, and its own."""
+    units = [await driver.unit_counters(k) for k in range(driver.params.units)]
+    return units, await driver.counters()
+
+
 def register_accesses(dut: Any, index: int) -> dict[str, int]:
     """Of a node, as its bus has counted them."""
     return unpack(ACCESSES, int(getattr(dut, f"register_accesses_{index}").value))
+
+
+async def until_done(coroutine: Any) -> tuple[Any, int]:
+    """Its result, and the cycle in which it was there."""
+    return await coroutine, cycle()
 
 
 async def first_change(signal: Any) -> int:
@@ -130,6 +154,31 @@ async def together(coroutines: Any) -> list[Any]:
     """Run all at once; their results."""
     tasks = [cocotb.start_soon(coroutine) for coroutine in coroutines]
     return [await task for task in tasks]
+
+
+async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> list[SwitchDriver]:
+    """Everything that switches must know before the first packet; their drivers.
+
+    ValueError for routing tables that do not fit each other.
+    """
+    topology = params.topology
+    tables = topology.tables()
+    topology.check_symmetric(tables)
+    switches = [
+        SwitchDriver(dut, params.of(k), f"s_axil_switch_{k}") for k in range(topology.switches)
+    ]
+
+    await together(
+        switch.set_up(
+            k,
+            dict(enumerate(tables[k].tolist())),
+            topology.uplinks(k),
+            job.nodes[0].served_bytes,
+            **job.switch,
+        )
+        for k, switch in enumerate(switches)
+    )
+    return switches
 
 
 async def set_up(driver: SnicDriver, index: int, job: GatherJob, node: NodeJob) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from sim.netsparse.driver import Completion, WorkRequest
 from sim.netsparse.ring_driver import RingPlaces
+from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.topology import LeafSpine
 
 JOB = "INGATHER_JOB"  #: the variable that names the folder
 JOB_FILE = "job.pickle"
@@ -34,7 +36,9 @@ class GatherJob:
     mechanisms: Mapping[str, int] = field(default_factory=dict)  #: register fields of all SNICs
     host: Mapping[str, Any] = field(default_factory=dict)  #: settings of host memories
     dram: Mapping[str, Any] = field(default_factory=dict)  #: of SNICs' memories
-    hub: Mapping[str, Any] = field(default_factory=dict)
+    link: Mapping[str, Any] = field(default_factory=dict)  #: settings of all links
+    faulty_link: int = 0  #: the one that has faults
+    switch: Mapping[str, int] = field(default_factory=dict)  #: register fields of all switches
     fail_index: int = 0
     timeout_cycles: int = 20_000_000
 
@@ -47,6 +51,7 @@ class NodeResult:
     units: Sequence[Mapping[str, int]]  #: counters, by unit
     snic: Mapping[str, int]  #: counters
     accesses: Mapping[str, int]  #: writes and reads of registers, while requests were under way
+    cycles: int  #: from the first request of the gather to this node's last completion
 
     @property
     def totals(self) -> dict[str, int]:
@@ -62,5 +67,6 @@ class GatherResult:
     cycles: int  #: from the first request to the last completion
     first_packet: int  #: cycles from the first request to the first packet of reads; 0: none
     seconds: float  #: of this computer, likewise
-    reads: Mapping[str, Any]  #: the hub's counts
-    responses: Mapping[str, Any]
+    topology: LeafSpine
+    links: Sequence[Mapping[str, Mapping[str, int]]]  #: counts by link and class
+    switches: Sequence[SwitchCounts]

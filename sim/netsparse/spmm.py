@@ -22,7 +22,8 @@ from sim.netsparse.gather import (
 from sim.netsparse.gather_job import PROGRESS_FILE
 from sim.netsparse.golden.gather import local_product, spmm, words
 from sim.netsparse.spmm_workload import SpmmWorkload
-from sim.netsparse.surroundings.gather_system import GatherParams
+from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.node import host_memory, snic_memory
 from sim.workloads.matrices import FAMILIES, load_matrix, with_integer_values
 from sim.workloads.partition import Ints, Partition, batches
 
@@ -81,7 +82,7 @@ class SpmmRun:
             mechanisms=asked.mechanisms,
             host=memory_settings(asked.host_latency),
             dram=memory_settings(asked.dram_latency),
-            hub={"latency": asked.link_latency},
+            link={"latency": asked.link_latency},
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
         check_fits(max(self.gather.host_bytes(node) for node in range(nodes)), params)
@@ -98,7 +99,7 @@ class SpmmRun:
 
     def simulate(
         self,
-        system: GatherParams,
+        system: ClusterParams,
         simulator: Build,
         folder: Path,
         on_progress: Callable[[int], None] = lambda cycles: None,
@@ -155,18 +156,17 @@ def check_rows(rows: int, params: SnicParams) -> None:
         raise ValueError(
             f"a matrix of {rows:,} rows does not fit idxs of {params.rig.idx_bits} bits"
         )
-    system = GatherParams(snic=params)
     filter_bytes = FILTER_ADDRESS + 64 * (-(-rows // 512) + 1)
-    if filter_bytes > 1 << system.dram.address_bits:
+    if filter_bytes > 1 << snic_memory(params).address_bits:
         raise ValueError(
             f"the idx filter of {rows:,} rows does not fit SNIC memory of"
-            f" {system.dram.address_bits} address bits"
+            f" {snic_memory(params).address_bits} address bits"
         )
 
 
 def check_fits(size: int, params: SnicParams) -> None:
     """ValueError if so many bytes of properties, idxs and rings do not fit host memory."""
-    bits = GatherParams(snic=params).host.address_bits
+    bits = host_memory(params).address_bits
     if size > 1 << bits:
         raise ValueError(
             f"properties and idxs, {size:,} bytes, do not fit host memory of {1 << bits:,}:"

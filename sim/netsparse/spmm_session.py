@@ -1,22 +1,22 @@
 """A sparse matrix product on NetSparse SNICs: its figures come from their counters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
-from sim.netsparse.gather import GatherError, build_gather
+from sim.netsparse.gather import GatherError, build_cluster
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import STALLS, NodeFigures, SpmmReport, together
-from sim.netsparse.spmm_workload import SpmmWorkload, check_nodes
-from sim.netsparse.surroundings.gather_system import GatherParams
-from sim.netsparse.surroundings.hub import HubParams
+from sim.netsparse.spmm_workload import SpmmWorkload
 
 PICTURE = "spmm.png"
+SHAPE = ("nodes", "racks", "spines")  #: settings that a simulator is built for
 
 FIGURES = {
     "cycles": "from the first request to the last completion",
@@ -54,10 +54,10 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Hardware:
-    """What a simulator of a gather is built of."""
+    """What a simulator of a cluster is built of."""
 
     params: SnicParams  #: of each SNIC
-    nodes: int
+    shape: SpmmWorkload  #: that has nothing set but SHAPE
 
 
 class SpmmSession(Session):
@@ -88,15 +88,19 @@ class SpmmSession(Session):
         return [Path(asked.matrix)]
 
     @classmethod
+    def needs(cls, asked: SpmmWorkload) -> Mapping[str, Any]:
+        """SNICs that know so many nodes, if these are in racks."""
+        return {"rig.nodes": asked.nodes} if asked.racks > 1 else {}
+
+    @classmethod
     def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware:
-        """The SNICs and how many of them there are."""
-        return Hardware(params, asked.nodes)
+        """The SNICs, and the cluster that they are in."""
+        return Hardware(params, SpmmWorkload(**{name: getattr(asked, name) for name in SHAPE}))
 
     @classmethod
     def build(cls, hardware: Hardware) -> Build:
-        """The simulator of the cluster; ValueError for nodes that it cannot have."""
-        check_nodes(hardware.params, hardware.nodes)
-        return build_gather(hardware.params, hardware.nodes)[1]
+        """The simulator of the cluster; ValueError if there cannot be such a one."""
+        return build_cluster(hardware.shape.cluster(hardware.params))
 
     @property
     def title(self) -> str:
@@ -114,9 +118,8 @@ class SpmmSession(Session):
         """Gather and multiply in ``folder``, then compare with the golden model and scipy."""
         listener = listener or Listener()
         listener.progress("gathering on the RTL")
-        system = GatherParams(snic=self.params, hub=HubParams(nodes=self.asked.nodes))
         gathered = self.product.simulate(
-            system,
+            self.asked.cluster(self.params),
             simulator,
             folder,
             lambda cycles: listener.progress(f"gathering on the RTL: {cycles:,} cycles"),

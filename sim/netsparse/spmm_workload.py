@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import COUNT_BITS
+from hdl.netsparse.switch.params import MOST_PORTS, NetSparseSwitchParams
 from sim.harness.workload import Workload, setting
-from sim.netsparse.surroundings.hub import MOST_NODES
+from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.network import network_params
+from sim.netsparse.surroundings.node import MOST_NODES
+from sim.netsparse.topology import LeafSpine
 from sim.workloads.matrices import FAMILIES
 
 MOST_MEMORY_LATENCY = 1023
@@ -26,6 +30,13 @@ class SpmmWorkload(Workload):
     nodes: int = setting(
         2, "Nodes that share the matrix; at most those of the hardware.", least=2, most=MOST_NODES
     )
+    racks: int = setting(
+        1,
+        "Racks that the nodes are in, as many in each; spines connect the switches of racks.",
+        least=1,
+        most=MOST_PORTS,
+    )
+    spines: int = setting(1, "Spine switches between racks.", least=1, most=MOST_PORTS)
     property_bytes: int = setting(64, "Bytes of a property: a row of the dense matrix.")
     clients: int | None = setting(
         None,
@@ -74,7 +85,10 @@ class SpmmWorkload(Workload):
         64, "Cycles that the SNIC's own memory takes to answer.", least=0, most=MOST_MEMORY_LATENCY
     )
     link_latency: int = setting(
-        100, "Cycles from one SNIC to another.", least=0, most=MOST_LINK_LATENCY
+        50,
+        "Cycles that a packet is on a link: to the rack's switch, and from there on.",
+        least=0,
+        most=MOST_LINK_LATENCY,
     )
     watchdog: int = setting(
         200_000, "Cycles without progress after which a work request is ended.", least=1
@@ -89,9 +103,34 @@ class SpmmWorkload(Workload):
         names = ("filter", "coalesce", "concatenate", "aligned", "read_delay", "response_delay")
         return {name: int(getattr(self, name)) for name in names}
 
+    @property
+    def topology(self) -> LeafSpine:
+        """The nodes in their racks; ValueError for what cannot be."""
+        if self.nodes % self.racks:
+            raise ValueError(
+                f"nodes must be as many in each rack: {self.nodes} are not divisible by"
+                f" {self.racks} racks"
+            )
+        each, spines = self.nodes // self.racks, self.spines if self.racks > 1 else 0
+        if each + spines > MOST_PORTS:
+            raise ValueError(
+                f"nodes of a rack and spines must be at most {MOST_PORTS} together, the ports of"
+                f" its switch: {each} and {spines}; --racks spreads nodes over more racks"
+            )
+        return LeafSpine(racks=self.racks, nodes_per_rack=each, spines=spines)
+
+    def cluster(self, params: SnicParams) -> ClusterParams:
+        """The hardware of all nodes and switches, with such SNICs; ValueError if there is none."""
+        topology = self.topology
+        check_nodes(params, self.nodes)
+        return ClusterParams(
+            snic=params,
+            network=network_params(topology, params, NetSparseSwitchParams(pipes=0)),
+        )
+
     def check_hardware(self, params: SnicParams) -> None:
         """Raise ValueError for what a build with ``params`` cannot do."""
-        check_nodes(params, self.nodes)
+        _ = self.cluster(params)  # judges
         largest = min(params.rig.most_property_bytes, MOST_PROPERTY_BYTES)
         if self.property_bytes % 4 or not 4 <= self.property_bytes <= largest:
             raise ValueError(

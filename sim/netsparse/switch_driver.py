@@ -1,6 +1,7 @@
 """A host's driver of a NetSparse switch: routes, settings, counters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cocotb.triggers import ClockCycles
@@ -13,6 +14,22 @@ from sim.harness.register_driver import RegisterDriver
 
 POLL_CYCLES = 32  #: between two looks at what takes longer
 COUNTER_CYCLES = 6  #: until a counter is shown that was chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchCounts:
+    """What a switch has counted."""
+
+    ports: Sequence[Mapping[str, int]]  #: by port
+    pipes: Sequence[Mapping[str, int]]  #: by middle pipe
+
+    def port(self, name: str) -> int:
+        """A counter of all ports together."""
+        return sum(each[name] for each in self.ports)
+
+    def pipe(self, name: str) -> int:
+        """A counter of all middle pipes together; 0 if there are none."""
+        return sum(each[name] for each in self.pipes)
 
 
 class SwitchDriver(RegisterDriver):
@@ -37,6 +54,32 @@ class SwitchDriver(RegisterDriver):
         await self.write(configure=1)
         while await self.read("clearing"):
             await ClockCycles(self.dut.clk, POLL_CYCLES)
+
+    async def set_up(
+        self,
+        number: int,
+        routes: Mapping[int, int],
+        uplinks: int,
+        property_bytes: int,
+        **settings: int,
+    ) -> None:
+        """Everything that a switch must know before its first packet; its counters begin at 0.
+
+        ``uplinks`` is a mask of the ports that lead to other racks, ``settings`` are register
+        fields. Whether routes of all switches fit each other, a topology says.
+        """
+        await self.set_routes(routes)
+        await self.write(node=number, mac_base_low=0, mac_base_high=0x0200, ip_base=0x0A000000)
+        await self.write(uplinks=uplinks, **settings)
+        await self.configure(property_bytes)
+        await self.write(clear_counters=1)
+
+    async def counts(self) -> SwitchCounts:
+        """All counters."""
+        return SwitchCounts(
+            ports=[await self.port_counters(port) for port in range(self.params.ports)],
+            pipes=[await self.pipe_counters(pipe) for pipe in range(self.params.pipes)],
+        )
 
     async def port_counters(self, port: int) -> dict[str, int]:
         """The counters of a port by name."""

@@ -121,6 +121,11 @@ class LeafSpine:
             found += [Wire(*ends), Wire(*reversed(ends))]
         return tuple(found)
 
+    def link_of(self, node: int) -> int:
+        """The link from a node to its ToR; the next one leads back."""
+        rack, place = divmod(node, self.nodes_per_rack)
+        return 2 * (rack * self.tor_ports + place)
+
     def link_name(self, link: int) -> str:
         """Its two ends in words."""
 

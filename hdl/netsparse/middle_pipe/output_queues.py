@@ -7,10 +7,10 @@ from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
+from hdl.netsparse.concat.packet_verdict import last_byte
 from hdl.netsparse.protocol import PACKET_HEADER
 from hdl.netsparse.switch.params import OUTPUT_BEAT, NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
@@ -93,7 +93,7 @@ class OutputQueues(Component):
                 valid.eq(axis.tvalid),
                 first.eq(begins),
                 beat.data.eq(axis.tdata),
-                beat.end.eq(last_byte(axis.tkeep)),
+                beat.end.eq(last_byte(m, axis.tkeep)),
                 beat.last.eq(axis.tlast),
             ]
             with m.If(axis.tvalid):
@@ -110,11 +110,6 @@ class OutputQueues(Component):
                 self.left[k].eq(o.valid & o.ready),
             ]
         return m
-
-
-def last_byte(keep) -> Any:
-    """Return the number of the last byte of a beat, whose bytes are those up to it."""
-    return index_of(Cat(keep[k] & (~keep[k + 1] if k + 1 < BEAT_BYTES else 1) for k in range(64)))
 
 
 def to_axis(m: Module, beat: Any, valid, ready, axis: Any) -> None:

@@ -36,7 +36,7 @@ CLIENTS = 7  #: that share the idx filter; the eighth unit serves
 BATCH = 1024  #: idxs that clients are dealt in turn
 SHORT_DELAYS = {"read_delay": 30, "response_delay": 30}  #: else tables of pending PRs are full
 LATENCY = {"read_latency": 100, "write_latency": 50}  #: of host memory
-SURROUNDINGS = {"host": LATENCY, "dram": LATENCY, "hub": {"latency": 50}}
+SURROUNDINGS = {"host": LATENCY, "dram": LATENCY, "link": {"latency": 20}}
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:

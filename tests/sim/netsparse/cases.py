@@ -83,15 +83,15 @@ def surroundings(rng):
             "seed": int(rng.integers(1 << 31)),
         }
 
-    hub = {
-        "latency": int(rng.integers(0, 100)),
+    link = {
+        "latency": int(rng.integers(0, 50)),
         "in_stall": chance(),
         "out_stall": chance(),
         "seed": int(rng.integers(1 << 31)),
     }
     delays = {f"{name}_delay": int(rng.choice([0, 10, 60, 200])) for name in ("read", "response")}
     rings = rng.choice([None, 0, 1, 5])  # places of a ring: 1, 2 or 32
-    return {"host": ram(), "dram": ram(), "hub": hub, "mechanisms": delays, "rings": rings}
+    return {"host": ram(), "dram": ram(), "link": link, "mechanisms": delays, "rings": rings}
 
 
 def make_gather(rng, matrix, nodes, property_bytes, clients, servers, *, batch=None, **options):

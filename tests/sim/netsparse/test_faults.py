@@ -19,10 +19,13 @@ from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
-from sim.netsparse.gather_in_simulator import set_up, together
+from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.gather import host_memory_before
-from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
+from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.netsparse.surroundings.link import LINK_SETTINGS
+from sim.netsparse.surroundings.node import DRAM, HOST
+from sim.netsparse.topology import LeafSpine
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.workloads.partition import Partition
@@ -34,6 +37,8 @@ SIZE = 4 * WORDS
 CLIENTS, SERVERS = 2, 2
 WATCHDOG = 3000
 FAILING, OTHER = 0, 1  # nodes
+AWAY = LeafSpine().link_of(FAILING)
+HOME = AWAY + 1
 BAD = IDXS // 2  # where the idx that is no column stands
 
 
@@ -44,7 +49,8 @@ class Fault:
     cause: Cause
     host: dict = field(default_factory=dict)
     dram: dict = field(default_factory=dict)
-    hub: dict = field(default_factory=dict)
+    link: dict = field(default_factory=dict)
+    faulty_link: int = 0
     fail_index: int = 0
     registers: dict = field(default_factory=dict)  # by node
     request: dict = field(default_factory=dict)  # what differs in the requests of FAILING
@@ -137,12 +143,16 @@ def faults(gather):
     }
     found |= broken_buses(idx_address, remote)
     found |= {
-        "dropped read": Fault(cause=Cause.WATCHDOG, hub={"reads": {"drop": 1, "drop_at": 2}}),
+        "dropped read": Fault(
+            cause=Cause.WATCHDOG, link={"reads": {"drop": 1, "drop_at": 1}}, faulty_link=AWAY
+        ),
         "malformed response": Fault(
-            cause=Cause.WATCHDOG, hub={"responses": {"corrupt": 1, "corrupt_at": 1}}
+            cause=Cause.WATCHDOG,
+            link={"responses": {"corrupt": 1, "corrupt_at": 1}},
+            faulty_link=HOME,
         ),
         "malformed read": Fault(
-            cause=Cause.WATCHDOG, hub={"reads": {"corrupt": 1, "corrupt_at": 0}}
+            cause=Cause.WATCHDOG, link={"reads": {"corrupt": 1, "corrupt_at": 0}}, faulty_link=AWAY
         ),
         "idx beyond the matrix": Fault(cause=Cause.RANGE, beyond=True),
         "out of bounds": Fault(
@@ -216,7 +226,7 @@ def test_fault(tmp_path, rng, name):
         Simulation(
             test_module=__name__,
             params=params,
-            component=GatherSystem,
+            component=ClusterSystem,
             plusargs=plusargs,
             env={JOB: str(tmp_path)},
         ),
@@ -254,14 +264,15 @@ def altered(requests, changes, second, watchdog):
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def fails_and_recovers(dut):
     gather, fault = pickle.loads((Path(os.environ[JOB]) / "fault.pickle").read_bytes())
-    params = params_in_simulator(GatherParams)
+    params = params_in_simulator(ClusterParams)
 
     def surround(fault=None):
-        host, dram, hub = (fault.host, fault.dram, fault.hub) if fault else ({}, {}, {})
+        host, dram, link = (fault.host, fault.dram, fault.link) if fault else ({}, {}, {})
         ram = {"read_latency": 30, "write_latency": 20}
         dut.host.value = pack(params.host.settings, ram | host)
         dut.dram.value = pack(params.dram.settings, ram | dram)
-        dut.hub.value = pack(params.hub.settings, {"latency": 20} | hub)
+        dut.link.value = pack(LINK_SETTINGS, {"latency": 10} | link)
+        dut.faulty_link.value = fault.faulty_link if fault else 0
         dut.fail_index.value = fault.fail_index if fault else 0
 
     surround(fault)
@@ -269,6 +280,7 @@ async def fails_and_recovers(dut):
     await start(dut)
     drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
     job = gather.job(params.snic)
+    await set_up_network(dut, params.network, job)
     for k, driver in enumerate(drivers):
         await driver.write(**fault.registers.get(k, {}))
         await set_up(driver, k, job, job.nodes[k])
@@ -310,7 +322,7 @@ async def fails_and_recovers(dut):
         assert totals[OTHER][name] >= count, name
     wrong = sum(totals[FAILING][f"failed_{cause.name.lower()}"] for cause in failed - {Cause.DONE})
     assert wrong >= 1 or fault.cause is Cause.WATCHDOG
-    if "corrupt" in str(fault.hub):
+    if "corrupt" in str(fault.link):
         drops = [await driver.counters() for driver in drivers]
         assert sum(d["reads_dropped_length"] + d["responses_dropped_length"] for d in drops) == 1
 

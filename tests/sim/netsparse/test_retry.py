@@ -7,13 +7,15 @@ import pytest
 
 from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack, unpack
-from sim.harness.verilator import params_in_simulator
 from sim.netsparse import driver
 from sim.netsparse.retry import GatherFailed
-from sim.netsparse.surroundings.gather_system import GatherParams
+from sim.netsparse.surroundings.link import LINK_SETTINGS
+from sim.netsparse.surroundings.network import link_counts
+from sim.netsparse.topology import LeafSpine
 from tests.sim.netsparse.test_rings import CLIENTS, Bench, simulate_bench
 
 WATCHDOG = 1000
+LINK = LeafSpine().link_of(0)
 FIRST = {"drop": 1, "drop_at": 0}
 
 
@@ -55,9 +57,9 @@ class Asking(Bench):
         return self
 
     def lose(self, **faults):
-        """Packets of these classes."""
-        hub = params_in_simulator(GatherParams).hub
-        self.dut.hub.value = pack(hub.settings, {"latency": 20} | faults)
+        """Packets of these classes: reads on the way from node 0, responses on the way to it."""
+        self.dut.faulty_link.value = LINK + ("responses" in faults)
+        self.dut.link.value = pack(LINK_SETTINGS, {"latency": 10} | faults)
 
     async def ask(self, attempts=3):
         if self.by_rings:
@@ -101,11 +103,9 @@ async def a_loss_that_stays_ends_with_its_cause(dut):
 
     async def lose_the_next():
         while True:
-            await dut.reads_counts.value_change
-            counts = unpack(
-                params_in_simulator(GatherParams).hub.counts, int(dut.reads_counts.value)
-            )
-            begun = sum(counts["packets"]) + counts["dropped"]
+            await dut.link_counts.value_change
+            links = unpack(link_counts(LeafSpine()), int(dut.link_counts.value))
+            begun = links[LINK]["reads"]["packets"] + links[LINK]["reads"]["dropped"]
             bench.lose(reads={"drop": 1, "drop_at": begun})
 
     losing = cocotb.start_soon(lose_the_next())

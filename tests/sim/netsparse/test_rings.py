@@ -17,12 +17,13 @@ from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.driver import Completion, RequestRefused, SnicDriver
 from sim.netsparse.gather import Gather, build_gather
-from sim.netsparse.gather_in_simulator import set_up, together
+from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.ring_driver import RingPlaces, SnicRings
-from sim.netsparse.surroundings.gather_system import DRAM, HOST, GatherParams, GatherSystem
+from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory
+from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.surroundings.axi_ram import ram_file
 from sim.workloads.partition import Partition
@@ -64,7 +65,7 @@ def simulate_bench(folder, rng, module):
         Simulation(
             test_module=module,
             params=params,
-            component=GatherSystem,
+            component=ClusterSystem,
             plusargs=plusargs,
             env={JOB: str(folder)},
         ),
@@ -77,17 +78,18 @@ class Bench:
     async def begin(self, dut, request_size=RINGS, completion_size=RINGS):
         self.dut = dut
         self.gather = pickle.loads((Path(os.environ[JOB]) / JOB_PICKLE).read_bytes())
-        params = params_in_simulator(GatherParams)
+        params = params_in_simulator(ClusterParams)
         self.memory, _ = (HostMemory(dut, params.host, k) for k in range(2))
         self.settings = params.host.settings
         self.surround()
         dut.dram.value = pack(params.dram.settings, {})
-        dut.hub.value = dut.fail_index.value = dut.dump.value = 0
+        dut.link.value = dut.faulty_link.value = dut.fail_index.value = dut.dump.value = 0
         await start(dut)
         before = host_memory_before(self.gather.properties, self.gather.partition, 0)
         await self.memory.write(self.gather.property_address, before.tobytes())
         snics = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
         job = self.gather.job(params.snic)
+        await set_up_network(dut, params.network, job)
         await together(set_up(snic, k, job, job.nodes[k]) for k, snic in enumerate(snics))
         self.snic, self.other = snics
         self.queues = job.nodes[0].requests

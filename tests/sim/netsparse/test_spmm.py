@@ -181,7 +181,10 @@ def test_families_are_made_for_the_nodes():
     ("nodes", "changes", "says"),
     [
         (3, {}, r"from 2 to the 2 of the build: 3; --set nodes=3 builds for so many$"),
-        (17, {}, r"nodes must be from 2 to 16: 17$"),
+        (129, {}, r"nodes must be from 2 to 128: 129$"),
+        (2, {"racks": 33}, r"racks must be from 1 to 32: 33$"),
+        (3, {"racks": 2}, r"3 are not divisible by 2 racks$"),
+        (66, {"racks": 2}, r"at most 32 together, the ports of its switch: 33 and 1; --racks"),
         (2, {"property_bytes": 6}, "multiple of 4"),
         (2, {"property_bytes": 0}, "from 4"),
         (2, {"property_bytes": 516}, "to the 512 of the build"),

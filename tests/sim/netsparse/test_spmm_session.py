@@ -42,8 +42,16 @@ def test_a_simulator_is_of_hardware_and_nodes():
         return SpmmSession.hardware(PARAMS, SpmmWorkload(**settings))
 
     assert hardware(property_bytes=4) == hardware(read_delay=3)
+    assert hardware(nodes=4) != hardware(nodes=4, racks=2)
     with pytest.raises(ValueError, match="from 2 to the 2 of the build: 3; --set nodes=3"):
         SpmmSession.build(hardware(nodes=3))
+
+
+def test_racks_have_snics_that_know_all_their_nodes():
+    assert not SpmmSession.needs(SpmmWorkload(nodes=8))
+    needs = SpmmSession.needs(SpmmWorkload(nodes=8, racks=2))
+    params = find_design("netsparse-snic").params_of("small", **needs)
+    assert params.rig.nodes == 8
 
 
 def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp_path):

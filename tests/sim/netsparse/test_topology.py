@@ -46,7 +46,9 @@ def test_every_port_has_a_link_each_way(cluster):
     assert sorted(map(str, ends)) == sorted(str(wire.target) for wire in cluster.links)
     for up, down in zip(cluster.links[::2], cluster.links[1::2], strict=True):
         assert (up.source, up.target) == (down.target, down.source)
-        if up.source.port is not None:
+        if up.source.port is None:
+            assert cluster.links[cluster.link_of(up.source.index)] is up
+        else:
             assert cluster.neighbour(up.source.index, up.source.port) == up.target
 
 

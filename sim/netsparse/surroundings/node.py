@@ -1,0 +1,114 @@
+"""A node of a simulated cluster: a SNIC with its host's memory and its own."""
+
+from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.packets import AXIS
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.registers import snic_registers
+from hdl.netsparse.snic import Snic
+from hdl.netsparse.snic_counters import CLASSES
+from sim.surroundings.axi_ram import AxiRam, AxiRamParams
+
+HOST, DRAM = 0, 1  #: RAM ``2 * node + HOST`` is a node's host memory, the other its SNIC's
+INDEX_BITS = 7
+MOST_NODES = 1 << INDEX_BITS  #: of a simulation, as RAMs are numbered in 8 bits
+MOST_ADDRESS_BITS = 34  #: of a simulated memory
+
+#: Accesses to a SNIC's registers that have been answered.
+ACCESSES = data.StructLayout({"writes": 32, "reads": 32})
+
+
+def host_memory(snic: SnicParams) -> AxiRamParams:
+    """A node's host memory."""
+    return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, snic.rig.address_bits), processor=True)
+
+
+def snic_memory(snic: SnicParams) -> AxiRamParams:
+    """A SNIC's own memory, its DRAM."""
+    return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, snic.dram_address_bits))
+
+
+class Node(Component):
+    """A :class:`Snic` between a network, which the ports named as its own lead to, and memories.
+
+    ``index`` must be constant: the node's number. ``host`` and ``dram`` are the settings of the
+    two memories; their failures apply only to RAM number ``fail_index``. ``dump`` writes both to
+    their files when it rises. ``missing`` and ``lost`` count accesses beyond a memory's end,
+    summed. ``access`` is that of the host's processor to its memory, ``register_accesses`` are
+    those to the SNIC over ``s_axil``.
+    """
+
+    def __init__(self, params: SnicParams) -> None:
+        host, dram = host_memory(params), snic_memory(params)
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=snic_registers(params).address_bits)),
+                **{f"m_axis_{kind}": Out(AXIS) for kind in CLASSES},
+                **{f"s_axis_{kind}": In(AXIS) for kind in CLASSES},
+                "index": In(INDEX_BITS),
+                "host": In(host.settings),
+                "dram": In(dram.settings),
+                "fail_index": In(INDEX_BITS + 1),
+                "dump": In(1),
+                "irq": Out(1),
+                "missing": Out(32),
+                "lost": Out(32),
+                "access": In(host.access),
+                "accessed": Out(host.data_bits),
+                "register_accesses": Out(ACCESSES),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.snic = snic = Snic(self.params)
+        m.submodules.host = host = AxiRam(host_memory(self.params))
+        m.submodules.dram = dram = AxiRam(snic_memory(self.params))
+        connect(m, flipped(self.s_axil), snic.s_axil)
+        for name in (f"{way}_axis_{kind}" for way in "ms" for kind in CLASSES):
+            connect(m, flipped(getattr(self, name)), getattr(snic, name))
+        connect_bus(m, snic.m_axi_host, host.axi)
+        connect_bus(m, snic.m_axi_dram, dram.axi)
+        self.set_ram(m, HOST, host, self.host)
+        self.set_ram(m, DRAM, dram, self.dram)
+        m.d.comb += [
+            self.irq.eq(snic.irq),
+            host.access.eq(self.access),
+            self.accessed.eq(host.accessed),
+            self.missing.eq((host.missing + dram.missing)[:32]),
+            self.lost.eq((host.lost + dram.lost)[:32]),
+        ]
+        bus, counts = self.s_axil, self.register_accesses
+        with m.If(bus.bvalid & bus.bready):
+            m.d.sync += counts.writes.eq(counts.writes + 1)
+        with m.If(bus.rvalid & bus.rready):
+            m.d.sync += counts.reads.eq(counts.reads + 1)
+        return m
+
+    def set_ram(self, m: Module, which: int, ram: AxiRam, settings) -> None:
+        """The settings of a memory: its failures only if it is the one that is to fail."""
+        index = Cat(Const(which, 1), self.index)
+        fails = self.fail_index == index
+        m.d.comb += [
+            ram.index.eq(index),
+            ram.dump.eq(self.dump),
+            ram.settings.eq(settings),
+            ram.settings.fail_read.eq(settings.fail_read & fails),
+            ram.settings.fail_write.eq(settings.fail_write & fails),
+        ]
+
+
+def connect_bus(m: Module, master, slave) -> None:
+    """Connect a bus to one with fewer address bits."""
+    for name, member in master.signature.members.items():
+        ours, theirs = getattr(master, name), getattr(slave, name)
+        if member.flow == Out:
+            m.d.comb += theirs.eq(low_bits(ours, len(Value.cast(theirs))))
+        else:
+            m.d.comb += ours.eq(theirs)
