@@ -36,13 +36,26 @@ class MiddlePipe(Component):
     :class:`hdl.switch.output_room.OutputRoom`. Reads wait for responses, never the other way.
 
     Throughput: a PR and 64 bytes of packets a cycle, of each class; the cache has one access a
-    cycle for both, in turn. Latency: :attr:`read_latency` from a read's being at the gate to its
-    entering the concatenator, or to its response's doing so.
+    cycle for both, in turn. :attr:`latencies` are from a packet's last beat to the first beat of
+    the packet that its one PR leaves in, if that waits for no other PR and nothing else is inside:
+    of a ``read`` that passes, of the answer to one that is a ``hit``, and of a ``response``. The
+    first answer behind a response, and the first response behind an answer, take a cycle more.
     """
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
         self.queues = [OutputQueuesParams(switch=params, payload=bool(k)) for k in range(2)]
         reads, responses = (queues.ports for queues in self.queues)
+        ways = [
+            Concatenator(params.concatenator(queues.payload)).latency + OutputQueues(queues).latency
+            for queues in self.queues
+        ]
+        answer = StreamArbiter.latency + ways[1]
+        found = LookupGate.latency + params.cache.latency
+        self.latencies = {
+            "read": Deconcatenator.latency + found + ReservedFifo.latency + ways[0],
+            "hit": Deconcatenator.latency + found + HitQueue.latency + answer,
+            "response": Deconcatenator.latency + answer,
+        }
         super().__init__(
             params,
             {

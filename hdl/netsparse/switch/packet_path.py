@@ -24,6 +24,10 @@ class PacketPath(Component):
         members = dict(params.fabric)
         for name in (*CLASSES, *(f"{name}_wait" for name in CLASSES)):
             del members[name]
+        fabric = PipeFabric(params) if params.pipes else SpineFabric(params)
+        self.latencies = {
+            way: SwitchPort.latency + cycles for way, cycles in fabric.latencies.items()
+        }
         super().__init__(
             params,
             {

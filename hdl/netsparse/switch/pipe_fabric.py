@@ -25,10 +25,16 @@ class PipeFabric(Component):
     Packets wait at their port (:class:`PacketGate`) until all that can become of them has room
     behind the pipe. A port that is blocked, of a class, therefore holds up only those packets of
     that class that come by the same link as one for it. Throughput: a beat a cycle, of each class,
-    at every port and in every pipe.
+    at every port and in every pipe. :attr:`latencies` are those of :class:`MiddlePipe`, and what
+    is before and behind it.
     """
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
+        before = PacketGate.latency + Crossbar.latency
+        self.latencies = {
+            way: before + cycles + (way != "read") * StreamArbiter.latency
+            for way, cycles in MiddlePipe(params).latencies.items()
+        }
         super().__init__(params, params.fabric)
 
     def elaborate(self, platform) -> Module:

@@ -15,10 +15,11 @@ class SpineFabric(Component):
 
     Classes have a crossbar each and share nothing. Packets stay whole, and those of one port for
     another in order. A packet that is held up by the link that it goes to holds up those behind it
-    at its port. Throughput: a beat a cycle at every port, of each class. Latency: :attr:`latency`.
+    at its port. Throughput: a beat a cycle at every port, of each class. :attr:`latencies` are
+    those of a ``read``'s beat and of a ``response``'s.
     """
 
-    latency = Crossbar.latency
+    latencies = dict.fromkeys(("read", "response"), Crossbar.latency)
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(params, params.fabric)

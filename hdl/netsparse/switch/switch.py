@@ -27,12 +27,14 @@ class NetSparseSwitch(Component):
     a cache of the properties that came from there (:class:`MiddlePipe`); without, they pass whole.
 
     Throughput: a beat of 64 bytes a cycle at every port, of each class; of middle pipes see there.
+    :attr:`latencies` are from a beat of a packet to the same, or with middle pipes as there.
     """
 
     register_map = staticmethod(switch_registers)
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
         self.registers = switch_registers(params)
+        self.latencies = PacketPath(params).latencies
         super().__init__(
             params,
             {

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
-from sim.harness.streams import never
+from sim.harness.streams import cycle, never
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
 from sim.netsparse.wire import from_beats, to_beats
@@ -57,6 +57,7 @@ class Receiver:
         self.beats = []
         self.packets = 0
         self.octets = 0
+        self.begun = []  # cycles in which packets' first beats were there
         cocotb.start_soon(self.run())
 
     async def run(self):
@@ -66,6 +67,8 @@ class Receiver:
         while True:
             ready.value = not (self.stopped or self.stall())
             await edge
+            if valid.value and not self.beats and len(self.begun) == self.packets:
+                self.begun.append(cycle())
             if not (valid.value and ready.value) or self.dut.rst.value:
                 continue
             self.beats.append(tuple(int(signal.value) for signal in signals))

@@ -1,0 +1,229 @@
+"""A middle pipe against the golden model of its cache: every hit, miss, property and credit."""
+
+import random
+from itertools import product
+
+import cocotb
+
+from hdl.netsparse.switch.params import CLASSES
+from sim.harness.streams import STALLS
+from sim.harness.verilator import component_in_simulator, simulate
+from sim.netsparse.golden.concatenation import Kind
+from sim.netsparse.golden.property_cache import Outcome
+from tests.hdl.netsparse.middle_pipe.bench import LENGTH, PIPE, ROUTES, UPLINK, Bench, WatchedPipe
+
+NEAR, FAR = (0, 1), (2, 3, 4, 5)  #: nodes of this rack, and of others
+FIRST_FOREIGN = 1 << PIPE.cache.idx_bits  #: idx that the cache cannot tell from others
+
+
+def test_middle_pipe():
+    simulate(WatchedPipe(PIPE), __name__)
+
+
+def most_prs(kind, length):
+    """PRs of the longest packet."""
+    return 1 if kind is Kind.ERROR else (PIPE.mtu - 64) // (18 + length * (kind is Kind.RESPONSE))
+
+
+def some_idxs():
+    """Idxs that compete for the ways of a few rows."""
+    low = PIPE.cache.row_bits
+    rows = random.sample(range(1 << low), 4)
+    return [random.getrandbits(PIPE.cache.idx_bits - low) << low | row for row in rows * 5]
+
+
+def some_packet(bench, pool, lengths):
+    """A packet that may come by any port, and that port."""
+    ingress = random.randrange(PIPE.ports)
+    kind = random.choice([Kind.READ] * 4 + [Kind.RESPONSE] * 4 + [Kind.ERROR])
+    src = random.choice([node for node, port in ROUTES.items() if port == ingress])
+    dest = random.choice([node for node, port in ROUTES.items() if port != ingress])
+    length = random.choice(lengths)
+    most = most_prs(kind, length)
+    count = random.choice([1, most, random.randint(1, most)])
+    idxs = random.choices(pool, k=count)
+    if random.random() < 0.1:
+        idxs[0] += FIRST_FOREIGN << random.randrange(48)
+    return ingress, bench.requests(kind, dest, src, idxs, length)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
+    """Both classes at full rate by all ports; sizes change and the cache is off for a while."""
+    bench = await Bench(dut, stalls).start()
+    for length, cache in ((LENGTH, 1), (128, 1), (LENGTH, 0), (192, 1), (4, 1)):
+        await bench.configure(property_bytes=length, cache=cache)
+        before = bench.seen.copy()
+        lengths = [length] * 5 + [4, 64, 68, 128, 192]
+        pool = some_idxs()
+        for k in range(80):
+            ingress, requests = some_packet(bench, pool, lengths)
+            (bench.send_malformed if k % 12 == 7 else bench.send)(ingress, requests)
+        await bench.drain()
+        found = bench.seen - before
+        if not cache:
+            assert not found
+        elif length > PIPE.cache.most_bytes:
+            assert set(found) == {Outcome.BYPASSED}
+        else:
+            assert min(found[name] for name in (Outcome.HIT, Outcome.MISS, Outcome.INSERTED)) > 1
+    assert min(bench.seen[name] for name in set(Outcome) - {Outcome.DISCARDED}) > 10
+    assert bench.events["reads_taken_prs"] == len(bench.entered_at)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
+    """And given another size: what is under way meets either the old cache or the new one."""
+    bench = await Bench(dut).start()
+    pool = random.sample(range(FIRST_FOREIGN), 8)
+    for _ in range(25):
+        for _ in range(16):
+            bench.send(*some_packet(bench, pool, [LENGTH, LENGTH, 64]))
+        await bench.wait(random.randint(60, 120))
+        await bench.configure(property_bytes=random.choice((LENGTH, LENGTH, 64)))
+    await bench.drain()
+    assert min(bench.seen[name] for name in set(Outcome) - {Outcome.REPLACED}) > 10, bench.seen
+
+
+async def insert(bench, idxs, length=LENGTH):
+    """Responses from another rack leave the properties of ``idxs`` in the cache."""
+    most = most_prs(Kind.RESPONSE, length)
+    for k in range(0, len(idxs), most):
+        bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs[k : k + most], length))
+    await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_its_latencies(dut):
+    """Of a read that passes, of a hit and of a response, from the last beat to the first."""
+    bench = await Bench(dut).start(concatenate=0, read_delay=0, response_delay=0)
+    expected = component_in_simulator().latencies
+    await insert(bench, [1])
+    ways = {
+        "response": (Kind.RESPONSE, UPLINK, 0, 2, "responses", 0),
+        "read": (Kind.READ, 0, 2, 0, "reads", UPLINK),
+        "hit": (Kind.READ, 0, 2, 0, "reads", 0),
+    }
+    last = "response"
+    for way in ("hit", "response", "read", "response", "hit", "hit"):
+        kind, ingress, dest, src, name, egress = ways[way]
+        source = bench.sources[name, ingress]
+        receiver = bench.receivers["reads" if way == "read" else "responses", egress]
+        bench.send(ingress, bench.requests(kind, dest, src, [2 if way == "read" else 1]))
+        await bench.drain()
+        turns = way not in ("read", last)  # answers and responses take turns
+        assert receiver.begun[-1] - source.cycles[-1] == expected[way] + turns, way
+        if way != "read":
+            last = way
+
+
+def pace(cycles, skip=20):
+    """Cycles that each took on average, but for some at the beginning and at the end."""
+    inner = cycles[skip:-skip]
+    return (inner[-1] - inner[0]) / (len(inner) - 1)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def keeps_up_with_its_inputs(dut):
+    """A PR and 64 bytes of packets a cycle, whatever becomes of the PRs."""
+    bench = await Bench(dut).start()
+    most = most_prs(Kind.READ, LENGTH)
+    for k in range(12):
+        bench.send(0, bench.requests(Kind.READ, 2 + k % 2, 0, range(100, 100 + most)))
+    await bench.drain()
+    assert bench.seen == {Outcome.MISS: 12 * most}
+    assert pace(bench.entered_at) == 1
+    idxs = [*range(8)] * 4
+    await insert(bench, idxs * 8)
+    assert pace(bench.inserted_at) == 1
+    bench.entered_at.clear()
+    for _ in range(12):
+        bench.send(0, bench.requests(Kind.READ, 2, 0, idxs[:most]))
+    await bench.drain()
+    assert bench.seen[Outcome.HIT] == 12 * most
+    assert pace(bench.entered_at) == 1
+    long = most_prs(Kind.RESPONSE, 192)
+    bench.receivers["responses", 1].begun.clear()
+    for _ in range(30):
+        bench.send(UPLINK, bench.requests(Kind.RESPONSE, 1, 2, [1] * long, 192))
+    await bench.drain()
+    beats = -(-(64 + long * (18 + 192)) // 64)
+    assert pace(bench.receivers["responses", 1].begun, 5) == beats
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def lookups_and_inserts_take_turns(dut):
+    """Each has half of the cache's cycles while both want it."""
+    bench = await Bench(dut).start()
+    for _ in range(20):
+        bench.send(0, bench.requests(Kind.READ, 2, 1, range(most_prs(Kind.READ, LENGTH))))
+        for _ in range(2):
+            idxs = range(most_prs(Kind.RESPONSE, LENGTH))
+            bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs))
+    await bench.drain()
+    assert pace(bench.inserted_at) == 2
+    first, last = bench.inserted_at[20], bench.inserted_at[-20]
+    between = [at for at in bench.looked_up_at if first <= at < last]
+    assert len(between) == (last - first) // 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(name=CLASSES, blocked=[0, UPLINK])
+async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
+    """What goes elsewhere, or in the other class, leaves while the port's queue is full."""
+    bench = await Bench(dut).start()
+    bench.receivers[name, blocked].stopped = True
+    kind = Kind.READ if name == "reads" else Kind.RESPONSE
+    nodes = {port: node for node, port in ROUTES.items()}  # one behind each port
+    link, *others = (port for port in range(PIPE.ports) if port != blocked)
+    idxs = range(1000, 1000 + most_prs(kind, LENGTH))  # of which nobody brings the property
+    for _ in range(30):
+        bench.send(link, bench.requests(kind, nodes[blocked], nodes[link], idxs))
+    await bench.wait(900)
+    assert bench.free[name][blocked] < PIPE.output_room(name == "responses").packets_from
+    stuck = len(bench.inside)
+    assert stuck > PIPE.output_beats
+    for other, ingress, _ in product(Kind, range(PIPE.ports), range(12)):
+        class_name = CLASSES[other is not Kind.READ]
+        if (class_name, ingress) == (name, link):
+            continue  # by the link of those that wait
+        egress = random.choice((link, *others) if class_name == name else range(PIPE.ports))
+        if (other, name, ingress) == (Kind.READ, "responses", blocked):
+            egress = 1  # it looks nothing up: there is no room for an answer
+        prs = range(random.randint(1, most_prs(other, LENGTH)))
+        bench.send(ingress, bench.requests(other, nodes[egress], nodes[ingress], prs))
+    await bench.wait(2500)
+    left = {(sent.request.kind, sent.request.dest) for sent in bench.inside.values()}
+    assert left == {(kind, nodes[blocked])}, left
+    assert len(bench.inside) == stuck
+    bench.receivers[name, blocked].stopped = False
+    await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reads_pass_a_stalled_port_by(dut):
+    """They wait for room for their answers until the port counts as stalled."""
+    bench = await Bench(dut).start()
+    await insert(bench, [*range(8)])
+    bench.receivers["responses", 0].stopped = True
+    idxs = range(most_prs(Kind.RESPONSE, LENGTH))
+    for _ in range(30):
+        bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs))
+    await bench.wait(400)
+    before = len(bench.entered_at)
+    for node in (0, 1):
+        bench.send(node, bench.requests(Kind.READ, 2, node, range(8)))
+        await bench.wait(200)
+    assert len(bench.entered_at) == before
+    dut.stalled.value = 1
+    await bench.wait(200)
+    assert len(bench.entered_at) == before + 16
+    assert bench.passed_by == 8
+    assert bench.seen[Outcome.HIT] == 8  # those whose answers have room
+    bench.receivers["responses", 0].stopped = False
+    await bench.drain()
+    bench.send(0, bench.requests(Kind.READ, 2, 0, range(8)))  # there is room, though it is set
+    await bench.drain()
+    assert bench.passed_by == 8
+    assert bench.seen[Outcome.HIT] == 16
