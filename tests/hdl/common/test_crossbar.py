@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.crossbar import Crossbar, CrossbarParams
-from sim.harness.streams import STALLS, Sink, Source, never, often, start
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [
@@ -53,7 +53,8 @@ def parts_of(beat):
 def packet_of(k, length=None):
     """Beats of any content; each says where it comes from, and whether it is the last."""
     length = length or random.choice([1, 1, 2, 3, 6])
-    return [(n == length - 1) << 19 | k << 16 | random.getrandbits(16) for n in range(length)]
+    bits = random.getrandbits
+    return [(n == length - 1) << 19 | bits(1) << 18 | k << 16 | bits(16) for n in range(length)]
 
 
 def packets_in(beats):
@@ -62,7 +63,7 @@ def packets_in(beats):
     for beat in beats:
         packet.append(beat)
         if beat >> 19:
-            (origin,) = {one >> 16 & 7 for one in packet}
+            (origin,) = {one >> 16 & 3 for one in packet}
             found.append((origin, packet))
             packet = []
     assert not packet
@@ -202,3 +203,23 @@ async def packets_pass_who_waits_for_another_output(dut):
     for k in (0, 2):
         beats = [beat for origin, packet in arrived if origin == k for beat in packet]
         assert beats == [beat for _, beat in sent[k]]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def packets_may_be_withdrawn(dut):
+    """Input 1 asks for a cycle, gets the turn, and is gone: input 2 has it two cycles later."""
+    sink, edge = Sink(dut, "o_0"), RisingEdge(dut.clk)
+    for k in range(params_in_simulator(CrossbarParams).inputs):
+        getattr(dut, f"i_{k}_valid").value = 0
+    await start(dut)
+    dut.i_1_valid.value, dut.i_1_payload.value = 1, 0
+    await edge
+    assert not dut.i_1_ready.value
+    dut.i_1_valid.value = 0
+    source = Source(dut, "i_2")
+    packet = packet_of(2, length=3)
+    began = cycle() + 1
+    await source.send_all({"to": 0, "beat": beat} for beat in packet)
+    assert source.cycles == [began + 1, began + 2, began + 3]
+    await sink.wait_for(3)
+    assert sink.beats == packet
