@@ -7,11 +7,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.arithmetic import delay
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 
-SETTLING = 2  #: cycles after a packet in which ``open`` does not know of it yet
-UNSEEN = SETTLING + 1  #: most items that ``open`` does not know of
+LATENCY = 4  #: cycles from what is taken or given to ``open`` and ``open_items``
+SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` would not know of it yet
+UNSEEN = LATENCY  #: most items that ``open_items`` does not know of, that of its cycle included
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,20 +74,22 @@ class OutputRoom(Component):
     (``left``, a bit for each port). So a queue never refuses a beat, and a port that is blocked
     holds up no other.
 
-    ``packet``, with ``packet_port``, takes ``params.packet`` beats; it may come only while the
-    port's bit of ``open`` is high, which then is low for :data:`SETTLING` cycles. ``item``
-    takes what it says, one every cycle, while the port's bit of ``open_items`` is high. Items leave
-    room for a packet: packets never wait for items.
+    A bit of ``packets`` says that a packet is let in for that port, and takes ``params.packet``
+    beats; it may come only while the port's bit of ``open`` is high, which then is low for
+    :data:`SETTLING` cycles. ``item`` takes what it says, one every cycle, while its port's bit of
+    ``open_items`` is high. Items leave room for a packet: packets never wait for items.
 
-    All of it is seen in ``open`` and ``open_items``, which are registers, three cycles later.
+    All of it is seen in ``open`` and ``open_items``, which are registers, :attr:`latency` cycles
+    later.
     """
+
+    latency = LATENCY
 
     def __init__(self, params: OutputRoomParams) -> None:
         super().__init__(
             params,
             {
-                "packet": In(1),
-                "packet_port": In(params.port_bits),
+                "packets": In(params.ports),
                 "item": In(params.item_claim),
                 "gives": In(params.give).array(params.gives),
                 "left": In(params.ports),
@@ -97,30 +101,35 @@ class OutputRoom(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
+        gives = [delay(m, give, 1, f"give_{k}") for k, give in enumerate(self.gives)]
+        left = delay(m, self.left, 1, "left", reset_less=False)
+        item = delay(m, self.item, 1, "item")
+        item_valid = delay(m, self.item.valid, 1, "item_valid", reset_less=False)
+        given_valid = [
+            delay(m, give.beats.any(), 1, f"given_{k}", reset_less=False)
+            for k, give in enumerate(self.gives)
+        ]
         for k in range(params.ports):
-            takes_packet = Signal(name=f"takes_packet_{k}")
-            takes_item = Signal(name=f"takes_item_{k}")
+            taken = Signal(name=f"taken_{k}")
             recent = Signal(SETTLING, name=f"recent_{k}")  # a packet was let in
             change = Signal(signed(bits_for(params.beats) + 1), name=f"change_{k}")
             free = Signal(bits_for(params.beats), name=f"free_{k}", init=params.beats)
-            packets, items = Signal(name=f"packets_{k}"), Signal(name=f"items_{k}")
-            given = sum(Mux(give.port == k, give.beats, 0) for give in self.gives)
-            m.d.comb += [
-                takes_packet.eq(self.packet & (self.packet_port == k)),
-                takes_item.eq(self.item.valid & (self.item.port == k)),
-                self.open[k].eq(packets & ~recent.any()),
-                self.open_items[k].eq(items),
-            ]
+            given = sum(
+                Mux(valid & (give.port == k), give.beats, 0)
+                for valid, give in zip(given_valid, gives, strict=True)
+            )
+            takes_item = item_valid & (item.port == k)
+            m.d.comb += taken.eq(self.packets[k])
             m.d.sync += [
-                recent.eq(Cat(takes_packet, recent[:-1])),
+                recent.eq(Cat(taken, recent[:-1])),
                 change.eq(
                     given
-                    + self.left[k]
-                    - Mux(takes_packet, params.packet, 0)
-                    - Mux(takes_item, self.item.beats, 0)
+                    + left[k]
+                    - Mux(recent[0], params.packet, 0)
+                    - Mux(takes_item, item.beats, 0)
                 ),
                 free.eq((free + change)[: len(free)]),
-                packets.eq(free >= params.packets_from),
-                items.eq(free >= params.items_from),
+                self.open[k].eq((free >= params.packets_from) & ~taken & ~recent[:-1].any()),
+                self.open_items[k].eq(free >= params.items_from),
             ]
         return m

@@ -18,8 +18,9 @@ class BeatRing(Component):
 
     ``data`` begins there too, or behind ``header`` if the window is one with a header. ``push``
     puts ``beat`` behind the others; ``drops`` of them leave at the front. With ``turns`` the next
-    window begins in lane ``lane`` of what is then the front beat, ``with_header`` or not. Nobody
-    counts here: a window shows undefined lanes where beats have not come yet.
+    window begins in lane ``lane`` of what is then the front beat, ``with_header`` or not; if it
+    ``restarts``, which may be known late, in lane 0 and with one. Nobody counts here: a window
+    shows undefined lanes where beats have not come yet.
 
     A lane of all beats is a memory of its own, as a window takes a lane of one beat or another;
     what it has taken is turned. Latency: a beat and a window count from the next cycle on.
@@ -36,6 +37,7 @@ class BeatRing(Component):
                 "beat": In(AXIS.data_bits),
                 "drops": In(range(params.span + 1)),
                 "turns": In(1),
+                "restarts": In(1),
                 "lane": In(range(LANES)),
                 "with_header": In(1),
                 "header": Out(PR_LAYER.size),
@@ -61,28 +63,31 @@ class BeatRing(Component):
                 write.data.eq(self.beat.word_select(k, LANE_BITS)),
             ]
             lanes.append(lane)
-        self.add_window(m, "header", lanes, head, self.lane, self.header)
+        self.add_window(m, "header", lanes, head, self.lane, 0, self.header)
         if self.params.payload:
             start = Signal(range(LANES + PR_LANES))
             m.d.comb += start.eq(self.lane + Mux(self.with_header, PR_LANES, 0))
             data = self.data[: LANE_BITS * self.data_lanes]
-            self.add_window(m, "data", lanes, head, start, data)
+            self.add_window(m, "data", lanes, head, start, PR_LANES, data)
         return m
 
-    def add_window(self, m: Module, name: str, lanes, head: Signal, start: Value, window) -> None:
+    def add_window(
+        self, m: Module, name: str, lanes, head: Signal, start: Value, restart: int, window
+    ) -> None:
         """Add ``window``, which begins in lane ``start`` of the beat at ``head`` or of the next
-        one.
+        one; in lane ``restart`` if it restarts.
         """
         at = Signal(range(LANES), name=f"{name}_at", reset_less=True)
         beyond = Signal(name=f"{name}_beyond", reset_less=True)
         count = len(window) // LANE_BITS
         # Lanes that are of one beat later: not the last, as a window begins in one.
         below = Signal(min(count, LANES) - 1, name=f"{name}_below", reset_less=True)
+        lanes_below = (~(Const(-1, LANES) << start[: len(at)]))[: len(below)]
         with m.If(self.turns):
             m.d.sync += [
-                at.eq(start[: len(at)]),
-                beyond.eq(start >= LANES),
-                below.eq((~(Const(-1, LANES) << start[: len(at)]))[: len(below)]),
+                at.eq(Mux(self.restarts, restart, start[: len(at)])),
+                beyond.eq(~self.restarts & (start >= LANES)),
+                below.eq(Mux(self.restarts, (1 << min(restart, len(below))) - 1, lanes_below)),
             ]
         taken = []
         for k, lane in enumerate(lanes):

@@ -145,11 +145,12 @@ class Unpacker(Component):
             turns.eq(Mux(active, leaves & done, count != 0)),
             begins_packet.eq(turns & (~active | (count > passed))),
             ring.turns.eq(turns | leaves),
-            ring.lane.eq(Mux(turns, 0, end[:5])),
-            ring.with_header.eq(turns | last),
+            ring.restarts.eq(turns),
+            ring.lane.eq(end[:5]),
+            ring.with_header.eq(last),
         ]
         with m.If(ring.turns):
-            m.d.sync += begins.eq(ring.with_header)
+            m.d.sync += begins.eq(turns | last)
         with m.If(turns):
             m.d.sync += [
                 active.eq(begins_packet),

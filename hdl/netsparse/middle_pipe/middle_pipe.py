@@ -10,6 +10,7 @@ from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.streams import StreamRegisterParams, StreamSkid
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.middle_pipe.cost import READ_COST, cost_of
@@ -31,8 +32,8 @@ class MiddlePipe(Component):
     read's src instead. A response from another rack leaves its property in the cache and goes on.
     All else passes. What leaves is concatenated anew, and waits in a queue of its port.
 
-    A packet may enter while its port's bit of ``open_*`` is high; ``admitted_*`` says that its
-    first beat was let in. By this nothing inside waits for a port: see
+    A packet may enter while its port's bit of ``open_*`` is high; then ``admitted_*`` has it
+    for a cycle. By this nothing inside waits for a port: see
     :class:`hdl.switch.output_room.OutputRoom`. Reads wait for responses, never the other way.
 
     Throughput: a PR and 64 bytes of packets a cycle, of each class; the cache has one access a
@@ -68,8 +69,8 @@ class MiddlePipe(Component):
                 "responses": In(stream.Signature(params.entering)),
                 "open_reads": Out(reads),
                 "open_responses": Out(responses),
-                "admitted_reads": In(params.admitted),
-                "admitted_responses": In(params.admitted),
+                "admitted_reads": In(reads),
+                "admitted_responses": In(responses),
                 "reads_o": Out(stream.Signature(OUTPUT_BEAT)).array(reads),
                 "responses_o": Out(stream.Signature(OUTPUT_BEAT)).array(responses),
                 "events": Out(params.pipe_events),
@@ -97,7 +98,7 @@ class MiddlePipe(Component):
 
     def come(self, m: Module, name: str, payload: int) -> None:
         """Take packets apart; what they cannot become is given back."""
-        parts = m.submodules
+        params, parts = self.params, m.submodules
         come, deconcatenator = getattr(self, name), parts[f"{name}_deconcatenator"]
         room, verdicts = parts[f"{name}_room"], parts[f"{name}_verdicts"]
         admitted = getattr(self, f"admitted_{name}")
@@ -110,13 +111,22 @@ class MiddlePipe(Component):
             come.ready.eq(deconcatenator.axis.tready),
             deconcatenator.tag.eq(come.payload.tag),
             verdicts.events.eq(deconcatenator.events),
-            room.packet.eq(admitted.valid),
-            room.packet_port.eq(self.queues[payload].queue_of(admitted.egress)),
+            room.packets.eq(admitted),
             room.gives[0].eq(verdicts.give),
             room.gives[1].eq(parts[f"{name}_entries"].give),
             room.left.eq(parts[f"{name}_queues"].left),
             getattr(self, f"open_{name}").eq(room.open),
             self.events[name].taken.eq(deconcatenator.events),
+        ]
+
+        # Else one path of ready reaches from the gate or the arbiter to the packets' beats.
+        tagged = params.tagged(bool(payload))
+        parts[f"{name}_skid"] = skid = StreamSkid(StreamRegisterParams(width=tagged.size))
+        m.d.comb += [
+            data.View(tagged, skid.i.payload).tag.eq(deconcatenator.prs_tag),
+            data.View(tagged, skid.i.payload).beat.eq(deconcatenator.prs.payload),
+            skid.i.valid.eq(deconcatenator.prs.valid),
+            deconcatenator.prs.ready.eq(skid.i.ready),
         ]
 
     def leave(self, m: Module, name: str) -> None:
@@ -144,7 +154,7 @@ class MiddlePipe(Component):
     def pass_responses(self, m: Module) -> None:
         """Send responses on, those from other racks with a copy for the cache, and hits."""
         params, parts = self.params, m.submodules
-        deconcatenator = parts.responses_deconcatenator
+        skid = parts.responses_skid
         concatenator, entries = parts.responses_concatenator, parts.responses_entries
         entry = params.response_entry
         last_bit = entry["beat"].offset + entry["beat"].shape["last"].offset
@@ -154,19 +164,19 @@ class MiddlePipe(Component):
             StreamArbiterParams(width=entry.size, count=2, last_bit=last_bit)
         )
         passing = Signal(entry)
-        tag = data.View(params.tag, deconcatenator.prs_tag)
-        beat = deconcatenator.prs.payload
+        tagged = cast(Any, data.View(params.tagged(True), skid.o.payload))
+        tag, beat = tagged.tag, tagged.beat
         m.d.comb += [
             passing.egress.eq(tag.egress),
             passing.beat.eq(beat),
             arbiter.i[0].payload.eq(passing),
-            arbiter.i[0].valid.eq(deconcatenator.prs.valid & gather.ready),
-            deconcatenator.prs.ready.eq(arbiter.i[0].ready & gather.ready),
+            arbiter.i[0].valid.eq(skid.o.valid & gather.ready),
+            skid.o.ready.eq(arbiter.i[0].ready & gather.ready),
             gather.beat.eq(beat),
             gather.keep.eq(
                 tag.uplink & self.settings.cache & ~beat.error & params.fits(beat.pr.idx)
             ),
-            gather.moves.eq(deconcatenator.prs.valid & deconcatenator.prs.ready),
+            gather.moves.eq(skid.o.valid & skid.o.ready),
             arbiter.i[1].payload.eq(hits.o.payload),
             arbiter.i[1].valid.eq(hits.o.valid),
             hits.o.ready.eq(arbiter.i[1].ready),
@@ -187,7 +197,8 @@ class MiddlePipe(Component):
         """Let reads through the cache, in turn with what is inserted."""
         params, parts = self.params, m.submodules
         cache, gather, hits = parts.cache, parts.gather, parts.hits
-        deconcatenator, room = parts.reads_deconcatenator, parts.responses_room
+        skid, room = parts.reads_skid, parts.responses_room
+        tagged = cast(Any, data.View(params.tagged(False), skid.o.payload))
         parts.gate = gate = LookupGate(params)
         parts.misses = misses = ReservedFifo(params.entries(params.read_entry.size))
         turn = Signal()  # a lookup goes first, as an insertion went before it
@@ -196,10 +207,10 @@ class MiddlePipe(Component):
         m.d.comb += [
             insert.eq(gather.valid & ~turn),
             gather.taken.eq(insert),
-            gate.prs.payload.eq(deconcatenator.prs.payload),
-            gate.prs.valid.eq(deconcatenator.prs.valid),
-            deconcatenator.prs.ready.eq(gate.prs.ready),
-            gate.tag.eq(deconcatenator.prs_tag),
+            gate.prs.payload.eq(tagged.beat),
+            gate.prs.valid.eq(skid.o.valid),
+            skid.o.ready.eq(gate.prs.ready),
+            gate.tag.eq(tagged.tag),
             gate.write.eq(self.write),
             gate.cache.eq(self.settings.cache),
             gate.open_items.eq(room.open_items),

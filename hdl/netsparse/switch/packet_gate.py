@@ -12,8 +12,8 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 class PacketGate(Component):
     """Holds a packet at its first beat until the bit of its port in ``open`` is high.
 
-    ``admitted`` tells the port of a packet in the cycle in which its first beat moves at ``o``;
-    ``waits`` that one waits for room. Throughput: a beat a cycle. Latency: :attr:`latency`.
+    In the cycle in which its first beat moves at ``o``, ``admitted`` has the bit of its port;
+    ``waits`` says that one waits for room. Throughput: a beat a cycle. Latency: :attr:`latency`.
     """
 
     latency = StreamRegister.latency
@@ -25,7 +25,7 @@ class PacketGate(Component):
                 "i": In(stream.Signature(params.routed)),
                 "open": In(params.ports),
                 "o": Out(stream.Signature(params.routed)),
-                "admitted": Out(params.admitted),
+                "admitted": Out(params.ports),
                 "waits": Out(1),
             },
         )
@@ -36,6 +36,7 @@ class PacketGate(Component):
         m.submodules.register = register = StreamRegister(StreamRegisterParams(width=routed.size))
         begins = Signal(init=1)  # the next beat is a packet's first
         passes = Signal()
+        admitted = Signal()
         m.d.comb += [
             register.i.payload.eq(self.i.payload),
             register.i.valid.eq(self.i.valid),
@@ -44,8 +45,11 @@ class PacketGate(Component):
             passes.eq(~begins | Array(self.open)[self.o.payload.egress]),
             self.o.valid.eq(register.o.valid & passes),
             register.o.ready.eq(self.o.ready & passes),
-            self.admitted.valid.eq(self.o.valid & self.o.ready & begins),
-            self.admitted.egress.eq(self.o.payload.egress),
+            admitted.eq(self.o.valid & self.o.ready & begins),
+            *(
+                self.admitted[k].eq(admitted & (self.o.payload.egress == k))
+                for k in range(self.params.ports)
+            ),
             self.waits.eq(register.o.valid & ~passes),
         ]
         with m.If(self.o.valid & self.o.ready):

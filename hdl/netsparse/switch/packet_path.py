@@ -66,7 +66,7 @@ class PacketPath(Component):
                 waits = getattr(fabric, f"{name}_wait")[k]
                 m.d.comb += [
                     port.write.eq(self.write),
-                    *count_port(self.port_events[k], name, port.events, waits, leave),
+                    *count_port(m, k, self.port_events[k], name, port.events, waits, leave),
                 ]
         for k, axis in enumerate(self.responses_o):
             moves = axis.tvalid & axis.tready

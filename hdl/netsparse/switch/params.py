@@ -103,15 +103,14 @@ class NetSparseSwitchParams:
         """
         return data.StructLayout({"egress": self.port_bits, "uplink": 1})
 
+    def tagged(self, payload: bool) -> data.StructLayout:
+        """Describe a beat of a PR that has come out of its packet, with the packet's tag."""
+        return data.StructLayout({"tag": self.tag, "beat": self.deconcatenator(payload).beat})
+
     @property
     def entering(self) -> data.StructLayout:
         """Describe a beat of a packet that enters a middle pipe."""
         return data.StructLayout({"tag": self.tag, "beat": BEAT})
-
-    @property
-    def admitted(self) -> data.StructLayout:
-        """Describe that a packet enters a middle pipe, and for which port."""
-        return data.StructLayout({"valid": 1, "egress": self.port_bits})
 
     @property
     def pipe_settings(self) -> data.StructLayout:

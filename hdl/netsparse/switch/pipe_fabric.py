@@ -7,7 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import connect
 
 from hdl.common.component import Component
-from hdl.common.crossbar import Crossbar, CrossbarParams, chosen
+from hdl.common.crossbar import Crossbar, CrossbarParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.netsparse.middle_pipe.middle_pipe import MiddlePipe
 from hdl.netsparse.middle_pipe.output_queues import to_axis
@@ -105,20 +105,14 @@ class PipeFabric(Component):
     def enter_reads(self, m: Module, pipes: list) -> None:
         """Lead reads to the pipes of the ports that they leave by."""
         params = self.params
-        room = Cat(
-            pipes[k % params.pipes].open_reads[k // params.pipes] for k in range(params.ports)
-        )
+        count = params.pipes
+        room = Cat(pipes[k % count].open_reads[k // count] for k in range(params.ports))
         gates = [self.gate(m, "reads", k, room) for k in range(params.ports)]
         uplinks = [Array(self.uplinks)[gate.o.payload.egress] for gate in gates]
         self.cross(m, "reads_crossbar", gates, uplinks, [pipe.reads for pipe in pipes])
-        for k, pipe in enumerate(pipes):
-            mine = Cat(
-                gate.admitted.valid & (params.pipe_of(gate.admitted.egress) == k) for gate in gates
-            )
-            m.d.comb += [
-                pipe.admitted_reads.valid.eq(mine.any()),
-                pipe.admitted_reads.egress.eq(chosen(mine, [g.admitted.egress for g in gates])),
-            ]
+        for port in range(params.ports):
+            admitted = Cat(gate.admitted[port] for gate in gates).any()
+            m.d.comb += pipes[port % count].admitted_reads[port // count].eq(admitted)
 
     def enter_responses(self, m: Module, pipes: list) -> None:
         """Lead responses to the pipes of the ports that they came by."""
@@ -128,13 +122,9 @@ class PipeFabric(Component):
             gates = [self.gate(m, "responses", port, pipe.open_responses) for port in ports]
             uplinks = [self.uplinks[port] for port in ports]
             self.cross(m, f"responses_turns_{k}", gates, uplinks, [pipe.responses])
-            mine = Cat(gate.admitted.valid for gate in gates)
-            m.d.comb += [
-                pipe.admitted_responses.valid.eq(mine.any()),
-                pipe.admitted_responses.egress.eq(
-                    chosen(mine, [gate.admitted.egress for gate in gates])
-                ),
-            ]
+            for port in range(params.ports):
+                admitted = Cat(gate.admitted[port] for gate in gates).any()
+                m.d.comb += pipe.admitted_responses[port].eq(admitted)
 
     def leave(self, m: Module, pipes: list) -> None:
         """Lead what waits behind the pipes to the links."""

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from amaranth.hdl import Mux
+from amaranth.hdl import Module, Mux
 
+from hdl.common.arithmetic import count_ones, delay
 from hdl.common.event_counters import CountersParams
 from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
 from hdl.netsparse.snic_counters import CLASSES, class_counters, count_class
@@ -38,17 +39,23 @@ PIPE_COUNTERS = CountersParams(
 )
 
 
-def count_port(events: Any, name: str, come: Any, waits: Any, leave: Any) -> list:
-    """Return statements that count one class of a port; ``leave`` is the AXI4-Stream out of it."""
-    moves = leave.tvalid & leave.tready
-    kept = sum(leave.tkeep[1:], start=leave.tkeep[0])
+def count_port(
+    m: Module, port: int, events: Any, name: str, come: Any, waits: Any, leave: Any
+) -> list:
+    """Return statements that count one class of ``port``; ``leave`` is the AXI4-Stream out of it,
+    whose beats count a cycle later.
+    """
+    label = f"{name}_{port}"
+    moves = delay(m, leave.tvalid & leave.tready, 1, f"{label}_moves", reset_less=False)
+    keep = delay(m, leave.tkeep, 1, f"{label}_keep")
+    ends = delay(m, leave.tlast, 1, f"{label}_ends")
     return [
         events[f"{name}_in_packets"].eq(come.packet),
         events[f"{name}_in_bytes"].eq(come.bytes),
         *(events[f"{name}_{cause}"].eq(come[cause]) for cause in ("no_route", "short", "cut")),
         events[f"{name}_waits"].eq(waits),
-        events[f"{name}_out_packets"].eq(moves & leave.tlast),
-        events[f"{name}_out_bytes"].eq(Mux(moves, kept, 0)),
+        events[f"{name}_out_packets"].eq(moves & ends),
+        events[f"{name}_out_bytes"].eq(Mux(moves, count_ones(list(keep)), 0)),
         events[f"{name}_blocked"].eq(leave.tvalid & ~leave.tready),
     ]
 

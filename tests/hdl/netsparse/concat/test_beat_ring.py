@@ -52,11 +52,13 @@ async def any_window(dut):
         begin, begins = random.randrange(32), bool(random.getrandbits(1))
         dut.push.value, dut.drops.value, dut.turns.value = push, drops, turns
         dut.beat.value = int.from_bytes(beat, "little")
+        restarts = random.random() < 0.2
         dut.lane.value, dut.with_header.value = begin, begins
+        dut.restarts.value = restarts
         await FallingEdge(dut.clk)
         beats = beats[drops:] + [beat] * push
         full += len(beats) == params.places
         if turns:
-            lane, with_header = begin, begins
+            lane, with_header = (0, True) if restarts else (begin, begins)
     assert windows > 300
     assert full > 100
