@@ -79,6 +79,7 @@ class OutputQueues(Component):
         step = Signal()
         rooms = Signal(params.ports)
         queue = Signal(range(max(2, params.ports)))
+        end = last_byte(m, axis.tkeep)
         m.d.comb += [
             queue.eq(params.queue_of(table.route.port)),
             step.eq(~valid | ~table.route.known | Array(rooms)[queue]),
@@ -93,7 +94,7 @@ class OutputQueues(Component):
                 valid.eq(axis.tvalid),
                 first.eq(begins),
                 beat.data.eq(axis.tdata),
-                beat.end.eq(last_byte(m, axis.tkeep)),
+                beat.end.eq(end),
                 beat.last.eq(axis.tlast),
             ]
             with m.If(axis.tvalid):

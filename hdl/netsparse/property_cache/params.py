@@ -39,7 +39,7 @@ class Operation(enum.Enum, shape=2):
 class PropertyCacheParams:
     """Sizes of the cache of one middle pipe (table 5)."""
 
-    cache_bytes: int  #: bytes of properties that it holds
+    cache_bytes: int = 4 * 1024**2  #: bytes of properties; the paper's eight pipes share 32 MB
     segments: int = 32  #: number of segments, a power of two, 2..32; together the largest property
     ways: int = 16  #: properties of a set: 2, 4, 8 or 16
     idx_bits: int = 40  #: width of an idx
@@ -209,13 +209,11 @@ EVENTS = data.StructLayout(
     }
 )
 
-PAPER_PIPES = 8  #: middle pipes of the paper's switch, which share 32 MB
-
 PRESETS = {
     "tiny": PropertyCacheParams(
         cache_bytes=512, segments=4, ways=4, idx_bits=12, latency=LEAST_LATENCY, style="auto"
     ),
     "small": PropertyCacheParams(cache_bytes=32 * 1024, style="auto"),
-    "paper": PropertyCacheParams(cache_bytes=32 * 1024**2 // PAPER_PIPES),
+    "paper": PropertyCacheParams(),
     "u280": PropertyCacheParams(cache_bytes=2 * 1024**2),
 }

@@ -48,9 +48,7 @@ class NetSparseSwitchParams:
     destinations: int = 32  #: most destinations that virtual queues serve at a time, 8..256
     receive_packets: int = 4  #: of MTU size that wait in front of a middle pipe, a class, 2..64
     output_beats: int = 1024  #: of 64 bytes that wait for a port, of each pipe and class
-    cache: PropertyCacheParams = field(  #: of each middle pipe
-        default_factory=lambda: PropertyCacheParams(cache_bytes=4 * 1024**2)
-    )
+    cache: PropertyCacheParams = field(default_factory=PropertyCacheParams)  #: of each pipe
 
     def __post_init__(self) -> None:
         check_range("ports", self.ports, 2, MOST_PORTS)

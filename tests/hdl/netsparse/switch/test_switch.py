@@ -1,17 +1,20 @@
 import random
+from collections import Counter
 
 import cocotb
 import pytest
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.streams import STALLS, never, start
+from sim.harness.streams import STALLS, never, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.golden.concatenation import Kind
+from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
 from sim.netsparse.switch_driver import SwitchDriver
-from tests.hdl.netsparse.switch.bench import NODE, Links, requests_of
+from sim.netsparse.wire import to_beats
+from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE, Links, requests_of
 
 SPINE = NetSparseSwitchParams(ports=3, pipes=0, nodes=6, mtu=594, most_property_bytes=64)
 TOR = NetSparseSwitchParams(  # two nodes, two uplinks
@@ -101,3 +104,158 @@ async def every_pr_leaves_once(dut, stalls):
         pipes = [await bench.driver.pipe_counters(k) for k in range(bench.params.pipes)]
         assert bench.ledger.hits == sum(found["cache_hit"] for found in pipes)
         assert bench.ledger.hits > 0
+
+
+def broken_ones(bench, port):
+    """Packets that are to be dropped: beats, and who counts them as what."""
+
+    def good(kind=Kind.READ, dest=None):
+        src = random.choice(bench.ports_of(port))
+        others = [node for node in bench.rules.routes if node != src]
+        dest = random.choice(others) if dest is None else dest
+        return to_bytes(requests_of(bench, kind, dest, src, LENGTH, [1, 2]), src, ADDRESSES)
+
+    cut_off = good()[:40]
+    yield cut_off, "short"
+    yield good(dest=HOLE), "no_route"
+    yield good(dest=random.choice([bench.params.nodes, 1 << 31])), "no_route"
+    long = bytearray(good())
+    yield bytes(long) + bytes(bench.params.mtu), "cut"
+    foreign = bytearray(good())
+    foreign[12:14] = b"\x86\xdd"
+    yield bytes(foreign), "foreign"
+    yield good(Kind.RESPONSE), "kind"
+    short_by_one = bytearray(good())
+    short_by_one[63] += 1  # #PRs
+    yield bytes(short_by_one), "length"
+    stranger = bytearray(good())
+    stranger[64:68] = (bench.params.nodes).to_bytes(4, "big")  # src
+    yield bytes(stranger), "source"
+
+
+HOLE = 5  #: node without a route
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def drops_and_counts_what_is_broken(dut):
+    """Packets without a way, and in middle pipes malformed ones; those around them are not hurt."""
+    params = params_in_simulator(NetSparseSwitchParams)
+    routes = {node: node if node < 2 else 2 + node % (params.ports - 2) for node in range(HOLE)}
+    bench = Bench(dut, routes=routes)
+    await bench.start()
+    expected = Counter()
+    for _ in range(12):
+        for port in range(params.ports):
+            for octets, cause in broken_ones(bench, port):
+                passes = not params.pipes and cause not in ("short", "no_route", "cut")
+                if not passes and random.random() < 0.5:
+                    bench.send_beats("reads", port, to_beats(octets))
+                    expected[port, cause] += 1
+                bench.send(port, bench.packet(port))
+    # In the spine form one that is cut goes on, marked as broken.
+    bench.broken = sum(count for (_, cause), count in expected.items() if cause == "cut")
+    bench.broken *= not params.pipes
+    await bench.drain()
+    assert bench.broken == 0
+    for port in range(params.ports):
+        found = await bench.driver.port_counters(port)
+        for cause in ("short", "no_route", "cut"):
+            assert found[f"reads_{cause}"] == expected[port, cause] > 0, cause
+            assert found[f"responses_{cause}"] == 0
+    pipes = [await bench.driver.pipe_counters(k) for k in range(params.pipes)]
+    for cause in ("foreign", "kind", "length", "source") if params.pipes else ():
+        total = sum(count for (_, name), count in expected.items() if name == cause)
+        assert sum(found[f"reads_dropped_{cause}"] for found in pipes) == total > 0
+    cut = sum(count for (_, cause), count in expected.items() if cause == "cut")
+    assert sum(found["reads_dropped_broken"] for found in pipes) == cut * bool(params.pipes)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(name=CLASSES)
+async def a_port_that_stops_holds_up_only_its_own(dut, name):
+    """What shares neither link nor class with a packet for it goes on; nothing is lost."""
+    bench = Bench(dut)
+    await bench.start(stall_limit=200)
+    last = bench.params.ports - 1
+    stopped, beside = (0, 1) if name == "responses" else (last, last - 1)
+    kind = Kind.RESPONSE if name == "responses" else Kind.READ
+    blocked = bench.receivers[name, stopped]
+    blocked.stopped = True
+    feeder, others = (
+        (last, [k for k in range(last) if k != stopped])
+        if stopped == 0
+        else (0, list(range(1, last)))
+    )
+    idxs = iter(range(1 << 14))  # no idx twice: nothing is answered
+    for _ in range(120):
+        src = bench.ports_of(feeder)[0]
+        dest = bench.ports_of(stopped)[0]
+        bench.send(feeder, requests_of(bench, kind, dest, src, LENGTH, [next(idxs)] * 10))
+    free = []
+    for _ in range(40):
+        for port in others:
+            for other in (Kind.READ, Kind.RESPONSE):
+                ways = [k for k in range(bench.params.ports) if k not in (port, stopped)]
+                way = beside if other is kind and beside != port else random.choice(ways)
+                prs = requests_of(
+                    bench,
+                    other,
+                    bench.ports_of(way)[0],
+                    bench.ports_of(port)[0],
+                    LENGTH,
+                    [next(idxs)],
+                )
+                free += [(pr.kind, pr.src, pr.tid, pr.id) for pr in prs]
+                bench.send(port, prs)
+    await ClockCycles(dut.clk, 6000)
+    assert not blocked.packets
+    held = [key for key in free if key in bench.ledger.inside]
+    assert not held, f"{len(held)} of {len(free)} PRs are held up"
+    assert bench.senders[name, feeder].busy, "back-pressure reaches the sender"
+    stalled = await bench.driver.read("stalled")
+    assert stalled == (1 << stopped) * (name == "responses")
+    counts = await bench.driver.port_counters(stopped)
+    assert counts[f"{name}_blocked"] > 5000
+    blocked.stopped = False
+    await bench.drain()
+    assert await bench.driver.read("stalled") == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def is_usable_after_a_reset_in_traffic(dut):
+    """Packets that were inside are lost; routes and settings stay."""
+    bench = Bench(dut, (rarely, rarely))
+    await bench.start()
+    for _ in range(4):
+        for _ in range(60):
+            port = random.randrange(bench.params.ports)
+            bench.send(port, bench.packet(port))
+        await ClockCycles(dut.clk, random.randint(100, 400))
+        bench.deaf = True  # what a reset cuts is no packet
+        await bench.driver.write(reset_packets=1)
+        while any(sender.busy for sender in bench.senders.values()):
+            await ClockCycles(dut.clk, 100)
+        await ClockCycles(dut.clk, 600)
+        for receiver in bench.receivers.values():
+            receiver.beats = []
+        bench.renew(SwitchLedger(bench.rules))
+        await bench.driver.configure(LENGTH)
+        for _ in range(60):
+            port = random.randrange(bench.params.ports)
+            bench.send(port, bench.packet(port))
+        await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def does_without_what_is_switched_off(dut):
+    """Without the cache nothing is answered; without concatenation each PR has its own packet."""
+    bench = Bench(dut)
+    await bench.start(cache=0, concatenate=0)
+    for _ in range(100):
+        port = random.randrange(bench.params.ports)
+        bench.send(port, bench.packet(port))
+    prs = bench.ledger.entered
+    await bench.drain()
+    assert bench.ledger.hits == 0
+    if bench.params.pipes:
+        assert sum(receiver.packets for receiver in bench.receivers.values()) == prs
