@@ -101,35 +101,29 @@ class OutputRoom(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        gives = [delay(m, give, 1, f"give_{k}") for k, give in enumerate(self.gives)]
-        left = delay(m, self.left, 1, "left", reset_less=False)
-        item = delay(m, self.item, 1, "item")
-        item_valid = delay(m, self.item.valid, 1, "item_valid", reset_less=False)
-        given_valid = [
-            delay(m, give.beats.any(), 1, f"given_{k}", reset_less=False)
-            for k, give in enumerate(self.gives)
+        gives = [
+            delay(m, give, 1, f"give_{k}", reset_less=False) for k, give in enumerate(self.gives)
         ]
+        left = delay(m, self.left, 1, "left", reset_less=False)
+        item_port = delay(m, self.item.port, 1, "item_port")
+        item_beats = Mux(self.item.valid, self.item.beats, 0)
+        item_beats = delay(m, item_beats, 1, "item_beats", reset_less=False)
         for k in range(params.ports):
-            taken = Signal(name=f"taken_{k}")
-            recent = Signal(SETTLING, name=f"recent_{k}")  # a packet was let in
+            recent = Signal(SETTLING - 1, name=f"recent_{k}")  # a packet was let in
             change = Signal(signed(bits_for(params.beats) + 1), name=f"change_{k}")
             free = Signal(bits_for(params.beats), name=f"free_{k}", init=params.beats)
-            given = sum(
-                Mux(valid & (give.port == k), give.beats, 0)
-                for valid, give in zip(given_valid, gives, strict=True)
-            )
-            takes_item = item_valid & (item.port == k)
-            m.d.comb += taken.eq(self.packets[k])
+            given = sum(Mux(give.port == k, give.beats, 0) for give in gives)
+            lacking = (free < params.packets_from) | self.packets[k] | recent.any()
             m.d.sync += [
-                recent.eq(Cat(taken, recent[:-1])),
+                recent.eq(Cat(self.packets[k], recent[:-1])),
                 change.eq(
                     given
                     + left[k]
                     - Mux(recent[0], params.packet, 0)
-                    - Mux(takes_item, item.beats, 0)
+                    - Mux(item_port == k, item_beats, 0)
                 ),
                 free.eq((free + change)[: len(free)]),
-                self.open[k].eq((free >= params.packets_from) & ~taken & ~recent[:-1].any()),
+                self.open[k].eq(~lacking),
                 self.open_items[k].eq(free >= params.items_from),
             ]
         return m

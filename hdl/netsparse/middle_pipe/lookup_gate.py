@@ -56,7 +56,7 @@ class LookupGate(Component):
         valid = Signal()
         up = Signal(reset_less=True)
         read = Signal(READ_PR, reset_less=True)
-        tag = Signal(params.tag, reset_less=True)
+        egress = Signal(params.port_bits, reset_less=True)
         cost = Signal(params.cost_bits, reset_less=True)
         step = Signal()
         m.d.comb += [
@@ -70,7 +70,7 @@ class LookupGate(Component):
             m.d.sync += [
                 valid.eq(self.prs.valid),
                 read.eq(self.prs.payload),
-                tag.eq(self.tag),
+                egress.eq(self.tag.egress),
                 up.eq(self.tag.uplink & self.cache & params.fits(self.prs.payload.pr.idx)),
                 cost.eq(cost_of(self.prs.payload.length, params.cost_bits)),
             ]
@@ -93,7 +93,7 @@ class LookupGate(Component):
         m.d.comb += [
             entry.read.eq(read),
             entry.lookup.eq(wants),
-            entry.egress.eq(tag.egress),
+            entry.egress.eq(egress),
             entry.home.eq(home),
             entry.cost.eq(cost),
         ]

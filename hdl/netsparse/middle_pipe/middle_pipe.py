@@ -137,7 +137,7 @@ class MiddlePipe(Component):
         wait = settings.read_delay if name == "reads" else settings.response_delay
         connect(m, concatenator.axis, queues.axis)
         m.d.comb += [
-            concatenator.settings.delay.eq(low_bits(wait, len(concatenator.settings.delay))),
+            concatenator.settings.delay.eq(wait),
             *(
                 concatenator.settings[field].eq(settings[field])
                 for field in ("concatenate", "node", "mac_base", "ip_base")
@@ -172,7 +172,8 @@ class MiddlePipe(Component):
             arbiter.i[0].payload.eq(passing),
             arbiter.i[0].valid.eq(skid.o.valid & gather.ready),
             skid.o.ready.eq(arbiter.i[0].ready & gather.ready),
-            gather.beat.eq(beat),
+            gather.idx.eq(low_bits(beat.pr.idx, params.cache.idx_bits)),
+            *(getattr(gather, name).eq(beat[name]) for name in ("length", "last", "data")),
             gather.keep.eq(
                 tag.uplink & self.settings.cache & ~beat.error & params.fits(beat.pr.idx)
             ),

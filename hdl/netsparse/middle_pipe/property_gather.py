@@ -7,14 +7,15 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
-from hdl.netsparse.protocol import RESPONSE_BEAT
+from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 
 
 class PropertyGather(Component):
-    """Gives the ``access`` that inserts the property of the ``beats`` that move with ``keep``.
+    """Gives the ``access`` that inserts the property of a response whose beats come with ``keep``.
 
-    ``moves`` says that a beat moves; it may only while ``ready``. Parts of a property that is
+    ``moves`` says that a beat moves; it may only while ``ready``. ``length`` is that of the
+    property, ``data`` a part of it, up to the ``last``. Parts of a property that is
     longer than what the cache can hold are left out: the access is of a length that bypasses it.
     ``valid`` comes :attr:`latency` cycles after a PR's last beat, until ``taken``.
     """
@@ -25,7 +26,10 @@ class PropertyGather(Component):
         super().__init__(
             params,
             {
-                "beat": In(RESPONSE_BEAT),
+                "idx": In(params.cache.idx_bits),
+                "length": In(LENGTH_BITS),
+                "last": In(1),
+                "data": In(8 * BEAT_BYTES),
                 "keep": In(1),
                 "moves": In(1),
                 "ready": Out(1),
@@ -37,7 +41,6 @@ class PropertyGather(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        beat = cast(Any, self.beat)
         size = 8 * BEAT_BYTES
         width = self.params.cache.property_layout.size
         parts = [
@@ -51,15 +54,15 @@ class PropertyGather(Component):
         moves = self.moves
         with m.If(moves):
             m.d.sync += [
-                index.eq(Mux(beat.last, 0, index + (index != len(parts)))),
-                idx.eq(beat.pr.idx[: len(idx)]),
-                length.eq(beat.length),
+                index.eq(Mux(self.last, 0, index + (index != len(parts)))),
+                idx.eq(self.idx),
+                length.eq(self.length),
             ]
         for k, part in enumerate(parts):
             with m.If(moves & (index == k)):
-                m.d.sync += part.eq(beat.data[: len(part)])
+                m.d.sync += part.eq(self.data[: len(part)])
         with m.If(self.ready):
-            m.d.sync += self.valid.eq(moves & beat.last & self.keep)
+            m.d.sync += self.valid.eq(moves & self.last & self.keep)
         m.d.comb += [
             self.ready.eq(~self.valid | self.taken),
             access.insert.eq(1),

@@ -118,8 +118,8 @@ class NetSparseSwitchParams:
                 "cache": 1,  # reads look up and responses are kept
                 "property_bytes": LENGTH_BITS,  # that the caches are configured for
                 "concatenate": 1,  # several PRs may share a packet
-                "read_delay": 16,  # DelayCycles, at most most_delay
-                "response_delay": 16,
+                "read_delay": bits_for(self.most_delay),  # DelayCycles
+                "response_delay": bits_for(self.most_delay),
                 "node": 32,  # number of the switch, for the addresses of its packets
                 "mac_base": 48,
                 "ip_base": 32,

@@ -72,7 +72,7 @@ class NetSparseSwitch(Component):
         """Give what the host has set to whom it concerns."""
         params, settings, status = self.params, registers.control, registers.status
         exists = (settings.route_node < params.nodes) & (settings.route_port < params.ports)
-        named = ("cache", "property_bytes", "concatenate", "read_delay", "response_delay")
+        named = ("cache", "property_bytes", "concatenate", "node", "ip_base")
         m.d.comb += [
             *(status[name].eq(value) for name, value in constants(params).items()),
             status.route_illegal.eq(~exists),
@@ -82,7 +82,11 @@ class NetSparseSwitch(Component):
             path.write.route.known.eq(settings.route_known),
             path.uplinks.eq(settings.uplinks[: params.ports]),
             path.configure.eq(settings.configure),
-            *(path.settings[name].eq(settings[name]) for name in (*named, "node", "ip_base")),
+            *(path.settings[name].eq(settings[name]) for name in named),
+            *(
+                path.settings[name].eq(low_bits(settings[name], len(path.settings[name])))
+                for name in ("read_delay", "response_delay")
+            ),
             path.settings.mac_base.eq(Cat(settings.mac_base_low, settings.mac_base_high)),
             path.stall_limit.eq(settings.stall_limit),
             status.clearing.eq(path.busy),

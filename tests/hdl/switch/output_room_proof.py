@@ -1,11 +1,11 @@
 """What is proven of the room of a port: users who keep to it never take more than there is."""
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
-from hdl.switch.output_room import OutputRoom, OutputRoomParams
+from hdl.switch.output_room import SETTLING, OutputRoom, OutputRoomParams
 from tests.formal.claims import assume, check, claim, reach
 
 
@@ -16,7 +16,14 @@ class OutputRoomProof(Component):
     given back at any time in any parts.
     """
 
-    peeks = {"seen": "dut.free_0", "under_way": "dut.change_0"}
+    peeks = {
+        "seen": "dut.free_0",
+        "under_way": "dut.change_0",
+        "give": "dut.give_0_1",
+        "went": "dut.left_1",
+        "came": "dut.recent_0",
+        "took": "dut.item_beats_1",
+    }
 
     def __init__(self, params: OutputRoomParams) -> None:
         bits = bits_for(params.beats)
@@ -29,6 +36,10 @@ class OutputRoomProof(Component):
                 "left": In(1),
                 "seen": In(bits),
                 "under_way": In(signed(bits + 1)),
+                "give": In(params.give),
+                "went": In(1),
+                "came": In(SETTLING - 1),
+                "took": In(params.item_claim["beats"].shape),
             },
         )
 
@@ -39,7 +50,7 @@ class OutputRoomProof(Component):
         free = Signal(signed(bits_for(params.beats) + 2), init=params.beats)
         taken, back = Signal(range(2 * params.packet)), Signal(range(2 * params.packet + 2))
         m.d.comb += [
-            dut.packet.eq(self.packet),
+            dut.packets.eq(self.packet),
             dut.item.eq(item),
             dut.gives[0].beats.eq(self.given),
             dut.left.eq(self.left),
@@ -51,7 +62,8 @@ class OutputRoomProof(Component):
         assume(m, (item.port == 0) & (back <= params.beats - free))
         m.d.sync += free.eq((free - taken + back)[: len(free)].as_signed())
         claim(m, "never_more_than_there_is", free >= 0)
-        claim(m, "counts_every_beat", self.seen + self.under_way == free)
+        noted = self.give.beats + self.went - self.took - Mux(self.came[0], params.packet, 0)
+        claim(m, "counts_every_beat", self.seen + self.under_way + noted == free)
         check(m, "never_more_than_the_queue", free <= params.beats)
         settled = Signal()  # ``open`` was written since a reset
         other = Signal()  # something else than an item happened

@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.switch.output_room import SETTLING, OutputRoom, OutputRoomParams
+from hdl.switch.output_room import LATENCY, SETTLING, OutputRoom, OutputRoomParams
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -16,9 +16,8 @@ from tests.hdl.switch.output_room_proof import OutputRoomProof
 from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
 
-PARAMS = OutputRoomParams(ports=3, beats=64, packet=13, item=4, gives=2)
-SMALL = OutputRoomParams(ports=1, beats=10, packet=3, item=1)
-SEEN = 3  #: cycles until what happens is seen
+PARAMS = OutputRoomParams(ports=3, beats=64, packet=13, item=3, gives=2)
+SMALL = OutputRoomParams(ports=1, beats=12, packet=4, item=1)
 
 
 def test_output_room():
@@ -31,7 +30,7 @@ def test_output_room():
         ({"ports": 0}, "ports must be a whole number from 1 to 64: 0"),
         ({"ports": 65}, "ports must be a whole number from 1 to 64: 65"),
         ({"packet": 0}, "packet must be a whole number from 1 to 32768: 0"),
-        ({"item": 5}, "item must be a whole number from 0 to 4: 5"),
+        ({"item": 4}, "item must be a whole number from 0 to 3: 4"),
         ({"beats": 37}, "beats must be a whole number from 38 to 65536: 37"),
         ({"beats": 25, "item": 0}, "beats must be a whole number from 26 to 65536: 25"),
         ({"gives": 0}, "gives must be a whole number from 1 to 8: 0"),
@@ -39,7 +38,7 @@ def test_output_room():
 )
 def test_rejects(sizes, message):
     with pytest.raises(ValueError, match=message):
-        OutputRoomParams(**{"ports": 2, "beats": 64, "packet": 13, "item": 4} | sizes)
+        OutputRoomParams(**{"ports": 2, "beats": 64, "packet": 13, "item": 3} | sizes)
 
 
 def mutant(old, new, claim):
@@ -50,7 +49,7 @@ def mutant(old, new, claim):
 
 MUTANTS = {
     "open again too early": mutant(
-        "packets & ~recent.any()", "packets & ~recent[0]", "never_more_than_there_is"
+        "self.packets[k] | recent.any()", "self.packets[k] | recent[0]", "never_more_than_there_is"
     ),
     "an item too many": mutant(
         "free >= params.items_from",
@@ -58,19 +57,19 @@ MUTANTS = {
         "packets_never_wait_for_items",
     ),
     "a packet or an item": mutant(
-        "Mux(takes_item, self.item.beats, 0)",
-        "Mux(takes_item & ~takes_packet, self.item.beats, 0)",
+        "Mux(item_port == k, item_beats, 0)",
+        "Mux((item_port == k) & ~recent[0], item_beats, 0)",
         "counts_every_beat",
     ),
     "closed to packets": mutant(
-        "free >= params.packets_from", "free >= params.items_from", "packets_never_wait_for_items"
+        "free < params.packets_from", "free < params.items_from", "packets_never_wait_for_items"
     ),
 }
 SAMPLES = ["an item too many"]
 
 
 def test_holds_for_all_time():
-    for mode, depth in (("prove", 4), ("cover", 12)):
+    for mode, depth in (("prove", 7), ("cover", 16)):
         proof = prove(OutputRoomProof(SMALL), mode=mode, depth=depth)
         assert proof.holds, (mode, proof.failed, proof.log)
 
@@ -92,7 +91,7 @@ class Bench:
         self.params = params_in_simulator(OutputRoomParams)
         self.ports = range(self.params.ports)
         self.free = [self.params.beats for _ in self.ports]
-        self.before = deque([list(self.free) for _ in range(SEEN)], SEEN)
+        self.before = deque([list(self.free) for _ in range(LATENCY)], LATENCY)
         self.came = deque([None] * SETTLING, SETTLING)  # port of the packet of the last cycles
         self.least = list(self.free)
 
@@ -110,8 +109,7 @@ class Bench:
 
     def drive(self, packet=None, item=None, gives=(), left=()):
         dut, params = self.dut, self.params
-        dut.packet.value = packet is not None
-        dut.packet_port.value = random.choice(self.ports) if packet is None else packet
+        dut.packets.value = 0 if packet is None else 1 << packet
         port, beats = item or (random.choice(self.ports), random.randint(0, params.item))
         fields = {"valid": item is not None, "port": port, "beats": beats}
         dut.item.value = pack(params.item_claim, fields)
@@ -185,7 +183,7 @@ async def the_greediest_users_find_room(dut):
             assert bench.free[port] < params.packets_from
             while owed := params.beats - bench.free[port]:
                 await bench.cycle(gives=[(port, min(owed, params.packet))])
-            for _ in range(SEEN):
+            for _ in range(LATENCY):
                 await bench.cycle()
             assert bench.opens() == ([*bench.ports], [*bench.ports])
 

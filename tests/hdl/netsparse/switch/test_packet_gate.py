@@ -45,7 +45,7 @@ class Bench:
             if dut.rst.value:
                 continue
             valid, waits = bool(dut.o_valid.value), bool(dut.waits.value)
-            admitted = unpack(params.admitted, int(dut.admitted.value))
+            admitted = int(dut.admitted.value)
             beat = unpack(params.routed, int(dut.o_payload.value))
             moves = valid and bool(dut.o_ready.value)
             if valid and not inside:
@@ -58,9 +58,9 @@ class Bench:
                 self.closed += offered
             offered = valid and not moves and not inside
             self.waited += waits
-            assert admitted["valid"] == (moves and not inside)
-            if admitted["valid"]:
-                self.admitted.append(admitted["egress"])
+            assert admitted == (1 << beat["egress"]) * (moves and not inside)
+            if admitted:
+                self.admitted.append(beat["egress"])
             held += bool(dut.i_valid.value and dut.i_ready.value) - moves
             if moves:
                 self.left.append(beat)
