@@ -1,0 +1,60 @@
+"""What a PR gives back once it is known by how much its packet has grown."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.common.streams import StreamRegister
+from hdl.netsparse.concat.arrivals import Arrivals
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.queue_table import QueueTable
+from hdl.netsparse.middle_pipe.entry_credit import INSIDE, EntryCredit
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
+from tests.hdl.netsparse.middle_pipe.bench import PIPE
+
+ROOM = PIPE.output_room(True)
+
+
+def test_entry_credit():
+    simulate(EntryCredit(ROOM), __name__)
+
+
+def test_holds_what_is_between():
+    """A concatenator has taken no more PRs than that whose credit has not come."""
+    stages = Arrivals.latency + QueueTable.latency + Concatenator.credit_latency
+    assert StreamRegister.capacity + stages < INSIDE
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def gives_back_what_is_too_much(dut):
+    """For the port of each PR, in their order; nothing in other cycles."""
+    edge, waiting, due, full = RisingEdge(dut.clk), deque(), deque([None]), 0
+    dut.comes.value = dut.credit.value = 0
+    await start(dut)
+    for k in range(3000):
+        if k % 100 == 0:
+            comes, goes = random.choice(((1, 0.5), (0.5, 1), (1, 1), (0.3, 0.3)))
+        come = len(waiting) < INSIDE and random.random() < comes
+        claim = {"port": random.randrange(ROOM.ports), "beats": random.randint(1, ROOM.item)}
+        credit = bool(waiting) and random.random() < goes
+        grows = random.randint(0, waiting[0]["beats"]) if credit else random.randint(0, ROOM.item)
+        dut.comes.value, dut.credit.value = int(come), int(credit)
+        dut.claim.value, dut.grows.value = pack(ROOM.give, claim), grows
+        await edge
+        give = unpack(ROOM.give, int(dut.give.value))
+        expected = due.popleft()
+        assert give["beats"] == (expected["beats"] if expected else 0)
+        assert not give["beats"] or give["port"] == expected["port"]
+        full += len(waiting) == INSIDE
+        if credit:
+            oldest = waiting.popleft()
+            due.append(oldest | {"beats": oldest["beats"] - grows})
+        else:
+            due.append(None)
+        if come:
+            waiting.append(claim)
+    assert full > 100

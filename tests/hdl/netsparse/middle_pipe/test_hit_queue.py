@@ -1,0 +1,93 @@
+"""Properties that were found, and the responses that they leave as."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.middle_pipe.hit_queue import HitQueue
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, Stalls, cycle, start
+from sim.harness.verilator import simulate
+from tests.hdl.netsparse.middle_pipe.bench import PIPE
+
+WAY = PIPE.cache.latency  #: cycles of a lookup
+
+
+def test_hit_queue():
+    simulate(HitQueue(PIPE), __name__)
+
+
+def some_hit(length):
+    """An entry with a property, and the beats of the response; what is behind it is anything."""
+    entry = unpack(PIPE.read_entry, random.getrandbits(PIPE.read_entry.size))
+    entry["read"]["length"] = length
+    whole = random.randbytes(PIPE.cache.most_bytes)
+    read, count = entry["read"], -(-length // BEAT_BYTES)
+    beats = []
+    for k in range(count):
+        data = whole[BEAT_BYTES * k : min(length, BEAT_BYTES * (k + 1))]
+        pr = read["pr"] | {"src": read["dest"]}
+        beat = {"dest": read["pr"]["src"], "length": length, "pr": pr, "error": 0}
+        beats.append((entry["home"], beat | {"last": int(k == count - 1)}, data))
+    return entry, int.from_bytes(whole, "little"), beats
+
+
+async def run(dut, lengths, sink, misses=0.0):
+    """A lookup as soon as there is room, for each of ``lengths``; some find nothing."""
+    dut.reserve.value = dut.push.value = dut.cancel.value = 0
+    out = Sink(dut, "o", stall=sink)
+    await start(dut)
+    edge, way, expected, pushed, reserved = RisingEdge(dut.clk), deque(), [], [], []
+    lengths = deque(lengths)
+    now, going = 0, True
+    while going:
+        await FallingEdge(dut.clk)
+        room = bool(dut.room.value)  # a register
+        dut.reserve.value = int(bool(lengths) and room)
+        if lengths and room:
+            hit = None if random.random() < misses else some_hit(lengths[0])
+            lengths.popleft()
+            way.append((now + WAY, hit))
+            reserved.append(now)
+        ends = way.popleft() if way and way[0][0] == now else None
+        hits = ends is not None and ends[1] is not None
+        dut.cancel.value, dut.push.value = int(ends is not None and not hits), int(hits)
+        if hits:
+            entry, whole, beats = ends[1]
+            dut.entry.value, dut.property.value = pack(PIPE.read_entry, entry), whole
+            expected += beats
+        await edge
+        if hits:
+            pushed.append((cycle(), len(beats)))
+        now += 1
+        going = bool(lengths or way or len(out.beats) < len(expected))
+    assert len(out.beats) == len(expected)
+    for (egress, beat, data), got in zip(expected, out.beats, strict=True):
+        fields = {**got["beat"]}
+        octets = fields.pop("data").to_bytes(BEAT_BYTES, "little")
+        assert fields == beat
+        assert (got["egress"], octets[: len(data)]) == (egress, data)
+    return pushed, out.cycles, reserved
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def each_hit_is_a_response(dut, stalls):
+    """Of any length that the cache holds, also where it ends with a beat; misses leave nothing."""
+    sizes = [4, 60, 64, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
+    lengths = random.choices(sizes, k=200)
+    await run(dut, lengths, stalls.value[1], misses=0.4)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(length=[32, 128])
+async def a_beat_leaves_every_cycle(dut, length):
+    """At the latency from its push; the cache's latency costs nothing."""
+    pushed, left, reserved = await run(dut, [length] * 60, Stalls.NONE.value[1])
+    first, beats = pushed[0]
+    assert left == [*range(first + HitQueue.latency, first + HitQueue.latency + 60 * beats)]
+    if beats == 1:
+        assert reserved == [*range(reserved[0], reserved[0] + 60)]

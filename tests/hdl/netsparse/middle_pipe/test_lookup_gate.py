@@ -1,0 +1,139 @@
+"""Which reads enter a middle pipe, which of them look up, and what the others wait for."""
+
+import random
+from collections import Counter
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.middle_pipe.cost import response_beats
+from hdl.netsparse.middle_pipe.lookup_gate import LookupGate
+from hdl.netsparse.protocol import READ_PR
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
+from tests.hdl.netsparse.middle_pipe.bench import PIPE
+
+ROUTES = {0: 0, 1: 1, 2: 2, 3: 2}  #: nodes 4 and 5 have none
+BITS = ("cache", "reads_room", "hits_room", "slot")
+
+
+def test_lookup_gate():
+    simulate(LookupGate(PIPE), __name__)
+
+
+class Bench:
+    """A gate and what it should do, cycle for cycle."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.held = None  # a read, its tag, and whether the cache was on
+        self.seen = Counter()
+
+    async def start(self):
+        dut = self.dut
+        dut.write.value = dut.prs_valid.value = 0
+        await start(dut)
+        for node in range(PIPE.nodes):
+            route = {"port": ROUTES.get(node, 1), "known": node in ROUTES}
+            dut.write.value = pack(PIPE.write_route, {"valid": 1, "node": node, "route": route})
+            await self.edge
+        dut.write.value = 0
+        return self
+
+    def some_read(self):
+        fits = random.getrandbits(PIPE.cache.idx_bits)
+        beyond = fits | 1 << random.randrange(PIPE.cache.idx_bits, 64)
+        pr = {
+            "src": random.randrange(PIPE.nodes),
+            "tid": random.getrandbits(16),
+            "idx": random.choice((fits, fits, fits, beyond)),
+            "id": random.getrandbits(32),
+        }
+        length = random.randrange(4, PIPE.most_property_bytes + 1, 4)
+        return {"dest": random.randrange(PIPE.nodes), "length": length, "pr": pr}
+
+    async def cycle(self, offer, *, opens, stalled=0, uplink=None, read=None, **bits):
+        """A cycle with a read at the input or none; everything that comes out is right."""
+        dut = self.dut
+        read = read or self.some_read()
+        tag = {
+            "egress": random.randrange(PIPE.ports),
+            "uplink": random.getrandbits(1) if uplink is None else uplink,
+        }
+        dut.prs_valid.value = offer
+        dut.prs_payload.value = pack(READ_PR, read)
+        dut.tag.value = pack(PIPE.tag, tag)
+        dut.open_items.value, dut.stalled.value = opens, stalled
+        for name in BITS:
+            getattr(dut, name).value = bits.get(name, 1)
+        await self.edge
+        enters = self.judge(opens, stalled, {name: bits.get(name, 1) for name in BITS})
+        assert bool(dut.prs_ready.value) == (self.held is None or enters)
+        if self.held is None or enters:
+            self.held = (read, tag, bits.get("cache", 1)) if offer else None
+        return enters
+
+    def judge(self, opens, stalled, bits):
+        """Whether the read enters; the outputs say what they should."""
+        dut = self.dut
+        shown = tuple(bool(getattr(dut, name).value) for name in ("enters", "waits", "passed_by"))
+        if self.held is None:
+            assert shown == (False, False, False)
+            return False
+        read, tag, cache = self.held
+        home = ROUTES.get(read["pr"]["src"])
+        may = cache and tag["uplink"] and read["pr"]["idx"] < 1 << PIPE.cache.idx_bits
+        may = bool(may and home is not None)
+        is_open = may and bool(opens >> home & 1)
+        starved = may and not is_open and bool(stalled >> home & 1)
+        looks_up = may and not starved
+        room = bool(bits["reads_room"] and (not looks_up or (bits["hits_room"] and is_open)))
+        enters = room and bool(not looks_up or bits["slot"])
+        waits = looks_up and room and not bits["slot"]
+        assert shown == (enters, waits, enters and starved)
+        self.seen[looks_up, starved, room, enters] += 1
+        if enters:
+            entry = unpack(PIPE.read_entry, int(dut.entry.value))
+            assert (entry["read"], entry["egress"]) == (read, tag["egress"])
+            assert entry["lookup"] == looks_up
+            if looks_up:
+                assert (entry["home"], entry["cost"]) == (home, response_beats(read["length"]))
+        return enters
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def each_read_waits_for_what_it_needs(dut):
+    """Whatever is there in whatever cycle: places, room, the cache, a stalled port."""
+    bench = await Bench(dut).start()
+    for k in range(6000):
+        if k % 200 == 0:
+            chance = {name: random.choice((0.2, 0.8, 1)) for name in (*BITS, "offer", "opens")}
+        bits = {name: int(random.random() < chance[name]) for name in BITS}
+        opens = sum((random.random() < chance["opens"]) << port for port in range(PIPE.ports))
+        stalled = random.getrandbits(PIPE.ports)
+        offer = int(random.random() < chance["offer"])
+        await bench.cycle(offer, opens=opens, stalled=stalled, **bits)
+    assert len(bench.seen) == 7, bench.seen  # whatever may be has been
+    assert min(bench.seen.values()) > 20
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_enters_every_cycle(dut):
+    """At the latency from the cycle in which it came; with lookups and without."""
+    bench = await Bench(dut).start()
+    for uplink in (0, 1):
+        for k in range(50):
+            enters = await bench.cycle(1, opens=7, uplink=uplink)
+            assert enters == (k >= LookupGate.latency or uplink == 1)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_lookup_waits_for_room_until_its_port_is_stalled(dut):
+    bench = await Bench(dut).start()
+    pr = {"src": 1, "tid": 2, "idx": 3, "id": 4}
+    await bench.cycle(1, opens=0, uplink=1, read={"dest": 2, "length": 8, "pr": pr})
+    for _ in range(30):
+        assert not await bench.cycle(0, opens=0b101, stalled=0b101)
+    assert await bench.cycle(0, opens=0b101, stalled=0b010)
+    assert dut.passed_by.value

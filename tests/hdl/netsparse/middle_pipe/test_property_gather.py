@@ -1,0 +1,97 @@
+"""A property gathered from the beats of its response, for the cache."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.middle_pipe.property_gather import PropertyGather
+from hdl.netsparse.protocol import RESPONSE_BEAT
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import cycle, start
+from sim.harness.verilator import simulate
+from sim.netsparse.golden.concatenation import Kind, Request
+from tests.hdl.netsparse.concat.concatenator_bench import beats_of
+from tests.hdl.netsparse.middle_pipe.bench import PIPE
+
+SIZES = (4, 32, 60, 64, 68, 124, 128, 132, 192)  #: bytes; the last two are more than it can hold
+
+
+def test_property_gather():
+    simulate(PropertyGather(PIPE), __name__)
+
+
+class Bench:
+    """Moves beats of responses, and takes accesses."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.expected, self.accesses = [], []
+        self.ended, self.came = [], []  # cycles: of last beats, and of accesses
+
+    async def start(self):
+        self.dut.moves.value = self.dut.taken.value = 0
+        await start(self.dut)
+        return self
+
+    async def run(self, lengths, *, keeps=1.0, moves=1.0, takes=1.0):
+        """A response of each length; some are kept, and beats and takers pause."""
+        dut, beats = self.dut, []
+        for length in lengths:
+            data, idx = random.randbytes(length), random.getrandbits(PIPE.cache.idx_bits)
+            pr = Request(kind=Kind.RESPONSE, dest=0, length=length, idx=idx, data=data)
+            keep = random.random() < keeps
+            beats += [(beat, keep, pr) for beat in beats_of(PIPE.concatenator(True), pr)]
+        beats.reverse()
+        quiet = 0
+        while quiet < 10 or len(self.accesses) < len(self.expected):
+            # Whether it is ready depends on whether the access is taken in this cycle.
+            waiting = len(self.expected) > len(self.accesses)
+            take = waiting and random.random() < takes
+            dut.taken.value = int(take)
+            ready = not waiting or take
+            move = bool(beats) and ready and random.random() < moves
+            beat, keep, pr = (
+                beats.pop() if move else (random.getrandbits(RESPONSE_BEAT.size), 1, None)
+            )
+            dut.beat.value, dut.keep.value = pack(RESPONSE_BEAT, beat), int(keep)
+            dut.moves.value = int(move)
+            await self.edge
+            assert bool(dut.ready.value) == ready
+            assert bool(dut.valid.value) == waiting
+            if waiting:
+                self.compare()
+            if take:
+                self.accesses.append(self.expected[len(self.accesses)])
+            if move and beat["last"] and keep:
+                self.expected.append(pr)
+                self.ended.append(cycle())
+            quiet = 0 if beats else quiet + 1
+
+    def compare(self):
+        """The access that waits is of the oldest response that was kept."""
+        pr = self.expected[len(self.accesses)]
+        access = unpack(PIPE.cache.access, int(self.dut.access.value))
+        assert access["insert"]
+        assert (access["idx"], access["length"]) == (pr.idx, pr.length)
+        whole = b"".join(part.to_bytes(16, "little") for part in access["property"])
+        assert whole[: pr.length] == pr.data[: len(whole)]
+        self.came.append(cycle())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_kept_property_is_an_access(dut):
+    """Of any length, at any pace of either side; the others leave nothing."""
+    bench = await Bench(dut).start()
+    for keeps, moves, takes in ((0.5, 1, 0.5), (0.9, 0.6, 1), (0.7, 0.8, 0.3), (1, 1, 1)):
+        await bench.run(random.choices(SIZES, k=100), keeps=keeps, moves=moves, takes=takes)
+    assert len(bench.accesses) > 250
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_comes_every_cycle(dut):
+    """At the latency from its last beat."""
+    bench = await Bench(dut).start()
+    await bench.run([32] * 50 + [128] * 20)
+    assert bench.came == [at + PropertyGather.latency for at in bench.ended]
+    assert bench.ended[:50] == [*range(bench.ended[0], bench.ended[0] + 50)]

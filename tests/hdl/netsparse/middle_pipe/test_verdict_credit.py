@@ -1,0 +1,66 @@
+"""What a packet gives back once its verdict tells what it can become."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.concat.deconcatenator_params import Drop
+from hdl.netsparse.middle_pipe.output_queues import OutputQueuesParams
+from hdl.netsparse.middle_pipe.verdict_credit import VerdictCredit
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from tests.hdl.netsparse.switch.test_switch import TOR
+
+
+@pytest.mark.parametrize("payload", [False, True])
+def test_verdict_credit(payload):
+    simulate(VerdictCredit(OutputQueuesParams(switch=TOR, payload=payload)), __name__)
+
+
+def some_verdict(params):
+    """A verdict, the queue that it is about, and the beats that its PRs alone take at most."""
+    switch, port = params.switch, random.randrange(params.switch.ports)
+    if not params.payload:
+        port -= port % switch.pipes  # one of this pipe's
+    tag = {"egress": port, "uplink": random.getrandbits(1)}
+    events = {"tag": pack(switch.tag, tag), "bytes": random.randrange(switch.mtu)}
+    queue = port if params.payload else port // switch.pipes
+    if random.random() < 0.3:
+        return events | {"drops": 1 << random.randrange(len(Drop))}, queue, 0
+    length = random.choice((4, 44, 48, switch.most_property_bytes))
+    error = params.payload and random.random() < 0.2
+    size = 18 + length * (params.payload and not error)
+    prs = 1 if error else random.choice((1, (switch.mtu - 64) // size))
+    events |= {"packet": 1, "prs": prs, "length": length, "error": int(error)}
+    return events, queue, prs * -(-(64 + size) // 64)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def gives_back_what_is_too_much(dut):
+    """All of a packet that is dropped, in any cycle; nothing where there is no verdict."""
+    params, edge = params_in_simulator(OutputQueuesParams), RisingEdge(dut.clk)
+    component = component_in_simulator()
+    room, layout = component.room, params.switch.deconcatenator(params.payload).events
+    dut.events.value = 0
+    await start(dut)
+    due, seen = [None] * component.latency, []
+    for _ in range(1500):
+        verdict = some_verdict(params) if random.random() < 0.7 else None
+        garbage = {"tag": random.getrandbits(3), "prs": 20, "length": 64, "bytes": 500}
+        dut.events.value = pack(layout, verdict[0] if verdict else garbage)
+        await edge
+        give = unpack(room.give, int(dut.give.value))
+        expected = due.pop(0)
+        if expected is None:
+            assert give["beats"] == 0
+        else:
+            _, queue, beats = expected
+            assert give["beats"] == room.packet - beats >= 0
+            assert not give["beats"] or give["port"] == queue
+            seen.append(give["beats"])
+        due.append(verdict)
+    assert room.packet in seen  # of one that was dropped
+    assert 0 in seen  # of one that can become all that was taken
