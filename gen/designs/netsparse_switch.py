@@ -1,6 +1,6 @@
 """The NetSparse switch."""
 
-from gen.designs.design import Design
+from gen.designs.design import Card, Design, Most
 
 DESIGN = Design(
     name="netsparse-switch",
@@ -42,4 +42,11 @@ DESIGN = Design(
         },
     },
     preset="u280",
+    cards={
+        "u280": Card(
+            component="hdl.u280.netsparse_switch_board:NetSparseSwitchBoard",
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        )
+    },
 )
