@@ -53,8 +53,7 @@ def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
         room = params.output_room(bool(payload))
         classes[name] = data.StructLayout(
             {
-                "packet": 1,
-                "port": room.port_bits,
+                "packets": room.ports,
                 "item": room.item_claim,
                 "gives": data.ArrayLayout(room.give, room.gives),
                 "left": room.ports,
@@ -106,8 +105,7 @@ class WatchedPipe(PipeFabric):
         for name in CLASSES:
             room, seen = parts[f"{name}_room"], self.rooms[name]
             m.d.comb += [
-                seen.packet.eq(room.packet),
-                seen.port.eq(room.packet_port),
+                seen.packets.eq(room.packets),
                 seen.item.eq(room.item),
                 *(seen.gives[k].eq(give) for k, give in enumerate(room.gives)),
                 seen.left.eq(room.left),
@@ -220,9 +218,7 @@ class Bench:
             return
         for name, seen in unpack(self.rooms_layout, happens).items():
             free = self.free[name]
-            if seen["packet"]:
-                room = self.params.output_room(name == "responses")
-                free[seen["port"]] -= room.packet
+            packet = self.params.output_room(name == "responses").packet
             if seen["item"]["valid"]:
                 free[seen["item"]["port"]] -= seen["item"]["beats"]
             for give in seen["gives"]:
@@ -230,6 +226,7 @@ class Bench:
                     free[give["port"]] += give["beats"]
             for port in range(len(free)):
                 free[port] += seen["left"] >> port & 1
+                free[port] -= packet * (seen["packets"] >> port & 1)
             assert min(free) >= 0, (name, free)
             assert max(free) <= self.params.output_beats, (name, free)
             self.least[name] = [min(pair) for pair in zip(self.least[name], free, strict=True)]

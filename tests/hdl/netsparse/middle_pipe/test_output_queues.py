@@ -113,19 +113,26 @@ async def a_blocked_queue_fills(dut):
     """With as many beats as there should be; others pass meanwhile, until it is full."""
     bench = await Bench(dut).start()
     bench.blocked.add(0)
-    beats = TOR.output_beats
-    for _ in range(beats // 2):
+    capacity = bench.params.fifo.capacity
+    assert capacity == TOR.output_beats + 1
+    bench.send(0, 4)  # three beats
+    for _ in range(capacity // 2 - 1):
         bench.send(0, 1)
         bench.send(2, 1)
-    for _ in range(2 * beats + 20):
+    for _ in range(5):
+        bench.send(5, 1)  # its route was for the full queue
+    bench.send(2, 29)
+    for _ in range(2 * capacity + 50):
         await bench.edge
-    assert len(bench.sinks[1].beats) == beats
     assert not bench.sinks[0].beats
+    assert len(bench.sinks[1].beats) == len(bench.expected[1])
+    assert bench.no_route == 5
+    before = len(bench.sinks[1].beats)
     for _ in range(4):
         bench.send(0, 29)
         bench.send(2, 1)
     for _ in range(50):
         await bench.edge
-    assert len(bench.sinks[1].beats) == beats  # what came behind one that is too many waits
+    assert len(bench.sinks[1].beats) == before  # what comes behind one that is too many waits
     bench.blocked.clear()
     await bench.finish()

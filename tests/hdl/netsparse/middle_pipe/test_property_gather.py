@@ -5,9 +5,10 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
+from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.middle_pipe.property_gather import PropertyGather
-from hdl.netsparse.protocol import RESPONSE_BEAT
-from sim.harness.payloads import pack, unpack
+from hdl.netsparse.protocol import LENGTH_BITS
+from sim.harness.payloads import unpack
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Request
@@ -51,10 +52,10 @@ class Bench:
             dut.taken.value = int(take)
             ready = not waiting or take
             move = bool(beats) and ready and random.random() < moves
-            beat, keep, pr = (
-                beats.pop() if move else (random.getrandbits(RESPONSE_BEAT.size), 1, None)
-            )
-            dut.beat.value, dut.keep.value = pack(RESPONSE_BEAT, beat), int(keep)
+            beat, keep, pr = beats.pop() if move else (self.garbage(), 1, None)
+            dut.idx.value, dut.keep.value = beat["pr"]["idx"], int(keep)
+            for name in ("length", "last", "data"):
+                getattr(dut, name).value = int(beat[name])
             dut.moves.value = int(move)
             await self.edge
             assert bool(dut.ready.value) == ready
@@ -67,6 +68,12 @@ class Bench:
                 self.expected.append(pr)
                 self.ended.append(cycle())
             quiet = 0 if beats else quiet + 1
+
+    def garbage(self):
+        """What is at the inputs while no beat moves."""
+        bits = random.getrandbits
+        fields = {"length": bits(LENGTH_BITS), "last": bits(1), "data": bits(8 * BEAT_BYTES)}
+        return fields | {"pr": {"idx": bits(PIPE.cache.idx_bits)}}
 
     def compare(self):
         """The access that waits is of the oldest response that was kept."""

@@ -1,0 +1,158 @@
+"""What a switch counts at its ports and in its middle pipes, held to what went over its links."""
+
+from collections import Counter
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.netsparse.snic_counters import BUCKETS
+from hdl.netsparse.switch.params import CLASSES
+from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.harness.streams import STALLS, Stalls
+from sim.harness.verilator import simulate
+from sim.netsparse.golden.concatenation import Addresses, Kind, to_bytes
+from sim.netsparse.wire import to_beats
+from tests.hdl.netsparse.switch.bench import requests_of
+from tests.hdl.netsparse.switch.test_switch import LENGTH, SPINE, TOR, Bench
+
+FULL = (1 << 64) - 1  #: tkeep
+
+
+@pytest.mark.parametrize("params", [SPINE, TOR], ids=lambda params: params.suffix)
+def test_switch_counters(params):
+    simulate(NetSparseSwitch(params), __name__)
+
+
+class CountingBench(Bench):
+    """Counts what goes over the links beside the switch."""
+
+    def __init__(self, dut, stalls=Stalls.NONE.value):
+        super().__init__(dut, stalls)
+        self.ports = Counter()  # by port and counter
+        self.pipes = Counter()  # of all pipes, by counter
+        self.ledger_leave, self.ledger.leave = self.ledger.leave, self.leave
+
+    async def start(self):
+        await super().start()
+        await self.driver.write(clear_counters=1)
+        cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        while True:
+            await RisingEdge(self.dut.clk)
+            for name, port in self.receivers:
+                valid, ready = (
+                    getattr(self.dut, f"m_axis_{name}_{port}_{wire}")
+                    for wire in ("tvalid", "tready")
+                )
+                self.ports[port, f"{name}_blocked"] += bool(valid.value and not ready.value)
+
+    def leave(self, egress, requests):
+        """A packet has left."""
+        self.ledger_leave(egress, requests)
+        name = CLASSES[requests[0].kind is not Kind.READ]
+        prs = len(requests)
+        size = 64 + sum(request.wire_bytes for request in requests)
+        self.ports.update({(egress, f"{name}_out_packets"): 1, (egress, f"{name}_out_bytes"): size})
+        bucket = 1 << min(prs.bit_length() - 1, BUCKETS - 1)
+        found = {"sent_packets": 1, "sent_bytes": size, "sent_prs": prs, f"sent_prs_{bucket}": 1}
+        self.pipes.update({f"{name}_{counter}": value for counter, value in found.items()})
+
+    def come(self, port, requests):
+        """A good packet comes."""
+        name, wire = self.name_and_wire(requests)
+        self.send(port, requests)
+        self.count(name, port, len(wire))
+        found = {"packets": 1, "bytes": len(wire), "prs": len(requests)}
+        self.pipes.update({f"{name}_received_{counter}": n for counter, n in found.items()})
+
+    def name_and_wire(self, requests):
+        return CLASSES[requests[0].kind is not Kind.READ], to_bytes(requests, 0, Addresses())
+
+    def count(self, name, port, size, fault=None):
+        self.ports.update({(port, f"{name}_in_packets"): 1, (port, f"{name}_in_bytes"): size})
+        if fault is not None:
+            self.ports[port, f"{name}_{fault}"] += 1
+
+    def come_wrong(self, port, requests, fault):
+        """A packet with that ``fault`` comes."""
+        if fault == "no_route":
+            requests = [replace(request, dest=self.params.nodes) for request in requests]
+        name, wire = self.name_and_wire(requests)
+        beats = to_beats(wire)
+        if fault == "short":
+            beats = [(beats[0][0], FULL >> 1, 1, 0)]
+        if fault == "cut":
+            beats = [(beats[0][0], FULL, 0, 0)] * (self.params.packet_beats + 2)
+            beats[-1] = (*beats[-1][:2], 1, 0)
+            self.pipes[f"{name}_dropped_broken"] += 1
+        self.send_beats(name, port, beats)
+        self.count(name, port, sum(keep.bit_count() for _, keep, *_ in beats), fault)
+
+    async def compare(self):
+        """All counters of the ports; of the pipes all that the links tell of."""
+        waits = {}
+        for port in range(self.params.ports):
+            for name, value in (await self.driver.port_counters(port)).items():
+                if name.endswith("_waits"):
+                    waits[port, name] = value
+                    continue
+                assert value == self.ports[port, name], (port, name)
+        found = Counter()
+        for pipe in range(self.params.pipes):
+            found.update(await self.driver.pipe_counters(pipe))
+        if self.params.pipes:
+            known = [name for name in found if not name.startswith("cache_")]
+            for name in known:
+                if not name.endswith("_stall"):
+                    assert found[name] == self.pipes[name], name
+            assert found["cache_hit"] == self.ledger.hits
+        return waits, found
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def counts_what_goes_over_its_links(dut, stalls):
+    """Packets, bytes, PRs, what is dropped or cut, and cycles in which a link takes nothing."""
+    bench = CountingBench(dut, stalls.value)
+    await bench.start()
+    faults = ("no_route", "short", *(("cut",) if bench.params.pipes else ()))
+    for k in range(200):
+        port = k % bench.params.ports
+        requests = bench.packet(port)
+        if k % 7:
+            bench.come(port, requests)
+        else:
+            bench.come_wrong(port, requests, faults[k // 7 % len(faults)])
+    await bench.drain()
+    _, found = await bench.compare()
+    total = Counter()
+    for (_, name), value in bench.ports.items():
+        total[name] += value
+    for name in CLASSES:
+        assert min(total[f"{name}_{fault}"] for fault in faults) > 0
+        assert (total[f"{name}_blocked"] > 100) == (stalls is Stalls.BUSY_SINK)
+    if bench.params.pipes:
+        assert min(found[f"cache_{name}"] for name in ("hit", "miss", "inserted", "bypassed")) > 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def counts_cycles_in_which_a_packet_waits_for_room(dut):
+    """At the port by which it came, of its class."""
+    bench = CountingBench(dut)
+    await bench.start()
+    bench.receivers["responses", 0].stopped = True
+    src = bench.ports_of(2)[0]
+    for _ in range(40):
+        bench.come(2, requests_of(bench, Kind.RESPONSE, 0, src, LENGTH, range(10)))
+    for _ in range(1000):
+        await RisingEdge(dut.clk)
+    bench.receivers["responses", 0].stopped = False
+    await bench.drain()
+    waits, _ = await bench.compare()
+    waiting = {where for where, cycles in waits.items() if cycles}
+    assert waiting == ({(2, "responses_waits")} if bench.params.pipes else set())
+    assert not bench.params.pipes or waits[2, "responses_waits"] > 100
+    assert bench.ports[0, "responses_blocked"] > 900
