@@ -16,7 +16,9 @@ FATES = {"local": "local", "coalesced": "coalesced", "filtered": "filtered", "pr
 def gather_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """One part for all products, each with its label."""
     template = environment(HERE).get_template("gather.html.j2")
-    rows = [(label, run, fates(run["nodes"]), figures(run)) for label, run in runs]
+    rows = [
+        (label, run, fates(run["nodes"]), figures(run), switch_figures(run)) for label, run in runs
+    ]
     return Section("Sparse products", template.render(runs=rows))
 
 
@@ -39,6 +41,14 @@ def figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     """Every figure of each node and of all together, by its name."""
     columns = [dict(flat(node)) for node in (*run["nodes"], run["all"])]
     return [(name, [column.get(name) for column in columns]) for name in columns[-1]]
+
+
+def switch_figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    """Every figure of each switch, by its name."""
+    switches = run.get("network", {}).get("switches", [])
+    columns = [dict(flat(switch)) for switch in switches]
+    names = [name for name in columns[0] if name != "name"] if columns else []
+    return [(name, [column.get(name) for column in columns]) for name in names]
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

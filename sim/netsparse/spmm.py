@@ -83,6 +83,7 @@ class SpmmRun:
             host=memory_settings(asked.host_latency),
             dram=memory_settings(asked.dram_latency),
             link={"latency": asked.link_latency},
+            switch=asked.switch_settings,
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
         check_fits(max(self.gather.host_bytes(node) for node in range(nodes)), params)

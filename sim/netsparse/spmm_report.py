@@ -16,6 +16,7 @@ from sim.netsparse.golden.redundancy import (
     header_share,
     redundancy,
 )
+from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm import SpmmRun
 
 CLOCK_MHZ = 250
@@ -93,11 +94,11 @@ class NodeFigures:
 
     @property
     def goodput(self) -> float:
-        """Properties received, of what the line of responses could bring."""
+        """Properties received, of what the line could bring."""
         return ratio(self.payload_bytes, self.cycles * BEAT_BYTES)
 
     def utilisation(self, kind: str) -> float:
-        """All bytes received of ``kind``, of what its line could bring: each class has its own."""
+        """All bytes received of ``kind``, of what the line could bring to both classes."""
         return ratio(self.snic[f"{kind}_received_bytes"], self.cycles * BEAT_BYTES)
 
     def stalled(self, name: str) -> float:
@@ -171,6 +172,11 @@ class SpmmReport:
         return header_share(self.run.asked.property_bytes // ELEMENT_BYTES)
 
     @property
+    def network(self) -> NetworkFigures:
+        """Figures of switches and links."""
+        return NetworkFigures(self.result)
+
+    @property
     def nodes(self) -> list[NodeFigures]:
         """Each node's figures."""
         run, cycles = self.run, self.result.cycles
@@ -214,6 +220,7 @@ class SpmmReport:
             "microseconds_at_250_mhz": self.result.cycles / CLOCK_MHZ,
             "simulated_cycles_per_second": ratio(self.result.cycles, self.result.seconds),
             "line_gbps": LINE_GBPS,
+            "network": self.network.details(),
             "nodes": [node.summary() for node in self.nodes],
             "all": together(self.nodes).summary(),
         }

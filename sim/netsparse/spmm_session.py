@@ -11,12 +11,13 @@ from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
 from sim.netsparse.gather import GatherError, build_cluster
+from sim.netsparse.network_figures import NETWORK_FIGURES
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import STALLS, NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
 
 PICTURE = "spmm.png"
-SHAPE = ("nodes", "racks", "spines")  #: settings that a simulator is built for
+SHAPE = ("nodes", "racks", "spines", "switch")  #: settings that a simulator is built for
 
 FIGURES = {
     "cycles": "from the first request to the last completion",
@@ -30,9 +31,10 @@ FIGURES = {
     "header_bytes": "bytes sent by all nodes that are no property",
     "header_share": "headers' share of what a node's PRs cost, reads and responses",
     "header_share_by_formula": "the header share by table 3, at the mean PRs of a packet",
-    "goodput": "properties received, as a share of what the line of responses could bring",
-    "line_utilisation_reads": "bytes of reads received, as a share of what their line could bring",
-    "line_utilisation_responses": "bytes of responses received, as a share of what their line could"
+    "goodput": "properties received, as a share of what the line could bring",
+    "line_utilisation": "bytes received, as a share of what the line could bring",
+    "line_utilisation_reads": "bytes of reads received, as a share of what the line could bring",
+    "line_utilisation_responses": "bytes of responses received, as a share of what the line could"
     " bring",
     "idxs_per_cycle": "idxs that a node consumes in a cycle",
     "idxs_per_second": "idxs that a node consumes in a second at the clock",
@@ -48,6 +50,7 @@ FIGURES = {
     },
     "register_writes_per_request": "register writes of the host for each work request",
     "register_reads_per_request": "register reads of the host for each work request",
+    **NETWORK_FIGURES,
     "exact": "1 if memories, counters and product are what they must be",
 }
 
@@ -95,7 +98,8 @@ class SpmmSession(Session):
     @classmethod
     def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware:
         """The SNICs, and the cluster that they are in."""
-        return Hardware(params, SpmmWorkload(**{name: getattr(asked, name) for name in SHAPE}))
+        names = SHAPE if asked.racks > 1 else SHAPE[:1]
+        return Hardware(params, SpmmWorkload(**{name: getattr(asked, name) for name in names}))
 
     @classmethod
     def build(cls, hardware: Hardware) -> Build:
@@ -130,7 +134,7 @@ class SpmmSession(Session):
         except GatherError as error:
             difference = str(error)
         self.report = SpmmReport(self.product, self.asked.matrix, gathered.result, difference)
-        found = figures(together(self.report.nodes), clock_mhz)
+        found = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
         return Result(
             figures=found | {"cycles": gathered.result.cycles, "exact": float(not difference)},
             exact=not difference,
@@ -145,10 +149,11 @@ class SpmmSession(Session):
         return (PICTURE,)
 
     def summary(self, result: Result) -> Iterator[str]:
-        """The matrix, a table with a column for each node, and the time."""
+        """The matrix, a table with a column for each node, one for each switch, and the time."""
         assert self.report is not None
         yield from text.matrix_lines(self.report)
         yield from text.figure_lines(self.report)
+        yield from text.network_lines(self.report.network)
         yield from text.end_lines(self.report)
 
 
@@ -168,6 +173,7 @@ def figures(every: NodeFigures, clock_mhz: float) -> dict[str, float]:
         "header_share": every.headers,
         "header_share_by_formula": every.headers_by_formula,
         "goodput": every.goodput,
+        "line_utilisation": sum(every.utilisation(kind) for kind in CLASSES),
         "line_utilisation_reads": every.utilisation("reads"),
         "line_utilisation_responses": every.utilisation("responses"),
         "idxs_per_cycle": every.per_cycle("consumed"),

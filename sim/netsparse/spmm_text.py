@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any
 
+from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS, SpmmReport, together
 
 LABEL = 32  #: columns of a line's name
@@ -73,7 +74,7 @@ def lines() -> list[Line]:
         ("bytes received", size("received")),
         ("headers, measured", lambda node: f"{node.headers:.2%}"),
         ("headers, formula", lambda node: f"{node.headers_by_formula:.2%}"),
-        ("goodput, of the responses' line", lambda node: f"{node.goodput:.2%}"),
+        ("goodput, of the line", lambda node: f"{node.goodput:.2%}"),
         ("line utilisation, reads", lambda node: f"{node.utilisation('reads'):.2%}"),
         ("line utilisation, responses", lambda node: f"{node.utilisation('responses'):.2%}"),
         ("host lines a property", lambda node: f"{node.lines_per_property:.2f}"),
@@ -86,6 +87,50 @@ def lines() -> list[Line]:
         ("  for the Pending PR Table", stall("table")),
         ("  for the filter", stall("filter")),
         ("  for the Tx queue", stall("transmit")),
+    ]
+
+
+def network_lines(network: NetworkFigures) -> list[str]:
+    """A line for each figure and a column for each switch, then what all links have carried."""
+    switches = network.switches
+    tail = network.tail
+    rows = [(name, [show(switch) for switch in switches]) for name, show in switch_lines()]
+    traffic = f"{network.links('bytes'):,} bytes in {network.links('packets'):,} packets"
+    return [
+        in_columns("switches", [switch.name for switch in switches]),
+        *(in_columns(name, cells) for name, cells in rows),
+        f"{traffic}, summed over {len(network.result.links)} links",
+        f"tail node {tail.node}: {tail.received_bytes:,} bytes received, {tail.cycles:,} cycles",
+    ]
+
+
+def switch_lines() -> list[Line]:
+    """What is told of a switch; a dash where it does not look into packets."""
+
+    def packets(way: str, kind: str) -> Callable[[Any], str]:
+        return lambda switch: f"{switch.packets(way, kind):,}"
+
+    def prs(kind: str) -> Callable[[Any], str]:
+        def show(switch: Any) -> str:
+            mean = switch.prs_per_packet(kind)
+            return "-" if mean is None else f"{mean:.1f}"
+
+        return show
+
+    def looked_up(name: str) -> Callable[[Any], str]:
+        return lambda switch: f"{getattr(switch, name):,}" if switch.counts.pipes else "-"
+
+    return [
+        ("reads that hit", looked_up("hits")),
+        ("  that missed", looked_up("misses")),
+        ("  hit rate", lambda s: "-" if s.hit_rate is None else f"{s.hit_rate:.1%}"),
+        ("packets in, reads", packets("in", "reads")),
+        ("packets in, responses", packets("in", "responses")),
+        ("packets out, reads", packets("out", "reads")),
+        ("packets out, responses", packets("out", "responses")),
+        ("PRs a packet out, reads", prs("reads")),
+        ("PRs a packet out, responses", prs("responses")),
+        ("packets dropped", lambda switch: f"{switch.dropped:,}"),
     ]
 
 

@@ -1,6 +1,6 @@
 """What a sparse matrix product is asked to do, and whether a SNIC's build can do it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
@@ -37,6 +37,13 @@ class SpmmWorkload(Workload):
         most=MOST_PORTS,
     )
     spines: int = setting(1, "Spine switches between racks.", least=1, most=MOST_PORTS)
+    switch: str = setting(
+        "small",
+        "Switches of racks, where there are several racks: a preset of netsparse-switch, and"
+        " parameters that differ. Its ports and the limits of packets are as the nodes need them."
+        " The switch of a single rack only forwards, and so do spines.",
+        metavar="PRESET[:KEY=VALUE,...]",
+    )
     property_bytes: int = setting(64, "Bytes of a property: a row of the dense matrix.")
     clients: int | None = setting(
         None,
@@ -64,6 +71,22 @@ class SpmmWorkload(Workload):
         True,
         "Whether several PRs share a packet.",
         off="Do without concatenation: send each PR in a packet of its own.",
+    )
+    switch_cache: bool = setting(
+        True,
+        "Whether switches of racks answer reads from their Property Caches.",
+        off="Do without Property Caches: every read goes to the node that owns the idx.",
+    )
+    switch_concatenate: bool = setting(
+        True,
+        "Whether several PRs share a packet that leaves a rack's switch.",
+        off="Let switches of racks send each PR in a packet of its own.",
+    )
+    switch_read_delay: int = setting(
+        125, "Cycles that a read may wait for others in a rack's switch.", least=0
+    )
+    switch_response_delay: int = setting(
+        125, "Cycles that a response may wait for others in a rack's switch.", least=0
     )
     aligned: bool = setting(
         True,
@@ -104,6 +127,12 @@ class SpmmWorkload(Workload):
         return {name: int(getattr(self, name)) for name in names}
 
     @property
+    def switch_settings(self) -> dict[str, int]:
+        """Fields of the registers of every switch."""
+        names = ("cache", "concatenate", "read_delay", "response_delay")
+        return {name: int(getattr(self, f"switch_{name}")) for name in names}
+
+    @property
     def topology(self) -> LeafSpine:
         """The nodes in their racks; ValueError for what cannot be."""
         if self.nodes % self.racks:
@@ -123,14 +152,15 @@ class SpmmWorkload(Workload):
         """The hardware of all nodes and switches, with such SNICs; ValueError if there is none."""
         topology = self.topology
         check_nodes(params, self.nodes)
-        return ClusterParams(
-            snic=params,
-            network=network_params(topology, params, NetSparseSwitchParams(pipes=0)),
-        )
+        switch = switch_of(self.switch)
+        if self.racks == 1:
+            switch = replace(switch, pipes=0)
+        network = network_params(topology, params, switch)
+        return ClusterParams(snic=params, network=network)
 
     def check_hardware(self, params: SnicParams) -> None:
         """Raise ValueError for what a build with ``params`` cannot do."""
-        _ = self.cluster(params)  # judges
+        cluster = self.cluster(params)
         largest = min(params.rig.most_property_bytes, MOST_PROPERTY_BYTES)
         if self.property_bytes % 4 or not 4 <= self.property_bytes <= largest:
             raise ValueError(
@@ -142,6 +172,11 @@ class SpmmWorkload(Workload):
                 raise ValueError(
                     f"{name} must be from 0 to {params.most_delay}: {getattr(self, name)}"
                 )
+
+        most = cluster.network.switch.most_delay
+        for name in ("switch_read_delay", "switch_response_delay"):
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} must be from 0 to {most}: {getattr(self, name)}")
 
     def units_of(self, params: SnicParams) -> tuple[int, int]:
         """Clients and servers of a node; ValueError if the build has not so many units."""
@@ -155,6 +190,16 @@ class SpmmWorkload(Workload):
                 f" units of the build, not {clients} and {servers}"
             )
         return clients, servers
+
+
+def switch_of(text: str) -> NetSparseSwitchParams:
+    """The switch of that preset, with the parameters that differ; UserError if there is none."""
+    from gen.designs.catalogue import find_design
+    from gen.settings import parse_settings
+
+    preset, _, changes = text.partition(":")
+    changed = parse_settings(changes.split(",")) if changes else {}
+    return find_design("netsparse-switch").params_of(preset, **changed)
 
 
 def check_nodes(params: SnicParams, nodes: int) -> None:

@@ -174,6 +174,15 @@ def gather(exact=True, **changes):
         "simulated_cycles_per_second": 9000.0,
         "nodes": [node(), node()],
         "all": node(),
+        "network": {
+            "link_bytes": 70000,
+            "link_packets": 300,
+            "links": [{}] * 4,
+            "tail_node": 1,
+            "tail_received_bytes": 20000,
+            "tail_cycles": 12000,
+            "switches": [{"name": "ToR 0", "hits": 7, "packets_in": {"reads": 150}}],
+        },
     } | changes
 
 

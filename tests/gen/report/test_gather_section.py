@@ -27,6 +27,17 @@ def test_figures_by_node():
     assert dict(flat({"a": {"b": 1}, "x_counters": {"c": 2}})) == {"a.b": 1}
 
 
+def test_the_network():
+    html = gather_section([("a", sample.gather())]).html
+    assert "70,000 bytes in 300 packets, summed over 4 links" in html
+    assert "node 1 has received most, 20,000 bytes" in html
+    assert '<th class="n">ToR 0</th>' in html
+    assert '<td>packets_in.reads</td><td class="n">150</td>' in html
+    old = sample.gather()
+    del old["network"]
+    assert "summed over" not in gather_section([("a", old)]).html
+
+
 def test_a_product_that_is_wrong_says_so():
     html = gather_section([("a", sample.gather(exact=False, difference="node 1: <3>"))]).html
     assert "Not what it must be: node 1: &lt;3&gt;" in html

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import pytest
 
 from gen.designs.catalogue import find_design
-from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
+from sim.netsparse.network_figures import NETWORK_FIGURES
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport
 from sim.netsparse.spmm_session import SpmmSession, figures
 from sim.netsparse.spmm_workload import SpmmWorkload
+from sim.netsparse.switch_driver import SwitchCounts
 
 PARAMS = find_design("netsparse-snic").params_of("tiny")
 
@@ -34,7 +36,9 @@ def test_figures_come_from_counters():
     assert found["register_writes_per_request"] == 0.5
     assert found["unit_prs"] == 12
     assert found["snic_reads_sent_bytes"] == 400
-    assert found.keys() | {"cycles", "exact"} == SpmmSession.counted.keys()
+    rest = {"cycles", "exact", *NETWORK_FIGURES}
+    assert found.keys() | rest == SpmmSession.counted.keys()
+    assert not found.keys() & rest
 
 
 def test_a_simulator_is_of_hardware_and_nodes():
@@ -64,8 +68,15 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
         snic=counters(SNIC_COUNTERS),
         completions=[None],
         accesses={"writes": 10, "reads": 5},
+        cycles=70,
     )
-    result = SimpleNamespace(nodes=[node, node], cycles=77)
+    kinds = {kind: {"packets": 2, "bytes": 200} for kind in CLASSES}
+    result = SimpleNamespace(
+        nodes=[node, node],
+        cycles=77,
+        links=[kinds] * 4,
+        switches=[SwitchCounts(ports=[], pipes=[])],
+    )
     monkeypatch.setattr(spmm.SpmmRun, "simulate", lambda *arguments: SimpleNamespace(result=result))
     asked = SpmmWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)
     monkeypatch.setattr(SpmmReport, "details", lambda self: {})
@@ -79,5 +90,7 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
         return SpmmSession(PARAMS, asked).run(None, tmp_path)
 
     right, wrong = measured(None), measured(GatherError("no"))
+    assert right.figures["link_bytes"] == 4 * 2 * 200
+    assert right.figures["tail_cycles"] == 70
     assert (right.figures["cycles"], right.figures["exact"], right.exact) == (77, 1, True)
     assert (wrong.figures["exact"], wrong.exact, wrong.difference) == (0, False, "no")
