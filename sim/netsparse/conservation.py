@@ -8,6 +8,8 @@ from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.switch_driver import SwitchCounts
 from sim.netsparse.topology import End
 
+HARMS = ("dropped", "corrupted")  #: what a link was told to do to a packet
+
 Statement = tuple[str, int, int]  #: what must be equal
 
 
@@ -22,29 +24,39 @@ def check_conservation(result: GatherResult) -> None:
 
 
 def statements(result: GatherResult) -> Iterator[Statement]:
-    """Of every link at its two ends, and of every switch."""
+    """Of every link at its two ends, of every switch, and of all nodes together."""
     for k, wire in enumerate(result.topology.links):
         for kind in CLASSES:
             name = f"{kind} on link {result.topology.link_name(k)}"
             counts = result.links[k][kind]
-            delivered, dropped = counts["packets"], counts["dropped"]
-            packets, octets = sent(result, wire.source, kind)
-            yield f"{name}, packets sent, delivered and dropped", packets, delivered + dropped
-            if not dropped:
-                yield f"{name}, bytes sent and delivered", octets, counts["bytes"]
-            yield (
-                f"{name}, packets delivered and taken",
-                delivered,
-                taken(result, wire.target, kind),
+            dropped, delivered = counts["dropped"], counts["packets"]
+            given, taken = (
+                given_to(result, wire.source, kind),
+                taken_from(result, wire.target, kind),
             )
+            yield f"{name}, packets sent, and delivered or dropped", given[0], delivered + dropped
+            yield f"{name}, packets delivered and taken", delivered, taken[0]
+            if not dropped:
+                yield f"{name}, bytes sent and delivered", given[1], counts["bytes"]
+            if taken[1] is not None:
+                yield f"{name}, bytes delivered and taken", counts["bytes"], taken[1]
     for k, switch in enumerate(result.switches):
         for kind in CLASSES:
             name = f"{kind} in {result.topology.name(k)}"
             for about, left, right in of_switch(switch, kind):
                 yield f"{name}, {about}", left, right
+    if not any(link[kind][harm] for link in result.links for kind in CLASSES for harm in HARMS):
+        for kind in CLASSES:
+            sent, received = (
+                sum(node.snic[f"{kind}_{way}_prs"] for node in result.nodes)
+                for way in ("sent", "received")
+            )
+            hits = sum(switch.pipe("cache_hit") for switch in result.switches)
+            arrives = sent - hits if kind == "reads" else sent + hits
+            yield f"{kind} of all nodes, PRs sent and received, with hits", arrives, received
 
 
-def sent(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
+def given_to(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
     """Packets and bytes that a node, or a port of a switch, has given to its link."""
     if end.port is None:
         counts, way = result.nodes[end.index].snic, "sent"
@@ -53,12 +65,15 @@ def sent(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
     return counts[f"{kind}_{way}_packets"], counts[f"{kind}_{way}_bytes"]
 
 
-def taken(result: GatherResult, end: End, kind: str) -> int:
-    """Packets that a node, or a port of a switch, has taken from its link, good or not."""
-    if end.port is None:
-        snic = result.nodes[end.index].snic
-        return snic[f"{kind}_received_packets"] + malformed(snic, kind)
-    return result.switches[end.index].ports[end.port][f"{kind}_in_packets"]
+def taken_from(result: GatherResult, end: End, kind: str) -> tuple[int, int | None]:
+    """Packets that came there, good or not, and bytes; None where a node dropped some of them."""
+    if end.port is not None:
+        port = result.switches[end.index].ports[end.port]
+        return port[f"{kind}_in_packets"], port[f"{kind}_in_bytes"]
+    snic = result.nodes[end.index].snic
+    bad = malformed(snic, kind)
+    octets = None if bad else snic[f"{kind}_received_bytes"]
+    return snic[f"{kind}_received_packets"] + bad, octets
 
 
 def malformed(counts: Mapping[str, int], kind: str) -> int:
