@@ -27,6 +27,7 @@ class Sender:
         self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
         self.valid.value = 0
         self.busy = False
+        self.moved = 0  # cycle of the last beat
         cocotb.start_soon(self.run())
 
     async def run(self):
@@ -44,6 +45,7 @@ class Sender:
             await edge
             while not self.ready.value:
                 await edge
+            self.moved = cycle()
             self.valid.value = 0
             self.busy = bool(self.queue)
 

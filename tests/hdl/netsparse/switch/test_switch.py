@@ -9,7 +9,7 @@ from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.streams import STALLS, never, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
 from sim.netsparse.switch_driver import SwitchDriver
@@ -259,3 +259,29 @@ async def does_without_what_is_switched_off(dut):
     assert bench.ledger.hits == 0
     if bench.params.pipes:
         assert sum(receiver.packets for receiver in bench.receivers.values()) == prs
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_its_latencies(dut):
+    """Of a PR alone, in two beats: of the last to the first in middle pipes, else of each."""
+    bench = Bench(dut)
+    await bench.start(concatenate=0)
+    await bench.driver.write(read_delay=0, response_delay=0)
+    pipes, far = bench.params.pipes, bench.params.ports - 1
+    src = bench.ports_of(far)[0]
+    ways = {
+        "response": (Kind.RESPONSE, far, 0, src, 0),
+        "read": (Kind.READ, 0, src, 0, far),
+        "hit": (Kind.READ, 0, src, 0, 0),
+    }
+    for way in ("response", "read", "hit")[: 3 if pipes else 2]:
+        kind, ingress, dest, node, egress = ways[way]
+        for repeated in range(2):  # the second finds arbiters turned to it
+            idx = 1000 + repeated if way == "read" else 5
+            name = CLASSES[kind is not Kind.READ]
+            left = bench.receivers["reads" if way == "read" else "responses", egress]
+            bench.send(ingress, requests_of(bench, kind, dest, node, LENGTH, [idx]))
+            await bench.drain()
+            late = left.begun[-1] - bench.senders[name, ingress].moved
+        assert late == component_in_simulator().latencies[way] - (not pipes), way
+    assert (bench.ledger.hits == 2) == bool(pipes)
