@@ -192,7 +192,7 @@ class NetSparseSwitchParams:
         }
 
     def entries(self, width: int) -> ReservedFifoParams:
-        """Return the sizes of a queue behind the cache: its latency does not slow it down."""
+        """Return the sizes of a queue behind the cache: up to 60 cycles do not slow it down."""
         depth = 1 << ceil_log2(self.cache.latency + LOOP)
         return ReservedFifoParams(width=width, depth=min(64, depth), cancels=True)
 

@@ -31,8 +31,8 @@ PORT_EVENTS = data.StructLayout(
 class SwitchPort(Component):
     """Gives the beats of ``axis`` with the port that leads to their packet's dest.
 
-    A packet whose dest has no route, or that ends within its header, is dropped. One that is
-    longer than the MTU ends there, marked as broken (``tuser``), and the rest of it is dropped.
+    A packet whose dest has no route, or that ends within its header, is dropped. One of more beats
+    than the MTU has ends there, marked as broken (``tuser``), and the rest of it is dropped.
     Whatever else may be wrong with a packet is found in the middle pipe, or where it arrives.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a beat taken to the same at ``o``.

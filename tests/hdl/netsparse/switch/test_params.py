@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+from hdl.netsparse.switch import switch
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
 
@@ -79,3 +82,15 @@ def test_numbers_of_ports():
     assert TOR.pipe_ports == 2
     assert TOR.packet_beats == beats_of(TOR.mtu)
     assert SPINE.suffix != TOR.suffix
+
+
+def test_the_page_says_how_long_it_takes():
+    page = Path(switch.__file__).with_name("README.md").read_text()
+    found = switch.NetSparseSwitch(NetSparseSwitchParams()).latencies
+    spine = switch.NetSparseSwitch(NetSparseSwitchParams(pipes=0)).latencies
+    rows = (
+        f"| {found['response']} | a response |",
+        f"| {found['read']}, {found['hit']} | a read that passes; one that is answered |",
+        f"| {spine['read']} | any beat, in the spine form |",
+    )
+    assert all(row in page for row in rows), rows
