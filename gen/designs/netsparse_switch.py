@@ -1,6 +1,6 @@
 """The NetSparse switch."""
 
-from gen.designs.design import Card, Design, Most
+from gen.designs.design import Card, Design, Most, Run
 
 DESIGN = Design(
     name="netsparse-switch",
@@ -16,7 +16,7 @@ DESIGN = Design(
             "most_property_bytes": 64,
             "most_delay": 255,
             "receive_packets": 2,
-            "output_beats": 256,
+            "output_beats": 512,
             "cache_bytes": 2048,
             "segments": 4,
             "ways": 4,
@@ -42,6 +42,7 @@ DESIGN = Design(
         },
     },
     preset="u280",
+    runs=[Run(session="sim.netsparse.switch_session:NetSparseSwitchSession")],
     cards={
         "u280": Card(
             component="hdl.u280.netsparse_switch_board:NetSparseSwitchBoard",

@@ -12,8 +12,8 @@ from hdl.common.checks import check_range
 from hdl.common.component import Component
 
 LATENCY = 4  #: cycles from what is taken or given to ``open`` and ``open_items``
-SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` would not know of it yet
-UNSEEN = LATENCY  #: most items that ``open_items`` does not know of, that of its cycle included
+SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` does not know of it yet
+UNSEEN = LATENCY  #: most items that neither knows of, that of the same cycle included
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class OutputRoomParams:
     def __post_init__(self) -> None:
         check_range("ports", self.ports, 1, 64)
         check_range("packet", self.packet, 1, 1 << 15)
-        check_range("item", self.item, 0, self.packet // UNSEEN)
+        check_range("item", self.item, 0, self.packet)
         check_range("beats", self.beats, self.items_from, 1 << 16)
         check_range("gives", self.gives, 1, 8)
 
@@ -45,13 +45,18 @@ class OutputRoomParams:
 
     @property
     def packets_from(self) -> int:
-        """Return the free beats from which on a packet is let in."""
+        """Return the free beats from which on a packet is let in, if none was just before."""
         return self.packet + UNSEEN * self.item
+
+    @property
+    def any_packets_from(self) -> int:
+        """Return the free beats from which on packets are let in one right after the other."""
+        return self.packets_from + SETTLING * self.packet
 
     @property
     def items_from(self) -> int:
         """Return the free beats from which on an item is let in: it leaves room for a packet."""
-        return self.packets_from + self.packet
+        return self.any_packets_from + self.packet
 
     @property
     def give(self) -> data.StructLayout:
@@ -75,9 +80,10 @@ class OutputRoom(Component):
     holds up no other.
 
     A bit of ``packets`` says that a packet is let in for that port, and takes ``params.packet``
-    beats; it may come only while the port's bit of ``open`` is high, which then is low for
-    :data:`SETTLING` cycles. ``item`` takes what it says, one every cycle, while its port's bit of
-    ``open_items`` is high. Items leave room for a packet: packets never wait for items.
+    beats; it may come only while the port's bit of ``open`` is high. With ample room that is always
+    so; with less it is low for :data:`SETTLING` cycles behind a packet. ``item`` takes what it
+    says, one every cycle, while its port's bit of ``open_items`` is high. Items leave room for a
+    packet: packets never wait for items.
 
     All of it is seen in ``open`` and ``open_items``, which are registers, :attr:`latency` cycles
     later.
@@ -113,7 +119,7 @@ class OutputRoom(Component):
             change = Signal(signed(bits_for(params.beats) + 1), name=f"change_{k}")
             free = Signal(bits_for(params.beats), name=f"free_{k}", init=params.beats)
             given = sum(Mux(give.port == k, give.beats, 0) for give in gives)
-            lacking = (free < params.packets_from) | self.packets[k] | recent.any()
+            alone = (free >= params.packets_from) & ~self.packets[k] & ~recent.any()
             m.d.sync += [
                 recent.eq(Cat(self.packets[k], recent[:-1])),
                 change.eq(
@@ -123,7 +129,7 @@ class OutputRoom(Component):
                     - Mux(item_port == k, item_beats, 0)
                 ),
                 free.eq((free + change)[: len(free)]),
-                self.open[k].eq(~lacking),
+                self.open[k].eq(alone | (free >= params.any_packets_from)),
                 self.open_items[k].eq(free >= params.items_from),
             ]
         return m

@@ -16,8 +16,8 @@ from tests.hdl.switch.output_room_proof import OutputRoomProof
 from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
 
-PARAMS = OutputRoomParams(ports=3, beats=64, packet=13, item=3, gives=2)
-SMALL = OutputRoomParams(ports=1, beats=12, packet=4, item=1)
+PARAMS = OutputRoomParams(ports=3, beats=96, packet=13, item=3, gives=2)
+SMALL = OutputRoomParams(ports=1, beats=29, packet=5, item=1)
 
 
 def test_output_room():
@@ -30,30 +30,32 @@ def test_output_room():
         ({"ports": 0}, "ports must be a whole number from 1 to 64: 0"),
         ({"ports": 65}, "ports must be a whole number from 1 to 64: 65"),
         ({"packet": 0}, "packet must be a whole number from 1 to 32768: 0"),
-        ({"item": 4}, "item must be a whole number from 0 to 3: 4"),
-        ({"beats": 37}, "beats must be a whole number from 38 to 65536: 37"),
-        ({"beats": 25, "item": 0}, "beats must be a whole number from 26 to 65536: 25"),
+        ({"item": 14}, "item must be a whole number from 0 to 13: 14"),
+        ({"beats": 76}, "beats must be a whole number from 77 to 65536: 76"),
+        ({"beats": 64, "item": 0}, "beats must be a whole number from 65 to 65536: 64"),
         ({"gives": 0}, "gives must be a whole number from 1 to 8: 0"),
     ],
 )
 def test_rejects(sizes, message):
     with pytest.raises(ValueError, match=message):
-        OutputRoomParams(**{"ports": 2, "beats": 64, "packet": 13, "item": 3} | sizes)
+        OutputRoomParams(**{"ports": 2, "beats": 96, "packet": 13, "item": 3} | sizes)
 
 
 def mutant(old, new, claim):
     """A broken OutputRoom."""
     places = ("tests.hdl.switch.output_room_proof.OutputRoom",)
-    return Mutant("hdl.switch.output_room", old, new, places, OutputRoomProof, claim, depth=16)
+    return Mutant("hdl.switch.output_room", old, new, places, OutputRoomProof, claim, depth=32)
 
 
 MUTANTS = {
     "open again too early": mutant(
-        "self.packets[k] | recent.any()", "self.packets[k] | recent[0]", "never_more_than_there_is"
+        "~self.packets[k] & ~recent.any()",
+        "~self.packets[k] & ~recent[0]",
+        "never_more_than_there_is",
     ),
     "an item too many": mutant(
         "free >= params.items_from",
-        "free >= params.items_from - params.item",
+        "free >= params.packets_from",
         "packets_never_wait_for_items",
     ),
     "a packet or an item": mutant(
@@ -62,7 +64,9 @@ MUTANTS = {
         "counts_every_beat",
     ),
     "closed to packets": mutant(
-        "free < params.packets_from", "free < params.items_from", "packets_never_wait_for_items"
+        "alone | (free >= params.any_packets_from)",
+        "alone & (free >= params.items_from)",
+        "packets_never_wait_for_items",
     ),
 }
 SAMPLES = ["an item too many"]
@@ -104,7 +108,12 @@ class Bench:
     def opens(self):
         """Ports that packets, and that items may come for in this cycle."""
         seen, params = self.before[0], self.params
-        packets = [p for p in self.ports if seen[p] >= params.packets_from and p not in self.came]
+        packets = [
+            p
+            for p in self.ports
+            if seen[p] >= params.any_packets_from
+            or (seen[p] >= params.packets_from and p not in self.came)
+        ]
         return packets, [p for p in self.ports if seen[p] >= params.items_from]
 
     def drive(self, packet=None, item=None, gives=(), left=()):

@@ -25,8 +25,9 @@ from sim.harness.streams import Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
+from sim.netsparse.links import FIELDS, Receiver
 from sim.netsparse.wire import from_beats, to_beats
-from tests.hdl.netsparse.switch.bench import ADDRESSES, FIELDS, NODE, Receiver
+from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE
 
 PIPE = NetSparseSwitchParams(  # two nodes, an uplink
     ports=3,
@@ -36,7 +37,7 @@ PIPE = NetSparseSwitchParams(  # two nodes, an uplink
     most_property_bytes=192,
     most_delay=255,
     receive_packets=2,
-    output_beats=256,
+    output_beats=512,
     cache=PropertyCacheParams(
         cache_bytes=1024, segments=8, ways=2, idx_bits=16, latency=10, style="auto"
     ),

@@ -10,8 +10,8 @@ from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Stalls, cycle, never, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
+from sim.netsparse.links import Sender
 from sim.netsparse.wire import to_beats
-from tests.hdl.netsparse.switch.bench import Sender
 from tests.hdl.netsparse.switch.test_switch import TOR
 
 ROUTES = {0: 0, 2: 2, 3: 2, 4: 0}  #: the ports of the first of two pipes; 5 has none

@@ -1,84 +1,18 @@
 """Links of a switch, driven and watched: packets go in, and what comes out is held to account."""
 
 import random
-from collections import deque
 
-import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
-from sim.harness.streams import cycle, never
+from sim.harness.streams import never
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
+from sim.netsparse.links import Receiver, Sender
 from sim.netsparse.wire import from_beats, to_beats
 
-FIELDS = ("tdata", "tkeep", "tlast", "tuser")
 NODE = 77  #: the switch's own number
 ADDRESSES = Addresses(mac_base=0x0200_0000_0000, ip_base=0x0A00_0000)
-
-
-class Sender:
-    """Sends beats over an AXI4-Stream, pausing when ``stall`` says so."""
-
-    def __init__(self, dut, name, stall=never):
-        self.dut, self.name, self.stall = dut, name, stall
-        self.queue = deque()
-        self.signals = {field: getattr(dut, f"{name}_{field}") for field in FIELDS}
-        self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
-        self.valid.value = 0
-        self.busy = False
-        self.moved = 0  # cycle of the last beat
-        cocotb.start_soon(self.run())
-
-    async def run(self):
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            if not self.queue or self.stall():
-                self.busy = bool(self.queue)
-                await edge
-                continue
-            self.busy = True
-            beat = self.queue.popleft()
-            for signal, value in zip(self.signals.values(), beat, strict=True):
-                signal.value = value
-            self.valid.value = 1
-            await edge
-            while not self.ready.value:
-                await edge
-            self.moved = cycle()
-            self.valid.value = 0
-            self.busy = bool(self.queue)
-
-
-class Receiver:
-    """Takes packets from an AXI4-Stream; ``stopped`` ones take nothing."""
-
-    def __init__(self, dut, name, take, stall=never):
-        self.dut, self.name, self.take, self.stall = dut, name, take, stall
-        self.stopped = False
-        self.beats = []
-        self.packets = 0
-        self.octets = 0
-        self.begun = []  # cycles in which packets' first beats were there
-        cocotb.start_soon(self.run())
-
-    async def run(self):
-        edge = RisingEdge(self.dut.clk)
-        valid, ready = (getattr(self.dut, f"{self.name}_{field}") for field in ("tvalid", "tready"))
-        signals = [getattr(self.dut, f"{self.name}_{field}") for field in FIELDS]
-        while True:
-            ready.value = not (self.stopped or self.stall())
-            await edge
-            if valid.value and not self.beats and len(self.begun) == self.packets:
-                self.begun.append(cycle())
-            if not (valid.value and ready.value) or self.dut.rst.value:
-                continue
-            self.beats.append(tuple(int(signal.value) for signal in signals))
-            if self.beats[-1][2]:
-                beats, self.beats = self.beats, []
-                self.packets += 1
-                self.octets += sum(beat[1].bit_count() for beat in beats)
-                self.take(beats)
 
 
 class Links:

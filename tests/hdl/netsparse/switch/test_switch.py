@@ -25,7 +25,7 @@ TOR = NetSparseSwitchParams(  # two nodes, two uplinks
     most_property_bytes=64,
     most_delay=255,
     receive_packets=2,
-    output_beats=256,
+    output_beats=512,
     cache=PropertyCacheParams(
         cache_bytes=2048, segments=4, ways=4, idx_bits=16, latency=10, style="auto"
     ),
@@ -187,10 +187,11 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
         else (0, list(range(1, last)))
     )
     idxs = iter(range(1 << 14))  # no idx twice: nothing is answered
+    count = 10 if name == "responses" else 25
     for _ in range(120):
         src = bench.ports_of(feeder)[0]
         dest = bench.ports_of(stopped)[0]
-        bench.send(feeder, requests_of(bench, kind, dest, src, LENGTH, [next(idxs)] * 10))
+        bench.send(feeder, requests_of(bench, kind, dest, src, LENGTH, [next(idxs)] * count))
     free = []
     for _ in range(40):
         for port in others:

@@ -124,8 +124,10 @@ async def counts_what_goes_over_its_links(dut, stalls):
         requests = bench.packet(port)
         if k % 7:
             bench.come(port, requests)
-        else:
-            bench.come_wrong(port, requests, faults[k // 7 % len(faults)])
+            continue
+        while (requests[0].kind is Kind.READ) != bool(k // 7 % 2):  # each fault in each class
+            requests = bench.packet(port)
+        bench.come_wrong(port, requests, faults[k // 14 % len(faults)])
     await bench.drain()
     _, found = await bench.compare()
     total = Counter()
@@ -145,9 +147,9 @@ async def counts_cycles_in_which_a_packet_waits_for_room(dut):
     await bench.start()
     bench.receivers["responses", 0].stopped = True
     src = bench.ports_of(2)[0]
-    for _ in range(40):
+    for _ in range(100):
         bench.come(2, requests_of(bench, Kind.RESPONSE, 0, src, LENGTH, range(10)))
-    for _ in range(1000):
+    for _ in range(1400):
         await RisingEdge(dut.clk)
     bench.receivers["responses", 0].stopped = False
     await bench.drain()

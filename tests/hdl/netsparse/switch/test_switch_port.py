@@ -11,7 +11,7 @@ from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchP
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Stalls, cycle, never, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
-from tests.hdl.netsparse.switch.bench import FIELDS, Sender
+from sim.netsparse.links import FIELDS, Sender
 from tests.hdl.netsparse.switch.test_switch import SPINE
 
 ROUTES = {0: 1, 1: 2, 2: 0, 4: 1, 5: 2}

@@ -1,0 +1,144 @@
+"""Drives a NetSparse switch alone; what its counters say goes to a file."""
+
+import json
+import os
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.netsparse.protocol import Kind
+from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from sim.harness.streams import cycle, start
+from sim.harness.verilator import params_in_simulator
+from sim.netsparse.links import Receiver, Sender
+from sim.netsparse.switch_driver import SwitchDriver
+from sim.netsparse.wire import Packet, Pr, most_prs, to_beats
+
+RESULTS = "INGATHER_SWITCH_RESULTS"
+WORKLOAD = "INGATHER_SWITCH_WORKLOAD"
+QUIET = 1000  #: cycles after which nothing is inside any more
+READS, RESPONSES = CLASSES
+
+
+class Bench:
+    """A switch whose last port is an uplink, with a node at each of the others."""
+
+    def __init__(self, dut: Any, params: NetSparseSwitchParams, property_bytes: int) -> None:
+        self.dut, self.params, self.length = dut, params, property_bytes
+        self.uplink = params.ports - 1
+        self.nodes = min(params.nodes, params.ports)
+        self.senders = {
+            (name, port): Sender(dut, f"s_axis_{name}_{port}")
+            for name in CLASSES
+            for port in range(params.ports)
+        }
+        self.receivers = {
+            (name, port): Receiver(dut, f"m_axis_{name}_{port}", self.note)
+            for name in CLASSES
+            for port in range(params.ports)
+        }
+        self.last_packet = 0  # when the last one left
+
+    def note(self, beats: Sequence[Any]) -> None:
+        """A packet has left."""
+        self.last_packet = cycle()
+
+    async def begin(self) -> None:
+        """Enter routes and settings; nothing waits for others to join it."""
+        await start(self.dut)
+        self.host = SwitchDriver(self.dut, self.params)
+        await self.host.set_routes({node: node for node in range(self.nodes)})
+        await self.host.write(uplinks=1 << self.uplink, read_delay=0, response_delay=0)
+        await self.host.configure(self.length)
+
+    def packet(self, kind: Kind, src: int, dest: int, idxs: Sequence[int]) -> Packet:
+        """A packet of PRs for ``idxs``."""
+        payload = bytes(self.length if kind is Kind.RESPONSE else 0)
+        prs = [Pr(src=src, tid=0, idx=idx, id=k, payload=payload) for k, idx in enumerate(idxs)]
+        return Packet(kind=kind, dest=dest, length=self.length, prs=prs)
+
+    def send(self, port: int, packet: Packet) -> None:
+        """Queue a packet at a port."""
+        name = READS if packet.kind is Kind.READ else RESPONSES
+        self.senders[name, port].queue.extend(to_beats(packet.to_bytes()))
+
+    async def quiet(self) -> None:
+        """Wait until everything has left."""
+        while any(sender.busy or sender.queue for sender in self.senders.values()):
+            await ClockCycles(self.dut.clk, 16)
+        while cycle() - self.last_packet < QUIET:
+            await ClockCycles(self.dut.clk, 16)
+
+    async def latency(self, port: int, packet: Packet, name: str, leaves: int) -> int:
+        """Cycles from the last beat of a packet taken to the first one at ``leaves``."""
+        await self.quiet()
+        comes = READS if packet.kind is Kind.READ else RESPONSES
+        sender, receiver = self.senders[comes, port], self.receivers[name, leaves]
+        before = len(receiver.begun)
+        self.send(port, packet)
+        while len(receiver.begun) == before:
+            await RisingEdge(self.dut.clk)
+        return receiver.begun[before] - sender.moved
+
+    async def throughput(self, send: Callable[[], None], **settings: int) -> tuple[int, list]:
+        """Cycles from the first beat to the last packet out, and the pipes' counters."""
+        await self.quiet()
+        await self.host.write(**settings)
+        await self.host.write(clear_counters=1)
+        begun = cycle()
+        send()
+        await self.quiet()
+        pipes = [await self.host.pipe_counters(k) for k in range(self.params.pipes)]
+        return self.last_packet - begun, pipes
+
+
+@cocotb.test()
+async def measure(dut: Any) -> None:
+    """Latencies first, then throughput of a pipe and of all ports."""
+    params = params_in_simulator(NetSparseSwitchParams)
+    asked: Mapping[str, int] = json.loads(os.environ[WORKLOAD])
+    bench = Bench(dut, params, asked["property_bytes"])
+    count, far = asked["packets"], bench.uplink
+    await bench.begin()
+    known, unknown = bench.packet(Kind.READ, 0, far, [1]), bench.packet(Kind.READ, 0, far, [2])
+    property_ = bench.packet(Kind.RESPONSE, far, 0, [1])
+    found: dict[str, float] = {
+        "response_latency_cycles": await bench.latency(far, property_, RESPONSES, 0),
+        "hit_latency_cycles": await bench.latency(0, known, RESPONSES, 0),
+        "read_latency_cycles": await bench.latency(0, unknown, READS, far),
+    }
+    most = {kind: most_prs(kind, bench.length, params.mtu) for kind in (Kind.READ, Kind.RESPONSE)}
+
+    def stream(kind: Kind, port: int, dest: int, idx: int) -> Callable[[], None]:
+        packet = bench.packet(kind, port, dest, [idx] * most[kind])
+
+        def send() -> None:
+            for _ in range(count):
+                bench.send(port, packet)
+
+        return send
+
+    pipe = far % params.pipes
+    delays = {"read_delay": params.most_delay, "response_delay": params.most_delay}
+    cycles, pipes = await bench.throughput(stream(Kind.READ, 0, far, 2), **delays)
+    found["read_prs_per_cycle"] = pipes[pipe]["reads_sent_prs"] / cycles
+    cycles, pipes = await bench.throughput(stream(Kind.RESPONSE, far, 0, 1))
+    found["response_prs_per_cycle"] = pipes[pipe]["responses_sent_prs"] / cycles
+    found["response_bytes_per_cycle"] = pipes[pipe]["responses_sent_bytes"] / cycles
+    cycles, pipes = await bench.throughput(stream(Kind.READ, 0, far, 1))
+    found["hit_prs_per_cycle"] = pipes[pipe]["cache_hit"] / cycles
+
+    def everywhere() -> None:
+        for port in range(bench.nodes):
+            others = [node for node in range(bench.nodes) if node != port]
+            for _ in range(count):
+                bench.send(port, bench.packet(Kind.READ, port, random.choice(others), [3]))
+
+    cycles, _ = await bench.throughput(everywhere, concatenate=0)
+    ports = [await bench.host.port_counters(port) for port in range(bench.nodes)]
+    found["packets_per_cycle"] = sum(port["reads_out_packets"] for port in ports) / cycles
+    Path(os.environ[RESULTS]).write_text(json.dumps(found))

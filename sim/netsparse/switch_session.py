@@ -1,0 +1,88 @@
+"""A NetSparse switch by itself, driven as hard as its ports and pipes allow."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
+from sim.harness.verilate import Build
+from sim.harness.verilator import Simulation, build, emission_of, run
+from sim.harness.workload import Workload, setting
+from sim.netsparse.switch_in_simulator import RESULTS, WORKLOAD
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetSparseSwitchWorkload(Workload):
+    """Packets at all ports of a switch, one kind after the other."""
+
+    property_bytes: int = setting(64, "Bytes of a property.", least=4)
+    packets: int = setting(
+        200, "Packets that a measurement of throughput sends by a port.", least=20
+    )
+    seed: int = setting(1, "Number that decides where packets go.", least=0)
+
+
+class NetSparseSwitchSession(Session):
+    """Latency and throughput of a switch and of one of its middle pipes, by its own counters."""
+
+    workload = NetSparseSwitchWorkload
+    counted = {
+        "hit_latency_cycles": "from a read's last beat to the header of its answer from the cache",
+        "read_latency_cycles": "from a read's last beat to the header of its packet at the uplink",
+        "response_latency_cycles": "from a response's last beat to the header of its packet",
+        "read_prs_per_cycle": "reads that a middle pipe passes, in packets of the MTU",
+        "hit_prs_per_cycle": "reads that a middle pipe answers, in packets of the MTU",
+        "response_prs_per_cycle": "responses that a middle pipe passes, in packets of the MTU",
+        "response_bytes_per_cycle": "bytes of these packets",
+        "packets_per_cycle": "packets of one read each over all ports, not joined",
+        "packets_per_second": "the same, at the clock",
+    }
+    maximise = ("packets_per_second",)
+
+    params: NetSparseSwitchParams
+    asked: NetSparseSwitchWorkload
+
+    def __init__(self, params: NetSparseSwitchParams, asked: NetSparseSwitchWorkload) -> None:
+        super().__init__(params, asked)
+        most = min(params.most_property_bytes, params.cache.most_bytes)
+        if asked.property_bytes % 4 or asked.property_bytes > most:
+            raise ValueError(
+                f"property bytes must be a multiple of 4, from 4 to the {most} of the build:"
+                f" {asked.property_bytes}"
+            )
+        if not params.pipes:
+            raise ValueError("a switch without middle pipes has nothing to measure here: pipes=0")
+
+    @classmethod
+    def build(cls, hardware: NetSparseSwitchParams) -> Build:
+        """The simulator of the switch alone."""
+        return build(emission_of(NetSparseSwitch(hardware)))
+
+    def run(
+        self,
+        simulator: Build,
+        folder: Path,
+        listener: Listener | None = None,
+        clock_mhz: float = CLOCK_MHZ,
+    ) -> Result:
+        """Measure one after the other."""
+        folder.mkdir(parents=True, exist_ok=True)
+        results = folder / "results.json"
+        asked = {"property_bytes": self.asked.property_bytes, "packets": self.asked.packets}
+        run(
+            simulator,
+            Simulation(
+                test_module="sim.netsparse.switch_in_simulator",
+                params=self.params,
+                component=NetSparseSwitch,
+                env={RESULTS: str(results), WORKLOAD: json.dumps(asked)},
+            ),
+            seed=self.asked.seed,
+            folder=folder,
+        )
+        figures: Mapping[str, float] = json.loads(results.read_text())
+        second = {"packets_per_second": figures["packets_per_cycle"] * clock_mhz * 1e6}
+        return Result(figures={**figures, **second})
