@@ -43,13 +43,15 @@ class Concatenation(Component):
         offset_bits = ceil_log2(LINE_BYTES)
         used = Signal(self.params.used_bits)  # in front of the beat
         end = Signal(offset_bits + 1)
+        grows = Signal()  # if it is not a new one
         exceeds = Signal()
         m.d.comb += [
             used.eq(Mux(self.opens, 0, before.mark.used)),
             self.offset.eq(low_bits(used, offset_bits)),
-            end.eq(self.offset + arrival.bytes),
-            self.grows.eq((self.offset == 0) | (end > LINE_BYTES)),
-            # Both sums are compared at once, as it is late when the choice is known.
+            # Both packets are looked at at once, as it is late when the choice is known.
+            end.eq(low_bits(before.mark.used, offset_bits) + arrival.bytes),
+            grows.eq((before.mark.used[:offset_bits] == 0) | (end > LINE_BYTES)),
+            self.grows.eq(self.opens | grows),
             exceeds.eq(Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)),
             self.closes.eq(arrival.last & (arrival.alone | exceeds | self.late)),
             after.mark.dest.eq(arrival.dest),

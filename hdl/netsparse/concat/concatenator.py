@@ -94,9 +94,13 @@ class Concatenator(Component):
         if params.virtual:
             self.exhaustion(m, queues, marks, expiration)
         packets = Signal(bits_for(params.packets))
-        m.d.sync += packets.eq(packets + queues.opens - flush.packet)
+        admits = Signal(init=1)
+        with m.If(queues.opens & ~flush.packet):
+            m.d.sync += [packets.eq(packets + 1), admits.eq(packets != params.packets - 1)]
+        with m.If(flush.packet & ~queues.opens):
+            m.d.sync += [packets.eq(packets - 1), admits.eq(1)]
         m.d.comb += [
-            queues.admits.eq(packets != params.packets),
+            queues.admits.eq(admits),
             queues.waits.eq(marks.waits),
             marks.expires.eq(queues.expires_now),
             marks.expired.eq(queues.expired_now),
@@ -173,6 +177,7 @@ class Concatenator(Component):
             queues.entry.eq(expiration.entry),
             queues.ready.eq(expiration.ready),
             queues.oldest.eq(expiration.oldest),
+            queues.follows.eq(expiration.follows),
             queues.expires.eq(expiration.expires),
             queues.expired.eq(expiration.expired),
         ]

@@ -17,7 +17,8 @@ class ExpirationQueue(Component):
     ``entry``. Of the oldest entry, ``oldest``, the surroundings answer in the same cycle whether
     its queue is ``open`` and which ``entered`` its packet remembers: another one, or a ``closed``
     queue, and the entry is stale, which takes a cycle and does nothing. ``expires`` says that the
-    packet of ``expired`` is to be marked in this very cycle: its time has come, or ``force``.
+    packet of ``expired`` is to be marked in this very cycle: its time has come, or ``force``. If
+    it ``follows``, ``oldest`` is ``expired`` from the next cycle on.
 
     Throughput: one entry in and one out every cycle. ``ready`` depends on registers only; it is
     never low while times are at most ``most_delay``. An entry's ``expires`` comes
@@ -38,6 +39,7 @@ class ExpirationQueue(Component):
                 "oldest": Out(params.queue_bits),
                 "open": In(1),
                 "entered": In(params.entry_bits),
+                "follows": Out(1),
                 "closes": In(1),
                 "closed": In(params.queue_bits),
                 "force": In(1),
@@ -73,14 +75,17 @@ class ExpirationQueue(Component):
         m.d.comb += [
             self.expires.eq(valid & fresh & (due | self.force)),
             self.expired.eq(queue),
-            fifo.o.ready.eq(~valid | ~fresh | self.expires),
+            self.follows.eq(~valid | ~fresh | due | self.force),
+            fifo.o.ready.eq(self.follows),
         ]
         gone = Signal()  # what is closed in this cycle shows only in the next one
-        m.d.comb += gone.eq(self.closes & (self.closed == Mux(fifo.o.ready, oldest.queue, queue)))
+        m.d.comb += gone.eq(
+            self.closes & Mux(self.follows, self.closed == oldest.queue, self.closed == queue)
+        )
         past = Signal(params.time_bits)  # cycles since the time; from half the range on: until
-        m.d.comb += past.eq(now - Mux(fifo.o.ready, oldest.time, time))
+        m.d.comb += past.eq(now - Mux(self.follows, oldest.time, time))
         m.d.sync += due.eq(~past[-1])
-        with m.If(fifo.o.ready):
+        with m.If(self.follows):
             m.d.sync += [
                 valid.eq(fifo.o.valid),
                 queue.eq(oldest.queue),

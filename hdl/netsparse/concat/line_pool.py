@@ -63,7 +63,10 @@ class LinePool(Component):
             later = Signal(name=f"counts_{step}")
             m.d.sync += later.eq(counts)
             counts = later
-        m.d.sync += self.free.eq(self.free + counts - self.takes)
+        with m.If(counts & ~self.takes):
+            m.d.sync += self.free.eq(self.free + 1)
+        with m.If(self.takes & ~counts):
+            m.d.sync += self.free.eq(self.free - 1)
         m.submodules.followers = followers = Memory(
             shape=params.line_bits, depth=params.lines, init=[]
         )

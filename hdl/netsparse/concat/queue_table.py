@@ -26,7 +26,8 @@ class QueueTable(Component):
     new one, of which the EQ's ``entry`` is kept. Two packets may be marked at once, ``closes`` and
     ``expires_now``; the latter comes first. Stalls: a first beat waits while ``free`` lines, the
     EQ (``ready``) or the room for packets (``admits``) do not suffice; no later beat waits for
-    them. ``read``, ``decided`` are the queues of the beats inside, one bit each.
+    them. ``read``, ``decided`` are the queues of the beats inside, one bit each. ``oldest`` becomes
+    ``expired`` in the next cycle if it ``follows``: what is compared with it is so a cycle ahead.
     Throughput: one beat a cycle, of the same queue or others. Latency: :attr:`latency`.
     """
 
@@ -61,6 +62,7 @@ class QueueTable(Component):
                 "oldest": In(queue),
                 "oldest_open": Out(1),
                 "oldest_entry": Out(params.entry_bits),
+                "follows": In(1),
                 "expires": In(1),
                 "expired": In(queue),
                 # marks
@@ -84,16 +86,16 @@ class QueueTable(Component):
         fits = Signal(reset_less=True)  # the same length, and not alone
         opened = Signal(params.queues)
         inside = Signal()  # between the first and the last beat of a PR
-        inside_queue = Signal(params.queue_bits, reset_less=True)
+        here = Signal(reset_less=True)  # the beat's queue is ``expired``, or that of the last beat
         late = Signal()  # expired meanwhile
         within = Signal()
         expires_here = Signal()
         full = Signal()
         displaces = Signal()
         m.d.comb += [
-            within.eq(inside & (inside_queue == self.expired)),
+            within.eq(inside & here),
             self.expires_now.eq(self.expires & ~within),
-            expires_here.eq(self.expires_now & (self.expired == beat.queue)),
+            expires_here.eq(self.expires & here & ~inside),
             rule.arrival.eq(beat),
             rule.demand.eq(demand),
             rule.before.eq(state),
@@ -119,7 +121,7 @@ class QueueTable(Component):
             self.open.eq(opened),
         ]
         with m.If(self.moves):
-            m.d.sync += [inside.eq(~beat.last), inside_queue.eq(beat.queue)]
+            m.d.sync += inside.eq(~beat.last)
         with m.If(self.moves & beat.last):
             m.d.sync += late.eq(0)
         with m.Elif(self.expires & within):
@@ -145,10 +147,10 @@ class QueueTable(Component):
             m.d.sync += beat_valid.eq(self.valid)
         with m.Elif(expires_here | displaces):
             m.d.sync += was_open.eq(0)
-        self.follow(m, beat, state, was_open, fits, demand, opened, rule)
+        self.follow(m, beat, state, was_open, fits, demand, opened, here, rule)
         return m
 
-    def follow(self, m: Module, beat, state, was_open, fits, demand, opened, rule) -> None:
+    def follow(self, m: Module, beat, state, was_open, fits, demand, opened, here, rule) -> None:
         """Read the state of the next beat's queue, as this cycle leaves it."""
         params, arrival = self.params, self.arrival
         m.submodules.states = states = Memory(
@@ -156,7 +158,9 @@ class QueueTable(Component):
         )
         write, own = states.write_port(), states.read_port(domain="comb")
         other = states.read_port(domain="comb")
+        loads = Signal()
         same = Signal()
+        expired = Signal()  # the next beat's queue is
         found = Signal(params.state)
         m.d.comb += [
             write.addr.eq(beat.queue),
@@ -165,11 +169,13 @@ class QueueTable(Component):
             own.addr.eq(arrival.queue),
             other.addr.eq(self.expired),
             self.expired_now.eq(other.data.mark),
+            loads.eq(self.advance & self.valid),
             same.eq(self.moves & (beat.queue == arrival.queue)),
+            expired.eq(self.expired == arrival.queue),
             found.eq(Mux(same, rule.after, own.data)),
         ]
         left = Array(opened)[arrival.queue]
-        left &= ~(self.expires_now & (self.expired == arrival.queue))
+        left &= ~(self.expires_now & expired)
         # The length is known before the rest is: it is that of the beat in front.
         length = Mux(same, beat.length, own.data.mark.length)
         size = PR_BYTES
@@ -177,7 +183,12 @@ class QueueTable(Component):
         if params.payload:
             size = Mux(arrival.error, PR_BYTES, arrival.length + PR_BYTES)
             lines = (size + LINE_BYTES - 1) >> 7
-        with m.If(self.advance):
+        with m.If(self.follows):
+            queue = Mux(loads, self.oldest == arrival.queue, self.oldest == beat.queue)
+            m.d.sync += here.eq(queue)
+        with m.Elif(loads):
+            m.d.sync += here.eq(expired)
+        with m.If(loads):
             m.d.sync += [
                 beat.eq(arrival),
                 state.eq(found),

@@ -72,6 +72,7 @@ def expire(m: Module, proof: Component, queues: QueueTable, expiration: Expirati
         queues.oldest.eq(expiration.oldest),
         queues.expires.eq(expiration.expires),
         queues.expired.eq(expiration.expired),
+        queues.follows.eq(expiration.follows),
     ]
 
 
@@ -87,7 +88,7 @@ class ExpirationProof(Component):
     peeks = {
         "entries": "queues.entries[*]",
         "inside": "queues.inside",
-        "inside_queue": "queues.inside_queue",
+        "here": "queues.here",
         "late": "queues.late",
         "was_open": "queues.was_open",
         "demand": "queues.demand",
@@ -107,7 +108,6 @@ class ExpirationProof(Component):
         depth, entry, at = params.expirations, params.entry_bits, ceil_log2(params.expirations)
         shown = {
             "entries": data.ArrayLayout(entry, params.queues),
-            "inside_queue": params.queue_bits,
             "demand": params.demand,
             "words": data.ArrayLayout(params.expiration, depth),
             "read_at": at,
@@ -143,6 +143,8 @@ class ExpirationProof(Component):
             queues.free.eq(self.free),
             queues.free_line.eq(self.free_line),
         ]
+        here = expiration.expired == queues.beat.queue
+        check(m, "here_is_known", ~self.head | (self.here == here))
         self.beats(m, queues, rest)
         self.waiting(m, queues, rest)
         self.list(m)
@@ -156,7 +158,7 @@ class ExpirationProof(Component):
             ]
             listed = (place < self.stored) & (Array(self.words)[at].queue == k)
             first = self.head & self.fresh & (expiration.expired == k) & place.all()
-            later = self.inside & (self.inside_queue == k) & self.late
+            later = self.inside & (queues.beat.queue == k) & self.late
             with m.If(queues.open[k]):
                 claim(m, "open_has_an_entry", listed | first | later)
             if k < self.params.nodes:  # errors never expire
@@ -173,22 +175,20 @@ class ExpirationProof(Component):
         read, beat = queues.arrival, queues.beat
         decided = queues.decided.any()
         goes_on = Mux(decided, ~beat.last, self.inside)
-        queue = Mux(decided, beat.queue, self.inside_queue)
         with m.If(decided):
             check(m, "first_or_inside", beat.first == ~self.inside)
-            check(m, "same_queue", beat.first | (beat.queue == self.inside_queue))
             is_open = Array(queues.open)[beat.queue]
             check(m, "open_is_known", ~beat.first | (self.was_open == is_open))
         with m.If(queues.valid):
             check(m, "first_or_goes_on", read.first == ~goes_on)
-            check(m, "goes_on_same", read.first | (read.queue == queue))
+            check(m, "goes_on_same", read.first | (read.queue == beat.queue))
             check(m, "rest_is_to_come", read.last == (rest == 0))
         with m.Else():
             check(m, "rest_is_expected", goes_on == (rest != 0))
-            check(m, "rest_is_same", ~goes_on | (read.queue == queue))
+            check(m, "rest_is_same", ~goes_on | (read.queue == beat.queue))
         check(m, "late_inside", ~self.late | self.inside)
         for k in range(self.params.queues):
-            with m.If(self.inside & (self.inside_queue == k)):
+            with m.If(self.inside & (beat.queue == k)):
                 check(m, "inside_is_open", queues.open[k])
                 claim(m, "not_split", ~(queues.expires_now & (queues.expired == k)))
         check(m, "queues_exist", beat.queue < self.params.queues)

@@ -54,10 +54,12 @@ class Bench:
         self.open = {}  # queue: [its EQ entry, PRs' lengths so far, bytes, lines]
         self.inside = None  # the queue of a PR under way
         self.late = False  # its packet has expired meanwhile
+        self.head = 0  # of the EQ: the queue that may expire
         self.marks = {queue: [] for queue in range(self.params.queues)}
         self.expired = 0
         for name in ("valid", "ready", "admits", "free", "expires", "waits", "entry"):
             getattr(dut, name).value = 0
+        dut.follows.value = dut.oldest.value = dut.expired.value = 0
 
     async def turn(self, beat=None, expire=0.0):
         """A cycle; whether the beat was taken in."""
@@ -70,14 +72,15 @@ class Bench:
         dut.waits.value = self.busy()
         dut.free_line.value = line = random.randrange(params.lines)
         dut.entry.value = entry = random.getrandbits(params.entry_bits)
-        expired = random.choice(list(self.open)) if self.open else None
+        dut.expired.value = self.head
+        expired = self.head if self.head in self.open else None
         if random.random() >= expire or (expired == self.inside and self.late):
             expired = None
         dut.expires.value = expired is not None
-        shown = random.randrange(params.queues) if expired is None else expired
-        dut.expired.value = shown
         oldest = random.choice(list(self.open)) if self.open else None
-        dut.oldest.value = 0 if oldest is None else oldest
+        dut.oldest.value = behind = 0 if oldest is None else oldest
+        dut.follows.value = follows = expired is not None or random.random() < 0.7
+        self.head = behind if follows else self.head
         await Timer(1, "step")
         assert int(dut.open.value) == sum(1 << queue for queue in self.open)
         assert int(dut.read.value) == (beat is not None and 1 << beat["queue"])
