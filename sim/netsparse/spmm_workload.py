@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass, replace
 
+from gen.errors import unknown
+from gen.settings import make_params, parse_settings
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.params import COUNT_BITS
 from hdl.netsparse.switch.params import MOST_PORTS, NetSparseSwitchParams
+from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params
@@ -194,12 +197,11 @@ class SpmmWorkload(Workload):
 
 def switch_of(text: str) -> NetSparseSwitchParams:
     """The switch of that preset, with the parameters that differ; UserError if there is none."""
-    from gen.designs.catalogue import find_design
-    from gen.settings import parse_settings
-
     preset, _, changes = text.partition(":")
+    if preset not in PRESETS:
+        raise unknown("preset of netsparse-switch", preset, PRESETS)
     changed = parse_settings(changes.split(",")) if changes else {}
-    return find_design("netsparse-switch").params_of(preset, **changed)
+    return make_params(NetSparseSwitchParams, PRESETS[preset], changed)
 
 
 def check_nodes(params: SnicParams, nodes: int) -> None:

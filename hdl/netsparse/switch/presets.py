@@ -1,0 +1,39 @@
+"""Presets of the switch: what differs from the paper's sizes, by parameter.
+
+They stand here, not in the design's descriptor, because simulated racks are built of them too.
+"""
+
+PRESETS: dict[str, dict[str, int | str]] = {
+    "tiny": {
+        "ports": 4,
+        "pipes": 2,
+        "nodes": 8,
+        "mtu": 594,
+        "most_property_bytes": 64,
+        "most_delay": 255,
+        "receive_packets": 2,
+        "output_beats": 512,
+        "cache_bytes": 2048,
+        "segments": 4,
+        "ways": 4,
+        "idx_bits": 20,
+        "latency": 10,
+        "style": "auto",
+    },
+    "small": {
+        "ports": 6,
+        "pipes": 2,
+        "nodes": 16,
+        "cache_bytes": 32 * 1024,
+        "idx_bits": 24,
+        "style": "auto",
+    },
+    "paper": {},
+    "spine": {"ports": 8, "pipes": 0},
+    "u280": {
+        "ports": 2,
+        "pipes": 1,
+        "cache_bytes": 2 * 1024**2,
+        "idx_bits": 32,
+    },
+}
