@@ -1,6 +1,6 @@
 """Concatenates PRs with the same destination in packets."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
@@ -167,7 +167,7 @@ class Concatenator(Component):
         m.submodules.expiration = expiration = ExpirationQueue(self.params)
         m.d.comb += [
             expiration.delay.eq(self.settings.delay),
-            expiration.force.eq(self.flush | self.short),
+            expiration.force.eq(Cat(self.flush, self.short)),
             expiration.opens.eq(queues.opens),
             expiration.entering.eq(queues.beat.queue),
             expiration.open.eq(queues.oldest_open),

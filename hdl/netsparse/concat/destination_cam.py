@@ -14,8 +14,9 @@ class DestinationCam(Component):
 
     A queue is held while its packet is ``open`` or a PR is on its way to it: ``read`` and
     ``decided`` are the queues of those beats, one bit each. The queue that is held for the
-    destination is found, or else a free one, which ``takes`` gives to it. ``found`` is low while
-    there is neither. Latency: none; a queue that becomes free is given away two cycles later.
+    destination is ``chosen``, or else a free one, which ``takes`` gives to it. ``found`` is low
+    while none is free, even for a destination that has one: so it depends on a register alone.
+    Latency: none; a queue that becomes free is given away two cycles later.
     """
 
     latency = 0
@@ -40,24 +41,21 @@ class DestinationCam(Component):
         params = self.params
         held = Signal(params.queues)
         hits = Signal(params.queues)
+        hit = Signal()
         wanted = Cat(self.dest, self.error)
         spare = Signal(params.queues)  # a free queue, one bit or none
-        spare_queue = Signal(params.queue_bits, reset_less=True)  # its index
-        given = Signal(params.queues)
-        free = Signal(params.queues)  # the spare one too, unless it is given
-        next_spare = Signal(params.queues)
+        other = Signal(params.queues)  # that is free, or none
         m.d.comb += [
             held.eq(self.open | self.read | self.decided),
-            self.found.eq((hits | spare).any()),
-            given.eq(Mux(self.takes & ~hits.any(), spare, 0)),
-            free.eq(~held & ~given),
-            next_spare.eq(lowest(free)),
-            self.chosen.eq(Mux(hits.any(), index_of(hits), spare_queue)),
+            hit.eq(hits.any()),
+            other.eq(lowest(~(held | spare))),
+            self.chosen.eq(Mux(hit, index_of(hits), index_of(spare))),
         ]
         for k in range(params.queues):
             tag = Signal(len(wanted), name=f"tag_{k}", reset_less=True)
             m.d.comb += hits[k].eq(held[k] & (tag == wanted))
-            with m.If(given[k]):
+            with m.If(spare[k]):  # whether it is given or not
                 m.d.sync += tag.eq(wanted)
-        m.d.sync += [spare.eq(next_spare), spare_queue.eq(index_of(next_spare))]
+        with m.If((self.takes & ~hit) | ~self.found):
+            m.d.sync += [self.found.eq(other.any()), spare.eq(other)]
         return m

@@ -17,8 +17,9 @@ class ExpirationQueue(Component):
     ``entry``. Of the oldest entry, ``oldest``, the surroundings answer in the same cycle whether
     its queue is ``open`` and which ``entered`` its packet remembers: another one, or a ``closed``
     queue, and the entry is stale, which takes a cycle and does nothing. ``expires`` says that the
-    packet of ``expired`` is to be marked in this very cycle: its time has come, or ``force``. If
-    it ``follows``, ``oldest`` is ``expired`` from the next cycle on.
+    packet of ``expired`` is to be marked in this very cycle: its time has come, or one of two
+    reasons to ``force`` it is there. If it ``follows``, ``oldest`` is ``expired`` from the next
+    cycle on.
 
     Throughput: one entry in and one out every cycle. ``ready`` depends on registers only; it is
     never low while times are at most ``most_delay``. An entry's ``expires`` comes
@@ -42,7 +43,7 @@ class ExpirationQueue(Component):
                 "follows": Out(1),
                 "closes": In(1),
                 "closed": In(params.queue_bits),
-                "force": In(1),
+                "force": In(2),
                 "expires": Out(1),
                 "expired": Out(params.queue_bits),
             },
@@ -72,10 +73,11 @@ class ExpirationQueue(Component):
         time = Signal(params.time_bits, reset_less=True)
         fresh = Signal()
         due = Signal()
+        now_due = due | self.force.any()
         m.d.comb += [
-            self.expires.eq(valid & fresh & (due | self.force)),
+            self.expires.eq(valid & fresh & now_due),
             self.expired.eq(queue),
-            self.follows.eq(~valid | ~fresh | due | self.force),
+            self.follows.eq(~valid | ~fresh | now_due),
             fifo.o.ready.eq(self.follows),
         ]
         gone = Signal()  # what is closed in this cycle shows only in the next one

@@ -90,6 +90,7 @@ class QueueTable(Component):
         late = Signal()  # expired meanwhile
         within = Signal()
         expires_here = Signal()
+        stays = Signal()
         full = Signal()
         displaces = Signal()
         m.d.comb += [
@@ -108,8 +109,9 @@ class QueueTable(Component):
         ]
         lacks = (was_open & ~fits) | ~self.ready | ~self.admits | (self.free < demand.lines)
         m.d.comb += [
-            self.advance.eq(~beat_valid | ~(full | (beat.first & lacks))),
-            self.moves.eq(beat_valid & self.advance),
+            stays.eq(beat.first & lacks),
+            self.moves.eq(beat_valid & ~stays & ~full),
+            self.advance.eq(~beat_valid | self.moves),
             self.beat.eq(beat),
             self.opens.eq(self.moves & rule.opens),
             self.offset.eq(rule.offset),

@@ -60,6 +60,8 @@ async def lines_count_when_they_are_marked(dut, used):
     await FallingEdge(dut.clk)
     dut.takes.value = 0
     await FallingEdge(dut.clk)
+    assert not dut.force.value
+    await FallingEdge(dut.clk)
     for _ in range(3):
         assert dut.force.value
         await FallingEdge(dut.clk)
@@ -93,7 +95,8 @@ async def a_packet_has_as_many_lines_as_its_bytes_fill(dut):
         dut.takes.value = 1
         await FallingEdge(dut.clk)
         dut.takes.value = 0
-        await FallingEdge(dut.clk)
+        for _ in range(2):
+            await FallingEdge(dut.clk)
 
     for _ in range(params.lines - params.reserve):
         await take()

@@ -67,7 +67,7 @@ MUTANTS = {
     "lists a line twice": pool(
         "enters.eq(~self.returns &", "enters.eq(", LinePoolProof, "in_one_place"
     ),
-    "leaks lines": pool("counts - self.takes", "counts - 1", LinePoolProof, "none_lost"),
+    "leaks lines": pool("self.takes & ~counts", "~counts", LinePoolProof, "none_lost"),
     "gives a line away twice": pool(
         "ready.eq(self.takes)", "ready.eq(0)", LinePoolProof, "taken_once"
     ),
@@ -100,7 +100,10 @@ MUTANTS = {
         "one_mark_while_one_waits",
     ),
     "waits within a PR": table(
-        "(beat.first & lacks)", "lacks", ExpirationProof, "only_a_first_beat_waits"
+        "stays.eq(beat.first & lacks)",
+        "stays.eq(lacks)",
+        ExpirationProof,
+        "only_a_first_beat_waits",
     ),
     "a full list of lines looks empty": table(
         "self.free < demand.lines",
@@ -145,7 +148,7 @@ MUTANTS = {
         "Mux(self.opens, self.free, before.mark.first)", "before.mark.first", "line_of_a_packet"
     ),
     "takes a line while it waits": table(
-        "takes.eq(self.moves &", "takes.eq(valid &", ConcatenatorProof, "lines_return"
+        "takes.eq(self.moves &", "takes.eq(beat_valid &", ConcatenatorProof, "lines_return"
     ),
     "counts no PR": concatenation("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
     "closes within a PR": concatenation("arrival.last & (arrival", "(arrival", "not_split"),
