@@ -263,15 +263,6 @@ def simulate_gather(
             )
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
-    plusargs = []
-    for node in range(params.nodes):
-        before = host_memory_before(gather.properties, gather.partition, node)
-        images = {HOST: gather.host_image(node, before), DRAM: gather.filter_image()}
-        for kind, image in images.items():
-            index = 2 * node + kind
-            path = folder / f"ram_{index}.bin"
-            path.write_bytes(image)
-            plusargs += [ram_file(index, path), dump_file(index, folder / f"dump_{index}.bin")]
     (folder / JOB_FILE).write_bytes(pickle.dumps(gather.job(params.snic)))
     run(
         simulator,
@@ -279,7 +270,7 @@ def simulate_gather(
             test_module="sim.netsparse.gather_in_simulator",
             params=params,
             component=ClusterSystem,
-            plusargs=plusargs,
+            plusargs=fill_memories(gather, folder),
             env={JOB: str(folder)},
         ),
         seed=seed,
@@ -292,6 +283,20 @@ def simulate_gather(
         for kind in (HOST, DRAM)
     ]
     return Gathered(result, *dumps)
+
+
+def fill_memories(gather: Gather, folder: Path) -> list[str]:
+    """The arguments that fill all memories, and name their dumps, from files in ``folder``."""
+    arguments = []
+    for node in range(gather.partition.nodes):
+        before = host_memory_before(gather.properties, gather.partition, node)
+        images = {HOST: gather.host_image(node, before), DRAM: gather.filter_image()}
+        for kind, image in images.items():
+            index = 2 * node + kind
+            path = folder / f"ram_{index}.bin"
+            path.write_bytes(image)
+            arguments += [ram_file(index, path), dump_file(index, folder / f"dump_{index}.bin")]
+    return arguments
 
 
 def check(gather: Gather, gathered: Gathered) -> None:

@@ -9,6 +9,7 @@ from hdl.common.component import Component
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
+from hdl.netsparse.switch.cut_end import CutEnd
 from hdl.netsparse.switch.packet_path import PacketPath
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants, switch_registers
@@ -61,9 +62,10 @@ class NetSparseSwitch(Component):
                 connect(
                     m, flipped(getattr(self, f"s_axis_{name}")[k]), getattr(path, f"{name}_i")[k]
                 )
-                connect(
-                    m, getattr(path, f"{name}_o")[k], flipped(getattr(self, f"m_axis_{name}")[k])
-                )
+                m.submodules[f"{name}_end_{k}"] = end = CutEnd()
+                m.d.comb += end.cut.eq(registers.control.reset_packets)
+                connect(m, getattr(path, f"{name}_o")[k], end.i)
+                connect(m, end.o, flipped(getattr(self, f"m_axis_{name}")[k]))
         self.settle(m, registers, path)
         self.count(m, registers, path)
         return m

@@ -24,7 +24,7 @@ TOR = NetSparseSwitchParams(  # the smallest buffers
     most_property_bytes=SNIC.rig.most_property_bytes,
     most_delay=255,
     receive_packets=2,
-    output_beats=256,
+    output_beats=512,
     cache=PropertyCacheParams(
         cache_bytes=2048, segments=4, ways=4, idx_bits=20, latency=10, style="auto"
     ),

@@ -18,16 +18,14 @@ from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
-from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather
+from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
-from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
 from sim.surroundings.axi_memory import Fault as Misdeed
-from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.workloads.partition import Partition
 from tests.long import short_and_long
 from tests.sim.netsparse.cases import EIGHT
@@ -211,15 +209,6 @@ def test_fault(tmp_path, rng, name):
     rng.bit_generator.state = state
     gather = gather_of(rng)
     params, simulator = build_gather(EIGHT, 2, coverage=covers())
-    plusargs = []
-    for node in range(2):
-        before = host_memory_before(gather.properties, gather.partition, node)
-        images = {HOST: wrong.image(node, before), DRAM: gather.filter_image()}
-        for kind, image in images.items():
-            index = 2 * node + kind
-            path = tmp_path / f"ram_{index}.bin"
-            path.write_bytes(image)
-            plusargs += [ram_file(index, path), dump_file(index, tmp_path / f"dump_{index}.bin")]
     (tmp_path / "fault.pickle").write_bytes(pickle.dumps((gather, fault)))
     run(
         simulator,
@@ -227,7 +216,7 @@ def test_fault(tmp_path, rng, name):
             test_module=__name__,
             params=params,
             component=ClusterSystem,
-            plusargs=plusargs,
+            plusargs=fill_memories(wrong, tmp_path),
             env={JOB: str(tmp_path)},
         ),
     )

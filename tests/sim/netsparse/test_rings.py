@@ -16,16 +16,14 @@ from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.driver import Completion, RequestRefused, SnicDriver
-from sim.netsparse.gather import Gather, build_gather
+from sim.netsparse.gather import Gather, build_gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.ring_driver import RingPlaces, SnicRings
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory
-from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.surroundings.axi_memory import Fault as Misdeed
-from sim.surroundings.axi_ram import ram_file
 from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import EIGHT
 
@@ -51,14 +49,6 @@ def simulate_bench(folder, rng, module):
         rings=RINGS,
     )
     params, simulator = build_gather(EIGHT, 2)
-    plusargs = []
-    for node in range(2):
-        before = host_memory_before(gather.properties, gather.partition, node)
-        images = {HOST: gather.host_image(node, before), DRAM: gather.filter_image()}
-        for kind, image in images.items():
-            path = folder / f"ram_{2 * node + kind}.bin"
-            path.write_bytes(image)
-            plusargs.append(ram_file(2 * node + kind, path))
     (folder / JOB_PICKLE).write_bytes(pickle.dumps(gather))
     run(
         simulator,
@@ -66,7 +56,7 @@ def simulate_bench(folder, rng, module):
             test_module=module,
             params=params,
             component=ClusterSystem,
-            plusargs=plusargs,
+            plusargs=fill_memories(gather, folder),
             env={JOB: str(folder)},
         ),
     )

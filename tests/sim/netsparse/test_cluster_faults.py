@@ -1,0 +1,185 @@
+"""What goes wrong in the network of two racks: hosts are told, and the cluster is usable again."""
+
+import os
+import pickle
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles
+
+from hdl.netsparse.rig.params import Cause
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.netsparse.driver import SnicDriver
+from sim.netsparse.gather import Gather, build_cluster, fill_memories
+from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
+from sim.netsparse.gather_job import JOB
+from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.netsparse.surroundings.host_memory import HostMemory
+from sim.netsparse.surroundings.link import LINK_SETTINGS
+from sim.workloads.partition import Partition
+from tests.sim.netsparse.test_cluster import CLUSTER, NODES
+
+ROWS, WORDS, IDXS, REQUESTS = 160, 4, 40, 2
+EACH = ROWS // NODES  # idxs that a node owns
+WATCHDOG = 1000
+RESETS = 20  # one after the other: some of them hit a packet
+DELAYS = {"read_delay": 20, "response_delay": 20}
+PICKLE = "gather.pickle"
+
+
+def test_faults(tmp_path, rng):
+    """All of the module's tests, in one simulation: a client of each node asks for any idxs."""
+    gather = Gather(
+        partition=Partition.blocks(ROWS, NODES),
+        properties=rng.integers(0, 1 << 32, (ROWS, WORDS), dtype=np.uint32),
+        idxs=[[list(rng.integers(0, ROWS, (REQUESTS, IDXS)))] for _ in range(NODES)],
+        servers=1,
+        watchdog=WATCHDOG,
+        mechanisms=DELAYS,
+        switch=DELAYS,
+    )
+    (tmp_path / PICKLE).write_bytes(pickle.dumps(gather))
+    run(
+        build_cluster(CLUSTER),
+        Simulation(
+            test_module=__name__,
+            params=CLUSTER,
+            component=ClusterSystem,
+            plusargs=fill_memories(gather, tmp_path),
+            env={JOB: str(tmp_path)},
+        ),
+    )
+
+
+class Bench:
+    """A cluster that is set up, and every node's requests."""
+
+    async def begin(self, dut):
+        self.dut = dut
+        self.gather = pickle.loads((Path(os.environ[JOB]) / PICKLE).read_bytes())
+        params = params_in_simulator(ClusterParams)
+        self.topology = params.network.topology
+        ram = {"read_latency": 30, "write_latency": 20}
+        dut.host.value = pack(params.host.settings, ram)
+        dut.dram.value = pack(params.dram.settings, ram)
+        dut.fail_index.value = dut.dump.value = dut.faulty_link.value = 0
+        self.surround()
+        memories = [HostMemory(dut, params.host, k) for k in range(NODES)]
+        await start(dut)
+        self.snics = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(NODES)]
+        self.job = self.gather.job(params.snic)
+        self.switches = await set_up_network(dut, params.network, self.job)
+        await self.renew()
+        # What an earlier test has gathered is not there any more.
+        poison = bytes(random.randbytes(self.gather.properties.nbytes))
+        self.memories = memories
+        own = self.gather.properties.reshape(NODES, -1)
+        for k, memory in enumerate(memories):
+            size = own[k].nbytes
+            image = poison[: k * size] + own[k].tobytes() + poison[(k + 1) * size :]
+            await memory.write(self.gather.property_address, image)
+        return self
+
+    def surround(self, **link):
+        self.dut.link.value = pack(LINK_SETTINGS, {"latency": 10} | link)
+
+    async def renew(self):
+        """Every SNIC as it must be before a gather."""
+        for snic in self.snics:
+            await snic.at_rest()
+        await together(
+            set_up(snic, k, self.job, self.job.nodes[k]) for k, snic in enumerate(self.snics)
+        )
+
+    def run(self, node):
+        """A node's requests, begun."""
+        queues = self.job.nodes[node].requests
+        return cocotb.start_soon(self.snics[node].run(queues, self.dut.interrupts, node))
+
+    async def gathers(self):
+        """All nodes' requests are done, with every property in its place."""
+        tasks = [self.run(node) for node in range(NODES)]
+        for node, task in enumerate(tasks):
+            assert {done.cause for done in await task} == {Cause.DONE}
+            for idx in np.unique(self.gather.flat(node)):
+                wanted = self.gather.properties[idx].tobytes()
+                at = self.gather.property_address + int(idx) * len(wanted)
+                assert await self.memories[node].read(at, len(wanted)) == wanted, (node, idx)
+
+    def causes(self, ended):
+        """How the requests of each node have ended, once each."""
+        for node in ended:
+            assert sorted(done.tag for done in node) == list(range(REQUESTS))
+        return [[done.cause for done in node] for node in ended]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(switch=[0, 2])
+async def a_switch_is_reset_in_traffic(dut, switch):
+    """A rack's, or the spine: what was inside is lost, watchdogs tell hosts, then all works."""
+    bench = await Bench().begin(dut)
+    bench.surround(in_stall=240)  # a packet takes long to leave
+    tasks = [bench.run(node) for node in range(NODES)]
+    for _ in range(RESETS):
+        await ClockCycles(dut.clk, random.randint(30, 60))
+        await bench.switches[switch].write(reset_packets=1)
+    bench.surround()
+    causes = bench.causes([await task for task in tasks])
+    told = {cause for node in causes for cause in node}
+    assert Cause.WATCHDOG in told <= {Cause.DONE, Cause.WATCHDOG}, causes
+    await bench.renew()
+    await together(each.configure(4 * WORDS) for each in bench.switches)
+    await bench.gathers()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_node_without_a_route_is_told_by_watchdogs(dut):
+    """Packets for it are dropped where the route ends, and counted; the rest is done."""
+    bench = await Bench().begin(dut)
+    hole = NODES - 1
+    tor = bench.switches[0]
+    known = dict(enumerate(bench.topology.tables()[0].tolist()))
+    await tor.set_routes({node: port for node, port in known.items() if node != hole})
+    tasks = [bench.run(node) for node in range(NODES)]
+    causes = bench.causes([await task for task in tasks])
+    assert set(causes[0]) == set(causes[1]) == {Cause.WATCHDOG}, "each request needs that node"
+    assert set(causes[2]) == {Cause.DONE}
+    dropped = [sum(c["reads_no_route"] for c in (await s.counts()).ports) for s in bench.switches]
+    assert dropped[0] > 0
+    assert not any(dropped[1:])
+    await tor.set_routes(known)
+    await bench.renew()
+    await bench.gathers()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=["reads", "responses"])
+async def a_node_that_takes_nothing_holds_up_only_those_who_need_it(dut, kind):
+    """Its rack's switch holds a class for it; nodes of the other rack go on with each other."""
+    bench = await Bench().begin(dut)
+    last = NODES - 1
+    dut.faulty_link.value = bench.topology.link_of(last) + 1
+    bench.surround(stop={kind: 1})
+    own = [[idx for idx in range(ROWS) if idx // EACH == node] for node in range(NODES)]
+    first = bench.job.nodes[0].requests[0][0]
+    asks = {0: own[1], 1: own[0], 2: own[last], last: own[2]}
+    for node, idxs in asks.items():
+        octets = np.asarray(idxs, "<u4").tobytes()
+        await bench.memories[node].write(first.idx_address, octets)
+    request = replace(first, count=EACH, watchdog=0)
+    begun = {
+        node: cocotb.start_soon(bench.snics[node].run([[request]], dut.interrupts, node))
+        for node in asks
+    }
+    await ClockCycles(dut.clk, 3000)
+    waits = 2 if kind == "reads" else last
+    assert {node for node, task in begun.items() if not task.done()} == {waits}
+    assert (await bench.switches[1].read("stalled")) == 0, "not for as long as the limit yet"
+    bench.surround()
+    for task in begun.values():
+        assert [done.cause for done in await task] == [Cause.DONE]
