@@ -1,6 +1,6 @@
 """The NetSparse switch."""
 
-from gen.designs.design import Card, Design, Most, Run
+from gen.designs.design import Bench, Card, Design, Most, Run
 from hdl.netsparse.switch.presets import PRESETS
 
 DESIGN = Design(
@@ -11,6 +11,12 @@ DESIGN = Design(
     presets=PRESETS,
     preset="u280",
     runs=[Run(session="sim.netsparse.switch_session:NetSparseSwitchSession")],
+    benches={
+        "netsparse-switch": Bench(
+            title="NetSparse switch: a middle pipe, all ports",
+            rows="sim.netsparse.bench.switch:rows",
+        )
+    },
     cards={
         "u280": Card(
             component="hdl.u280.netsparse_switch_board:NetSparseSwitchBoard",

@@ -21,6 +21,7 @@ from sim.netsparse.wire import Packet, Pr, most_prs, to_beats
 RESULTS = "INGATHER_SWITCH_RESULTS"
 WORKLOAD = "INGATHER_SWITCH_WORKLOAD"
 QUIET = 1000  #: cycles after which nothing is inside any more
+MOST_DELAY = 200  #: DelayCycles, so long that packets are full before
 READS, RESPONSES = CLASSES
 
 
@@ -48,11 +49,11 @@ class Bench:
         self.last_packet = cycle()
 
     async def begin(self) -> None:
-        """Enter routes and settings; nothing waits for others to join it."""
+        """Enter routes and settings; nothing waits for others to join it, at first."""
         await start(self.dut)
         self.host = SwitchDriver(self.dut, self.params)
         await self.host.set_routes({node: node for node in range(self.nodes)})
-        await self.host.write(uplinks=1 << self.uplink, read_delay=0, response_delay=0)
+        await self.host.write(uplinks=1 << self.uplink, concatenate=0)
         await self.host.configure(self.length)
 
     def packet(self, kind: Kind, src: int, dest: int, idxs: Sequence[int]) -> Packet:
@@ -123,8 +124,9 @@ async def measure(dut: Any) -> None:
         return send
 
     pipe = far % params.pipes
-    delays = {"read_delay": params.most_delay, "response_delay": params.most_delay}
-    cycles, pipes = await bench.throughput(stream(Kind.READ, 0, far, 2), **delays)
+    longest = min(params.most_delay, MOST_DELAY)
+    joined = {"concatenate": 1, "read_delay": longest, "response_delay": longest}
+    cycles, pipes = await bench.throughput(stream(Kind.READ, 0, far, 2), **joined)
     found["read_prs_per_cycle"] = pipes[pipe]["reads_sent_prs"] / cycles
     cycles, pipes = await bench.throughput(stream(Kind.RESPONSE, far, 0, 1))
     found["response_prs_per_cycle"] = pipes[pipe]["responses_sent_prs"] / cycles
@@ -141,4 +143,5 @@ async def measure(dut: Any) -> None:
     cycles, _ = await bench.throughput(everywhere, concatenate=0)
     ports = [await bench.host.port_counters(port) for port in range(bench.nodes)]
     found["packets_per_cycle"] = sum(port["reads_out_packets"] for port in ports) / cycles
+    found["cycles"] = cycle()
     Path(os.environ[RESULTS]).write_text(json.dumps(found))

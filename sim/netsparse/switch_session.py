@@ -39,6 +39,7 @@ class NetSparseSwitchSession(Session):
         "response_bytes_per_cycle": "bytes of these packets",
         "packets_per_cycle": "packets of one read each over all ports, not joined",
         "packets_per_second": "the same, at the clock",
+        "cycles": "of the simulation",
     }
     maximise = ("packets_per_second",)
 

@@ -1,0 +1,95 @@
+"""Rates and latencies of a NetSparse switch alone, by its own counters."""
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gen.settings import make_params
+from hdl.netsparse.protocol import Kind
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.presets import PRESETS
+from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.bench.limits import Limit, Row
+from sim.netsparse.switch_session import NetSparseSwitchSession, NetSparseSwitchWorkload
+from sim.netsparse.wire import most_prs
+
+HARDWARE: NetSparseSwitchParams = make_params(NetSparseSwitchParams, PRESETS["small"])
+LEAST_OF_IDEAL = Limit(0.95, at_least=True)
+PROPERTY_BYTES = (4, 64, 512)
+PACKETS = 200
+HEADER_BYTES, PR_BYTES, BEAT_BYTES = 64, 18, 64
+MOST_TURNS = 2  #: of crossbars and arbiters on the way
+READ_BEATS = 2  #: of a packet with one read
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Latencies, then rates of one middle pipe, then packets over all ports."""
+    progress("simulator of a switch")
+    simulator = NetSparseSwitchSession.build(HARDWARE)
+    found = []
+    for size in PROPERTY_BYTES:
+        progress(f"properties of {size} bytes")
+        session = NetSparseSwitchSession(
+            HARDWARE, NetSparseSwitchWorkload(property_bytes=size, packets=PACKETS)
+        )
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            figures = session.run(simulator, Path(folder)).figures
+        seconds = time.monotonic() - began
+        if size == PROPERTY_BYTES[0]:
+            found += latency_rows(figures)
+        found += rate_rows(figures, size)
+        if size == PROPERTY_BYTES[-1]:
+            found += [packet_row(figures)]
+            found += [Row(what="RTL", value=figures["cycles"] / seconds, unit="cycles/s")]
+    return found
+
+
+def latency_rows(figures: Mapping[str, float]) -> list[Row]:
+    """A packet of one PR, where nothing else goes, beside the sum of its parts' latencies."""
+    expected = NetSparseSwitch(HARDWARE).latencies
+    return [
+        Row(
+            what=f"latency: {name}",
+            value=figures[f"{name}_latency_cycles"],
+            unit="cycles",
+            limit=Limit(expected[name] + MOST_TURNS),
+            note=f"last beat in to first beat out; {expected[name]} by the parts, and a cycle for"
+            " each turn that is passed on",
+        )
+        for name in ("hit", "read", "response")
+    ]
+
+
+def ideal(kind: Kind, size: int) -> float:
+    """PRs a cycle: one, or as many as 64 bytes of packets of the MTU bring."""
+    prs = most_prs(kind, size, HARDWARE.mtu)
+    each = PR_BYTES + (size if kind is Kind.RESPONSE else 0)
+    return prs / max(prs, -(-(HEADER_BYTES + prs * each) // BEAT_BYTES))
+
+
+def rate_rows(figures: Mapping[str, float], size: int) -> list[Row]:
+    """PRs a cycle through one middle pipe, as a share of min(1 PR, 64 bytes)."""
+    kinds = {"read": Kind.READ, "hit": Kind.RESPONSE, "response": Kind.RESPONSE}
+    return [
+        Row(
+            what=f"{name}s of {size} bytes",
+            value=figures[f"{name}_prs_per_cycle"] / ideal(kind, size),
+            unit="of min(1 PR, 64 B)",
+            limit=LEAST_OF_IDEAL,
+            note=f"{figures[f'{name}_prs_per_cycle']:.3f} PRs a cycle through a pipe",
+        )
+        for name, kind in kinds.items()
+    ]
+
+
+def packet_row(figures: Mapping[str, float]) -> Row:
+    """Packets of one read each, at all ports at once."""
+    return Row(
+        what="packets of one read",
+        value=figures["packets_per_cycle"],
+        unit="packets/cycle",
+        note=f"{HARDWARE.ports} ports, {HARDWARE.pipes} pipes: each pipe sends one in"
+        f" {READ_BEATS} cycles at most",
+    )
