@@ -25,6 +25,7 @@ class Links:
         self.last_packet = 0
         self.broken = 0  # packets that may leave marked as broken
         self.deaf = False  # to what leaves
+        self.cuts = 0  # broken packets that have left meanwhile
         source, sink = stalls
         self.senders = {
             (name, port): Sender(dut, f"s_axis_{name}_{port}", source)
@@ -44,6 +45,7 @@ class Links:
         """A packet has left by ``port``."""
         self.last_packet = 0
         if self.deaf:
+            self.cuts += beats[-1][3]
             return
         if beats[-1][3]:
             assert self.broken, "a broken packet has left"
