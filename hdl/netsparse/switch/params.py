@@ -65,7 +65,13 @@ class NetSparseSwitchParams:
         for payload in (False, True):  # each judges its own
             _ = self.deconcatenator(payload)  # what packets are is the same without middle pipes
             if self.pipes:
-                _ = self.concatenator(payload), self.output_room(payload)
+                _ = self.concatenator(payload)
+                least = self.output_room(payload, 1 << 16).items_from
+                if self.output_beats < least:
+                    raise ValueError(
+                        f"output_beats must be at least {least}, a power of two, for packets of"
+                        f" {self.mtu} bytes: {self.output_beats}"
+                    )
 
     @property
     def suffix(self) -> str:
@@ -204,14 +210,15 @@ class NetSparseSwitchParams:
         sizes = range(4, self.most_property_bytes + 1, 4)
         return max(room // (PR_BYTES + size) * response_beats(size) for size in sizes)
 
-    def output_room(self, payload: bool) -> OutputRoomParams:
+    def output_room(self, payload: bool, beats: int = 0) -> OutputRoomParams:
         """Return the sizes of the room behind a pipe, for responses and errors or for reads.
 
-        Reads go to the pipe's own ports, of which ``port`` counts every ``pipes``-th one.
+        Reads go to the pipe's own ports, of which ``port`` counts every ``pipes``-th one. A queue
+        has ``beats``, or ``output_beats`` if none are given.
         """
         return OutputRoomParams(
             ports=self.ports if payload else self.pipe_ports,
-            beats=self.output_beats,
+            beats=beats or self.output_beats,
             packet=self.room_of_packet(payload),
             item=response_beats(self.most_property_bytes) if payload else 0,
             gives=3,

@@ -37,7 +37,10 @@ LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are le
         ({"receive_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
         ({"output_beats": 1000}, "output_beats must be a power of two up to 32768: 1000"),
         ({"output_beats": 65536}, "output_beats must be a power of two up to 32768: 65536"),
-        ({"output_beats": 128}, "beats must be a whole number from 790 to 65536: 128"),
+        (
+            {"output_beats": 128},
+            "output_beats must be at least 790, a power of two, for packets of 1500 bytes: 128",
+        ),
     ],
 )
 def test_rejects(sizes, message):
