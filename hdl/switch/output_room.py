@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
@@ -10,6 +10,7 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.common.arithmetic import delay
 from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 
 LATENCY = 4  #: cycles from what is taken or given to ``open`` and ``open_items``
 SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` does not know of it yet
@@ -118,18 +119,22 @@ class OutputRoom(Component):
             recent = Signal(SETTLING - 1, name=f"recent_{k}")  # a packet was let in
             change = Signal(signed(bits_for(params.beats) + 1), name=f"change_{k}")
             free = Signal(bits_for(params.beats), name=f"free_{k}", init=params.beats)
-            given = sum(Mux(give.port == k, give.beats, 0) for give in gives)
+            given = sum(Mux(give.port == k, give.beats, 0) for give in gives) + left[k]
+            taken = Mux(recent[0], params.packet, 0) + Mux(item_port == k, item_beats, 0)
             alone = (free >= params.packets_from) & ~self.packets[k] & ~recent.any()
             m.d.sync += [
                 recent.eq(Cat(self.packets[k], recent[:-1])),
-                change.eq(
-                    given
-                    + left[k]
-                    - Mux(recent[0], params.packet, 0)
-                    - Mux(item_port == k, item_beats, 0)
-                ),
+                change.eq(given - taken),
                 free.eq((free + change)[: len(free)]),
                 self.open[k].eq(alone | (free >= params.any_packets_from)),
                 self.open_items[k].eq(free >= params.items_from),
             ]
+        item = self.item
+        asked = Array(self.open_items)[item.port] & (item.port < params.ports)
+        expect(
+            m,
+            self,
+            packets_find_room=lambda: ~(self.packets & ~self.open).any(),
+            items_find_room=lambda: ~item.valid | (asked & (item.beats <= params.item)),
+        )
         return m

@@ -6,7 +6,7 @@ from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.switch.output_room import SETTLING, OutputRoom, OutputRoomParams
-from tests.formal.claims import assume, check, claim, reach
+from tests.formal.claims import assume, check, claim, granted, reach
 
 
 class OutputRoomProof(Component):
@@ -46,7 +46,7 @@ class OutputRoomProof(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, item = self.params, self.item
-        m.submodules.dut = dut = OutputRoom(params)
+        m.submodules.dut = dut = granted(OutputRoom(params))
         free = Signal(signed(bits_for(params.beats) + 2), init=params.beats)
         taken, back = Signal(range(2 * params.packet)), Signal(range(2 * params.packet + 2))
         m.d.comb += [
@@ -57,9 +57,7 @@ class OutputRoomProof(Component):
             taken.eq((self.packet * params.packet) + (item.valid * item.beats)),
             back.eq(self.given + self.left),
         ]
-        assume(m, ~self.packet | dut.open)
-        assume(m, ~item.valid | (dut.open_items & (item.beats <= params.item)))
-        assume(m, (item.port == 0) & (back <= params.beats - free))
+        assume(m, back <= params.beats - free)
         m.d.sync += free.eq((free - taken + back)[: len(free)].as_signed())
         claim(m, "never_more_than_there_is", free >= 0)
         noted = self.give.beats + self.went - self.took - Mux(self.came[0], params.packet, 0)
