@@ -20,6 +20,7 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.netsparse_switch_board:NetSparseSwitchBoard",
+            presets={"tiny": {"ports": 2, "pipes": 1}},
             preset="u280",
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )

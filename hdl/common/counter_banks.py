@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Array, Const, Module
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.checks import check_range
@@ -53,16 +53,19 @@ class CounterBanks(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        counters = self.params.counters
         values = []
         for k, events in enumerate(self.events):
-            m.submodules[f"bank_{k}"] = bank = CounterBank(counters)
+            m.submodules[f"bank_{k}"] = bank = CounterBank(self.params.counters)
             m.d.comb += [
                 bank.events.eq(events),
                 bank.clear.eq(self.clear),
                 bank.select.eq(self.select),
             ]
             values.append(bank.value)
-        values += [Const(0, counters.bits)] * (MOST_PARTS - len(values))
-        m.d.sync += self.value.eq(Array(values)[self.part])
+        with m.Switch(self.part):
+            for k, value in enumerate(values):
+                with m.Case(k):
+                    m.d.sync += self.value.eq(value)
+            with m.Default():
+                m.d.sync += self.value.eq(0)
         return m

@@ -17,11 +17,15 @@ BEAT = data.StructLayout({"data": AXIS.data_bits, "keep": AXIS.data_bits // 8, "
 
 
 def to_stream(m: Module, axis: Any, stream: Any) -> None:
-    """Connect the source ``axis`` to ``stream``; what ``tuser`` says is left out."""
+    """Connect the source ``axis`` to ``stream``.
+
+    The last beat of a packet that ``tuser`` marks as broken lacks its first byte, as no other does:
+    a MAC's transmitter drops such a packet (:class:`hdl.u280.mac_transmit.MacTransmit`).
+    """
     beat = BEAT(stream.payload)
     m.d.comb += [
         beat.data.eq(axis.tdata),
-        beat.keep.eq(axis.tkeep),
+        beat.keep.eq(Cat(axis.tkeep[0] & ~(axis.tuser & axis.tlast), axis.tkeep[1:])),
         beat.last.eq(axis.tlast),
         stream.valid.eq(axis.tvalid),
         axis.tready.eq(stream.ready),

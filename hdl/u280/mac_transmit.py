@@ -37,7 +37,8 @@ class MacTransmit(Component):
     """Packets of ``axis``, in the core's clock, leave ``mac`` in the MAC's without a gap.
 
     A packet leaves when all of it has come. Bytes behind its end become zero, and those of a frame
-    that is shorter than Ethernet allows are sent as well. ``tuser`` is not looked at.
+    that is shorter than Ethernet allows are sent as well. Nothing leaves of a packet that ``tuser``
+    marks as broken, or whose last beat lacks its first byte.
 
     A reset of either clock loses what is inside; afterwards whole packets leave. The rest of a
     packet that a reset of the MAC's clock has cut is taken and dropped: ``cut``, in the core's

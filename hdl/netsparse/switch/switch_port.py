@@ -90,7 +90,7 @@ class SwitchPort(Component):
     def judge(self, m: Module, valid, first, beat, route, fifo: Fifo) -> None:
         """Queue what is let in, and say what happened."""
         most = self.params.packet_beats
-        index = Signal(range(most))  # of a beat in its packet; the highest is the last that passes
+        index = Signal(range(most))  # of a beat in its packet; of no meaning while one is dropped
         dropping = Signal()  # the rest of the packet
         short = Signal()
         no_route = Signal()
@@ -98,7 +98,7 @@ class SwitchPort(Component):
         cuts = Signal()
         entry = Signal(self.params.routed)
         m.d.comb += [
-            short.eq(first & ~beat.tkeep.all()),
+            short.eq(first & ~beat.tkeep[-1]),
             no_route.eq(first & ~short & ~route.known),
             drops.eq(short | no_route | (dropping & ~first)),
             cuts.eq(~drops & (index == most - 1) & ~beat.tlast),
@@ -112,7 +112,7 @@ class SwitchPort(Component):
         with m.If(valid):
             m.d.sync += [
                 dropping.eq(drops | cuts),
-                index.eq(Mux(beat.tlast, 0, index + (index != most - 1))),
+                index.eq(Mux(beat.tlast, 0, index + 1)),
             ]
         m.d.sync += [
             self.events.packet.eq(valid & beat.tlast),

@@ -7,6 +7,7 @@ from typing import Any
 from gen.emission.emit import Emission, EmittedModule, module_name
 from hdl.common.component import Component
 from hdl.u280.mac_resets import MacResetsParams
+from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
@@ -36,7 +37,18 @@ class QuickSnic(SnicBoard):
     mac_resets = QUICK
 
 
-TOPS = {"worker": QuickWorker, "switch": QuickSwitch, "snic": QuickSnic}
+class QuickNetSparseSwitch(NetSparseSwitchBoard):
+    """A card with NetSparse's switch."""
+
+    mac_resets = QUICK
+
+
+TOPS = {
+    "worker": QuickWorker,
+    "switch": QuickSwitch,
+    "snic": QuickSnic,
+    "netsparse_switch": QuickNetSparseSwitch,
+}
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
 End = tuple[int, int]  #: of a fibre: number of the card, cage
 

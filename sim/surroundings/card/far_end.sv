@@ -98,6 +98,9 @@ module card_far_end #(
   int unsigned pauses[2]  /* verilator public_flat_rd */;  // pauses received
   longint latest  /* verilator public_flat_rd */ = 0;  // ps that the card went on after a pause
   bit numbered  /* verilator public_flat_rw */ = 1;  // what is received has numbers as well
+  bit keyed  /* verilator public_flat_rw */ = 0;  // what is received has properties that repeat their idx
+  int unsigned prs_heard[2]  /* verilator public_flat_rd */;  // if keyed, PRs received, of each class
+  int unsigned mangled  /* verilator public_flat_rd */ = 0;  // if keyed, packets that are not whole
   bit answered[2**22];
 
   // What the card wants of us.
@@ -170,7 +173,14 @@ module card_far_end #(
     automatic int length = {got[56], got[57], got[58], got[59]};
     automatic int seen = {got[8], got[9], got[10], got[11]};
     heard[k] = heard[k] + 1;
-    if (numbered) gaps[k] = gaps[k] + seen - (heard[k] + gaps[k] - 1);
+    if (keyed) begin
+      automatic int stride = 18 + (got[51] == 2 ? length : 0);
+      automatic bit whole = count == 64 + stride * prs;
+      for (int at = 64; whole && at < count; at++)
+        if ((at - 64) % stride >= 18 && got[at] != got[at-(at-64)%stride+6+((at-64)%stride-18)%8]) whole = 0;
+      prs_heard[k] = prs_heard[k] + prs;
+      if (!whole) mangled = mangled + 1;
+    end else if (numbered) gaps[k] = gaps[k] + seen - (heard[k] + gaps[k] - 1);
     else if (k == 1) begin
       if (got[51] == 3) wrong = wrong + 1;
       for (int pr = 0; pr < prs; pr++) begin

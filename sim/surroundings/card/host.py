@@ -9,12 +9,14 @@ from cocotb.triggers import Timer, with_timeout
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 from sim.harness.register_driver import BusError, RegisterDriver, quiet
 from sim.netsparse.driver import Completion, SnicDriver
+from sim.netsparse.switch_driver import SwitchDriver as NetSparseSwitchDriver
 from sim.p4sgd.cluster_driver import ClusterDriver
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_driver import SwitchDriver
@@ -167,6 +169,16 @@ class CardSnic(SnicDriver):
             if await self.read("completion_valid"):
                 return await self.completion()
             await self.pcie.interrupt(seen, MOST_US)
+
+
+class CardNetSparseSwitch(NetSparseSwitchDriver):
+    """NetSparse's switch on a card."""
+
+    def __init__(self, card: Any, params: NetSparseSwitchParams) -> None:
+        self.pcie = Pcie(card)
+        super().__init__(self.pcie, params, Bar(self.pcie))
+        sizes = BoardRegistersParams(cages=params.ports, hbm=False, pauses=True)
+        self.board = BoardDriver(self.axil, sizes)
 
 
 class CardCluster(ClusterDriver):

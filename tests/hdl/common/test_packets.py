@@ -1,3 +1,4 @@
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.sim import Simulator
@@ -5,7 +6,9 @@ from amaranth.sim import Simulator
 from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
 
 
-def test_there_and_back():
+@pytest.mark.parametrize(("last", "broken"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_there_and_back(last, broken):
+    """Of a packet that is broken in the end, the first byte of its last beat is not kept."""
     m = Module()
     source, sink = AXIS.create(path=("source",)), AXIS.create(path=("sink",))
     way = stream.Signature(BEAT.size).create(path=("way",))
@@ -13,13 +16,13 @@ def test_there_and_back():
     to_axis(m, way, sink)
 
     async def bench(ctx):
-        values = {"tdata": 1 << 511 | 5, "tkeep": 7, "tlast": 1, "tvalid": 1}
+        values = {"tdata": 1 << 511 | 5, "tkeep": 7, "tlast": last, "tvalid": 1}
         for name, value in values.items():
             ctx.set(getattr(source, name), value)
-        ctx.set(source.tuser, 1)
+        ctx.set(source.tuser, broken)
         ctx.set(sink.tready, 1)
         await ctx.delay(1e-9)
-        for name, value in values.items():
+        for name, value in (values | {"tkeep": 6 if last and broken else 7}).items():
             assert ctx.get(getattr(sink, name)) == value
         assert ctx.get(sink.tuser) == 0
         assert ctx.get(source.tready) == 1

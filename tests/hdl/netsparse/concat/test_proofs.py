@@ -14,8 +14,8 @@ from tests.mutants import Mutant, every_claim_has_one, find
 SMALL = SmallParams(
     payload=True,
     nodes=1,
-    mtu=240,
-    most_property_bytes=128,
+    mtu=324,
+    most_property_bytes=112,
     most_delay=3,
     few_lines=4,
     few_packets=3,

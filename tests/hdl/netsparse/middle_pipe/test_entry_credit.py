@@ -17,6 +17,7 @@ from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
 ROOM = PIPE.output_room(True)
+MOST = ROOM.packet  #: beats; a PR takes fewer
 
 
 def test_entry_credit():
@@ -39,9 +40,9 @@ async def gives_back_what_is_too_much(dut):
         if k % 100 == 0:
             comes, goes = random.choice(((1, 0.5), (0.5, 1), (1, 1), (0.3, 0.3)))
         come = len(waiting) < INSIDE and random.random() < comes
-        claim = {"port": random.randrange(ROOM.ports), "beats": random.randint(1, ROOM.item)}
+        claim = {"port": random.randrange(ROOM.ports), "beats": random.randint(1, MOST)}
         credit = bool(waiting) and random.random() < goes
-        grows = random.randint(0, waiting[0]["beats"]) if credit else random.randint(0, ROOM.item)
+        grows = random.randint(0, waiting[0]["beats"]) if credit else random.randint(0, MOST)
         dut.comes.value, dut.credit.value = int(come), int(credit)
         dut.claim.value, dut.grows.value = pack(ROOM.give, claim), grows
         await edge

@@ -77,7 +77,7 @@ async def run(dut, lengths, sink, misses=0.0):
 @cocotb.parametrize(stalls=STALLS)
 async def each_hit_is_a_response(dut, stalls):
     """Of any length that the cache holds, also where it ends with a beat; misses leave nothing."""
-    sizes = [4, 60, 64, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
+    sizes = [4, 60, 64, 65, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
     lengths = random.choices(sizes, k=200)
     await run(dut, lengths, stalls.value[1], misses=0.4)
 

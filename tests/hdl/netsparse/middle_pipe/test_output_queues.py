@@ -62,13 +62,15 @@ class Bench:
             for k in range(self.params.ports):
                 self.left[k] += int(dut.left.value) >> k & 1
 
-    def send(self, dest, count):
-        """A packet with ``count`` reads."""
+    def send(self, dest, count, end=None):
+        """A packet with ``count`` reads, or one whose last byte of a beat is ``end``."""
         requests = [
             Request(kind=Kind.READ, dest=dest, length=4, idx=random.getrandbits(64))
             for _ in range(count)
         ]
         beats = to_beats(to_bytes(requests, 1, Addresses()))
+        if end is not None:
+            beats[-1] = (beats[-1][0], (2 << end) - 1, *beats[-1][2:])
         self.sender.queue.extend(beats)
         queue = ROUTES[dest] // TOR.pipes if dest in ROUTES else None
         self.queues += [queue] * len(beats)
@@ -96,7 +98,7 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
     bench = await Bench(dut, stalls).start()
     for _ in range(150):
         dest = random.choice((*ROUTES, *ROUTES, 5, TOR.nodes, 1 << 16))
-        bench.send(dest, random.choice((1, 2, 3, 29)))
+        bench.send(dest, random.choice((1, 2, 3, 29)), random.choice((None, random.randrange(64))))
     await bench.finish()
     assert bench.dropped > 20
     if stalls is Stalls.NONE:
@@ -109,30 +111,33 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_blocked_queue_fills(dut):
+@cocotb.parametrize(blocked=[0, 2])
+async def a_blocked_queue_fills(dut, blocked):
     """With as many beats as there should be; others pass meanwhile, until it is full."""
     bench = await Bench(dut).start()
-    bench.blocked.add(0)
+    other = 2 - blocked
+    full, free = (ROUTES[dest] // TOR.pipes for dest in (blocked, other))
+    bench.blocked.add(full)
     capacity = bench.params.fifo.capacity
     assert capacity == TOR.output_beats + 1
-    bench.send(0, 4)  # three beats
+    bench.send(blocked, 4)  # three beats
     for _ in range(capacity // 2 - 1):
-        bench.send(0, 1)
-        bench.send(2, 1)
+        bench.send(blocked, 1)
+        bench.send(other, 1)
     for _ in range(5):
-        bench.send(5, 1)  # its route was for the full queue
-    bench.send(2, 29)
+        bench.send(5, 1)  # dropped, be the queue of its port (0) full or not
+    bench.send(other, 29)
     for _ in range(2 * capacity + 50):
         await bench.edge
-    assert not bench.sinks[0].beats
-    assert len(bench.sinks[1].beats) == len(bench.expected[1])
+    assert not bench.sinks[full].beats
+    assert len(bench.sinks[free].beats) == len(bench.expected[free])
     assert bench.no_route == 5
-    before = len(bench.sinks[1].beats)
+    before = len(bench.sinks[free].beats)
     for _ in range(4):
-        bench.send(0, 29)
-        bench.send(2, 1)
+        bench.send(blocked, 29)
+        bench.send(other, 1)
     for _ in range(50):
         await bench.edge
-    assert len(bench.sinks[1].beats) == before  # what comes behind one that is too many waits
+    assert len(bench.sinks[free].beats) == before  # what comes behind one that is too many waits
     bench.blocked.clear()
     await bench.finish()

@@ -30,10 +30,12 @@ def some_verdict(params):
     queue = port if params.payload else port // switch.pipes
     if random.random() < 0.3:
         return events | {"drops": 1 << random.randrange(len(Drop))}, queue, 0
-    length = random.choice((4, 44, 48, switch.most_property_bytes))
+    most = switch.most_property_bytes
+    length = random.choice((4, 44, 48, most, random.randrange(4, most, 4)))
     error = params.payload and random.random() < 0.2
     size = 18 + length * (params.payload and not error)
-    prs = 1 if error else random.choice((1, (switch.mtu - 64) // size))
+    most_prs = (switch.mtu - 64) // size
+    prs = 1 if error else random.choice((1, most_prs, random.randint(1, most_prs)))
     events |= {"packet": 1, "prs": prs, "length": length, "error": int(error)}
     return events, queue, prs * -(-(64 + size) // 64)
 
