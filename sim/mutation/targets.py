@@ -11,7 +11,8 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
-#: tests of the components that no test file of their own simulates: those of what they stand in
+#: tests of the components that no test file of their own simulates: those of what they stand in;
+#: and of those whose tests are in several files
 ELSEWHERE = {
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
@@ -20,6 +21,10 @@ ELSEWHERE = {
     "hdl/netsparse/switch/packet_path.py": ("hdl/netsparse/switch/test_switch.py",),
     "hdl/netsparse/switch/pipe_fabric.py": ("hdl/netsparse/switch/test_switch.py",),
     "hdl/netsparse/switch/spine_fabric.py": ("hdl/netsparse/switch/test_switch.py",),
+    "hdl/netsparse/switch/switch.py": (
+        "hdl/netsparse/switch/test_switch.py",
+        "hdl/netsparse/switch/test_switch_counters.py",
+    ),
     "hdl/p4sgd/engine/datapath.py": ("hdl/p4sgd/engine/test_engine.py",),
     "hdl/p4sgd/core/engine_group.py": ("hdl/p4sgd/core/test_engine_chain.py",),
     "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),

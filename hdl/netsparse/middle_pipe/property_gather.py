@@ -15,8 +15,8 @@ class PropertyGather(Component):
     """Gives the ``access`` that inserts the property of a response whose beats come with ``keep``.
 
     ``moves`` says that a beat moves; it may only while ``ready``. ``length`` is that of the
-    property, ``data`` a part of it, up to the ``last``. Parts of a property that is
-    longer than what the cache can hold are left out: the access is of a length that bypasses it.
+    property, ``data`` a part of it, up to the ``last``. Of a property that is longer than what the
+    cache can hold any parts are there: the access is of a length that bypasses it.
     ``valid`` comes :attr:`latency` cycles after a PR's last beat, until ``taken``.
     """
 
@@ -47,14 +47,14 @@ class PropertyGather(Component):
             Signal(min(size, width - k), name=f"part_{k // size}", reset_less=True)
             for k in range(0, width, size)
         ]
-        index = Signal(range(len(parts) + 1))  # of the beat in its property, or behind the last
+        index = Signal(range(max(2, len(parts))))  # of the beat in its property
         access = cast(Any, self.access)
         idx = Signal(self.params.cache.idx_bits, reset_less=True)
         length = Signal(len(access.length), reset_less=True)
         moves = self.moves
         with m.If(moves):
             m.d.sync += [
-                index.eq(Mux(self.last, 0, index + (index != len(parts)))),
+                index.eq(Mux(self.last, 0, index + 1)),
                 idx.eq(self.idx),
                 length.eq(self.length),
             ]

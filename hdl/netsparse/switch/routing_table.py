@@ -41,7 +41,7 @@ class RoutingTable(Component):
             shape=self.params.route, depth=nodes, init=[], attrs={"ram_style": style}
         )
         write, read = routes.write_port(), routes.read_port()
-        exists = Signal()
+        exists = Signal(reset_less=True)
         with m.If(self.step):
             m.d.sync += exists.eq(self.dest < nodes)
         m.d.comb += [

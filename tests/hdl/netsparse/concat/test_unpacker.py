@@ -19,7 +19,7 @@ SMALL_MTU = 900
 @pytest.mark.parametrize(
     ("payload", "most"),
     short_and_long(
-        [(False, 512), (True, 4096), (True, 4), (True, 100)], [(False, 512), (True, 4), (True, 100)]
+        [(False, 512), (True, 4096), (True, 4), (True, 100)], [(False, 512), (True, 100)]
     ),
     ids=str,
 )

@@ -77,8 +77,8 @@ class Links:
         self.senders[name, port].queue.extend(beats)
 
     def new_id(self):
-        """Return a number that no PR has had."""
-        self.next_id += 1
+        """Return a number that no PR has had, of any bits."""
+        self.next_id = (self.next_id + 0x9E3779B1) % (1 << 32)
         return self.next_id
 
     async def drain(self, quiet=400):

@@ -74,14 +74,16 @@ class Bench(Links):
         return [node for node, way in self.rules.routes.items() if way == port]
 
     def packet(self, port, idxs=range(24), length=None):
-        """A packet that may come by ``port``: src is behind it."""
+        """A packet that may come by ``port``: src is behind it; a few idxs are of any bits."""
         kind = random.choice([Kind.READ, Kind.READ, Kind.RESPONSE, Kind.RESPONSE, Kind.ERROR])
         length = length or random.choice([LENGTH] * 3 + [4, 20, 64])
         src = random.choice(self.ports_of(port))
         dest = random.choice([node for node in self.rules.routes if node != src])
         most = (self.params.mtu - 64) // (18 + length * (kind is Kind.RESPONSE))
         count = 1 if kind is Kind.ERROR else random.choice([1, most, random.randint(1, most)])
-        return requests_of(self, kind, dest, src, length, random.choices(idxs, k=count))
+        found = random.choices(idxs, k=count)
+        found = [idx if random.random() < 0.9 else random.getrandbits(64) for idx in found]
+        return requests_of(self, kind, dest, src, length, found)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -104,6 +106,24 @@ async def every_pr_leaves_once(dut, stalls):
         pipes = [await bench.driver.pipe_counters(k) for k in range(bench.params.pipes)]
         assert bench.ledger.hits == sum(found["cache_hit"] for found in pipes)
         assert bench.ledger.hits > 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def enters_no_route_that_is_none(dut):
+    """For a node, or by a port, that is not there: the routes stay as they are."""
+    bench = Bench(dut)
+    await bench.start()
+    params = bench.params
+    for node, port in ((params.nodes, 0), (1 << 15, 0), (0, params.ports), (1, 31)):
+        await bench.driver.write(route_node=node, route_port=port, route_known=1)
+        assert await bench.driver.read("route_illegal")
+        await bench.driver.write(write_route=1)
+    await bench.driver.write(route_node=params.nodes - 1, route_port=params.ports - 1)
+    assert not await bench.driver.read("route_illegal")
+    for _ in range(40):
+        port = random.randrange(params.ports)
+        bench.send(port, bench.packet(port))
+    await bench.drain()
 
 
 def broken_ones(bench, port):
