@@ -43,7 +43,6 @@ COMMANDS = {
     "reproduce": Command(
         "gen.commands.reproduce:reproduce",
         ["ingather reproduce p4sgd --quick -o build/p4sgd"],
-        needs=["matplotlib", "sklearn"],
     ),
     "synth": Command(
         "gen.commands.synth:synth", ["ingather synth p4sgd-engine --json build/engine.json"]

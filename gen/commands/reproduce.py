@@ -1,76 +1,127 @@
 """``ingather reproduce``."""
 
+import inspect
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, get_type_hints
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gen.commands.options import parameter, spelled, with_options
+from gen.designs.design import load
 from gen.errors import UserError, unknown
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.packages import require
+from gen.papers.catalogue import find_paper, papers
+from gen.papers.paper import Paper
 
-PAPERS = ("p4sgd",)
-LINK_LATENCY = 130  #: cycles: an AllReduce takes about as long as the paper's
-MOST_LATENCY = 4095
 
-
-def reproduce(
-    paper: Annotated[str, typer.Argument(help=f"Reproduce this paper: {', '.join(PAPERS)}.")],
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="Write report, tables and pictures into this folder."),
-    ] = Path("build/reproduce"),
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="NAME",
-            help="Make this figure alone; may be repeated: allreduce, parallelism, batch-size,"
-            " scale-up, scale-out, convergence.",
+def command() -> Any:
+    """The function of the command, whose options are those of all papers."""
+    known = papers().values()
+    names = "; ".join(f"of {paper.name} {', '.join(paper.figure_names)}" for paper in known)
+    options = [
+        parameter(
+            "paper",
+            str,
+            inspect.Parameter.empty,
+            typer.Argument(help=f"Reproduce this paper: {', '.join(papers())}."),
         ),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="Measure fewer and smaller points, which takes about two minutes."
+        parameter(
+            "output",
+            Path,
+            Path("build/reproduce"),
+            typer.Option(
+                "-o", "--output", help="Write report, tables and pictures into this folder."
+            ),
         ),
-    ] = False,
-    link_latency: Annotated[
-        int,
-        typer.Option(
-            help="Let a link from worker to switch, or back, take so many cycles, up to 4095."
+        parameter(
+            "only",
+            list[str] | None,
+            None,
+            typer.Option(
+                "--only",
+                metavar="NAME",
+                help=f"Make this figure alone; may be repeated: {names}.",
+            ),
         ),
-    ] = LINK_LATENCY,
-) -> None:
-    """Reproduce a paper's figures on the RTL; whether its statements hold, in one report."""
-    if paper not in PAPERS:
-        raise unknown("paper", paper, PAPERS)
-    if not 0 <= link_latency <= MOST_LATENCY:
-        raise UserError(f"--link-latency must be from 0 to {MOST_LATENCY}: {link_latency}")
+        parameter(
+            "quick",
+            bool,
+            False,
+            typer.Option(
+                "--quick", help="Measure fewer and smaller points, which takes about two minutes."
+            ),
+        ),
+        *(option for paper in known for option in options_of(paper)),
+    ]
+    made = with_options(execute, options)
+    made.__doc__ = (
+        "Reproduce a paper's figures by simulation; whether its statements hold, in one report."
+    )
+    return made
 
-    from sim.p4sgd.reproduce.report import FIGURES, REPORT, write
 
-    for name in only or ():
-        if name not in FIGURES:
-            raise unknown("figure", name, FIGURES)
+def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
+    """An option for each setting that only ``paper`` has; None unless the user gives it."""
+    hints = get_type_hints(paper.asked_class)
+    for one in fields(paper.asked_class):
+        about = one.metadata
+        option = typer.Option(
+            spelled(one.name),
+            *about["options"],
+            help=f"Of {paper.name}: {about['help']}",
+            min=about["least"],
+            max=about["most"],
+            metavar=about["metavar"],
+            show_default=about["shown"] or str(one.default),
+        )
+        yield parameter(one.name, hints[one.name] | None, None, option)
+
+
+def asked_of(paper: Paper, values: Mapping[str, Any]) -> Any:
+    """The settings that the options' values say; UserError for those of another paper."""
+    given: dict[str, Any] = {}
+    for other in papers().values():
+        for one in fields(other.asked_class):
+            if values[one.name] is None:
+                continue
+            if other is not paper:
+                text = f"{spelled(one.name)} is an option of {other.name}, not of {paper.name}"
+                raise UserError(text)
+            given[one.name] = values[one.name]
+    try:
+        return paper.asked_class(**given)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def execute(values: Mapping[str, Any]) -> None:
+    """Make the figures that the command line asks for, and the page that shows them."""
+    paper, output = find_paper(values["paper"]), values["output"]
+    for name in values["only"] or ():
+        if name not in paper.figure_names:
+            raise unknown("figure", name, paper.figure_names)
+    asked = asked_of(paper, values)
     check_target(output)
+    require("reproduce", *paper.needs)
     console = Console(highlight=False)
     with written_whole(output) as folder:
-        figures = make(console, only or list(FIGURES), quick, link_latency)
-        files = write(figures, folder)
+        report = make(console, paper, values["only"] or paper.figure_names, asked, values["quick"])
+        files = report.write(folder)
         manifest = {"made_by": MADE_BY, "command": "reproduce", "files": files}
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-    console.print(summary(figures))
-    console.print(f"wrote {output}: {REPORT} and {len(files) - 1} tables and pictures")
+    console.print(summary(report.figures))
+    console.print(f"wrote {output}: {files[0]} and {len(files) - 1} tables and pictures")
 
 
-def make(console: Console, names: list[str], quick: bool, link_latency: int) -> list[Any]:
-    """The figures, behind a bar of progress."""
-    from sim.p4sgd.reproduce.report import reproduce as make_figures
-
+def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) -> Any:
+    """The report, made behind a bar of progress."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -88,7 +139,7 @@ def make(console: Console, names: list[str], quick: bool, link_latency: int) -> 
                 console.print(f"{done} of {total}: {text}", style="dim")
             before = text
 
-        return make_figures(names, quick=quick, link_latency=link_latency, progress=show)
+        return load(paper.reproduce)(list(names), asked, quick=quick, progress=show)
 
 
 def summary(figures: list[Any]) -> Table:
@@ -103,3 +154,6 @@ def summary(figures: list[Any]) -> Table:
             name = figure.name if not index else ""
             table.add_row(name, claim.text, f"[{style}]{claim.verdict}[/]")
     return table
+
+
+reproduce = command()

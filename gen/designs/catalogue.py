@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
 
 import gen.designs
 from gen.designs.design import Design, Run
@@ -35,10 +37,15 @@ def designs() -> Mapping[str, Design]:
 
 def ours() -> Iterator[tuple[str, Design]]:
     """The designs of this folder, in the order of their files, and where each is from."""
-    for info in iter_modules(gen.designs.__path__):
-        module = import_module(f"gen.designs.{info.name}")
-        if hasattr(module, "DESIGN"):
-            yield module.__name__, module.DESIGN
+    return of_package(gen.designs, "DESIGN")
+
+
+def of_package(package: ModuleType, name: str) -> Iterator[tuple[str, Any]]:
+    """What the modules of ``package`` that have ``name`` call so, and each one's module."""
+    for info in iter_modules(package.__path__):
+        module = import_module(f"{package.__name__}.{info.name}")
+        if hasattr(module, name):
+            yield module.__name__, getattr(module, name)
 
 
 def theirs() -> Iterator[tuple[str, Design]]:

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 
 from hdl.p4sgd.transport.transport import Transport
 from sim.harness.verilator import Build, Simulation, run
-from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams, AllReduceSystem
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.train import build_system
+from sim.reproduce.figure import Claim, Figure, Panel
 from sim.surroundings.link import Link
 
 ORDERS, RESULTS = "INGATHER_ALLREDUCE_ORDERS", "INGATHER_ALLREDUCE_RESULTS"

@@ -8,11 +8,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.reproduce.figure import Claim, Figure, Panel
 from sim.p4sgd.reproduce.points import BITS, SCALING
 from sim.p4sgd.training_report import Row
 from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
+from sim.reproduce.figure import Claim, Figure, Panel
 
 WORKERS = 4
 BATCH = 64

@@ -7,9 +7,9 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 
 from sim.p4sgd.golden.formula import PAPER_DATA, Machine
-from sim.p4sgd.reproduce.figure import Claim, Figure, Panel, doubling
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
 from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
+from sim.reproduce.figure import Claim, Figure, Panel, doubling
 
 MARKERS = "os^Dv"
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim.p4sgd.golden.formula import DataSize, Machine
-from sim.p4sgd.reproduce.figure import Claim
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
+from sim.reproduce.figure import Claim
 
 MOST_DEVIATION = 0.03  #: from the formula
 

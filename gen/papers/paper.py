@@ -1,0 +1,33 @@
+"""What a paper is that can be reproduced: all that the command knows of it, in one place.
+
+What would take long to import is named by its path, ``module:object``, as in a design.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gen.designs.design import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper whose figures are made anew from simulated hardware."""
+
+    name: str
+    asked: str  #: path of a sim.harness.workload.Workload: the options that only this paper has
+    figures: str  #: path of the names of its figures, in the order of the paper
+    #: path of a function of names, ``asked``, ``quick`` and ``progress`` that makes a
+    #: sim.reproduce.report.Report
+    reproduce: str
+    needs: Sequence[str] = ()  #: modules of gen.packages that it cannot do without
+
+    @property
+    def asked_class(self) -> Any:
+        """The dataclass of its options."""
+        return load(self.asked)
+
+    @property
+    def figure_names(self) -> Sequence[str]:
+        """What ``--only`` may name."""
+        return load(self.figures)

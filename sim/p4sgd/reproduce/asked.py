@@ -1,0 +1,22 @@
+"""What a reproduction of P4SGD may be asked for."""
+
+from dataclasses import dataclass
+
+from sim.harness.workload import Workload, setting
+
+#: In the order of the paper.
+FIGURES = ("allreduce", "parallelism", "batch-size", "scale-up", "scale-out", "convergence")
+LINK_LATENCY = 130  #: cycles: an AllReduce takes about as long as the paper's
+MOST_LATENCY = 4095
+
+
+@dataclass(frozen=True, kw_only=True)
+class P4sgdAsked(Workload):
+    """The settings of all figures."""
+
+    link_latency: int = setting(
+        LINK_LATENCY,
+        "Let a link from worker to switch, or back, take so many cycles, up to 4095.",
+        least=0,
+        most=MOST_LATENCY,
+    )

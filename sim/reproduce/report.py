@@ -1,0 +1,48 @@
+"""The page that shows a paper's figures, reproduced."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.reproduce.figure import Figure
+
+REPORT = "report.md"
+
+Progress = Callable[[str, int, int], None]  #: what is going on, steps done, steps in all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What is left of a paper's reproduction."""
+
+    title: str
+    method: str  #: how all figures were made, as Markdown
+    figures: Sequence[Figure]
+
+    def write(self, folder: Path) -> list[str]:
+        """Tables, pictures and the page; their names."""
+        files = [file for figure in self.figures for file in figure.write(folder)]
+        (folder / REPORT).write_text(self.page())
+        return [REPORT, *files]
+
+    def page(self) -> str:
+        """What was reproduced, as Markdown: a line a figure, then each with all it says."""
+        lines = [
+            f"# {self.title}: the paper's figures, reproduced",
+            "",
+            self.method,
+            "",
+            "| figure | of the paper | statements that hold |",
+            "| --- | --- | --- |",
+        ]
+        for figure in self.figures:
+            hold = sum(claim.holds for claim in figure.claims)
+            anchor = f"[{figure.title}](#{slug(figure.title)})"
+            lines.append(f"| {anchor} | {figure.source} | {hold} of {len(figure.claims)} |")
+        return "\n".join([*lines, "", *(figure.text() for figure in self.figures)])
+
+
+def slug(title: str) -> str:
+    """The name that Markdown gives a heading."""
+    kept = (letter for letter in title.lower() if letter.isalnum() or letter in " -")
+    return "".join(kept).replace(" ", "-")
