@@ -47,6 +47,7 @@ class Figure:
     rows: Rows  #: the table; all have the same keys
     panels: Sequence[Panel]
     claims: Sequence[Claim]
+    shown: Rows = ()  #: the part of the table that the page shows, written out
     note: str = ""  #: what a reader must know besides
 
     def write(self, folder: Path) -> list[str]:
@@ -88,6 +89,7 @@ class Figure:
                 "| --- | --- | --- |",
                 *claims,
                 "",
+                *(markdown(self.shown) if self.shown else []),
                 f"![{self.title}]({self.name}.png)",
                 "",
                 f"Numbers: [{self.name}.csv]({self.name}.csv)",
@@ -95,6 +97,14 @@ class Figure:
                 "",
             ]
         )
+
+
+def markdown(rows: Rows) -> list[str]:
+    """Rows as the lines of a Markdown table, and an empty one."""
+    names = list(rows[0])
+    lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
+    lines += [f"| {' | '.join(str(row[name]) for name in names)} |" for row in rows]
+    return [*lines, ""]
 
 
 def doubling(axes: Axes, values: Sequence[int], label: str) -> None:

@@ -1,0 +1,39 @@
+"""What a reproduction of NetSparse may be asked for."""
+
+from dataclasses import dataclass
+
+from sim.harness.workload import Workload, setting
+
+#: In the order of the paper.
+FIGURES = (
+    "redundancy",
+    "headers",
+    "destinations",
+    "queues",
+    "speed-up",
+    "tail-node",
+    "ablation",
+    "batch-size",
+    "rig-units",
+    "delay-cycles",
+    "cache-size",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetSparseAsked(Workload):
+    """The settings of all figures."""
+
+    matrix: list[str] | None = setting(
+        None,
+        "Use this Matrix Market file in the place of a family, such as arabic=arabic-2005.mtx;"
+        " may be repeated.",
+        metavar="FAMILY=PATH",
+        shown="generated matrices",
+    )
+    scale: float = setting(
+        1.0,
+        "Generate matrices of so many times the rows that their recipes have.",
+        least=0.01,
+        most=100,
+    )

@@ -1,0 +1,117 @@
+"""The five matrices: generated ones of their families, or real ones; and their scale."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from scipy.sparse import csr_array
+
+from gen.errors import UserError, unknown
+from sim.netsparse.golden.redundancy import Redundancy, redundancy
+from sim.netsparse.reproduce import paper
+from sim.netsparse.spmm import matrix_for
+from sim.workloads.matrices import FAMILIES, MatrixError
+from sim.workloads.matrix_families import ROWS_OF_NODE
+
+SEED = 1  #: of the families
+LEAST_ROWS = 2  #: of a node
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A matrix that stands for one of the paper's on so many nodes."""
+
+    family: str
+    text: str  #: as a workload names it: the family with its options, or a path
+    nodes: int = paper.NODES
+
+    @property
+    def matrix(self) -> csr_array:
+        """The matrix itself; it is kept."""
+        return _matrix(self.text, self.nodes)
+
+    @property
+    def paper(self) -> paper.Matrix:
+        """What the paper says of its matrix."""
+        return paper.MATRICES[self.family]
+
+    @property
+    def generated(self) -> bool:
+        """Whether it is of the family, not a file."""
+        return self.text.partition(":")[0] == self.family
+
+    @property
+    def redundancy(self) -> Redundancy:
+        """Tables 1 and 4, in racks of 16 nodes."""
+        return _redundancy(self.text, self.nodes)
+
+    @property
+    def scale(self) -> float:
+        """Its nonzeros for each one of the paper's matrix (table 6)."""
+        return self.matrix.indices.size / self.paper.nonzeros
+
+    @property
+    def what(self) -> str:
+        """Name and size, in words."""
+        rows, nonzeros = self.matrix.shape[0], self.matrix.indices.size
+        return f"{self.text}: {rows:,} rows, {nonzeros:,} nonzeros, 1/{1 / self.scale:.0f}"
+
+
+def subjects(
+    given: Sequence[str] = (), *, scale: float = 1.0, nodes: int = paper.NODES
+) -> tuple[Subject, ...]:
+    """A subject of each family: generated at ``scale`` times its rows, or the file given for it.
+
+    UserError for what names no family, names one twice, or cannot be read.
+    """
+    paths: dict[str, str] = {}
+    for text in given:
+        family, equals, path = text.partition("=")
+        if not equals or not path:
+            raise UserError(f"--matrix must be FAMILY=PATH: {text}")
+        if family not in FAMILIES:
+            raise unknown("family", family, FAMILIES)
+        if family in paths:
+            raise UserError(f"--matrix gives {family} twice")
+        if path.partition(":")[0] in FAMILIES:
+            raise UserError(f"--matrix {family} must be a Matrix Market file: {path}")
+        paths[family] = path
+    found = []
+    for family in FAMILIES:
+        text = paths.get(family) or at_scale(family, scale, nodes)
+        found.append(Subject(family=family, text=text, nodes=nodes))
+    for subject in found:
+        if not subject.generated:
+            check(subject)
+    return tuple(found)
+
+
+def check(subject: Subject) -> None:
+    """UserError unless the matrix can be read and divided among the nodes."""
+    try:
+        rows = subject.matrix.shape[0]
+    except MatrixError as error:
+        raise UserError(str(error)) from error
+    if rows < LEAST_ROWS * subject.nodes:
+        raise UserError(
+            f"{subject.text}: {rows} rows are too few for {subject.nodes} nodes, at least"
+            f" {LEAST_ROWS * subject.nodes}"
+        )
+
+
+def at_scale(family: str, scale: float, nodes: int) -> str:
+    """The family with ``scale`` times the rows of its recipe."""
+    if scale == 1:
+        return family
+    rows = max(LEAST_ROWS, round(scale * ROWS_OF_NODE[family])) * nodes
+    return f"{family}:rows={rows}"
+
+
+@cache
+def _matrix(text: str, nodes: int) -> csr_array:
+    return matrix_for(text, nodes, SEED)
+
+
+@cache
+def _redundancy(text: str, nodes: int) -> Redundancy:
+    return redundancy(_matrix(text, nodes), nodes)
