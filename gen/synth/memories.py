@@ -1,19 +1,17 @@
 """What became of the memories of a module, against what they were to become."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gen.emission.memories import declared
 from gen.synth.cells import BLOCK_RAM, LUTRAM, URAM
 
 #: ram_style -> the kind of cell it asks for
 INTENDED = {"ultra": "uram", "block": "bram", "distributed": "lutram", "registers": "ff"}
 #: bits from which on a memory of a style must be of its kind; below, LUTs do as well
 BIG_ENOUGH = {"ultra": 65_536, "block": 4_096}
-
-ATTRIBUTE = re.compile(r'^\s*attribute \\ram_style "(?P<style>\w+)"$')
-MEMORY = re.compile(r"^\s*memory width (?P<bits>\d+) size (?P<depth>\d+) \\(?P<name>\S+)$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,18 +35,6 @@ class MemoryUse:
     def describe(self) -> dict[str, Any]:
         """Describe it as an object of JSON."""
         return asdict(self) | {"as_intended": self.as_intended}
-
-
-def declared(rtlil: str) -> Iterator[tuple[str, int, int, str]]:
-    """Name, bits, depth and style of each memory of a module."""
-    style = "auto"
-    for line in rtlil.splitlines():
-        if attribute := ATTRIBUTE.match(line):
-            style = attribute["style"]
-        elif memory := MEMORY.match(line):
-            yield memory["name"], int(memory["bits"]), int(memory["depth"]), style
-        if not line.lstrip().startswith("attribute "):
-            style = "auto"
 
 
 def memories_of(rtlil: str, cells: Mapping[str, Any]) -> tuple[MemoryUse, ...]:

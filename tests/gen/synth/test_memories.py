@@ -1,6 +1,7 @@
 import pytest
 
-from gen.synth.memories import MemoryUse, declared, memories_of
+from gen.emission.memories import declared
+from gen.synth.memories import MemoryUse, memories_of
 
 RTLIL = """
 module \\m

@@ -1,0 +1,257 @@
+"""Section 7.2: what concatenation costs in memory, with a queue for each node and with virtual ones.
+
+Nothing is calculated beside the hardware: the parts that know the nodes are elaborated with the
+parameters of a whole SNIC and of a whole switch, and the bits that they declare are counted.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from gen.emission.memories import Bits, bits_of
+from hdl.common.component import Component
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.concat.destination_cam import DestinationCam
+from hdl.netsparse.concat.expiration_queue import ExpirationQueue
+from hdl.netsparse.concat.line_memory import LineMemory
+from hdl.netsparse.concat.line_pool import LinePool
+from hdl.netsparse.concat.mark_order import MarkOrder
+from hdl.netsparse.concat.queue_table import QueueTable
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.client import Client
+from hdl.netsparse.rig.destination_solver import DestinationSolver
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.netsparse.switch.routing_table import RoutingTable
+from sim.reproduce.figure import Claim, Figure, Panel, doubling
+
+NODES, QUICK_NODES = (128, 1024, 4096), (128, 1024)
+POOL = 256  #: lines of the virtual form, of each class
+FORMS = {"full": 0, "virtual": POOL}
+SRAM_KIB = 512  #: for concatenation, of a SNIC and of each pipe of a switch (table 5)
+WORKERS = 2
+
+#: What a column of the table counts.
+PARTS: dict[str, tuple[type[Component], ...]] = {
+    "lines": (LineMemory,),
+    "links": (LinePool,),
+    "queue states": (QueueTable,),
+    "marked packets": (MarkOrder,),
+    "expiration queue": (ExpirationQueue,),
+    "destination CAM": (DestinationCam,),
+    "destination table": (DestinationSolver,),
+    "routing table": (RoutingTable,),
+}
+CONCATENATION = tuple(PARTS)[:6]
+
+Placed = tuple[Component, int]  #: a part, and how often it stands in the whole
+
+
+def parts_of_snic(params: SnicParams) -> list[Placed]:
+    """What grows with the nodes: both concatenators, and the boundary table of every unit."""
+    solver = DestinationSolver(Client(params.rig).solver_params)
+    return [*concatenators(params, 1), (solver, params.units)]
+
+
+def parts_of_switch(params: NetSparseSwitchParams) -> list[Placed]:
+    """Both concatenators of each middle pipe; routing tables.
+
+    A port has a table for each class, and a pipe three: for reads that hit, and behind each of its
+    concatenators.
+    """
+    tables = 2 * params.ports + 3 * params.pipes
+    return [*concatenators(params, params.pipes), (RoutingTable(params), tables)]
+
+
+def concatenators(params: SnicParams | NetSparseSwitchParams, times: int) -> list[Placed]:
+    """For reads and for responses."""
+    return [(Concatenator(params.concatenator(payload)), times) for payload in (False, True)]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design with so many nodes, in one of the two forms."""
+
+    name: str  #: SNIC or switch
+    form: str
+    nodes: int
+
+    @property
+    def parts(self) -> list[Placed]:
+        """What knows the nodes in it, with the paper's sizes."""
+        if self.name == "SNIC":
+            snic = SnicParams(pool=FORMS[self.form])
+            return parts_of_snic(replace(snic, rig=replace(snic.rig, nodes=self.nodes)))
+        return parts_of_switch(NetSparseSwitchParams(pool=FORMS[self.form], nodes=self.nodes))
+
+    @property
+    def points(self) -> int:
+        """Concatenation points: middle pipes of a switch."""
+        return 1 if self.name == "SNIC" else NetSparseSwitchParams().pipes
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a design's parts that know the nodes store, by column."""
+
+    design: Design
+    columns: dict[str, Bits]
+
+    def kib(self, *columns: str) -> float:
+        """KiB of memory in these columns, in all of them if none is named."""
+        return sum(self.columns[name].memory for name in columns or self.columns) / 8192
+
+    @property
+    def registers(self) -> int:
+        """Bits in registers."""
+        return sum(bits.registers for bits in self.columns.values())
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its row of the table."""
+        return {
+            "design": self.design.name,
+            "form": self.design.form,
+            "nodes": self.design.nodes,
+            **{f"{name.replace(' ', '_')}_bits": self.columns[name].memory for name in PARTS},
+            "register_bits": self.registers,
+            "kib": self.kib(),
+        }
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """Its row of the page, in KiB."""
+        return {
+            "KiB of": f"{self.design.name}, {self.design.form}",
+            "nodes": f"{self.design.nodes:,}",
+            **{name: f"{self.kib(name):,.1f}" for name in PARTS if name != "destination CAM"},
+            "all": f"{self.kib():,.0f}",
+            "registers, bits": f"{self.registers:,}",
+        }
+
+
+def stored(parts: Sequence[Placed]) -> dict[str, Bits]:
+    """The bits of ``parts`` by column; what is in no column stores no memory, or it is an error."""
+    found = dict.fromkeys(PARTS, Bits())
+    column = {kind: name for name, kinds in PARTS.items() for kind in kinds}
+    for component, times in parts:
+        for kind, bits in bits_of(component).items():
+            if kind in column:
+                found[column[kind]] += bits * times
+            elif bits.memory:
+                raise ValueError(f"{kind.__name__} has memory and is in no column")
+    return found
+
+
+def measured(design: Design) -> Memory:
+    """Elaborate the parts of a design and count."""
+    return Memory(design, stored(design.parts))
+
+
+def designs(nodes: Sequence[int]) -> Iterator[Design]:
+    """Both designs in both forms, of all sizes."""
+    for name in ("SNIC", "switch"):
+        for form in FORMS:
+            for count in nodes:
+                yield Design(name, form, count)
+
+
+def memories(nodes: Sequence[int], progress: Callable[[int, int], None]) -> list[Memory]:
+    """Of all designs; the largest take longest and come first."""
+    asked = list(designs(nodes))
+    found: dict[Design, Memory] = {}
+    with ProcessPoolExecutor(WORKERS) as pool:
+        largest_first = sorted(asked, key=lambda one: (-one.nodes, one.form))
+        for done in as_completed([pool.submit(measured, design) for design in largest_first]):
+            memory = done.result()
+            found[memory.design] = memory
+            progress(len(found), len(asked))
+    return [found[design] for design in asked]
+
+
+def figure(found: Sequence[Memory]) -> Figure:
+    """The memory of both forms."""
+    return Figure(
+        name="queues",
+        title="Memory of concatenation: a queue for each node, and virtual queues",
+        source="section 7.2; table 5",
+        quote="Since our concatenation mechanism allocates one Concatenation Queue (CQ) for each"
+        " possible destination node, the total SRAM requirement scales with the total number of"
+        " nodes in the network. [...] each concatenation point includes a fixed number (i.e.,"
+        " independent of the number of nodes) of smaller sub-MTU sized (e.g., 128B) physical CQs.",
+        setting="SNIC and switch with the sizes of the paper (32 units; 32 ports, 8 middle pipes;"
+        f" MTU 1,500 bytes). The virtual form has {POOL} lines of 128 bytes of each class. The"
+        " parts that know the nodes are elaborated, and the bits of their memories are counted: of"
+        " a SNIC both concatenators and the table of block boundaries of each unit, of a switch"
+        " the concatenators of its pipes and all routing tables.",
+        rows=[memory.row for memory in found],
+        shown=[memory.shown for memory in found],
+        panels=[
+            Panel(name, drawing([one for one in found if one.design.name == name]))
+            for name in ("SNIC", "switch")
+        ],
+        claims=claims(found),
+        note="The virtual form's CAM is made of registers. Without `pool` the parameters allow"
+        " 5,459 nodes at an MTU of 1,500 bytes, because a concatenator numbers at most 65,536"
+        " lines; with it, 65,536 nodes.",
+    )
+
+
+def claims(found: Sequence[Memory]) -> list[Claim]:
+    """What sections 7.2 and table 5 say."""
+    by = {(one.design.name, one.design.form, one.design.nodes): one for one in found}
+    sizes = sorted({one.design.nodes for one in found})
+    least, most = sizes[0], sizes[-1]
+    made = []
+    for name in ("SNIC", "switch"):
+        full = [by[name, "full", size] for size in (least, most)]
+        small, large = (one.kib(*CONCATENATION) for one in full)
+        points = full[0].design.points
+        made.append(
+            Claim(
+                f"{SRAM_KIB} KB are enough for concatenation in a {name}"
+                + (", of each pipe" if points > 1 else "")
+                + f", with {least} nodes",
+                small / points <= SRAM_KIB,
+                f"{small / points:,.0f} KiB",
+            )
+        )
+        growth, nodes = large / small, most / least
+        made.append(
+            Claim(
+                f"{name}, a queue for each node: memory grows as the nodes do",
+                abs(growth / nodes - 1) <= 0.1,
+                f"x {growth:.1f} for x {nodes:.0f} nodes: {small:,.0f} to {large:,.0f} KiB",
+            )
+        )
+        small, large = (by[name, "virtual", size].kib("lines", "links") for size in (least, most))
+        made.append(
+            Claim(
+                f"{name}, virtual queues: memory is independent of the nodes",
+                small == large,
+                f"lines and links {small:,.1f} KiB with {least:,} nodes, {large:,.1f} KiB with"
+                f" {most:,}",
+            )
+        )
+    return made
+
+
+def drawing(found: Sequence[Memory]) -> Callable[[Axes], None]:
+    """Memory against nodes."""
+
+    def draw(axes: Axes) -> None:
+        sizes = sorted({one.design.nodes for one in found})
+        doubling(axes, sizes, "nodes")
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_ylabel("KiB")
+        for form in FORMS:
+            mine = [one for one in found if one.design.form == form]
+            kib = [one.kib(*CONCATENATION) for one in mine]
+            axes.plot(sizes, kib, "o-", label=f"concatenation, {form} form")
+        tables = [one.kib("destination table", "routing table") for one in mine]
+        axes.plot(sizes, tables, "s:", color="0.5", label="destination or routing tables")
+
+    return draw
