@@ -1,12 +1,13 @@
-"""Section 7.2: what concatenation costs in memory, with a queue for each node and with virtual ones.
+"""Section 7.2: memory of concatenation, with a queue for each node and with virtual queues.
 
 Nothing is calculated beside the hardware: the parts that know the nodes are elaborated with the
 parameters of a whole SNIC and of a whole switch, and the bits that they declare are counted.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.client import Client
 from hdl.netsparse.rig.destination_solver import DestinationSolver
+from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
 from sim.reproduce.figure import Claim, Figure, Panel, doubling
@@ -79,12 +81,18 @@ class Design:
     nodes: int
 
     @property
-    def parts(self) -> list[Placed]:
-        """What knows the nodes in it, with the paper's sizes."""
+    def params(self) -> SnicParams | NetSparseSwitchParams:
+        """The paper's sizes; ValueError if there cannot be so many nodes."""
+        pool = FORMS[self.form]
         if self.name == "SNIC":
-            snic = SnicParams(pool=FORMS[self.form])
-            return parts_of_snic(replace(snic, rig=replace(snic.rig, nodes=self.nodes)))
-        return parts_of_switch(NetSparseSwitchParams(pool=FORMS[self.form], nodes=self.nodes))
+            return SnicParams(rig=RigParams(nodes=self.nodes), pool=pool)
+        return NetSparseSwitchParams(nodes=self.nodes, pool=pool)
+
+    @property
+    def parts(self) -> list[Placed]:
+        """What knows the nodes in it."""
+        params = self.params
+        return parts_of_snic(params) if isinstance(params, SnicParams) else parts_of_switch(params)
 
     @property
     def points(self) -> int:
@@ -193,10 +201,25 @@ def figure(found: Sequence[Memory]) -> Figure:
             for name in ("SNIC", "switch")
         ],
         claims=claims(found),
-        note="The virtual form's CAM is made of registers. Without `pool` the parameters allow"
-        " 5,459 nodes at an MTU of 1,500 bytes, because a concatenator numbers at most 65,536"
-        " lines; with it, 65,536 nodes.",
+        note="The virtual form's CAM is made of registers, as are the marks of open queues. The"
+        f" parameters allow {most_nodes('full'):,} nodes in the full form, whose concatenators"
+        f" number at most 65,536 lines, and {most_nodes('virtual'):,} in the virtual one, the"
+        " most that the tables have numbers for.",
     )
+
+
+def most_nodes(form: str) -> int:
+    """The largest number of nodes that the parameters of SNIC and switch accept."""
+
+    def refused(nodes: int) -> bool:
+        try:
+            for name in ("SNIC", "switch"):
+                _ = Design(name, form, nodes).params
+        except ValueError:
+            return True
+        return False
+
+    return bisect_left(range(2, 1 << 20), True, key=refused) + 1
 
 
 def claims(found: Sequence[Memory]) -> list[Claim]:
