@@ -42,7 +42,10 @@ COMMANDS = {
     ),
     "reproduce": Command(
         "gen.commands.reproduce:reproduce",
-        ["ingather reproduce p4sgd --quick -o build/p4sgd"],
+        [
+            "ingather reproduce p4sgd --quick -o build/p4sgd",
+            "ingather reproduce netsparse --only redundancy --matrix arabic=arabic-2005.mtx",
+        ],
     ),
     "synth": Command(
         "gen.commands.synth:synth", ["ingather synth p4sgd-engine --json build/engine.json"]

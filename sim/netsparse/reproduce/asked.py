@@ -5,19 +5,7 @@ from dataclasses import dataclass
 from sim.harness.workload import Workload, setting
 
 #: In the order of the paper.
-FIGURES = (
-    "redundancy",
-    "headers",
-    "destinations",
-    "queues",
-    "speed-up",
-    "tail-node",
-    "ablation",
-    "batch-size",
-    "rig-units",
-    "delay-cycles",
-    "cache-size",
-)
+FIGURES = ("redundancy", "headers", "destinations", "queues")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ CLOCK_GHZ = 2.2  #: of a SNIC (table 5)
 LINE_GBPS = 400
 LINK_NS = 450  #: one way
 HOST_NS = 400  #: PCI Express there and back
+DRAM_NS = 50  #: of SNIC memory; the paper does not say
 NIC_DELAY, SWITCH_DELAY = 500, 125  #: DelayCycles, of 2.2 GHz
 CACHE_BYTES = 32 << 20  #: of a switch
 SOFTWARE_US = 0.8  #: of SAOpt per PR and core: 64 cores make 10 % of the line of 64-byte PRs

@@ -274,7 +274,7 @@ def drawing(found: Sequence[Memory]) -> Callable[[Axes], None]:
             mine = [one for one in found if one.design.form == form]
             kib = [one.kib(*CONCATENATION) for one in mine]
             axes.plot(sizes, kib, "o-", label=f"concatenation, {form} form")
-        tables = [one.kib("destination table", "routing table") for one in mine]
+        tables = [one.kib("destination table", "routing table") for one in found[: len(sizes)]]
         axes.plot(sizes, tables, "s:", color="0.5", label="destination or routing tables")
 
     return draw

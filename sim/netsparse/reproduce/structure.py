@@ -18,9 +18,9 @@ from matplotlib.axes import Axes
 
 from sim.netsparse.golden.redundancy import RACK, WINDOW, header_share
 from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.judging import bars, ranking
 from sim.netsparse.reproduce.subjects import Subject
 from sim.reproduce.figure import Claim, Figure, Panel
-from sim.workloads.partition import Partition
 
 NEAR = 0.25  #: of the paper's number: what counts as the same
 
@@ -65,7 +65,7 @@ class Shape:
 def run_length(subject: Subject) -> float:
     """Mean number of consecutive remote nonzeros of a node that one node owns."""
     matrix = subject.matrix
-    partition = Partition.blocks(matrix.shape[0], subject.nodes)
+    partition = subject.partition
     count = runs = 0
     for node in range(subject.nodes):
         idxs = partition.idx_stream(matrix, node)
@@ -86,17 +86,6 @@ def setting(subjects: Sequence[Subject]) -> str:
 def near(ours: float, papers: float) -> bool:
     """Within a quarter of the paper's number."""
     return abs(ours - papers) <= NEAR * papers
-
-
-def ranked(values: Mapping[str, float]) -> list[str]:
-    """Names, the largest value first."""
-    return sorted(values, key=lambda name: -values[name])
-
-
-def ranking(text: str, ours: Mapping[str, float], papers: Mapping[str, float]) -> Claim:
-    """The matrices are in the order that the paper has them in."""
-    found = f"ours {' > '.join(ranked(ours))}; the paper {' > '.join(ranked(papers))}"
-    return Claim(text, ranked(ours) == ranked(papers), found)
 
 
 def all_near(text: str, subjects: Sequence[Subject], name: str) -> Claim:
@@ -161,8 +150,8 @@ def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
         rows=rows,
         shown=shown,
         panels=[
-            Panel("SU", side_by_side(su, {each.family: each.paper.su for each in subjects})),
-            Panel("SA", side_by_side(sa, {each.family: each.paper.sa for each in subjects})),
+            Panel("SU", bars(su, {each.family: each.paper.su for each in subjects})),
+            Panel("SA", bars(sa, {each.family: each.paper.sa for each in subjects})),
         ],
         claims=[
             Claim(
@@ -286,7 +275,7 @@ def destinations_figure(subjects: Sequence[Subject]) -> Figure:
             }
             for row in rows
         ],
-        panels=[Panel("destinations of 64 PRs", side_by_side(ours, papers, logarithmic=False))],
+        panels=[Panel("destinations of 64 PRs", bars(ours, papers, logarithmic=False))],
         claims=[
             Claim(f"destinations of each matrix within {NEAR:.0%}", not apart, why or "all are"),
             Claim(
@@ -299,24 +288,8 @@ def destinations_figure(subjects: Sequence[Subject]) -> Figure:
     )
 
 
-def side_by_side(
-    ours: Mapping[str, float], papers: Mapping[str, float], *, logarithmic: bool = True
-) -> Callable[[Axes], None]:
-    """Two bars for each matrix."""
-
-    def draw(axes: Axes) -> None:
-        places = np.arange(len(ours))
-        axes.bar(places - 0.2, list(ours.values()), 0.4, label="ours")
-        axes.bar(places + 0.2, [papers[name] for name in ours], 0.4, label="paper", color="0.7")
-        axes.set_xticks(places, list(ours))
-        if logarithmic:
-            axes.set_yscale("log")
-
-    return draw
-
-
-#: What each figure is made of.
-MAKE: Mapping[str, Callable[[Sequence[Subject]], Any]] = {
+#: What makes each figure.
+OF_MATRICES: Mapping[str, Callable[[Sequence[Subject]], Any]] = {
     "redundancy": redundancy_figure,
     "headers": lambda _: headers_figure(),
     "destinations": destinations_figure,

@@ -12,6 +12,7 @@ from sim.netsparse.reproduce import paper
 from sim.netsparse.spmm import matrix_for
 from sim.workloads.matrices import FAMILIES, MatrixError
 from sim.workloads.matrix_families import ROWS_OF_NODE
+from sim.workloads.partition import Partition
 
 SEED = 1  #: of the families
 LEAST_ROWS = 2  #: of a node
@@ -31,6 +32,16 @@ class Subject:
         return _matrix(self.text, self.nodes)
 
     @property
+    def rows(self) -> int:
+        """Of the matrix, which is square."""
+        return self.matrix.indptr.size - 1
+
+    @property
+    def partition(self) -> Partition:
+        """Equal blocks of rows."""
+        return Partition.blocks(self.rows, self.nodes)
+
+    @property
     def paper(self) -> paper.Matrix:
         """What the paper says of its matrix."""
         return paper.MATRICES[self.family]
@@ -47,14 +58,14 @@ class Subject:
 
     @property
     def scale(self) -> float:
-        """Its nonzeros for each one of the paper's matrix (table 6)."""
-        return self.matrix.indices.size / self.paper.nonzeros
+        """A node's nonzeros for each one that a node has of the paper's matrix (table 6)."""
+        return self.matrix.indices.size / self.nodes * paper.NODES / self.paper.nonzeros
 
     @property
     def what(self) -> str:
         """Name and size, in words."""
-        rows, nonzeros = self.matrix.shape[0], self.matrix.indices.size
-        return f"{self.text}: {rows:,} rows, {nonzeros:,} nonzeros, 1/{1 / self.scale:.0f}"
+        nonzeros = self.matrix.indices.size
+        return f"{self.text}: {self.rows:,} rows, {nonzeros:,} nonzeros, 1/{1 / self.scale:.0f}"
 
 
 def subjects(
@@ -89,7 +100,7 @@ def subjects(
 def check(subject: Subject) -> None:
     """UserError unless the matrix can be read and divided among the nodes."""
     try:
-        rows = subject.matrix.shape[0]
+        rows = subject.rows
     except MatrixError as error:
         raise UserError(str(error)) from error
     if rows < LEAST_ROWS * subject.nodes:

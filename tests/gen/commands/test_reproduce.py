@@ -1,10 +1,12 @@
 """``ingather reproduce``: what is left behind, and what is refused."""
 
 import json
+from dataclasses import fields
 
 import pytest
 
 from gen.cli import main
+from gen.papers.catalogue import papers
 from sim.p4sgd.reproduce import report
 from sim.p4sgd.reproduce.asked import FIGURES
 from sim.reproduce.figure import Claim, Figure, Panel
@@ -74,14 +76,22 @@ def test_leaves_a_report(ingather, tmp_path):
 
 def test_every_name_is_made():
     assert set(FIGURES) == set(report.OF_POINTS) | set(report.OF_THEIR_OWN)
+    for paper in papers().values():
+        assert len(set(paper.figure_names)) == len(paper.figure_names) > 0
+
+
+def test_no_two_papers_have_an_option_of_one_name():
+    names = [one.name for paper in papers().values() for one in fields(paper.asked_class)]
+    assert len(set(names)) == len(names)
 
 
 def test_help_has_an_example(ingather):
     status, out, _ = ingather("--help")
     assert status == 0
     assert "ingather reproduce p4sgd --quick" in out
-    for name in FIGURES:
-        assert name in "".join(out.split())  # lines end at hyphens, too
+    for paper in papers().values():
+        for name in paper.figure_names:
+            assert name in "".join(out.split())  # lines end at hyphens, too
 
 
 @pytest.mark.parametrize(
@@ -93,12 +103,23 @@ def test_help_has_an_example(ingather):
         (["p4sgd", "--link-latency", "5000"], "link-latency"),
         (["p4sgd", "--link-latency", "-1"], "link-latency"),
         (["p4sgd", "--link-latency", "far"], "link-latency"),
+        (["p4sgd", "--scale", "2"], "--scale is an option of netsparse, not of p4sgd"),
+        (["netsparse", "--link-latency", "2"], "--link-latency is an option of p4sgd"),
+        (["netsparse", "--scale", "0"], "--scale"),
+        (["netsparse", "--matrix", "x.mtx"], "FAMILY=PATH: x.mtx"),
+        (["netsparse", "--matrix", "arabik=x.mtx"], "did you mean arabic?"),
+        (["netsparse", "--matrix", "uk=a.mtx", "--matrix", "uk=b.mtx"], "uk twice"),
+        (["netsparse", "--matrix", "uk=uk:rows=9"], "must be a Matrix Market file: uk:rows=9"),
+        (["netsparse", "--matrix", "uk=missing.mtx"], "missing.mtx"),
+        (["netsparse", "--matrix", "uk=taken/few.mtx"], "3 rows are too few for 128 nodes"),
         (["p4sgd", "-o", "taken"], "taken"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "precious.txt").write_text("mine")
+    few = "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n"
+    (tmp_path / "taken" / "few.mtx").write_text(few)
     extra = [] if "-o" in arguments else ["-o", "made"]
     status, _, err = ingather(*extra, *arguments)
     assert status == 2

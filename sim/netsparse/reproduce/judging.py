@@ -1,0 +1,65 @@
+"""What several figures judge and draw alike: orders of the matrices, factors, bars side by side."""
+
+from collections.abc import Callable, Mapping
+from statistics import geometric_mean
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sim.reproduce.figure import Claim
+
+FACTOR = 2  #: between our traffic and the paper's: what counts as the same
+
+__all__ = ["FACTOR", "bars", "geometric_mean", "ranked", "ranking", "within_factor", "words"]
+
+
+def words(values: Mapping[str, float], form: str) -> str:
+    """Each value behind its name."""
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
+def ranked(values: Mapping[str, float]) -> list[str]:
+    """Names, the largest value first."""
+    return sorted(values, key=lambda name: -values[name])
+
+
+def ranking(text: str, ours: Mapping[str, float], papers: Mapping[str, float]) -> Claim:
+    """The matrices are in the order that the paper has them in."""
+    found = f"ours {' > '.join(ranked(ours))}; the paper {' > '.join(ranked(papers))}"
+    return Claim(text, ranked(ours) == ranked(papers), found)
+
+
+def within_factor(
+    text: str,
+    ours: Mapping[str, float],
+    papers: Mapping[str, float],
+    why: Mapping[str, str] | None = None,
+    most: float = FACTOR,
+) -> Claim:
+    """Each number is at most ``most`` times the paper's, and at least its part."""
+    apart = [
+        name
+        for name, value in ours.items()
+        if not papers[name] / most <= value <= papers[name] * most
+    ]
+    told = [
+        f"{name} {ours[name]:.3g} against {papers[name]:g}" + (f": {why[name]}" if why else "")
+        for name in apart
+    ]
+    return Claim(text, not apart, "; ".join(told) or words(ours, ".3g"))
+
+
+def bars(
+    ours: Mapping[str, float], papers: Mapping[str, float], *, logarithmic: bool = True
+) -> Callable[[Axes], None]:
+    """Two bars for each name."""
+
+    def draw(axes: Axes) -> None:
+        places = np.arange(len(ours))
+        axes.bar(places - 0.2, list(ours.values()), 0.4, label="ours")
+        axes.bar(places + 0.2, [papers[name] for name in ours], 0.4, label="paper", color="0.7")
+        axes.set_xticks(places, list(ours))
+        if logarithmic:
+            axes.set_yscale("log")
+
+    return draw

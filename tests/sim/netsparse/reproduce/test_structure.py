@@ -1,0 +1,90 @@
+"""Tables 1, 3 and 4: numbers, statements and what they say where one does not hold."""
+
+import csv
+from dataclasses import replace
+
+import pytest
+
+from sim.netsparse.golden.redundancy import redundancy
+from sim.netsparse.reproduce import paper, structure
+from sim.netsparse.reproduce.subjects import Subject, at_scale, subjects
+from sim.reproduce.report import Report
+
+FEW = subjects(scale=0.02, nodes=128)
+
+
+def verdicts(figure):
+    return {claim.text.split(",")[0]: claim.holds for claim in figure.claims}
+
+
+def test_rows_are_those_of_the_matrices(tmp_path):
+    report = Report(
+        title="NetSparse", method="", figures=[make(FEW) for make in structure.OF_MATRICES.values()]
+    )
+    assert report.write(tmp_path)[0] == "report.md"
+    with open(tmp_path / "redundancy.csv") as file:
+        rows = {row["matrix"]: row for row in csv.DictReader(file)}
+    for subject in FEW:
+        found = redundancy(subject.matrix, 128)
+        row = rows[subject.family]
+        assert float(row["su"]) == found.su
+        assert float(row["sa_paper"]) == paper.MATRICES[subject.family].sa
+        assert f"{found.nonzeros:,} nonzeros" in report.page()
+        assert float(row["scale"]) == found.nonzeros / paper.MATRICES[subject.family].nonzeros
+    with open(tmp_path / "destinations.csv") as file:
+        rows = {row["matrix"]: float(row["destinations"]) for row in csv.DictReader(file)}
+    assert rows["uk"] == FEW[4].redundancy.destinations
+
+
+def test_the_papers_numbers_keep_its_statements(monkeypatch):
+    """Matrices that have exactly what the paper prints."""
+
+    def printed(subject):
+        papers = paper.MATRICES[subject.family]
+        found = redundancy(subject.matrix, 128)
+        useful = 10_000
+        return replace(
+            found,
+            useful=useful,
+            unaware=round(useful * (papers.su + 1)),
+            remote=round(useful * (papers.sa + 1)),
+            shared=round(0.85 * useful),
+            destinations=papers.destinations,
+        )
+
+    kept = {subject.family: printed(subject) for subject in FEW}
+    monkeypatch.setattr(Subject, "redundancy", property(lambda self: kept[self.family]))
+    for make in structure.OF_MATRICES.values():
+        assert all(claim.holds for claim in make(FEW).claims)
+    kept["queen"] = replace(kept["queen"], destinations=1.86, unaware=130 * kept["queen"].useful)
+    found = structure.redundancy_figure(FEW)
+    assert not verdicts(found)["SU of each matrix within 25%"]
+    assert "queen 129 against 74 (nonzeros of a row x" in found.claims[1].found
+    found = structure.destinations_figure(FEW)
+    assert [claim.holds for claim in found.claims] == [False, True, False]
+    assert "no size of this family" in found.claims[0].found
+
+
+def test_shape_of_the_paper():
+    """Three numbers give both ratios back."""
+    for matrix in paper.MATRICES.values():
+        shape = structure.Shape.of_paper(matrix)
+        assert 127 / shape.useful - 1 == pytest.approx(matrix.su)
+        assert shape.nonzeros * shape.remote / shape.useful - 1 == pytest.approx(matrix.sa)
+
+
+def test_runs_to_one_owner(tmp_path):
+    """Node 0 of three asks 1, 1, 2 for its first row, then 1, 2: five nonzeros in four runs."""
+    path = tmp_path / "six.mtx"
+    entries = [(1, 3), (1, 4), (1, 5), (2, 3), (2, 6), (5, 5)]
+    lines = ["%%MatrixMarket matrix coordinate pattern general", "6 6 6"]
+    path.write_text("\n".join([*lines, *(f"{row} {column}" for row, column in entries), ""]))
+    assert structure.run_length(Subject(family="queen", text=str(path), nodes=3)) == 5 / 4
+
+
+def test_scaled_families_have_so_many_rows():
+    for family in paper.MATRICES:
+        whole = Subject(family=family, text=at_scale(family, 1, 8), nodes=8)
+        half = Subject(family=family, text=at_scale(family, 0.5, 8), nodes=8)
+        assert whole.text == family
+        assert half.rows == pytest.approx(whole.rows / 2, rel=0.1)
