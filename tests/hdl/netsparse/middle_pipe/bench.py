@@ -243,7 +243,8 @@ class Bench:
             idx, data = self.to_insert[UPLINK].popleft()
             assert (access["idx"], access["length"]) == (idx, len(data))
             whole = b"".join(part.to_bytes(16, "little") for part in access["property"])
-            assert whole[: len(data)] == data[: len(whole)]
+            if len(data) <= len(whole):  # a longer one bypasses the cache
+                assert whole[: len(data)] == data
             result = self.model.insert(idx, data, clearing=clearing), None
         self.seen[result[0]] += 1
         return result
