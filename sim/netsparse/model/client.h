@@ -1,0 +1,181 @@
+// Client units: from idxs to PRs, and from responses to host memory.
+#pragma once
+
+#include "host_memory.h"
+#include "idx_filter.h"
+
+namespace client {
+
+constexpr Int START = 7;      // cycles from a submitted request to the first read of its idxs
+constexpr Int GIVE = 7;       // from the last beat of a chunk to its first idx's lookup
+constexpr Int NO_FILTER = 2;  // from a lookup to its answer, without a filter
+constexpr Int MATCH = 7;      // from a response to its write
+constexpr Int SET = 2;        // from a property in host memory to its set
+constexpr Int FREE = 2;       // from a set bit to a free entry
+constexpr Int SHOWN = 6;      // from a request's end to its completion
+
+// The PR under way for `need`, or NONE.
+inline Int find(const State &s, const Client &client, Int need) {
+    Int at = client.chain[need % s.k.entries];
+    while (at != NONE && s.prs[at].need != need) at = s.prs[at].chain;
+    return at;
+}
+
+inline void free_entry(State &s, Client &client, Int pr) {
+    Int *link = &client.chain[s.prs[pr].need % s.k.entries];
+    while (*link != pr) link = &s.prs[*link].chain;
+    *link = s.prs[pr].chain;
+    --s.requests[s.prs[pr].request].open;
+    s.prs[pr].next = client.free;
+    client.free = pr;
+}
+
+// Free the entries that nobody needs any more.
+inline void free_entries(State &s, Client &client, List &list, Int t) {
+    while (list.count && s.prs[list.first].time <= t) free_entry(s, client, list.pop(s.prs));
+}
+
+// Ask host memory for the next chunk of idxs.
+inline void fetch(State &s, Node &node, Client &client, Int t) {
+    const Shape &k = s.k;
+    const Request &request = s.requests[client.asking];
+    if (t < client.ask_time || t < request.begins + START) return;
+    Int address = request.address + k.idx_bytes * (client.asked - request.first);
+    Int span = k.chunk_bytes - address % k.chunk_bytes;
+    Int end = std::min(request.end, client.asked + span / k.idx_bytes);
+    Int size = k.idx_bytes * (end - client.asked);
+    Int come = host_memory::read(s, node, t, address, size);
+    client.chunks[(client.chunk + client.chunk_count++) % CHUNKS] = {end, come + GIVE};
+    client.asked = end;
+    client.ask_time = t + 2;
+    if (end == request.end) ++client.asking;
+}
+
+// Allocate an entry and ask the filter.
+inline void look_up(State &s, Int n, Client &client, Int need, Int t) {
+    Int pr = client.free;
+    Pr &one = s.prs[pr];
+    Int &chain = client.chain[need % s.k.entries];
+    client.free = one.next;
+    one.need = need;
+    one.request = client.current;
+    one.chain = chain;
+    chain = pr;
+    ++s.requests[client.current].open;
+    idx_filter::Answer answer = {t + NO_FILTER, t};
+    if (s.k.filter) answer = idx_filter::look_up(s, n, client, need, t);
+    Int place = (client.lookup + client.lookup_count++) % s.k.lookup_slots;
+    client.lookups[place] = {pr, answer.time, answer.seen};
+    ++s.nodes[n].inside;
+}
+
+// Look at the next idx: is it remote, under way, or to be asked for?
+inline void consume(State &s, Int n, Client &client, Int t, bool blocked) {
+    Chunk &chunk = client.chunks[client.chunk];
+    ClientCounts &counts = client.counts;
+    if (t < chunk.time) {
+        ++counts.idx_stall;
+        return;
+    }
+    Int need = s.stream[client.position];
+    if (need == NONE) {
+        ++counts.local;
+    } else if (s.k.coalesce && find(s, client, need) != NONE) {
+        ++counts.coalesced;
+    } else if (client.free == NONE) {
+        ++counts.table_stall;
+        return;
+    } else if (client.lookup_count == s.k.lookup_slots || blocked) {
+        ++counts.filter_stall;
+        return;
+    } else {
+        look_up(s, n, client, need, t);
+    }
+    ++counts.consumed;
+    if (++client.position == chunk.end) {
+        client.chunk = (client.chunk + 1) % CHUNKS;
+        --client.chunk_count;
+    }
+    if (client.position == s.requests[client.current].end) {
+        s.requests[client.current++].given = 1;
+        ++s.nodes[n].given;
+    }
+}
+
+// Free the entry of the oldest lookup if its bit is set; else a PR goes on its way.
+inline void heed_filter(State &s, Int n, Client &client, Int t) {
+    const Lookup &lookup = client.lookups[client.lookup];
+    Node &node = s.nodes[n];
+    if (t < lookup.time) return;
+    if (s.k.filter && s.bit[s.prs[lookup.pr].need] <= lookup.seen) {
+        ++client.counts.filtered;
+        s.prs[lookup.pr].time = t + FREE;
+        client.released.push(s.prs, lookup.pr);
+        --node.inside;
+    } else if (client.sending.count == s.k.transmit) {
+        ++client.counts.transmit_stall;
+        return;
+    } else {
+        ++client.counts.prs;
+        s.prs[lookup.pr].time = t + s.k.solver;
+        client.sending.push(s.prs, lookup.pr);
+        ++node.sends;
+    }
+    client.lookup = (client.lookup + 1) % s.k.lookup_slots;
+    --client.lookup_count;
+}
+
+// A response has come: write its property.
+inline void receive(State &s, Node &node, Int pr, Int t) {
+    Client &client = s.clients[pr / s.k.entries];
+    Int written = host_memory::write(s, node, t + MATCH, s.address_of(pr), s.k.property_bytes);
+    ++client.counts.responses;
+    s.prs[pr].time = written + SET;
+    client.writing.push(s.prs, pr);
+}
+
+// Set the bit of the property that was written first, if the LSQ has a slot for it.
+inline bool set_next(State &s, Int n, Client &client, Int t) {
+    if (!client.writing.count || t < s.prs[client.writing.first].time ||
+        t < client.set_free[client.set])
+        return false;
+    Int pr = client.writing.pop(s.prs);
+    Int done = t + NO_FILTER;
+    if (s.k.filter) done = idx_filter::set_bit(s, n, client, s.prs[pr].need, t);
+    client.set_done = std::max(done, client.set_done + 1);
+    client.set_free[client.set] = client.set_done;
+    client.set = (client.set + 1) % s.k.set_slots;
+    s.prs[pr].time = client.set_done + FREE;
+    client.freeing.push(s.prs, pr);
+    return true;
+}
+
+// Tell the host of a request that is done.
+inline void end_oldest(State &s, Node &node, Client &client, Int t) {
+    Request &request = s.requests[client.oldest];
+    if (!request.given || request.open) return;
+    request.time = t + SHOWN + s.k.complete_after;
+    node.completed.push(s.requests, client.oldest++);
+    ++client.counts.commands;
+}
+
+inline void step(State &s, Int t) {
+    for (Int c = 0; c < Int(s.clients.size()); ++c) {
+        Client &client = s.clients[c];
+        if (client.oldest == client.behind) continue;
+        Int n = c / s.k.clients;
+        free_entries(s, client, client.released, t);
+        free_entries(s, client, client.freeing, t);
+        bool sets = set_next(s, n, client, t);
+        if (client.lookup_count) heed_filter(s, n, client, t);
+        if (client.chunk_count)
+            consume(s, n, client, t, sets && s.k.filter);
+        else if (client.current != client.unsent)
+            ++client.counts.idx_stall;
+        if (client.chunk_count < CHUNKS && client.asking != client.unsent)
+            fetch(s, s.nodes[n], client, t);
+        end_oldest(s, s.nodes[n], client, t);
+    }
+}
+
+}  // namespace client

@@ -1,0 +1,104 @@
+"""The compiled model: built once of the C++ beside this file, and called through ctypes."""
+
+import ctypes
+import subprocess
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.harness.build_tools import BuildError, require_compiler
+from sim.harness.cache import cached_folder, digest
+from sim.netsparse.model.shape import SHAPE_FIELDS, Arrays
+
+SOURCES = sorted(Path(__file__).parent.glob("*.h")) + [Path(__file__).with_name("cluster.cpp")]
+COMMAND = ("g++", "-std=c++17", "-O2", "-shared", "-fPIC")
+LIBRARY = "model.so"
+
+INT = ctypes.c_int64
+POINTER = ctypes.c_void_p
+#: Functions: what they return, and what they are given.
+FUNCTIONS: dict[str, tuple[Any, Sequence[Any]]] = {
+    "model_shape_fields": (INT, ()),
+    "model_new": (POINTER, (POINTER,)),
+    "model_delete": (None, (POINTER,)),
+    "model_advance": (INT, (POINTER, INT)),
+    "model_first_packet": (INT, (POINTER,)),
+    "model_consumed": (INT, (POINTER,)),
+    "model_client": (None, (POINTER, INT, POINTER)),
+    "model_served": (INT, (POINTER, INT)),
+    "model_traffic": (None, (POINTER, INT, POINTER)),
+    "model_node": (None, (POINTER, INT, POINTER)),
+    "model_link": (None, (POINTER, INT, POINTER)),
+    "model_cache": (None, (POINTER, INT, POINTER)),
+    "model_waits": (INT, (POINTER, INT, INT, INT)),
+}
+
+
+@lru_cache
+def load() -> Any:
+    """The library; BuildError if there is no compiler, or it refuses."""
+    text = [path.read_text() for path in SOURCES]
+    folder, _ = cached_folder("model", digest(*COMMAND, *text), compile_into)
+    library = ctypes.CDLL(str(folder / LIBRARY))
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, list(arguments)
+    if library.model_shape_fields() != len(SHAPE_FIELDS):
+        raise AssertionError("shape.h and shape.py differ")
+    return library
+
+
+def compile_into(folder: Path) -> None:
+    """Compile the library into ``folder``."""
+    require_compiler()
+    command = [*COMMAND, "-o", str(folder / LIBRARY), str(SOURCES[-1])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"the compiler refused the model: {done.stderr[:2000]}")
+
+
+class Model:
+    """A modelled cluster, from cycle 0 on."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.library = load()
+        self.arrays = arrays  # which the library reads
+        self.handle = self.library.model_new(ctypes.byref(arrays.as_struct()))
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.library.model_delete(self.handle)
+
+    def advance(self, end: int) -> int:
+        """Go on to cycle ``end``, or to where all hosts have ended; that cycle."""
+        return self.library.model_advance(self.handle, end)
+
+    @property
+    def consumed(self) -> int:
+        """Idxs that all clients have consumed."""
+        return self.library.model_consumed(self.handle)
+
+    @property
+    def first_packet(self) -> int:
+        """The cycle in which the first packet has come off a link; NEVER if there is none."""
+        return self.library.model_first_packet(self.handle)
+
+    def served(self, server: int) -> int:
+        """Reads that a server has answered."""
+        return self.library.model_served(self.handle, server)
+
+    def waits(self, switch: int, kind: int, port: int) -> int:
+        """Cycles in which a packet of a port waited for room."""
+        return self.library.model_waits(self.handle, switch, kind, port)
+
+    def counts(self, what: str, index: int, size: int) -> NDArray[np.int64]:
+        """What number ``index`` of a client, traffic, node, link or cache has counted."""
+        found = np.zeros(size, np.int64)
+        getattr(self.library, f"model_{what}")(self.handle, index, found.ctypes.data)
+        return found

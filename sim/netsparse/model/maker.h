@@ -1,0 +1,117 @@
+// Concatenators: PRs for one destination wait together until their packet leaves.
+#pragma once
+
+#include "state.h"
+
+namespace maker {
+
+constexpr Int HEADER_BYTES = 64;
+constexpr Int LINE = 128;
+constexpr Int ENTER = 3;      // cycles from a PR's last beat to its being in its queue
+constexpr Int LEAVE = 10;     // from a packet's mark to its header
+constexpr Int QUEUE = 2;      // through an output queue of a switch
+constexpr Int SETTLING = 16;  // in which no unit has an idx, before reads are flushed
+
+inline Int lines_of(Int bytes) { return (bytes - HEADER_BYTES + LINE - 1) / LINE; }
+
+inline bool can_join(const Maker &maker) {
+    return maker.lines >= maker.pr_lines && maker.packets < maker.most_packets;
+}
+
+inline void count(Traffic &counts, const Packet &packet) {
+    Int bucket = 0;
+    while (bucket + 1 < BUCKETS && packet.prs >> (bucket + 1)) ++bucket;
+    ++counts.buckets[bucket];
+    ++counts.sent_packets;
+    counts.sent_bytes += packet.bytes;
+    counts.sent_prs += packet.prs;
+}
+
+// Let a packet leave.
+inline void mark(State &s, Int m, Int number, Int t) {
+    Maker &maker = s.makers[m];
+    Packet &packet = s.packets[number];
+    packet.open = 0;
+    maker.open[packet.dest] = NONE;
+    --maker.opened;
+    packet.time = std::max(t + LEAVE, maker.engine);
+    maker.engine = packet.time + packet.beats();
+    count(s.traffic[m], packet);
+    Int link = maker.link;
+    if (maker.pipe != NONE) {
+        const Switch &tor = s.switches[maker.tor];
+        link = tor.out[tor.route[packet.dest]];
+        packet.time += QUEUE + (maker.kind == RESPONSES);
+        maker.lines += lines_of(packet.bytes);
+        --maker.packets;
+    }
+    s.links[link].kinds[maker.kind].outgoing.push(s.packets, number);
+}
+
+// Open a packet; `room` is what it will give back.
+inline Int begin(State &s, Int m, Int dest, Int room, Int entered) {
+    Maker &maker = s.makers[m];
+    Int number = s.spare.pop(s.packets);
+    Packet &packet = s.packets[number];
+    Int serial = packet.serial + 1;
+    packet = {};
+    packet.kind = maker.kind;
+    packet.dest = dest;
+    packet.bytes = HEADER_BYTES;
+    packet.serial = serial;
+    packet.open = 1;
+    packet.maker = m;
+    packet.room = room;
+    maker.open[dest] = number;
+    ++maker.opened;
+    ++maker.packets;
+    Int place = (maker.first + maker.waiting++) % Int(maker.queue.size());
+    maker.queue[place] = {number, serial, entered + maker.delay + 1};
+    return number;
+}
+
+// Put a PR into the open packet for `dest`; by how many beats that grows.
+inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t) {
+    Maker &maker = s.makers[m];
+    Int number = maker.open[dest];
+    if (number == NONE) number = begin(s, m, dest, room, t + ENTER);
+    Packet &packet = s.packets[number];
+    Int beats = packet.prs ? packet.beats() : 0;
+    (packet.prs++ ? s.prs[packet.last].next : packet.first) = pr;
+    packet.last = pr;
+    s.prs[pr].next = NONE;
+    maker.lines += lines_of(packet.bytes);
+    packet.bytes += maker.pr_bytes;
+    maker.lines -= lines_of(packet.bytes);
+    beats = packet.beats() - beats;
+    if (!maker.joins || packet.bytes + maker.pr_bytes > s.k.mtu) mark(s, m, number, t + ENTER);
+    return beats;
+}
+
+// Whether no unit of a node has had an idx for a while.
+inline bool is_quiet(Node &node, Int t) {
+    if (node.inside || node.given != node.submitted) {
+        node.quiet = t;
+        return false;
+    }
+    return t >= node.quiet + SETTLING;
+}
+
+// Mark packets whose time has come, and those that nothing will be added to.
+inline void step(State &s, Int t) {
+    for (Int m = 0; m < Int(s.makers.size()); ++m) {
+        Maker &maker = s.makers[m];
+        bool quiet = m < s.k.nodes && is_quiet(s.nodes[m], t);
+        if (!maker.waiting) continue;
+        const Expiration first = maker.queue[maker.first];
+        const Packet &packet = s.packets[first.packet];
+        bool open = packet.open && packet.serial == first.serial;
+        bool shortage = maker.opened >= maker.most_open || maker.lines < maker.spare_lines;
+        if (open && first.due > t && !shortage && !quiet) continue;
+        maker.first = (maker.first + 1) % Int(maker.queue.size());
+        --maker.waiting;
+        if (open) mark(s, m, first.packet, t);
+    }
+}
+
+}  // namespace maker

@@ -1,0 +1,321 @@
+"""Sizes and arrays of a modelled cluster, from a gather and the hardware's own parameters."""
+
+import ctypes
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES, ConcatenatorParams
+from hdl.netsparse.idx_filter.params import LINE_BYTES as FILTER_LINE_BYTES
+from hdl.netsparse.middle_pipe.cost import response_beats
+from hdl.netsparse.property_cache.params import SEGMENT_BYTES
+from hdl.netsparse.protocol import PR_BYTES
+from hdl.netsparse.rig.idx_fetch import CHUNKS
+from sim.netsparse.driver import WorkRequest
+from sim.netsparse.gather import Gather
+from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.delay_line import LATENCY_BITS
+from sim.netsparse.topology import End, LeafSpine
+
+NEVER = 1 << 60
+NONE = -1
+PORT_BEATS = 16  #: that a switch's port holds
+
+#: Cycles that a simulated host takes for a request and for a completion, through registers and
+#: through rings, whose entries then go by host memory.
+HOST_CYCLES = {False: (36, 18), True: (6, 6)}
+RING_CYCLES = 9  #: beside the memory's latency, for an entry
+
+#: Names of the fields of ``struct Shape``, in their order.
+SHAPE_FIELDS = tuple(
+    name.strip()
+    for line in re.findall(
+        r"^    Int ([^;]+);", Path(__file__).with_name("shape.h").read_text(), re.MULTILINE
+    )
+    for name in line.split(",")
+)
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Which properties each node needs, once each, and the idxs as numbers of these."""
+
+    stream: NDArray[np.int32]  #: by idx; NONE for a local one
+    owner: NDArray[np.int32]  #: node that has the property, by need
+    idx: Ints
+    base: Ints  #: the first need of each node, and the number of all
+
+
+def needs_of(gather: Gather) -> Needs:
+    """Of all nodes; idxs lie in the order of nodes, clients and requests."""
+    partition = gather.partition
+    streams, owners, idxs, base = [], [], [], [0]
+    for node in range(partition.nodes):
+        flat = gather.flat(node)
+        remote = ~partition.is_local(flat, node)
+        distinct, number = np.unique(flat[remote], return_inverse=True)
+        numbers = np.full(flat.size, NONE, np.int32)
+        numbers[remote] = number + base[-1]
+        streams.append(numbers)
+        owners.append(partition.owner(distinct))
+        idxs.append(distinct)
+        base.append(base[-1] + distinct.size)
+    return Needs(
+        stream=np.concatenate(streams),
+        owner=np.concatenate(owners).astype(np.int32),
+        idx=np.concatenate(idxs).astype(np.int64),
+        base=np.array(base, np.int64),
+    )
+
+
+def shape_of(gather: Gather, params: ClusterParams) -> dict[str, int]:
+    """What ``struct Shape`` holds."""
+    topology = params.network.topology
+    return (
+        {
+            "nodes": topology.nodes,
+            "racks": topology.racks,
+            "nodes_per_rack": topology.nodes_per_rack,
+            "switches": topology.switches,
+            "links": len(topology.links),
+        }
+        | unit_shape(gather, params)
+        | memory_shape(gather, params)
+        | network_shape(gather, params)
+        | stall_shape(gather)
+    )
+
+
+def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
+    """A node's units."""
+    snic, rig = params.snic, params.snic.rig
+    rings = gather.rings is not None
+    submit, complete = HOST_CYCLES[rings]
+    return {
+        "units": snic.units,
+        "clients": len(gather.idxs[0]),
+        "servers": gather.servers if isinstance(gather.servers, int) else gather.servers[0],
+        "entries": rig.pending_entries,
+        "lookup_slots": rig.lsq_entries - rig.lsq_reserved,
+        "set_slots": rig.lsq_reserved,
+        "chunk_bytes": rig.idx_buffer_bytes // CHUNKS,
+        "idx_bytes": gather.idx_bytes,
+        "commands": rig.commands,
+        "solver": 2 * max(1, (rig.nodes - 1).bit_length()) + 1,
+        "transmit": rig.transmit_prs + 2 * max(1, (rig.nodes - 1).bit_length()),
+        "buffer_beats": rig.property_beats,
+        "filter": gather.mechanisms.get("filter", 1),
+        "coalesce": gather.mechanisms.get("coalesce", 1),
+        "submit": submit,
+        "complete": complete,
+        "submit_after": rings * (gather.host.get("read_latency", 0) + RING_CYCLES),
+        "complete_after": rings * (gather.host.get("write_latency", 0) + RING_CYCLES),
+    }
+
+
+def memory_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
+    """Properties, host memory, the idx filter."""
+    snic, size = params.snic, gather.property_bytes
+    return {
+        "property_bytes": size,
+        "property_beats": -(-size // BEAT_BYTES),
+        "property_address": gather.property_address,
+        "aligned": gather.mechanisms.get("aligned", 1),
+        "read_latency": max(3, gather.host.get("read_latency", 0)),
+        "write_latency": max(2, gather.host.get("write_latency", 0)),
+        "dram_latency": max(3, gather.dram.get("read_latency", 0)),
+        "host_requests": snic.host_requests,
+        "banks": snic.filter_banks,
+        "unit_rows": snic.filter.unit_rows,
+        "filter_lines": -(-gather.partition.count // (8 * FILTER_LINE_BYTES)),
+    }
+
+
+def network_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
+    """Packets, links, middle pipes."""
+    tor, size = params.network.of(0), gather.property_bytes
+    cache = tor.cache
+    together = 1
+    while together * SEGMENT_BYTES < size:
+        together *= 2
+    sizes = {
+        "mtu": params.snic.mtu,
+        "packet_beats": tor.packet_beats,
+        "link_latency": gather.link.get("latency", 0),
+        "ports": tor.ports,
+        "pipes": tor.pipes,
+        "pipe_beats": tor.receive_packets * tor.packet_beats,
+        "output_beats": tor.output_beats,
+        "response_cost": response_beats(size),
+        "cache": int(bool(gather.switch.get("cache", 1)) and together <= cache.segments),
+        "sets": cache.sets,
+        "segments": cache.segments,
+        "together": together,
+        "ways": cache.ways,
+        "cache_latency": cache.latency,
+        "cache_room": tor.entries(1).depth,
+    }
+    rooms = {"read_packet": 0, "read_from": 0, "response_packet": 0, "response_from": 0}
+    rooms["item_from"] = 0
+    if tor.pipes:
+        reads, responses = (tor.output_room(payload) for payload in (False, True))
+        rooms = {
+            "read_packet": reads.packet,
+            "read_from": reads.packets_from,
+            "response_packet": responses.packet,
+            "response_from": responses.packets_from,
+            "item_from": responses.items_from,
+        }
+    return sizes | rooms
+
+
+def stall_shape(gather: Gather) -> dict[str, int]:
+    """Chances in 256 that a beat waits."""
+    names = ("ar", "r", "aw", "w", "b")
+    return {
+        "in_stall": gather.link.get("in_stall", 0),
+        "out_stall": gather.link.get("out_stall", 0),
+        **{f"{name}_stall": gather.host.get(f"{name}_stall", 0) for name in names},
+        "seed": gather.link.get("seed", 0),
+    }
+
+
+def requests_of(gather: Gather) -> tuple[Ints, Ints]:
+    """Rows of all requests, in the order of nodes and clients; the number behind each client's."""
+    queues: list[Sequence[WorkRequest]] = [
+        queue for node in range(gather.partition.nodes) for queue in gather.arrays(node)[1]
+    ]
+    every = [request for queue in queues for request in queue]
+    counts = np.array([request.count for request in every], np.int64)
+    ends = np.cumsum(counts)
+    addresses = np.array([request.idx_address for request in every], np.int64)
+    rows = np.stack([ends - counts, ends, addresses], axis=1).reshape(-1, 3)
+    return rows, np.cumsum([len(queue) for queue in queues])
+
+
+def makers_of(gather: Gather, params: ClusterParams) -> Ints:
+    """Rows of the sizes of all concatenators: reads of SNICs and pipes, then responses."""
+    topology, tor = params.network.topology, params.network.of(0)
+    rows = []
+    for payload, name in ((False, "read"), (True, "response")):
+        own = maker_row(params.snic.concatenator(payload), gather, payload)
+        rows += [[*own, *joining(gather.mechanisms, name, 500)]] * topology.nodes
+        if tor.pipes:
+            theirs = maker_row(tor.concatenator(payload), gather, payload)
+            rows += [[*theirs, *joining(gather.switch, name, 125)]] * (topology.racks * tor.pipes)
+    sizes = np.array(rows, np.int64)
+    pr_bytes, expirations, delay, joins = sizes[:, 5], sizes[:, 6], sizes[:, 7], sizes[:, 8]
+    return np.column_stack([sizes[:, :5], delay, joins, pr_bytes, expirations + delay])
+
+
+def joining(settings, name: str, delay: int) -> list[int]:
+    """DelayCycles, and whether PRs join at all."""
+    return [int(settings.get(f"{name}_delay", delay)), int(settings.get("concatenate", 1))]
+
+
+def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[int]:
+    """Lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues."""
+    pr_bytes = PR_BYTES + payload * gather.property_bytes
+    return [
+        sizes.lines,
+        sizes.reserve if sizes.virtual else 0,
+        -(-pr_bytes // LINE_BYTES) + 1,
+        sizes.packets,
+        sizes.destinations - SPARE_QUEUES if sizes.virtual else NEVER,
+        pr_bytes,
+        sizes.queues + 4,
+    ]
+
+
+def link_rooms(params: ClusterParams) -> Ints:
+    """Beats that a link and what is behind it may hold when a packet begins."""
+    waits = params.snic.receive_packets * params.network.of(0).packet_beats
+    return np.array(
+        [
+            (1 << LATENCY_BITS) + (waits if wire.target.port is None else PORT_BEATS)
+            for wire in params.network.topology.links
+        ],
+        np.int64,
+    )
+
+
+def ports_of(topology: LeafSpine) -> Ints:
+    """Rows of switch, link out and link in, a row for each port in order."""
+    out = {wire.source: number for number, wire in enumerate(topology.links)}
+    into = {wire.target: number for number, wire in enumerate(topology.links)}
+    ends = [
+        End(switch, port)
+        for switch in range(topology.switches)
+        for port in range(topology.ports(switch))
+    ]
+    return np.array([[end.index, out[end], into[end]] for end in ends], np.int64)
+
+
+class Struct(ctypes.Structure):
+    """``struct Arrays`` of the library."""
+
+    _fields_ = [
+        *(
+            (name, ctypes.c_void_p)
+            for name in (
+                *("shape", "stream", "owner", "idx", "need_base", "requests", "behind", "route"),
+                *("ports", "makers", "link_room", "uplink"),
+            )
+        ),
+        ("port_count", ctypes.c_int64),
+    ]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What the library is told of a cluster, in the order of ``struct Arrays``."""
+
+    shape: Ints
+    stream: NDArray[np.int32]
+    owner: NDArray[np.int32]
+    idx: Ints
+    need_base: Ints
+    requests: Ints
+    behind: Ints
+    route: Ints
+    ports: Ints
+    makers: Ints
+    link_room: Ints
+    uplink: Ints
+
+    def as_struct(self) -> Struct:
+        """Addresses of all arrays, which must outlive it."""
+        addresses = [getattr(self, field.name).ctypes.data for field in fields(self)]
+        return Struct(*addresses, len(self.ports))
+
+
+def arrays_of(gather: Gather, params: ClusterParams) -> Arrays:
+    """All that the library is told."""
+    topology, needs = params.network.topology, needs_of(gather)
+    shape = shape_of(gather, params)
+    requests, behind = requests_of(gather)
+    uplinks = np.array([topology.link_of(node) for node in range(topology.nodes)], np.int64)
+    whole = {
+        "shape": np.array([shape[name] for name in SHAPE_FIELDS], np.int64),
+        "requests": requests,
+        "behind": behind.astype(np.int64),
+        "route": topology.tables().astype(np.int64),
+        "ports": ports_of(topology),
+        "makers": makers_of(gather, params),
+        "link_room": link_rooms(params),
+        "uplink": uplinks,
+    }
+    return Arrays(
+        stream=needs.stream,
+        owner=needs.owner,
+        idx=needs.idx,
+        need_base=needs.base,
+        **{name: np.ascontiguousarray(array) for name, array in whole.items()},
+    )

@@ -1,0 +1,205 @@
+// Everything that a modelled cluster remembers. Times are cycles since the first request.
+#pragma once
+
+#include <algorithm>
+
+#include "shape.h"
+
+constexpr Int BUCKETS = 8;  // of PRs a packet
+constexpr Int CHUNKS = 4;   // reads that fill an idx buffer
+constexpr Int BEAT = 64;    // bytes
+
+// A PR under way; its number is that of its client times the entries, plus its entry.
+struct Pr {
+    Int next, time, need, request, chain;
+};
+
+struct Packet {
+    Int next;
+    Int time, ends;  // when its first and its last beat can go on
+    Int kind, dest, prs, bytes, first, last;
+    Int serial, open;  // is it this one, and can PRs join it?
+    Int maker, room;   // where it was made; the room that it gives back, or NONE
+    Int uplink;        // it comes from another rack (a response), or goes to one (a read)
+
+    Int beats() const { return (bytes + BEAT - 1) / BEAT; }
+};
+
+// A work request: its idxs are numbers `first` to below `end`.
+struct Request {
+    Int next, time, first, end, address, begins, open, given;
+};
+
+// What a client counts, in the order in which `counts.py` names it.
+struct ClientCounts {
+    Int consumed, local, coalesced, filtered, prs, responses, commands;
+    Int table_stall, filter_stall, transmit_stall, idx_stall;
+};
+
+struct Chunk {
+    Int end, time;  // the idx behind it, and when its first idx can be looked at
+};
+
+struct Lookup {
+    Int pr, time, seen;  // when it is answered, when the bit was looked at
+};
+
+struct Near {
+    Int block = NONE, seen = 0, time = 0;  // ones that were set by `seen` are known from `time` on
+};
+
+struct Client {
+    Int unsent, asking, oldest, current, behind;  // requests, in order; `behind` the last one
+    Int asked, position, ask_time = 0;            // idxs that were fetched, that were consumed
+    Chunk chunks[CHUNKS] = {};
+    Int chunk = 0, chunk_count = 0;
+    Int free;  // entries, linked
+    std::vector<Lookup> lookups;
+    Int lookup = 0, lookup_count = 0;
+    std::vector<Int> set_free;  // when each slot of a set is free
+    Int set = 0, set_done = 0;
+    std::vector<Int> chain;  // first PR of each bucket, to find an idx that is under way
+    std::vector<Near> near;
+    List sending, writing;     // PRs to be sent, properties that are being written
+    List freeing, released;    // entries that are soon free: their bits were set, or they had none
+    ClientCounts counts = {};
+};
+
+struct Server {
+    Int room = 0, heads = 0, served = 0;
+    List answers;  // PRs
+};
+
+// An in-order bus to host memory.
+struct Bus {
+    Int issue = -1, data = 0, place = 0;  // the last request and beat, the next place of `due`
+    std::vector<Int> due;                 // when each request under way is answered
+    Int requests = 0, properties = 0;
+};
+
+struct Bank {
+    Int free = 0;
+};
+
+struct Node {
+    Int host_time = 0, round = 0, unit = 0, left = 0, done = 0;  // its host
+    Int submitted = 0, given = 0, inside = 0, quiet = 0;         // requests; PRs that may come
+    Int sends = 0, answers = 0;                                  // PRs that wait
+    Int send_turn = 0, serve_turn = 0, answer_turn = 0, answer_time = 0;
+    Bus reads, writes;
+    std::vector<Int> bank_free, line_ready;  // of the idx filter
+    List asking;                             // reads that wait for a server
+    List completed;                          // requests whose end the host has yet to see
+    Int uplink;                              // its link; the next one leads back
+};
+
+// What makers send and takers receive, in the order in which `counts.py` names it.
+struct Traffic {
+    Int sent_packets, sent_bytes, sent_prs, buckets[BUCKETS], stall;
+    Int received_packets, received_bytes, received_prs;
+};
+
+struct Expiration {
+    Int packet, serial, due;
+};
+
+// Where packets are made of PRs of one class: in a SNIC, or in a middle pipe.
+struct Maker {
+    Int lines, spare_lines, pr_lines;  // free; with fewer the oldest packet leaves; for a PR
+    Int packets = 0, most_packets, opened = 0, most_open;
+    Int delay, joins, pr_bytes, engine = 0;
+    Int kind, tor = NONE, pipe = NONE, link = NONE;
+    std::vector<Int> open;  // packet, by destination
+    std::vector<Expiration> queue;
+    Int first = 0, waiting = 0;  // of the expiration queue
+};
+
+// Where packets are taken apart, of one class.
+struct Taker {
+    Int left = 0, pr, packet;  // of the packet that is taken apart
+    Int start = 0, beats = 0, bytes = 0, time = 0;
+    Int pr_bytes;
+};
+
+struct LinkClass {
+    List outgoing, incoming;  // packets
+    Int level = 0, out = 0;   // beats on it and behind it; when its end is free
+    Int packets = 0, bytes = 0;
+};
+
+struct Link {
+    Int free = 0, turn = 0, room = 0;
+    LinkClass kinds[2];
+};
+
+struct CacheCounts {
+    Int hit, miss, inserted, replaced, present;
+};
+
+struct Line {
+    Int idx = NONE, used = 0;
+};
+
+struct PipeClass {
+    List entering;  // packets
+    Int inside = 0, free = 0;
+};
+
+struct Pipe {
+    Int turn = 0, answer_turn = 0, answer_time = 0, stamp = 0;
+    PipeClass kinds[2];
+    List misses, hits, passing;  // PRs
+    std::vector<Int> response_room;
+    std::vector<Line> lines;
+    CacheCounts counts = {};
+};
+
+struct Switch {
+    std::vector<Int> route, out, in;  // port by node, links by port
+    std::vector<Int> read_room;       // by port
+    std::vector<Int> waits[2];        // cycles in which a packet waits for room, by port
+};
+
+struct State {
+    Shape k;
+    const std::int32_t *stream = nullptr, *owner = nullptr;
+    const Int *idx = nullptr, *need_base = nullptr;
+    std::vector<Int> bit;  // cycle in which the filter's bit is set, by need
+    std::vector<Pr> prs;
+    std::vector<Packet> packets;
+    List spare;
+    std::vector<Request> requests;
+    std::vector<Client> clients;
+    std::vector<Server> servers;
+    std::vector<Node> nodes;
+    std::vector<Maker> makers;  // reads of all points, then responses; points: SNICs, then pipes
+    std::vector<Taker> takers;
+    std::vector<Traffic> traffic;
+    std::vector<Link> links;
+    std::vector<Pipe> pipes;
+    std::vector<Switch> switches;
+    std::uint64_t random = 1;
+    Int cycle = 0;
+    Int first_packet = NEVER;  // when the first one has come off a link
+
+    Int points() const { return k.nodes + k.racks * k.pipes; }
+    Int node_of(Int pr) const { return pr / (k.entries * k.clients); }
+    Int idx_of(Int pr) const { return idx[prs[pr].need]; }
+    Int address_of(Int pr) const { return k.property_address + idx_of(pr) * k.property_bytes; }
+
+    // Cycles that `beats` wait, if each of them waits another one by a chance in 256.
+    Int stalled(Int chance, Int beats) {
+        Int waits = 0;
+        if (!chance) return 0;
+        for (Int beat = 0; beat < beats; ++beat)
+            while (Int(draw() & 255) < chance) ++waits;
+        return waits;
+    }
+
+    std::uint64_t draw() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        return random >> 24;
+    }
+};
