@@ -79,10 +79,8 @@ class Gather:
         end = self.property_address + self.properties.nbytes
         return -(-end // LINE) * LINE + 2 * self.idx_bytes
 
-    def arrays(self, node: int) -> tuple[bytes, list[list[WorkRequest]]]:
-        """All idxs of a node as they lie in memory, and its requests by unit."""
-        kind = np.dtype(f"<u{self.idx_bytes}")
-        blocks: list[bytes] = []
+    def requests(self, node: int) -> list[list[WorkRequest]]:
+        """A node's work requests by unit; their idxs lie one behind another."""
         requests: list[list[WorkRequest]] = []
         address, tag = self.idx_address, 0
         for batches in self.idxs[node]:
@@ -99,16 +97,20 @@ class Gather:
                         watchdog=self.watchdog,
                     )
                 )
-                blocks.append(np.asarray(batch).astype(kind).tobytes())
-                address += len(blocks[-1])
+                address += self.idx_bytes * len(batch)
                 tag += 1
             requests.append(queue)
-        return b"".join(blocks), requests
+        return requests
+
+    def idx_end(self, node: int) -> int:
+        """The address behind a node's last idx."""
+        count = sum(len(batch) for batches in self.idxs[node] for batch in batches)
+        return self.idx_address + self.idx_bytes * count
 
     def image(self, node: int, memory: Words) -> bytes:
         """Host memory of a node whose property array is ``memory``."""
-        idxs, _ = self.arrays(node)
-        image = bytearray([GUARD]) * (-(-(self.idx_address + len(idxs)) // LINE) * LINE)
+        idxs = self.flat(node).astype(f"<u{self.idx_bytes}").tobytes()
+        image = bytearray([GUARD]) * (-(-self.idx_end(node) // LINE) * LINE)
         address = self.property_address
         image[address : address + memory.nbytes] = memory.tobytes()
         image[self.idx_address : self.idx_address + len(idxs)] = idxs
@@ -120,7 +122,7 @@ class Gather:
         """Where a node's rings lie: behind the image of its memory."""
         if self.rings is None:
             return None
-        behind = self.idx_address + len(self.arrays(node)[0])
+        behind = self.idx_end(node)
         whole = max(LINE, DESCRIPTOR_BYTES << self.rings)
         return RingPlaces(
             address=-(-behind // whole) * whole,
@@ -140,7 +142,7 @@ class Gather:
         """Of a node's host memory that the gather needs."""
         places = self.ring_places(node)
         if places is None:
-            return self.idx_address + len(self.arrays(node)[0])
+            return self.idx_end(node)
         return places.end + LINE
 
     def filter_image(self) -> bytes:
@@ -156,7 +158,7 @@ class Gather:
             boundaries=self.partition.boundaries,
             nodes=[
                 NodeJob(
-                    requests=self.arrays(node)[1],
+                    requests=self.requests(node),
                     server_units=(1 << params.units) - (1 << params.units - servers[node]),
                     served_address=self.property_address,
                     served_bytes=self.property_bytes,
@@ -312,9 +314,17 @@ def check(gather: Gather, gathered: Gathered) -> None:
         places = gather.ring_places(node)
         if places and found[places.end :][:LINE].strip(bytes([GUARD])):
             raise GatherError(f"host memory of node {node} was written behind its rings")
+    check_counters(gather, gathered.result)
+    for dram in gathered.drams:
+        if dram[:FILTER_ADDRESS].strip(bytes([GUARD])) or dram[-64:].strip(bytes([GUARD])):
+            raise GatherError("SNIC memory beside the idx filter was written")
+
+
+def check_counters(gather: Gather, result: GatherResult) -> None:
+    """Raise :class:`GatherError` unless the counters say what they must."""
     names = ("consumed", "coalesced", "filtered", "local", "rejected", "prs")
-    for node, result in enumerate(gathered.result.nodes):
-        totals = result.totals
+    for node, one in enumerate(result.nodes):
+        totals = one.totals
         try:
             gather.expected(node).check(
                 **{name: totals[name] for name in names},
@@ -323,18 +333,15 @@ def check(gather: Gather, gathered: Gathered) -> None:
             )
         except AssertionError as error:
             raise GatherError(f"node {node}: {error}") from None
-        check_bytes(node, result.snic, gather.property_bytes)
-        for unit in result.units:
+        check_bytes(node, one.snic, gather.property_bytes)
+        for unit in one.units:
             parts = sum(unit[name] for name in names[1:])
             if unit["consumed"] != parts:
                 raise GatherError(f"a unit of node {node} lost an idx: {unit}")
     try:
-        check_conservation(gathered.result)
+        check_conservation(result)
     except AssertionError as error:
         raise GatherError(str(error)) from None
-    for dram in gathered.drams:
-        if dram[:FILTER_ADDRESS].strip(bytes([GUARD])) or dram[-64:].strip(bytes([GUARD])):
-            raise GatherError("SNIC memory beside the idx filter was written")
 
 
 def check_bytes(node: int, counts: Mapping[str, int], property_bytes: int) -> None:

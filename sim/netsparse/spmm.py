@@ -1,10 +1,12 @@
 """A sparse matrix product on simulated SNICs: gather on the RTL, multiply what has come."""
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hdl.netsparse.params import SnicParams
@@ -19,8 +21,9 @@ from sim.netsparse.gather import (
     check,
     simulate_gather,
 )
-from sim.netsparse.gather_job import PROGRESS_FILE
-from sim.netsparse.golden.gather import local_product, spmm, words
+from sim.netsparse.gather_job import PROGRESS_FILE, GatherResult
+from sim.netsparse.golden.gather import Words, local_product, spmm, words
+from sim.netsparse.model.run import model_gather
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import host_memory, snic_memory
@@ -65,15 +68,9 @@ class SpmmRun:
         rows = self.partition.count
         check_rows(rows, params)
         check_fits(rows * asked.property_bytes, params)
-        self.dense = np.random.default_rng([asked.seed, 0]).integers(
-            -LARGEST_NUMBER,
-            LARGEST_NUMBER + 1,
-            (rows, asked.property_bytes // 4),
-            dtype=np.int32,
-        )
         self.gather = Gather(
             partition=self.partition,
-            properties=words(self.dense),
+            properties=self.properties(),
             idxs=[self.dealt(stream) for stream in self.partition.idx_streams(matrix)],
             servers=self.servers,
             idx_bytes=4 if rows <= 1 << 32 else 8,
@@ -87,6 +84,23 @@ class SpmmRun:
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
         check_fits(max(self.gather.host_bytes(node) for node in range(nodes)), params)
+
+    @cached_property
+    def dense(self) -> NDArray[np.int32]:
+        """The matrix that is gathered from, a row of it for each property."""
+        return np.random.default_rng([self.asked.seed, 0]).integers(
+            -LARGEST_NUMBER,
+            LARGEST_NUMBER + 1,
+            (self.partition.count, self.asked.property_bytes // 4),
+            dtype=np.int32,
+        )
+
+    def properties(self) -> Words:
+        """The same as words of memory; a model has none, only as many."""
+        if not self.asked.model:
+            return words(self.dense)
+        shape = (self.partition.count, self.asked.property_bytes // 4)
+        return np.broadcast_to(np.uint32(0), shape)
 
     def dealt(self, stream: Ints) -> list[list[Ints]]:
         """A node's idxs as work requests, given to its clients in turn."""
@@ -119,6 +133,14 @@ class SpmmRun:
             ),
             look,
         )
+
+    def model(
+        self,
+        system: ClusterParams,
+        on_progress: Callable[[int, float], None] = lambda cycles, share: None,
+    ) -> GatherResult:
+        """Count on the model; ``on_progress`` hears the cycle and the share of idxs consumed."""
+        return model_gather(self.gather, system, on_progress)
 
     def check(self, gathered: Gathered) -> None:
         """GatherError unless memories, counters and product are what they must be."""

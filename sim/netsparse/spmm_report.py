@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ BUCKET_NAMES = tuple(
     str(1 << k) if not k else f"{1 << k}+" if k + 1 == BUCKETS else f"{1 << k}-{(2 << k) - 1}"
     for k in range(BUCKETS)
 )
+MOST_NAMES = 8  #: of nodes below a picture
 STALLS = ("idx", "table", "filter", "transmit")  #: what a client's idx waits for
 FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
 
@@ -161,7 +163,7 @@ class SpmmReport:
     difference: str  #: what is wrong, nothing if all is exact
     window: int = WINDOW  #: of table 4
 
-    @property
+    @cached_property
     def redundancy(self) -> Redundancy:
         """Tables 1 and 4 of this matrix and partition."""
         return redundancy(self.run.matrix, self.run.partition, window=self.window)
@@ -242,6 +244,8 @@ class SpmmReport:
             label = "PR" if fate == "prs" else fate
             fates.bar(names, counts, 0.6, bottom=bottom, label=label, color=colour)
             bottom = [a + b for a, b in zip(bottom, counts, strict=True)]
+        if len(nodes) > MOST_NAMES:
+            fates.set_xticks([0, len(nodes) - 1])
         fates.set_ylabel("idxs")
         fates.set_ylim(top=1.2 * max(1, *bottom))
         fates.set_title("what became of the idxs")

@@ -1,16 +1,19 @@
 """A sparse matrix product on NetSparse SNICs: its figures come from their counters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
-from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
+from sim.harness.session import CLOCK_MHZ, Listener, Result, RunFailed, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
-from sim.netsparse.gather import GatherError, build_cluster
+from sim.netsparse.gather import GatherError, build_cluster, check_counters
+from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.model import library
+from sim.netsparse.model.run import ModelStuckError
 from sim.netsparse.network_figures import NETWORK_FIGURES
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import STALLS, NodeFigures, SpmmReport, together
@@ -63,6 +66,9 @@ class Hardware:
     shape: SpmmWorkload  #: that has nothing set but SHAPE
 
 
+MODEL = "model"  #: in place of hardware: one library models all
+
+
 class SpmmSession(Session):
     """A product: every node gathers the properties that its nonzeros name, and multiplies."""
 
@@ -96,14 +102,18 @@ class SpmmSession(Session):
         return {"rig.nodes": asked.nodes} if asked.racks > 1 else {}
 
     @classmethod
-    def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware:
-        """The SNICs, and the cluster that they are in."""
+    def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware | str:
+        """The SNICs, and the cluster that they are in; MODEL if they are modelled."""
+        if asked.model:
+            return MODEL
         names = SHAPE if asked.racks > 1 else SHAPE[:1]
         return Hardware(params, SpmmWorkload(**{name: getattr(asked, name) for name in names}))
 
     @classmethod
-    def build(cls, hardware: Hardware) -> Build:
-        """The simulator of the cluster; ValueError if there cannot be such a one."""
+    def build(cls, hardware: Hardware | str) -> Build:
+        """The simulator of the cluster, or the model; ValueError if there cannot be such a one."""
+        if not isinstance(hardware, Hardware):
+            return library.build()
         return build_cluster(hardware.shape.cluster(hardware.params))
 
     @property
@@ -119,8 +129,34 @@ class SpmmSession(Session):
         listener: Listener | None = None,
         clock_mhz: float = CLOCK_MHZ,
     ) -> Result:
-        """Gather and multiply in ``folder``, then compare with the golden model and scipy."""
+        """Gather and multiply in ``folder``, then compare with the golden model and scipy.
+
+        On the model nothing is multiplied: its counters are compared with each other.
+        """
         listener = listener or Listener()
+        gather = self.model if self.asked.model else self.simulate
+        try:
+            result, check = gather(simulator, folder, listener)
+        except ModelStuckError as error:
+            raise RunFailed(str(error)) from None
+        difference = ""
+        try:
+            check()
+        except GatherError as error:
+            difference = str(error)
+        self.report = SpmmReport(self.product, self.asked.matrix, result, difference)
+        found = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
+        return Result(
+            figures=found | {"cycles": result.cycles, "exact": float(not difference)},
+            exact=not difference,
+            difference=difference,
+            details=self.report.details(),
+        )
+
+    def simulate(
+        self, simulator: Build, folder: Path, listener: Listener
+    ) -> tuple[GatherResult, Callable[[], None]]:
+        """The counts of the RTL, and what compares all that it did."""
         listener.progress("gathering on the RTL")
         gathered = self.product.simulate(
             self.asked.cluster(self.params),
@@ -128,19 +164,20 @@ class SpmmSession(Session):
             folder,
             lambda cycles: listener.progress(f"gathering on the RTL: {cycles:,} cycles"),
         )
-        difference = ""
-        try:
-            self.product.check(gathered)
-        except GatherError as error:
-            difference = str(error)
-        self.report = SpmmReport(self.product, self.asked.matrix, gathered.result, difference)
-        found = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
-        return Result(
-            figures=found | {"cycles": gathered.result.cycles, "exact": float(not difference)},
-            exact=not difference,
-            difference=difference,
-            details=self.report.details(),
-        )
+        return gathered.result, lambda: self.product.check(gathered)
+
+    def model(
+        self, simulator: Build, folder: Path, listener: Listener
+    ) -> tuple[GatherResult, Callable[[], None]]:
+        """The counts of the model, and what compares them with each other."""
+
+        def show(cycles: int, share: float) -> None:
+            text = f"gathering on the model: {cycles:,} cycles"
+            listener.progress(text, int(100 * share), 100)
+
+        listener.progress("finding what each node needs")
+        result = self.product.model(self.asked.cluster(self.params), show)
+        return result, lambda: check_counters(self.product.gather, result)
 
     def write(self, folder: Path) -> Sequence[str]:
         """Write a picture of what became of the idxs."""

@@ -10,6 +10,11 @@ from sim.netsparse.spmm_report import CLOCK_MHZ, LINE_GBPS, SpmmReport, together
 LABEL = 32  #: columns of a line's name
 COLUMN = 11
 
+MOST_COLUMNS = 12  #: of nodes, and of switches, that each have their own
+MODELLED = (
+    "a model: no property was moved and nothing multiplied; its counters agree with each other"
+)
+
 Line = tuple[str, Callable[[Any], str]]
 
 
@@ -31,10 +36,13 @@ def matrix_lines(report: SpmmReport) -> list[str]:
 
 
 def figure_lines(report: SpmmReport) -> list[str]:
-    """A line for each figure, a column for each node, and one for all."""
-    nodes = report.nodes
-    head = [f"node {k}" for k in range(len(nodes))]
-    every = together(nodes)
+    """A line for each figure, a column for each node, and one for all; of many only the tail."""
+    nodes, every = report.nodes, together(report.nodes)
+    shown = list(range(len(nodes)))
+    if len(nodes) > MOST_COLUMNS:
+        shown = [report.network.tail.node]
+    head = [f"node {k}" for k in shown]
+    nodes = [nodes[k] for k in shown]
     rows = [(name, [show(node) for node in [*nodes, every]]) for name, show in lines()]
     return [in_columns("", [*head, "all"]), *(in_columns(name, cells) for name, cells in rows)]
 
@@ -91,8 +99,14 @@ def lines() -> list[Line]:
 
 
 def network_lines(network: NetworkFigures) -> list[str]:
-    """A line for each figure and a column for each switch, then what all links have carried."""
+    """A line for each figure and a column for each switch, then what all links have carried.
+
+    Of many switches only the first of each kind are shown.
+    """
     switches = network.switches
+    if len(switches) > MOST_COLUMNS:
+        racks = network.result.topology.racks
+        switches = [*switches[: MOST_COLUMNS - 1][:racks], switches[racks]]
     tail = network.tail
     rows = [(name, [show(switch) for switch in switches]) for name, show in switch_lines()]
     traffic = f"{network.links('bytes'):,} bytes in {network.links('packets'):,} packets"
@@ -136,14 +150,17 @@ def switch_lines() -> list[Line]:
 
 def end_lines(report: SpmmReport) -> list[str]:
     """Time, and whether the result is right."""
-    result = report.result
+    result, asked = report.result, report.run.asked
     speed = result.cycles / max(result.seconds, 1e-9)
+    made = "modelled" if asked.model else "simulated"
     time = (
         f"{result.cycles:,} cycles, {result.cycles / CLOCK_MHZ:,.1f} us at {CLOCK_MHZ} MHz, where"
-        f" the line has {LINE_GBPS:.0f} Gb/s; simulated at {speed:,.0f} cycles/s"
+        f" the line has {LINE_GBPS:.0f} Gb/s; {made} at {speed:,.0f} cycles/s"
     )
     if report.difference:
         return [time]
+    if asked.model:
+        return [time, MODELLED]
     equal = "host memories equal the golden model's byte for byte; the product equals scipy's"
     return [time, equal]
 

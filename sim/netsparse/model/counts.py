@@ -24,7 +24,10 @@ TRAFFIC = (
     *("stall", "received_packets", "received_bytes", "received_prs"),
 )
 CACHE = ("hit", "miss", "inserted", "replaced", "present")
-BUSES = tuple(f"host_{way}_{what}" for way in ("read", "write") for what in ("requests", "properties"))
+BUSES = tuple(
+    f"host_{way}_{what}" for way in ("read", "write") for what in ("requests", "properties")
+)
+REGISTER_ACCESSES = {"writes": 10, "reads": 5}  #: of a request, without rings
 
 Links = Sequence[Mapping[str, Mapping[str, int]]]
 
@@ -40,8 +43,8 @@ def counted(model: Model, what: str, index: int, names: Sequence[str]) -> dict[s
     return {name: int(count) for name, count in zip(names, found, strict=True)}
 
 
-def result_of(model: Model, gather: Gather, params: ClusterParams) -> GatherResult:
-    """All counters of all nodes, links and switches."""
+def result_of(model: Model, gather: Gather, params: ClusterParams, seconds: float) -> GatherResult:
+    """All counters of all nodes, links and switches; the model took ``seconds``."""
     topology = params.network.topology
     links = [link_counts(model, link) for link in range(len(topology.links))]
     nodes = [node_result(model, n, gather, params) for n in range(topology.nodes)]
@@ -49,7 +52,7 @@ def result_of(model: Model, gather: Gather, params: ClusterParams) -> GatherResu
         nodes=nodes,
         cycles=max(node.cycles for node in nodes),
         first_packet=model.first_packet if model.first_packet < NEVER else 0,
-        seconds=0.0,
+        seconds=seconds,
         topology=topology,
         links=links,
         switches=[switch_counts(model, k, params, links) for k in range(topology.switches)],
@@ -73,14 +76,19 @@ def node_result(model: Model, n: int, gather: Gather, params: ClusterParams) -> 
     return NodeResult(
         completions=[
             Completion(unit, request.tag, Cause.DONE)
-            for unit, queue in enumerate(gather.arrays(n)[1])
+            for unit, queue in enumerate(gather.requests(n))
             for request in queue
         ],
         units=[unit_counts(model, n, unit, gather, params) for unit in range(params.snic.units)],
         snic=none_of(SNIC_COUNTERS) | traffic_counts(model, n, params) | node,
-        accesses={"writes": 0, "reads": 0},
+        accesses=accesses(sum(map(len, gather.requests(n))), gather.rings is not None),
         cycles=node["cycles"],
     )
+
+
+def accesses(requests: int, rings: bool) -> dict[str, int]:
+    """Of a driver to registers; those of rings are not modelled."""
+    return {kind: 0 if rings else each * requests for kind, each in REGISTER_ACCESSES.items()}
 
 
 def unit_counts(

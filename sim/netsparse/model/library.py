@@ -2,6 +2,7 @@
 
 import ctypes
 import subprocess
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from sim.harness.build_tools import BuildError, require_compiler
 from sim.harness.cache import cached_folder, digest
+from sim.harness.verilate import Build
 from sim.netsparse.model.shape import SHAPE_FIELDS, Arrays
 
-SOURCES = sorted(Path(__file__).parent.glob("*.h")) + [Path(__file__).with_name("cluster.cpp")]
+SOURCES = [*sorted(Path(__file__).parent.glob("*.h")), Path(__file__).with_name("cluster.cpp")]
 COMMAND = ("g++", "-std=c++17", "-O2", "-shared", "-fPIC")
 LIBRARY = "model.so"
 
@@ -38,12 +40,18 @@ FUNCTIONS: dict[str, tuple[Any, Sequence[Any]]] = {
 }
 
 
+def build() -> Build:
+    """The library, compiled; BuildError if there is no compiler, or it refuses."""
+    text = [path.read_text() for path in SOURCES]
+    began = time.monotonic()
+    folder, made = cached_folder("model", digest(*COMMAND, *text), compile_into)
+    return Build(folder=folder, top="model", built=made, seconds=time.monotonic() - began)
+
+
 @lru_cache
 def load() -> Any:
-    """The library; BuildError if there is no compiler, or it refuses."""
-    text = [path.read_text() for path in SOURCES]
-    folder, _ = cached_folder("model", digest(*COMMAND, *text), compile_into)
-    library = ctypes.CDLL(str(folder / LIBRARY))
+    """The library as its functions."""
+    library = ctypes.CDLL(str(build().folder / LIBRARY))
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, list(arguments)

@@ -10,7 +10,8 @@ constexpr Int LINE = 128;
 constexpr Int ENTER = 3;      // cycles from a PR's last beat to its being in its queue
 constexpr Int LEAVE = 10;     // from a packet's mark to its header
 constexpr Int QUEUE = 2;      // through an output queue of a switch
-constexpr Int SETTLING = 16;  // in which no unit has an idx, before reads are flushed
+constexpr Int EXPIRE = 1;     // beside DelayCycles, until a packet takes no more PRs
+constexpr Int SETTLING = 13;  // in which no unit has an idx, before reads are flushed
 
 inline Int lines_of(Int bytes) { return (bytes - HEADER_BYTES + LINE - 1) / LINE; }
 
@@ -49,7 +50,7 @@ inline void mark(State &s, Int m, Int number, Int t) {
 }
 
 // Open a packet; `room` is what it will give back.
-inline Int begin(State &s, Int m, Int dest, Int room, Int entered) {
+inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     Maker &maker = s.makers[m];
     Int number = s.spare.pop(s.packets);
     Packet &packet = s.packets[number];
@@ -66,7 +67,7 @@ inline Int begin(State &s, Int m, Int dest, Int room, Int entered) {
     ++maker.opened;
     ++maker.packets;
     Int place = (maker.first + maker.waiting++) % Int(maker.queue.size());
-    maker.queue[place] = {number, serial, entered + maker.delay + 1};
+    maker.queue[place] = {number, serial, t + maker.delay + EXPIRE};
     return number;
 }
 
@@ -74,7 +75,7 @@ inline Int begin(State &s, Int m, Int dest, Int room, Int entered) {
 inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t) {
     Maker &maker = s.makers[m];
     Int number = maker.open[dest];
-    if (number == NONE) number = begin(s, m, dest, room, t + ENTER);
+    if (number == NONE) number = begin(s, m, dest, room, t);
     Packet &packet = s.packets[number];
     Int beats = packet.prs ? packet.beats() : 0;
     (packet.prs++ ? s.prs[packet.last].next : packet.first) = pr;
@@ -110,7 +111,7 @@ inline void step(State &s, Int t) {
         if (open && first.due > t && !shortage && !quiet) continue;
         maker.first = (maker.first + 1) % Int(maker.queue.size());
         --maker.waiting;
-        if (open) mark(s, m, first.packet, t);
+        if (open) mark(s, m, first.packet, t + ENTER);
     }
 }
 

@@ -190,7 +190,7 @@ def stall_shape(gather: Gather) -> dict[str, int]:
 def requests_of(gather: Gather) -> tuple[Ints, Ints]:
     """Rows of all requests, in the order of nodes and clients; the number behind each client's."""
     queues: list[Sequence[WorkRequest]] = [
-        queue for node in range(gather.partition.nodes) for queue in gather.arrays(node)[1]
+        queue for node in range(gather.partition.nodes) for queue in gather.requests(node)
     ]
     every = [request for queue in queues for request in queue]
     counts = np.array([request.count for request in every], np.int64)

@@ -14,6 +14,7 @@ from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.topology import LeafSpine
 from tests.long import short_products
+from tests.sim.netsparse.calibration import check_calibrated
 from tests.sim.netsparse.cases import FAMILIES, family, surroundings
 
 NODES, RACKS = 4, 2
@@ -76,10 +77,11 @@ def product(rng, name, mechanisms, property_bytes):
     short_products(FAMILIES, MECHANISMS, short=[("stokes", "nothing"), ("uk", "all")]),
 )
 def test_product(tmp_path, rng, simulator, name, mechanisms):
-    """Equal to scipy's, and every packet and PR is accounted for."""
+    """Equal to scipy's, every packet and PR is accounted for, and the model predicts it."""
     run = product(rng, name, mechanisms, int(rng.choice([4, 16, 64])))
     gathered = run.simulate(CLUSTER, simulator, tmp_path)
     run.check(gathered)
+    check_calibrated(run.gather, CLUSTER, gathered.result)
     nodes, tors = gathered.result.nodes, gathered.result.switches[:RACKS]
     hits = sum(tor.pipe("cache_hit") for tor in tors)
     assert sum(node.totals["served"] for node in nodes) == (

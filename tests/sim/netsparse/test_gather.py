@@ -127,7 +127,7 @@ def test_line_requests(tmp_path, rng, aligned):
         idxs = np.unique(gather.flat(node))
         remote.append(idxs[~gather.partition.is_local(idxs, node)])
     for node, result in enumerate(gathered.result.nodes):
-        ((command,),) = gather.arrays(node)[1]
+        ((command,),) = gather.requests(node)
         assert result.snic["host_write_properties"] == len(remote[node])
         assert result.snic["host_write_requests"] == requests(remote[node])
         served = requests(remote[1 - node])

@@ -1,0 +1,94 @@
+"""The model of a cluster: what must hold of any run; RTL runs compare themselves with it."""
+
+from dataclasses import replace
+
+import pytest
+
+from gen.designs.catalogue import find_design
+from sim.netsparse.gather import check_counters
+from sim.netsparse.model import library
+from sim.netsparse.model.run import ModelStuckError, model_gather
+from sim.netsparse.spmm import SpmmRun, matrix_for
+from sim.netsparse.spmm_session import SpmmSession
+from sim.netsparse.spmm_workload import SpmmWorkload
+from tests.sim.netsparse.cases import VIRTUAL
+
+SNIC = find_design("netsparse-snic")
+
+
+def modelled(params, matrix, **settings):
+    """A product on the model, whose counters have been compared with each other."""
+    asked = SpmmWorkload(**{"model": True, "matrix": matrix} | settings)
+    run = SpmmRun(matrix_for(matrix, asked.nodes, asked.seed), params, asked)
+    result = run.model(asked.cluster(params))
+    check_counters(run.gather, result)
+    return run, result
+
+
+def total(result, name):
+    return sum(node.totals[name] for node in result.nodes)
+
+
+RACKS = {"racks": 2, "nodes": 4, "switch": "tiny:output_beats=1024", "property_bytes": 32}
+MECHANISMS = [
+    {},
+    {"filter": False},
+    {"coalesce": False},
+    {"concatenate": False, "switch_concatenate": False},
+    {"switch_cache": False},
+    {"rings": True, "batch": 40},
+    {"aligned": False, "read_delay": 0, "response_delay": 0},
+]
+
+
+@pytest.mark.parametrize("settings", MECHANISMS, ids=lambda each: "-".join(each) or "all")
+def test_counters_agree(settings):
+    params = SNIC.params_of("tiny", nodes=4)
+    run, result = modelled(params, "uk:nodes=4,rows=1500", **RACKS | settings)
+    if not settings.keys() & {"filter", "coalesce"}:  # one client a node: each distinct idx once
+        distinct = sum(run.gather.expected(node).distinct for node in range(4))
+        assert total(result, "prs") == distinct
+    hits = sum(switch.pipe("cache_hit") for switch in result.switches)
+    assert bool(hits) == settings.get("switch_cache", True)
+    assert total(result, "served") + hits == total(result, "prs") == total(result, "responses")
+    again = run.model(run.asked.cluster(params))
+    assert replace(again, seconds=0) == replace(result, seconds=0)
+
+
+def test_virtual_queues_and_one_rack():
+    """More clients than one: PRs between the distinct idxs of a node and of its clients."""
+    _, result = modelled(VIRTUAL, "stokes:nodes=4,rows=300", nodes=4, property_bytes=16, batch=50)
+    assert not any(switch.pipes for switch in result.switches)
+    assert 0 < total(result, "prs") < total(result, "consumed")
+
+
+def test_cycles_grow_with_every_latency():
+    params = SNIC.params_of("tiny", nodes=4)
+    _, least = modelled(params, "europe:nodes=4,rows=800", **RACKS)
+    for longer in ("link_latency", "host_latency", "dram_latency"):
+        _, more = modelled(params, "europe:nodes=4,rows=800", **RACKS | {longer: 250})
+        assert more.cycles > least.cycles, longer
+
+
+def test_session_of_many_nodes(tmp_path):
+    """What no RTL simulation of ours holds: 128 nodes with 32 units each."""
+    asked = SpmmWorkload(
+        model=True, matrix="queen:rows=6000", nodes=128, racks=8, spines=16, switch="paper"
+    )
+    session = SpmmSession(SNIC.params_of("paper"), asked)
+    build = session.build(session.hardware(session.params, asked))
+    assert build.folder == library.build().folder
+    result = session.run(build, tmp_path)
+    assert result.exact
+    assert result.figures["exact"] == 1
+    assert result.figures["unit_consumed"] == session.product.matrix.nnz
+    assert "a model" in "\n".join(session.summary(result))
+    assert (tmp_path / session.write(tmp_path)[0]).stat().st_size
+
+
+def test_stuck():
+    params = SNIC.params_of("tiny", nodes=4)
+    run, _ = modelled(params, "europe:nodes=4,rows=800", **RACKS)
+    short = replace(run.gather, timeout_cycles=100)
+    with pytest.raises(ModelStuckError, match="has not ended after"):
+        model_gather(short, run.asked.cluster(params))
