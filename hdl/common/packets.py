@@ -17,19 +17,26 @@ BEAT = data.StructLayout({"data": AXIS.data_bits, "keep": AXIS.data_bits // 8, "
 
 
 def to_stream(m: Module, axis: Any, stream: Any) -> None:
-    """Connect the source ``axis`` to ``stream``.
-
-    The last beat of a packet that ``tuser`` marks as broken lacks its first byte, as no other does:
-    a MAC's transmitter drops such a packet (:class:`hdl.u280.mac_transmit.MacTransmit`).
-    """
+    """Connect the source ``axis`` to ``stream``; what ``tuser`` says is left out."""
     beat = BEAT(stream.payload)
     m.d.comb += [
         beat.data.eq(axis.tdata),
-        beat.keep.eq(Cat(axis.tkeep[0] & ~(axis.tuser & axis.tlast), axis.tkeep[1:])),
+        beat.keep.eq(axis.tkeep),
         beat.last.eq(axis.tlast),
         stream.valid.eq(axis.tvalid),
         axis.tready.eq(stream.ready),
     ]
+
+
+def to_transmitter(m: Module, axis: Any, stream: Any) -> None:
+    """Connect the source ``axis`` to ``stream``, on the way to a MAC.
+
+    The last beat of a packet that ``tuser`` marks as broken lacks its first byte, as no other does:
+    a MAC's transmitter drops such a packet (:class:`hdl.u280.mac_transmit.MacTransmit`).
+    """
+    to_stream(m, axis, stream)
+    whole = ~(axis.tuser & axis.tlast)
+    m.d.comb += BEAT(stream.payload).keep[0].eq(axis.tkeep[0] & whole)
 
 
 def to_axis(m: Module, stream: Any, axis: Any) -> None:

@@ -22,7 +22,7 @@ from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
-from hdl.common.packets import BEAT, to_axis, to_stream
+from hdl.common.packets import BEAT, to_axis, to_stream, to_transmitter
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board_status import BoardStatus
@@ -257,7 +257,7 @@ class Board(Component):
     def send(self, m: Module, mac: Mac, index: int, axis) -> None:
         """Send packets of ``axis``, a source, to a MAC's stream, by way of registers."""
         way = self.add_way(m, f"to_{mac.clock}_{index}")
-        to_stream(m, axis, way.i)
+        to_transmitter(m, axis, way.i)
         to_axis(m, way.o, mac.transmit[index])
 
     def take(self, m: Module, mac: Mac, index: int, axis) -> None:

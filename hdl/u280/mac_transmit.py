@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
-from hdl.common.packets import AXIS, BEAT, LEAST_BYTES, to_axis, to_stream
+from hdl.common.packets import AXIS, BEAT, LEAST_BYTES, to_axis, to_transmitter
 from hdl.u280.packet_crossing import PacketCrossing
 
 
@@ -59,7 +59,7 @@ class MacTransmit(Component):
         m = Module()
         m.submodules.way = way = DomainRenamer({"write": "sync", "read": "mac"})(PacketCrossing())
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
-        to_stream(m, self.axis, way.i)
+        to_transmitter(m, self.axis, way.i)
         to_axis(m, packets.o, self.mac)
         beat = BEAT(way.o.payload)
         begins = Signal(init=1)  # the beat that comes is a packet's first

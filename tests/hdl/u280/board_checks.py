@@ -4,6 +4,11 @@ import csv
 import re
 from pathlib import Path
 
+from gen.board.boards import U280_BOARD
+from gen.floorplan.hierarchy import Hierarchy
+from gen.floorplan.parts import links_of, vendor_outputs
+from gen.floorplan.plan import Plan
+from gen.floorplan.wires import Wires
 from hdl.common.crossing.async_fifo import AsyncFifo
 from hdl.common.crossing.gray_crossing import GrayCrossing
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser
@@ -12,6 +17,12 @@ from tests.hdl.u280.lint import lint_with_stubs
 
 PINS = Path(__file__).resolve().parents[3] / "constraints" / "u280" / "pins.csv"
 CROSSINGS = (GrayCrossing, ResetSynchroniser, AsyncFifo, Synchroniser)
+
+
+def check_wires_between_dies(emission):
+    """No wire runs from the cages to the rest of the card, two dies away, without a register."""
+    wires = Wires(Hierarchy(emission, Plan(parts=U280_BOARD.parts)), vendor_outputs(emission))
+    assert [link for link in links_of(wires) if link.wires and not link.registered] == []
 
 
 def instances_below(emission, name, path=()):
@@ -30,6 +41,7 @@ def check_board(board):
     check_ports(board, emission)
     check_crossings(board, emission, instances)
     check_clocks(board, instances)
+    check_wires_between_dies(emission)
     placed = set(instances.values()) - set(emission.modules)
     assert placed == {ip.name for ip in (*board.vendor_ips, *board.primitives)}
     assert {cell.vlnv for cell in board.primitives} == {""}
