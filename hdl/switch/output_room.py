@@ -13,8 +13,10 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 
 LATENCY = 4  #: cycles from what is taken or given to ``open`` and ``open_items``
+AHEAD = 1  #: cycles from ``open`` to the packet that comes because of it
 SETTLING = LATENCY - 1  #: cycles after a packet in which ``open`` does not know of it yet
-UNSEEN = LATENCY  #: most items that neither knows of, that of the same cycle included
+UNSEEN_ITEMS = LATENCY + AHEAD  #: most that neither knows of, that of the same cycle included
+UNSEEN_PACKETS = (LATENCY + AHEAD) // 2  #: likewise, as no two come in cycles behind each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +49,17 @@ class OutputRoomParams:
     @property
     def packets_from(self) -> int:
         """Return the free beats from which on a packet is let in, if none was just before."""
-        return self.packet + UNSEEN * self.item
+        return self.packet + UNSEEN_ITEMS * self.item
 
     @property
     def any_packets_from(self) -> int:
         """Return the free beats from which on packets are let in one right after the other."""
-        return self.packets_from + SETTLING * self.packet
+        return self.packets_from + UNSEEN_PACKETS * self.packet
 
     @property
     def items_from(self) -> int:
         """Return the free beats from which on an item is let in: it leaves room for a packet."""
-        return self.any_packets_from + self.packet
+        return self.packets_from + (SETTLING + 1) * self.packet
 
     @property
     def give(self) -> data.StructLayout:
@@ -81,10 +83,10 @@ class OutputRoom(Component):
     holds up no other.
 
     A bit of ``packets`` says that a packet is let in for that port, and takes ``params.packet``
-    beats; it may come only while the port's bit of ``open`` is high. With ample room that is always
-    so; with less it is low for :data:`SETTLING` cycles behind a packet. ``item`` takes what it
-    says, one every cycle, while its port's bit of ``open_items`` is high. Items leave room for a
-    packet: packets never wait for items.
+    beats; it may come only if the port's bit of ``open`` was high in the cycle before, and no other
+    packet came then. With ample room ``open`` always is; with less it is low for :data:`SETTLING`
+    cycles behind a packet. ``item`` takes what it says, one every cycle, while its port's bit of
+    ``open_items`` is high. Items leave room for a packet: packets never wait for items.
 
     All of it is seen in ``open`` and ``open_items``, which are registers, :attr:`latency` cycles
     later.
@@ -129,12 +131,18 @@ class OutputRoom(Component):
                 self.open[k].eq(alone | (free >= params.any_packets_from)),
                 self.open_items[k].eq(free >= params.items_from),
             ]
-        item = self.item
+        item, packets = self.item, self.packets
         asked = Array(self.open_items)[item.port] & (item.port < params.ports)
         expect(
             m,
             self,
-            packets_find_room=lambda: ~(self.packets & ~self.open).any(),
+            packets_find_room=lambda: ~(packets & ~before(m, self.open, "was_open")).any(),
+            packets_are_apart=lambda: ~(packets & before(m, packets, "came")).any(),
             items_find_room=lambda: ~item.valid | (asked & (item.beats <= params.item)),
         )
         return m
+
+
+def before(m: Module, value: Signal, name: str) -> Signal:
+    """Return ``value`` of the cycle before."""
+    return delay(m, value, 1, name, reset_less=False)

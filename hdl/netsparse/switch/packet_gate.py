@@ -5,18 +5,19 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 
 
 class PacketGate(Component):
     """Holds a packet at its first beat until the bit of its port in ``open`` is high.
 
-    In the cycle in which its first beat moves at ``o``, ``admitted`` has the bit of its port;
+    That bit is looked up a cycle ahead: where a first beat is valid at ``o``, it was high in the
+    cycle before. In the cycle in which such a beat moves, ``admitted`` has the bit of its port;
     ``waits`` says that one waits for room. Throughput: a beat a cycle. Latency: :attr:`latency`.
+    ``i.ready`` follows ``o.ready`` combinationally.
     """
 
-    latency = StreamRegister.latency
+    latency = 1
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
@@ -32,26 +33,30 @@ class PacketGate(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        routed = self.params.routed
-        m.submodules.register = register = StreamRegister(StreamRegisterParams(width=routed.size))
-        begins = Signal(init=1)  # the next beat is a packet's first
-        passes = Signal()
+        beat = Signal(self.params.routed, reset_less=True)
+        valid = Signal()
+        begins = Signal(init=1)  # the beat is a packet's first
+        is_open = Signal()  # the port of its packet
+        takes = Signal()
         admitted = Signal()
+        room = Array(self.open)
         m.d.comb += [
-            register.i.payload.eq(self.i.payload),
-            register.i.valid.eq(self.i.valid),
-            self.i.ready.eq(register.i.ready),
-            self.o.payload.eq(routed(register.o.payload)),
-            passes.eq(~begins | Array(self.open)[self.o.payload.egress]),
-            self.o.valid.eq(register.o.valid & passes),
-            register.o.ready.eq(self.o.ready & passes),
+            self.o.payload.eq(beat),
+            self.o.valid.eq(valid & (~begins | is_open)),
+            takes.eq(~valid | (self.o.valid & self.o.ready)),
+            self.i.ready.eq(takes),
             admitted.eq(self.o.valid & self.o.ready & begins),
-            *(
-                self.admitted[k].eq(admitted & (self.o.payload.egress == k))
-                for k in range(self.params.ports)
-            ),
-            self.waits.eq(register.o.valid & ~passes),
+            *(self.admitted[k].eq(admitted & (beat.egress == k)) for k in range(self.params.ports)),
+            self.waits.eq(valid & begins & ~is_open),
         ]
+        with m.If(takes):
+            m.d.sync += [
+                beat.eq(self.i.payload),
+                valid.eq(self.i.valid),
+                is_open.eq(room[self.i.payload.egress]),
+            ]
+        with m.Else():
+            m.d.sync += is_open.eq(room[beat.egress])
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += begins.eq(self.o.payload.beat.tlast)
+            m.d.sync += begins.eq(beat.beat.tlast)
         return m

@@ -18,7 +18,7 @@ PORT_COUNTERS = CountersParams(
             ("in_packets", 1),  # good or not
             ("in_bytes", 7),
             ("no_route", 1),  # packets dropped, as their dest has no route
-            ("short", 1),  # packets dropped, as they end within the header
+            ("short", 1),  # packets dropped, as they end with the header or within
             ("cut", 1),  # packets cut, as they are longer than the MTU
             ("waits", 1),  # cycles in which a packet waits for room behind its middle pipe
             ("out_packets", 1),

@@ -22,7 +22,7 @@ PORT_EVENTS = data.StructLayout(
         "packet": 1,  # the last beat of one came, good or not
         "bytes": bits_for(BEAT_BYTES),  # of a beat
         "no_route": 1,  # a packet is dropped, as its dest has no route
-        "short": 1,  # a packet is dropped, as it ends within the header
+        "short": 1,  # a packet is dropped, as it ends with the header or within
         "cut": 1,  # a packet is cut, as it is longer than the MTU
     }
 )
@@ -31,7 +31,7 @@ PORT_EVENTS = data.StructLayout(
 class SwitchPort(Component):
     """Gives the beats of ``axis`` with the port that leads to their packet's dest.
 
-    A packet whose dest has no route, or that ends within its header, is dropped. One of more beats
+    A packet whose dest has no route, or that ends with its header, is dropped. One of more beats
     than the MTU has ends there, marked as broken (``tuser``), and the rest of it is dropped.
     Whatever else may be wrong with a packet is found in the middle pipe, or where it arrives.
 
@@ -98,7 +98,7 @@ class SwitchPort(Component):
         cuts = Signal()
         entry = Signal(self.params.routed)
         m.d.comb += [
-            short.eq(first & ~beat.tkeep[-1]),
+            short.eq(first & (beat.tlast | ~beat.tkeep[-1])),
             no_route.eq(first & ~short & ~route.known),
             drops.eq(short | no_route | (dropping & ~first)),
             cuts.eq(~drops & (index == most - 1) & ~beat.tlast),

@@ -37,11 +37,13 @@ class Bench:
 
     async def watch(self):
         dut, params, inside, offered, held = self.dut, self.params, False, False, 0
+        is_open = 0  # in the cycle before
         while True:
             dut.o_ready.value = not self.sink()
-            is_open = sum((random.random() < self.opens) << k for k in range(params.ports))
-            dut.open.value = is_open
+            opens = sum((random.random() < self.opens) << k for k in range(params.ports))
+            dut.open.value = opens
             await self.edge
+            was_open, is_open = is_open, opens
             if dut.rst.value:
                 continue
             valid, waits = bool(dut.o_valid.value), bool(dut.waits.value)
@@ -49,12 +51,12 @@ class Bench:
             beat = unpack(params.routed, int(dut.o_payload.value))
             moves = valid and bool(dut.o_ready.value)
             if valid and not inside:
-                assert is_open >> beat["egress"] & 1
+                assert was_open >> beat["egress"] & 1
             assert held or not (valid or waits)
             if waits:  # outside of a packet and for room only
                 assert not inside
                 assert not valid
-                assert not is_open >> beat["egress"] & 1
+                assert not was_open >> beat["egress"] & 1
                 self.closed += offered
             offered = valid and not moves and not inside
             self.waited += waits

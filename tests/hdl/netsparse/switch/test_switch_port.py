@@ -78,7 +78,7 @@ class Bench:
         """What leaves of a packet, and the event of each of its beats that is not only bytes."""
         most, dest = self.params.packet_beats, beats[0][0].to_bytes(64, "little")[52:56]
         node = int.from_bytes(dest, "big")
-        if beats[0][1] != FULL:
+        if beats[0][1] != FULL or len(beats) == 1:
             return [], {0: "short"}
         if node not in ROUTES:
             return [], {0: "no_route"}
