@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from sim.harness.workload import Workload, setting
 
 #: In the order of the paper.
-FIGURES = ("redundancy", "headers", "destinations", "queues")
+FIGURES = (
+    "redundancy",
+    "headers",
+    "destinations",
+    "queues",
+    "speed-up",
+    "tail-node",
+    "ablation",
+    "batch-size",
+    "rig-units",
+    "delay-cycles",
+    "cache-size",
+    "calibration",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

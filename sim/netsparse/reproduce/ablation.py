@@ -1,0 +1,224 @@
+"""Table 8: what each mechanism brings, on a denser and a sparser matrix."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.judging import FACTOR
+from sim.netsparse.reproduce.points import FORMS, PAPER, Point
+from sim.netsparse.reproduce.runs import Outcome, Outcomes
+from sim.netsparse.reproduce.subjects import Subject
+from sim.reproduce.figure import Claim, Figure, Panel
+
+DENSER, SPARSER = "arabic", "europe"
+QUICK_ELEMENTS = (16,)
+NOTHING = {"filter": False, "coalesce": False, "concatenate": False, "middle_pipes": False}
+
+#: What each step switches on, besides what those before it have.
+STEPS: Mapping[str, Mapping[str, bool]] = dict(
+    zip(
+        paper.STEPS,
+        ({}, {"filter": True}, {"coalesce": True}, {"concatenate": True}, {"middle_pipes": True}),
+        strict=True,
+    )
+)
+
+Key = tuple[str, int]  #: matrix and K
+Series = Mapping[Key, Sequence[Outcome]]  #: a run for each step
+
+
+def steps(point: Point) -> list[Point]:
+    """``point`` with nothing but RIG, then with one mechanism more each."""
+    found, on = [], dict(NOTHING)
+    for switched in STEPS.values():
+        on |= switched
+        found.append(replace(point, **on))
+    return found
+
+
+def series(subjects: Sequence[Subject], quick: bool, scaled: bool) -> dict[Key, list[Point]]:
+    """The steps of each matrix and K."""
+    return {
+        (one.family, elements): steps(Point(subject=one, elements=elements, scaled=scaled))
+        for one in subjects
+        if one.family in (DENSER, SPARSER)
+        for elements in (QUICK_ELEMENTS if quick else paper.PROPERTY_BYTES)
+    }
+
+
+def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
+    """All that must be run."""
+    return [
+        point for form in FORMS for mine in series(subjects, quick, form).values() for point in mine
+    ]
+
+
+def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+    """Ours beside the paper's, a row for each matrix, K and step."""
+    forms: dict[bool, Series] = {
+        form: {
+            key: [found[point] for point in mine]
+            for key, mine in series(subjects, quick, form).items()
+        }
+        for form in FORMS
+    }
+    rows = [
+        row(form, key, step, outcome)
+        for form, outcomes in forms.items()
+        for key, mine in outcomes.items()
+        for step, outcome in zip(paper.STEPS, mine, strict=True)
+    ]
+    return Figure(
+        name="ablation",
+        title="Ablation: what each mechanism brings",
+        source="section 9.2, table 8",
+        quote="We progressively apply each NetSparse mechanism, and show the resulting"
+        " communication speedup (Spd), tail node traffic reduction (-Trfc), and tail node goodput"
+        " for different property sizes. Speedups and traffic reductions are calculated with"
+        " respect to SUOpt.",
+        setting=f"{PAPER.what}, on the model. Up to Conc NIC"
+        " the racks' switches only forward. Bytes of all links beside the tail node's.",
+        rows=rows,
+        shown=[shown(one) for one in rows],
+        panels=[
+            Panel(f"{family}, {name}: traffic reduction", drawing(family, forms[form]))
+            for family in (DENSER, SPARSER)
+            for form, name in FORMS.items()
+        ],
+        claims=[
+            claim for form, outcomes in forms.items() for claim in claims(FORMS[form], outcomes)
+        ],
+        note="Times hold latencies that do not shrink with the matrix, so that traffic is judged"
+        " first: the speed-up cannot exceed the traffic reduction, and comes the closer to it the"
+        " larger the matrix and the property are.",
+    )
+
+
+def row(form: bool, key: Key, step: str, outcome: Outcome) -> dict[str, Any]:
+    """Of the CSV file."""
+    family, elements = key
+    speed, traffic, goodput = paper.ABLATION[family][elements][paper.STEPS.index(step)]
+    return {
+        "matrix": family,
+        "K": elements,
+        "step": step,
+        "form": FORMS[form],
+        "engine": PAPER.engine,
+        "cycles": outcome.cycles,
+        "speed_up": outcome.speed_up,
+        "speed_up_paper": speed,
+        "traffic": outcome.traffic_reduction,
+        "traffic_paper": traffic,
+        "goodput": outcome.tail.goodput,
+        "goodput_paper": goodput / 100,
+        "link_bytes": outcome.figures["link_bytes"],
+        "prs_of_tail": outcome.tail.unit["prs"],
+    }
+
+
+def shown(one: Mapping[str, Any]) -> dict[str, str]:
+    """Of the page."""
+    return {
+        "matrix": one["matrix"],
+        "K": str(one["K"]),
+        "step": one["step"],
+        "form": one["form"],
+        "traffic, ours": f"{one['traffic']:.1f}x",
+        "paper": f"{one['traffic_paper']:.1f}x",
+        "speed-up, ours": f"{one['speed_up']:.1f}",
+        "paper ": f"{one['speed_up_paper']:.1f}",
+        "goodput, ours": f"{one['goodput']:.1%}",
+        "paper  ": f"{one['goodput_paper']:.1%}",
+        "bytes of all links": f"{one['link_bytes']:,.0f}",
+    }
+
+
+def claims(form: str, outcomes: Series) -> list[Claim]:
+    """What section 9.2 says, of one form of our runs."""
+    traffic = {key: [one.traffic_reduction for one in mine] for key, mine in outcomes.items()}
+    gains = {key: each[-1] / each[0] for key, each in traffic.items()}
+    without_redundancy = {key: each[2] / each[0] for key, each in traffic.items()}
+    joined = {key: each[3] / each[2] for key, each in traffic.items()}
+    falls = {key: [one.figures["link_bytes"] for one in mine] for key, mine in outcomes.items()}
+    by_k = sorted({elements for _, elements in traffic})
+    apart = [
+        f"{name(key)} {step} {ours:.3g} against {papers[1]:g}"
+        for key, each in traffic.items()
+        for step, ours, papers in zip(
+            paper.STEPS, each, paper.ABLATION[key[0]][key[1]], strict=True
+        )
+        if not papers[1] / FACTOR <= ours <= papers[1] * FACTOR
+    ]
+    more = all(without_redundancy[DENSER, k] > without_redundancy[SPARSER, k] for k in by_k)
+    made = [
+        Claim(
+            f"{form}: each mechanism reduces the tail node's traffic, within 1 %",
+            all(b >= 0.99 * a for each in traffic.values() for a, b in pairwise(each)),
+            "; ".join(
+                f"{name(key)} " + ", ".join(f"{x:.3g}" for x in each)
+                for key, each in traffic.items()
+            ),
+        ),
+        Claim(
+            f"(ours) {form}: each mechanism reduces the bytes of all links, within 1 %",
+            all(b <= 1.01 * a for each in falls.values() for a, b in pairwise(each)),
+            "; ".join(
+                f"{name(key)} x {each[0] / each[-1]:.1f} in all" for key, each in falls.items()
+            ),
+        ),
+        Claim(
+            f"{form}: traffic reduction of each step within a factor of {FACTOR}",
+            not apart,
+            "; ".join(apart) or f"all {sum(map(len, traffic.values()))} are",
+        ),
+        Claim(
+            f"{form}: filtering and coalescing bring {DENSER} more than {SPARSER}",
+            more,
+            "; ".join(f"{name(key)} x {gain:.2f}" for key, gain in without_redundancy.items()),
+        ),
+        Claim(
+            f"{form}: after RIG, {DENSER} still has more to gain than {SPARSER}",
+            all(gains[DENSER, k] > gains[SPARSER, k] for k in by_k),
+            "; ".join(f"{name(key)} x {gain:.2f}" for key, gain in gains.items()),
+        ),
+    ]
+    if len(by_k) > 1:
+        made.append(
+            Claim(
+                f"{form}: concatenation at the NIC is the more effective, the smaller K is",
+                all(
+                    joined[family, small] > joined[family, large]
+                    for family in (DENSER, SPARSER)
+                    for small, large in pairwise(by_k)
+                ),
+                "; ".join(f"{name(key)} x {gain:.2f}" for key, gain in joined.items()),
+            )
+        )
+    return made
+
+
+def name(key: Key) -> str:
+    """Matrix and K in words."""
+    return f"{key[0]} K={key[1]}"
+
+
+def drawing(family: str, outcomes: Series) -> Callable[[Axes], None]:
+    """Traffic reduction step by step, ours as lines, the paper's as marks."""
+
+    def draw(axes: Axes) -> None:
+        places = range(len(paper.STEPS))
+        axes.set_yscale("log")
+        axes.set_xticks(places, paper.STEPS, fontsize=8)
+        axes.set_ylabel("SUOpt's bytes for each of the tail's")
+        mine = {key[1]: each for key, each in outcomes.items() if key[0] == family}
+        for index, (elements, each) in enumerate(mine.items()):
+            ours = [one.traffic_reduction for one in each]
+            papers = [of[1] for of in paper.ABLATION[family][elements]]
+            axes.plot(places, ours, color=f"C{index}", label=f"K = {elements}, ours")
+            axes.plot(places, papers, "o", color=f"C{index}", label=f"K = {elements}, paper")
+
+    return draw

@@ -1,0 +1,151 @@
+"""The model beside the RTL, on a cluster that both can run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from matplotlib.axes import Axes
+
+from sim.netsparse.reproduce.ablation import steps
+from sim.netsparse.reproduce.paper import STEPS
+from sim.netsparse.reproduce.points import RTL, RTL_MODEL, Point
+from sim.netsparse.reproduce.runs import Outcome, Outcomes
+from sim.netsparse.reproduce.subjects import Subject, subjects
+from sim.reproduce.figure import Claim, Figure, Panel
+
+SCALE = 0.1  #: of the families' rows of a node
+ABLATED = "arabic"  #: the matrix of which every step is run
+WITHIN, TIME_WITHIN = 0.05, 0.10  #: of the RTL's figure
+
+COUNTED: Mapping[str, Callable[[Outcome], float]] = {
+    "PRs": lambda outcome: outcome.figures["unit_prs"],
+    "packets": lambda outcome: outcome.figures["link_packets"],
+    "link bytes": lambda outcome: outcome.figures["link_bytes"],
+    "cache hits": lambda outcome: outcome.figures["cache_hits"],
+    "cycles": lambda outcome: outcome.cycles,
+}
+
+
+def small() -> tuple[Subject, ...]:
+    """Generated matrices for the small cluster."""
+    return subjects(scale=SCALE, nodes=RTL.nodes)
+
+
+def runs() -> dict[tuple[str, str], Point]:
+    """By matrix and step: all matrices with all mechanisms, one of them step by step."""
+    found = {}
+    for subject in small():
+        whole = Point(subject=subject, cluster=RTL)
+        names = STEPS if subject.family == ABLATED else STEPS[-1:]
+        for name, point in zip(STEPS, steps(whole), strict=True):
+            if name in names:
+                found[subject.family, name] = point
+    return found
+
+
+def points(_: Sequence[Subject], quick: bool) -> list[Point]:
+    """Each run on both engines, of matrices of its own."""
+    del quick
+    return [
+        replace(point, cluster=cluster) for point in runs().values() for cluster in (RTL, RTL_MODEL)
+    ]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A run on both engines."""
+
+    matrix: str
+    step: str
+    rtl: Outcome
+    model: Outcome
+
+    def error(self, name: str) -> float:
+        """Of the model, as a share of the RTL's figure."""
+        ours, papers = COUNTED[name](self.model), COUNTED[name](self.rtl)
+        return ours / papers - 1 if papers else float(ours != papers)
+
+
+def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+    """RTL and model, side by side."""
+    del quick
+    pairs = [
+        Pair(matrix, step, found[point], found[replace(point, cluster=RTL_MODEL)])
+        for (matrix, step), point in runs().items()
+    ]
+    return Figure(
+        name="calibration",
+        title="The model against the RTL",
+        source="no figure of the paper",
+        quote="(ours) What RTL cannot reach is run on a model of the same hardware, with the same"
+        " parameters, registers and counters.",
+        setting=f"{RTL.what}, K = 16, {'; '.join(one.what for one in small())}.",
+        rows=[
+            {
+                "matrix": pair.matrix,
+                "step": pair.step,
+                **{
+                    f"{name.replace(' ', '_').lower()}_{engine}": COUNTED[name](outcome)
+                    for name in COUNTED
+                    for engine, outcome in (("rtl", pair.rtl), ("model", pair.model))
+                },
+                "exact_in_rtl": pair.rtl.exact,
+                "seconds_rtl": round(pair.rtl.seconds, 1),
+                "seconds_model": round(pair.model.seconds, 1),
+            }
+            for pair in pairs
+        ],
+        shown=[
+            {"matrix": pair.matrix, "step": pair.step}
+            | {
+                name: f"{COUNTED[name](pair.rtl):,.0f} ({pair.error(name):+.1%})"
+                for name in COUNTED
+            }
+            for pair in pairs
+        ],
+        panels=[Panel("error of the model", drawing(pairs))],
+        claims=claims(pairs),
+        note="Each number is the RTL's, with the model's error behind it.",
+    )
+
+
+def claims(pairs: Sequence[Pair]) -> list[Claim]:
+    """How near the model must be."""
+    limits = {
+        "PRs": 0.0,
+        "packets": WITHIN,
+        "link bytes": WITHIN,
+        "cache hits": WITHIN,
+        "cycles": TIME_WITHIN,
+    }
+    made = []
+    for name, most in limits.items():
+        worst = max(pairs, key=lambda pair: abs(pair.error(name)))
+        made.append(
+            Claim(
+                f"(ours) {name}: the model is " + (f"within {most:.0%}" if most else "exact"),
+                abs(worst.error(name)) <= most,
+                f"at most {worst.error(name):+.2%}: {worst.matrix}, {worst.step}",
+            )
+        )
+    exact = sum(pair.rtl.exact for pair in pairs)
+    made.append(
+        Claim(
+            "(ours) memories and products of the RTL equal the golden model's and scipy's",
+            exact == len(pairs),
+            f"{exact} of {len(pairs)} runs",
+        )
+    )
+    return made
+
+
+def drawing(pairs: Sequence[Pair]) -> Callable[[Axes], None]:
+    """A mark for each run and figure."""
+
+    def draw(axes: Axes) -> None:
+        for name in COUNTED:
+            axes.plot([100 * pair.error(name) for pair in pairs], "o", label=name, ms=4)
+        places = [f"{pair.matrix}\n{pair.step}" for pair in pairs]
+        axes.set_xticks(range(len(pairs)), places, fontsize=6)
+        axes.set_ylabel("% of the RTL's figure")
+
+    return draw

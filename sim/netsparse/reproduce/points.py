@@ -1,0 +1,233 @@
+"""Runs that a reproduction asks for: a matrix, a cluster, and what differs from the paper.
+
+Times of the paper become cycles of ours by its line: in the time in which the line of 400 Gb/s
+brings 64 bytes, ours has a cycle. So speed-ups over SUOpt, whose time is that of the line, compare
+like with like, although our line has 128 Gb/s at 250 MHz. A pipe of the paper's switch carries the
+lines of four ports, one of ours a single line, so that ToRs have a pipe for each port.
+
+A matrix of ours has a small part of the paper's nonzeros; batch, cache and latencies are scaled by
+it, so that they are as large against the whole run. DelayCycles are not: how many PRs meet in a
+queue depends on how fast they come, not on how many there are. Unscaled, all of these are the
+numbers of table 5. Work requests are in rings, because a small batch has little time for registers.
+"""
+
+from dataclasses import dataclass, replace
+from math import log2
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.params import SnicParams
+from hdl.netsparse.property_cache.params import SEGMENT_BYTES, PropertyCacheParams
+from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.spmm_workload import MOST_LINK_LATENCY, SpmmWorkload, switch_of
+
+FORMS = {True: "scaled", False: "unscaled"}  #: of a run
+CYCLE_NS = BEAT_BYTES * 8 / paper.LINE_GBPS  #: of the paper's time, in which its line brings a beat
+SOFTWARE_CYCLES = (
+    1e3 * paper.SOFTWARE_US / CYCLE_NS
+)  #: of SAOpt, a PR and core, at the paper's line
+OUR_CYCLE_NS = 4.0  #: 250 MHz
+OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: of such cores at our line
+MOST_DELAY = 32768  #: DelayCycles that hardware can have
+PATIENCE = 10_000_000  #: cycles without progress, of the watchdog
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Nodes, racks and hardware."""
+
+    nodes: int
+    racks: int
+    spines: int
+    snic: SnicParams
+    preset: str  #: of the ToRs
+    changes: str = ""  #: of their parameters
+    model: bool  #: run on the model, not in RTL
+    caches_as_asked: bool = True  #: of ToRs: a point says how large they are; else the preset
+
+    @property
+    def engine(self) -> str:
+        """What runs it."""
+        return "model" if self.model else "RTL"
+
+    @property
+    def switch(self) -> NetSparseSwitchParams:
+        """A ToR with the preset's sizes."""
+        return switch_of(self.preset)
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        return (
+            f"{self.racks} racks of {self.nodes // self.racks} nodes with {self.snic.units} RIG"
+            f" units, {self.spines} spines"
+        )
+
+
+PAPER = Cluster(
+    nodes=paper.NODES,
+    racks=paper.RACKS,
+    spines=16,
+    snic=SnicParams(most_delay=MOST_DELAY),
+    preset="paper",
+    changes=f"most_delay={MOST_DELAY}",
+    model=True,
+)
+#: As large as RTL runs in minutes.
+RTL = Cluster(
+    nodes=8,
+    racks=2,
+    spines=1,
+    snic=SnicParams(
+        units=4,
+        rig=RigParams(
+            nodes=8,
+            idx_bits=20,
+            address_bits=28,
+            pending_entries=32,
+            lsq_entries=16,
+            lsq_reserved=4,
+            transmit_prs=8,
+        ),
+        receive_packets=4,
+        filter_banks=4,
+        filter_unit_bytes=1024,
+        filter_cache_bytes=16384,
+        filter_ways=2,
+        dram_address_bits=24,
+        host_requests=32,
+    ),
+    preset="small",
+    model=False,
+    caches_as_asked=False,  # a simulator has one size
+)
+
+
+RTL_MODEL = replace(RTL, model=True)  #: the same on the model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A run: a matrix, a size of properties, and what differs from the paper's default."""
+
+    subject: Subject
+    cluster: Cluster = PAPER
+    elements: int = 16  #: K
+    scaled: bool = True  #: batch, cache and latencies
+    filter: bool = True
+    coalesce: bool = True
+    concatenate: bool = True
+    middle_pipes: bool = True  #: of the ToRs; without, they only forward
+    units: int | None = None  #: active ones of a SNIC, half of them clients
+    batch: int | None = None  #: of the paper's nonzeros, if not the paper's default
+    delay: int | None = None  #: DelayCycles of a SNIC as the paper counts them; a switch's too
+    cache_bytes: int | None = None  #: of a switch, for the paper's nonzeros; 0: no cache
+
+    @property
+    def scale(self) -> float:
+        """By which batch, cache and latencies are multiplied."""
+        return self.subject.scale if self.scaled else 1.0
+
+    @property
+    def property_bytes(self) -> int:
+        """Of K elements."""
+        return paper.PROPERTY_BYTES[self.elements]
+
+    @property
+    def form(self) -> str:
+        """Scaled or not, in a word."""
+        return FORMS[self.scaled]
+
+    @property
+    def clients(self) -> int:
+        """Client units of a SNIC; there are as many servers."""
+        most = self.cluster.snic.units // 2
+        return most if self.units is None else min(most, self.units // 2)
+
+    @property
+    def requests(self) -> int:
+        """Idxs of a work request."""
+        return max(1, round(self.scale * (self.batch or self.subject.paper.batch)))
+
+    @property
+    def delays(self) -> tuple[int, int]:
+        """DelayCycles of SNICs and of switches, in our cycles."""
+        nic = paper.NIC_DELAY if self.delay is None else self.delay
+        switch = nic * paper.SWITCH_DELAY / paper.NIC_DELAY
+        if not self.scaled:
+            return nic, round(switch)
+        return round(nic / paper.CLOCK_GHZ / CYCLE_NS), round(switch / paper.CLOCK_GHZ / CYCLE_NS)
+
+    @property
+    def pipes(self) -> int:
+        """Middle pipes of a ToR: the preset's, or scaled a line's worth for each port."""
+        switch = self.cluster.switch
+        return switch.ports if self.scaled and self.cluster.caches_as_asked else switch.pipes
+
+    @property
+    def cache(self) -> PropertyCacheParams:
+        """The cache of a pipe: of the legal sizes the nearest to what the whole switch is to have.
+
+        It has fewer segments where the smallest cache of all of them would be too large.
+        """
+        switch = self.cluster.switch
+        asked = paper.CACHE_BYTES if self.cache_bytes is None else self.cache_bytes
+        caches = min(self.pipes, self.cluster.spines)  # those of uplinks are used
+        wanted = max(1.0, self.scale * asked / caches)
+        segments = switch.cache.segments
+        least = 2 * SEGMENT_BYTES * switch.cache.ways  # of a segment: two sets
+        while segments * least > wanted and segments * SEGMENT_BYTES >= 2 * self.property_bytes:
+            segments //= 2
+        sets = min(16, max(1, round(log2(wanted * 2 / (segments * least)))))
+        size = (segments * least << sets) >> 1
+        return replace(switch.cache, cache_bytes=size, segments=segments)
+
+    @property
+    def switch(self) -> str:
+        """The ToRs, as a workload names them."""
+        cluster, cache = self.cluster, self.cache
+        changes = [cluster.changes] if cluster.changes else []
+        if not self.middle_pipes:
+            changes.append("pipes=0")
+        elif cluster.caches_as_asked:
+            changes.append(f"pipes={self.pipes}")
+            changes += [f"cache_bytes={cache.cache_bytes}", f"segments={cache.segments}"]
+        return f"{cluster.preset}:{','.join(changes)}" if changes else cluster.preset
+
+    def cycles(self, nanoseconds: float) -> int:
+        """A latency of the paper's in our cycles."""
+        return round(self.scale * nanoseconds / CYCLE_NS)
+
+    @property
+    def workload(self) -> SpmmWorkload:
+        """What the session is asked."""
+        cluster = self.cluster
+        nic, switch = self.delays
+        return SpmmWorkload(
+            matrix=self.subject.text,
+            nodes=cluster.nodes,
+            racks=cluster.racks,
+            spines=cluster.spines,
+            switch=self.switch,
+            property_bytes=self.property_bytes,
+            clients=self.clients,
+            servers=self.clients,
+            batch=self.requests,
+            filter=self.filter,
+            coalesce=self.coalesce,
+            concatenate=self.concatenate,
+            switch_cache=self.cache_bytes != 0,
+            switch_concatenate=self.concatenate,
+            switch_read_delay=switch,
+            switch_response_delay=switch,
+            read_delay=nic,
+            response_delay=nic,
+            host_latency=self.cycles(paper.HOST_NS),
+            dram_latency=self.cycles(paper.DRAM_NS),
+            link_latency=min(MOST_LINK_LATENCY, self.cycles(paper.LINK_NS)),
+            rings=True,
+            watchdog=PATIENCE,
+            **({"model": True} if cluster.model else {}),
+        )

@@ -1,0 +1,163 @@
+"""Runs of clusters, in RTL or on the model that is calibrated against it, and what they counted."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from hdl.common.packets import BEAT_BYTES
+from sim.netsparse.golden.software import SaOpt, SuOpt, sparsity_aware
+from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.points import Point
+from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.spmm_report import NodeFigures
+from sim.netsparse.spmm_session import SpmmSession
+
+WORKERS = 2  #: runs at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a run: from the counters of its SNICs and switches."""
+
+    figures: Mapping[str, float]  #: of SpmmSession
+    tail: NodeFigures  #: the node that took longest
+    tail_node: int
+    tail_useful: int  #: different remote idxs of that node
+    tail_hit_rate: float  #: of its rack's switch; 0 without lookups
+    busiest_client: int  #: most idxs that a client of any node has consumed
+    su: SuOpt
+    sa: SaOpt
+    exact: bool
+    seconds: float  #: of this computer
+
+    @property
+    def cycles(self) -> float:
+        """From the first request to the last completion."""
+        return self.figures["cycles"]
+
+    @property
+    def speed_up(self) -> float:
+        """Over SUOpt."""
+        return self.su.cycles(BEAT_BYTES) / self.cycles
+
+    @property
+    def traffic_reduction(self) -> float:
+        """Bytes that SUOpt brings a node, for each that the tail node has received."""
+        return self.su.received / self.tail.packet_bytes("received")
+
+    @property
+    def prs_per_packet(self) -> float:
+        """Mean PRs of the packets of responses that the tail node has received."""
+        received = self.tail.packets("received", "responses")
+        return self.tail.unit["responses"] / received if received else 0.0
+
+    @property
+    def utilisation(self) -> float:
+        """Bytes that the tail node has received, of what its line could bring."""
+        return self.tail.packet_bytes("received") / (self.cycles * BEAT_BYTES)
+
+    @property
+    def client_bound(self) -> float:
+        """Share of the time that the busiest client needs for its idxs, one in a cycle."""
+        return self.busiest_client / self.cycles
+
+    def sa_speed_up(self, pr_cycles: float) -> float:
+        """Of SAOpt over SUOpt, on cores that spend so many cycles on a PR."""
+        return self.su.cycles(BEAT_BYTES) / self.sa.cycles(BEAT_BYTES, pr_cycles)
+
+
+Outcomes = Mapping[Point, Outcome]
+
+
+def measured(point: Point) -> Outcome:
+    """Run a point and collect what the figures need."""
+    start = perf_counter()
+    session = SpmmSession(point.cluster.snic, point.workload)
+    simulator = (
+        None
+        if point.cluster.model
+        else session.build(session.hardware(session.params, session.asked))
+    )
+    with tempfile.TemporaryDirectory(prefix="reproduce-") as folder:
+        result = session.run(simulator, Path(folder))
+    report = session.report
+    assert report is not None
+    nodes = report.result.nodes
+    tail = max(range(len(nodes)), key=lambda node: nodes[node].cycles)
+    tor = report.network.switches[report.result.topology.rack(tail)]
+    su, sa = software(point.subject, point.property_bytes)
+    return Outcome(
+        figures=dict(result.figures),
+        tail=report.nodes[tail],
+        tail_node=tail,
+        tail_useful=useful(point.subject, tail),
+        tail_hit_rate=tor.hit_rate or 0.0,
+        busiest_client=max(unit["consumed"] for node in nodes for unit in node.units),
+        su=su,
+        sa=sa,
+        exact=result.exact,
+        seconds=perf_counter() - start,
+    )
+
+
+def useful(subject: Subject, node: int) -> int:
+    """Different remote idxs of a node: the least number of PRs."""
+    partition = subject.partition
+    idxs = partition.idx_stream(subject.matrix, node)
+    return np.unique(idxs[~partition.is_local(idxs, node)]).size
+
+
+@cache
+def repeats(subject: Subject, batch: int, clients: int) -> tuple[float, float]:
+    """Where the remote idx was before that a node asks for again, by shares of all such cases.
+
+    In the same work request, where it is coalesced or filtered; and in one of the requests just
+    before, so many that they run at the same time as this one: another unit's, which may have asked
+    for it without anybody knowing yet.
+    """
+    partition, same, close, count = subject.partition, 0, 0, 0
+    for node in range(subject.nodes):
+        stream = partition.idx_stream(subject.matrix, node)
+        places = np.flatnonzero(~partition.is_local(stream, node))
+        order = places[np.argsort(stream[places], kind="stable")]
+        again = np.diff(stream[order]) == 0
+        distance = np.diff(order // batch)[again]
+        count += distance.size
+        same += np.count_nonzero(distance == 0)
+        close += np.count_nonzero((distance > 0) & (distance < clients))
+    return (same / count, close / count) if count else (0.0, 0.0)
+
+
+@cache
+def software(subject: Subject, property_bytes: int) -> tuple[SuOpt, SaOpt]:
+    """Both baselines."""
+    partition = subject.partition
+    return SuOpt(partition=partition, property_bytes=property_bytes), sparsity_aware(
+        subject.matrix, partition, property_bytes=property_bytes, cores=paper.CORES
+    )
+
+
+def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) -> Outcomes:
+    """Run all points, each once, two at a time, the largest first."""
+    asked = sorted(dict.fromkeys(points), key=cost, reverse=True)
+    found: dict[Point, Outcome] = {}
+    for point in asked:
+        _ = point.subject.matrix  # made once, for all workers
+    with ProcessPoolExecutor(WORKERS) as pool:
+        waiting = {pool.submit(measured, point): point for point in asked}
+        progress("running clusters", 0, len(asked))
+        for done in as_completed(waiting):
+            found[waiting[done]] = done.result()
+            progress("running clusters", len(found), len(asked))
+    return found
+
+
+def cost(point: Point) -> tuple[bool, int]:
+    """How long a run takes: in RTL longest, else by nonzeros and properties."""
+    return not point.cluster.model, point.subject.matrix.indices.size * point.elements

@@ -1,0 +1,239 @@
+"""Figure 12: communication against SUOpt, of SAOpt and of NetSparse."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.judging import FACTOR, geometric_mean, ranked, words
+from sim.netsparse.reproduce.points import (
+    FORMS,
+    OUR_SOFTWARE_CYCLES,
+    PAPER,
+    SOFTWARE_CYCLES,
+    Point,
+)
+from sim.netsparse.reproduce.runs import Outcome, Outcomes
+from sim.netsparse.reproduce.subjects import Subject
+from sim.reproduce.figure import Claim, Figure, Panel
+
+QUICK_ELEMENTS = (16,)
+
+Key = tuple[str, int]  #: matrix and K
+
+
+@dataclass(frozen=True)
+class SpeedUps:
+    """Of a matrix and K, over SUOpt."""
+
+    netsparse: float
+    traffic: float  #: of the tail node: NetSparse's speed-up if the line alone took time
+    saopt: float  #: on cores as fast as the paper's against its line
+    saopt_ours: float  #: on the same cores and our line, which is slower
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "SpeedUps":
+        """From the counters of a run, and from both formulas."""
+        return cls(
+            outcome.speed_up,
+            outcome.traffic_reduction,
+            outcome.sa_speed_up(SOFTWARE_CYCLES),
+            outcome.sa_speed_up(OUR_SOFTWARE_CYCLES),
+        )
+
+
+def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
+    """Every matrix and K, scaled and unscaled."""
+    sizes = QUICK_ELEMENTS if quick else paper.PROPERTY_BYTES
+    return [
+        Point(subject=one, elements=elements, scaled=form)
+        for form in FORMS
+        for elements in sizes
+        for one in subjects
+    ]
+
+
+def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+    """Bars of all, and geometric means."""
+    asked = points(subjects, quick)
+    ours: dict[bool, dict[Key, SpeedUps]] = {form: {} for form in FORMS}
+    for point in asked:
+        ours[point.scaled][point.subject.family, point.elements] = SpeedUps.of(found[point])
+    su = {one.family: one.redundancy.su for one in subjects}
+    rows = [row(point, found[point]) for point in asked]
+    return Figure(
+        name="speed-up",
+        title="Communication speed-up over SUOpt",
+        source="section 9.1, figure 12",
+        quote="We observe that NetSparse outperforms both baselines for all matrices and all"
+        " property sizes. In contrast, SAOpt performs worse than SUOpt for stokes (all K values)"
+        " and arabic (for K=1). [...] On average (i.e., gmean), NetSparse outperforms SUOpt by 33x"
+        " and SAOpt by 15x.",
+        setting=f"{PAPER.what}, on the model. SUOpt and SAOpt by"
+        f" section 8.1: no latency; {paper.CORES} cores that spend {paper.SOFTWARE_US} us on a PR,"
+        f" which are {SOFTWARE_CYCLES:.0f} cycles of 64 bytes at the paper's line of"
+        f" {paper.LINE_GBPS} Gb/s and {OUR_SOFTWARE_CYCLES:.0f} at ours of 128 Gb/s (250 MHz);"
+        " SAOpt here means the former, the latter stands beside it. No time is shorter than the"
+        " line's.",
+        rows=rows,
+        shown=[shown(key, one, ours[False][key]) for key, one in ours[True].items()],
+        panels=[
+            Panel(f"K = {elements}, scaled", drawing(elements, ours[True]))
+            for elements in sorted({elements for _, elements in ours[True]})
+        ],
+        claims=[
+            software_claim(ours[True]),
+            *(claim for form, mine in ours.items() for claim in claims(FORMS[form], mine, su)),
+        ],
+        note="A bar of NetSparse reaches up to its time; the mark above it is the traffic"
+        " reduction of the tail node, which it comes the closer to the larger the matrix is: the"
+        " pipelines' latencies do not shrink with the matrix.",
+    )
+
+
+def row(point: Point, outcome: Outcome) -> dict[str, Any]:
+    """Of the CSV file."""
+    return {
+        "matrix": point.subject.family,
+        "K": point.elements,
+        "form": point.form,
+        "engine": point.cluster.engine,
+        "cycles": outcome.cycles,
+        "cycles_suopt": outcome.su.cycles(64),
+        "cycles_saopt": outcome.sa.cycles(64, SOFTWARE_CYCLES),
+        "cycles_saopt_our_line": outcome.sa.cycles(64, OUR_SOFTWARE_CYCLES),
+        **vars(SpeedUps.of(outcome)),
+        "line_bound": outcome.utilisation,
+        "client_bound": outcome.client_bound,
+        "seconds": round(outcome.seconds, 1),
+    }
+
+
+def shown(key: Key, one: SpeedUps, unscaled: SpeedUps) -> dict[str, str]:
+    """Of the page; the paper's numbers where it prints them (table 8)."""
+    family, elements = key
+    printed = paper.ABLATION.get(family, {}).get(elements)
+    return {
+        "matrix": family,
+        "K": str(elements),
+        "NetSparse": f"{one.netsparse:.1f}",
+        "paper": f"{printed[-1][0]:.1f}" if printed else "",
+        "unscaled": f"{unscaled.netsparse:.1f}",
+        "by traffic alone": f"{one.traffic:.0f}",
+        "the same unscaled": f"{unscaled.traffic:.0f}",
+        "SAOpt": f"{one.saopt:.2f}",
+        "SAOpt at our line": f"{one.saopt_ours:.2f}",
+        "NetSparse over SAOpt": f"{one.netsparse / one.saopt:.1f}",
+    }
+
+
+def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> list[Claim]:
+    """What section 9.1 says of the figure."""
+    sizes = sorted({elements for _, elements in ours})
+    slower = [key for key, one in ours.items() if one.netsparse <= max(1.0, one.saopt)]
+    over_su = geometric_mean(one.netsparse for one in ours.values())
+    over_sa = geometric_mean(one.netsparse / one.saopt for one in ours.values())
+    by_traffic = geometric_mean(one.traffic for one in ours.values())
+    made = [
+        Claim(
+            f"{form}: NetSparse is faster than both baselines for all matrices and sizes",
+            not slower,
+            "; ".join(
+                f"{name(key)}: {ours[key].netsparse:.2f}, SAOpt {ours[key].saopt:.2f}"
+                for key in slower
+            )
+            or f"all {len(ours)}",
+        ),
+        mean_claim(
+            f"{form}: NetSparse over SUOpt", over_su, paper.NETSPARSE_OVER_SUOPT, sizes, by_traffic
+        ),
+        mean_claim(f"{form}: NetSparse over SAOpt", over_sa, paper.NETSPARSE_OVER_SAOPT, sizes),
+        *(order_claim(form, elements, ours, su) for elements in sizes),
+    ]
+    if len(sizes) > 1:
+        families = {family for family, _ in ours}
+        made.append(
+            Claim(
+                f"{form}: speed-ups of SAOpt and NetSparse rise with K",
+                all(
+                    ours[family, large].netsparse > ours[family, small].netsparse
+                    and ours[family, large].saopt > ours[family, small].saopt
+                    for family in families
+                    for small, large in pairwise(sizes)
+                ),
+                "; ".join(
+                    f"{family} "
+                    + ", ".join(f"{ours[family, elements].netsparse:.1f}" for elements in sizes)
+                    for family in sorted(families)
+                ),
+            )
+        )
+    return made
+
+
+def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
+    """Where SAOpt is behind SUOpt: a statement on formulas alone."""
+    sizes = sorted({elements for _, elements in ours})
+    expected = {("stokes", elements) for elements in sizes} | {("arabic", 1)} & ours.keys()
+    behind = {key for key, one in ours.items() if one.saopt < 1}
+    return Claim(
+        "SAOpt is slower than SUOpt for stokes (all K) and arabic (K = 1), and only there",
+        behind == expected,
+        "slower: " + ", ".join(f"{name(key)} {ours[key].saopt:.2f}" for key in sorted(behind)),
+    )
+
+
+def mean_claim(
+    what: str, found: float, papers: float, sizes: Sequence[int], by_traffic: float = 0
+) -> Claim:
+    """A geometric mean within a factor of the paper's, which is of all K."""
+    of = f"of K = {', '.join(map(str, sizes))}"
+    text = f"{what}: {papers} on average (geometric mean), within a factor of {FACTOR}"
+    told = f"{found:.1f} {of}" + (f"; by traffic alone {by_traffic:.1f}" if by_traffic else "")
+    return Claim(text, papers / FACTOR <= found <= papers * FACTOR, told)
+
+
+def order_claim(
+    form: str, elements: int, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]
+) -> Claim:
+    """Gains follow the redundancy of SU: rank correlation of at least 0.8."""
+    mine = {family: one.netsparse for (family, k), one in ours.items() if k == elements}
+    places = ranked(su)
+    apart = sum((ranked(mine).index(family) - places.index(family)) ** 2 for family in mine)
+    count = len(mine)
+    rank = 1 - 6 * apart / (count * (count**2 - 1))
+    return Claim(
+        f"{form}, K = {elements}: gains over SUOpt follow the redundant transfers of table 1 (rank"
+        " correlation of at least 0.8)",
+        rank >= 0.8,
+        f"{rank:.2f}: {words({family: mine[family] for family in ranked(mine)}, '.1f')}",
+    )
+
+
+def name(key: Key) -> str:
+    """Matrix and K in words."""
+    return f"{key[0]} K={key[1]}"
+
+
+def drawing(elements: int, ours: Mapping[Key, SpeedUps]) -> Callable[[Axes], None]:
+    """Bars of SAOpt and NetSparse, marks of what traffic alone would allow."""
+
+    def draw(axes: Axes) -> None:
+        mine = {family: one for (family, k), one in ours.items() if k == elements}
+        places = np.arange(len(mine))
+        axes.bar(
+            places - 0.2, [one.saopt for one in mine.values()], 0.4, label="SAOpt", color="0.7"
+        )
+        axes.bar(places + 0.2, [one.netsparse for one in mine.values()], 0.4, label="NetSparse")
+        traffic = [one.traffic for one in mine.values()]
+        axes.plot(places + 0.2, traffic, "_", color="k", ms=14, label="by traffic alone")
+        axes.axhline(1, color="0.4", linewidth=0.8)
+        axes.set_xticks(places, list(mine))
+        axes.set_yscale("log")
+        axes.set_ylabel("times SUOpt")
+
+    return draw
