@@ -79,11 +79,7 @@ def measured(point: Point) -> Outcome:
     """Run a point and collect what the figures need."""
     start = perf_counter()
     session = SpmmSession(point.cluster.snic, point.workload)
-    simulator = (
-        None
-        if point.cluster.model
-        else session.build(session.hardware(session.params, session.asked))
-    )
+    simulator = session.build(session.hardware(session.params, session.asked))
     with tempfile.TemporaryDirectory(prefix="reproduce-") as folder:
         result = session.run(simulator, Path(folder))
     report = session.report
