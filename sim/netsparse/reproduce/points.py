@@ -178,7 +178,8 @@ class Point:
         wanted = max(1.0, self.scale * asked / caches)
         segments = switch.cache.segments
         least = 2 * SEGMENT_BYTES * switch.cache.ways  # of a segment: two sets
-        while segments * least > wanted and segments * SEGMENT_BYTES >= 2 * self.property_bytes:
+        needed = max(2, self.property_bytes // SEGMENT_BYTES)
+        while segments > needed and segments * least > wanted:
             segments //= 2
         sets = min(16, max(1, round(log2(wanted * 2 / (segments * least)))))
         size = (segments * least << sets) >> 1

@@ -31,6 +31,7 @@ class Outcome:
     tail_useful: int  #: different remote idxs of that node
     tail_hit_rate: float  #: of its rack's switch; 0 without lookups
     busiest_client: int  #: most idxs that a client of any node has consumed
+    most_received: int  #: bytes of the node that has received most, which may be another
     su: SuOpt
     sa: SaOpt
     exact: bool
@@ -50,6 +51,11 @@ class Outcome:
     def traffic_reduction(self) -> float:
         """Bytes that SUOpt brings a node, for each that the tail node has received."""
         return self.su.received / self.tail.packet_bytes("received")
+
+    @property
+    def busiest_reduction(self) -> float:
+        """The same of the node that has received most, which need not take longest."""
+        return self.su.received / self.most_received
 
     @property
     def prs_per_packet(self) -> float:
@@ -95,6 +101,7 @@ def measured(point: Point) -> Outcome:
         tail_useful=useful(point.subject, tail),
         tail_hit_rate=tor.hit_rate or 0.0,
         busiest_client=max(unit["consumed"] for node in nodes for unit in node.units),
+        most_received=report.network.tail.received_bytes,
         su=su,
         sa=sa,
         exact=result.exact,

@@ -1,0 +1,73 @@
+"""Runs that were not made: counters that give the figures which a test wants."""
+
+from dataclasses import dataclass
+
+from hdl.common.packets import BEAT_BYTES
+from sim.netsparse.reproduce.runs import Outcome, software, useful
+from sim.netsparse.reproduce.subjects import subjects
+from sim.netsparse.spmm_report import NodeFigures
+
+FEW = subjects(scale=0.02)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Figures of a run."""
+
+    traffic: float = 100.0
+    speed_up: float = 50.0
+    filter_coalesce: float = 0.9
+    prs_per_packet: float = 10.0
+    hit_rate: float = 0.3
+    goodput: float = 0.4
+    link_bytes: float = 1e6
+    prs_sa: float = 2.0
+    counted: float = 1000.0  #: PRs, packets and hits of all nodes
+
+
+def outcome(point, wanted=None):
+    """An outcome of ``point`` with the figures that are ``wanted``."""
+    wanted = wanted or Wanted()
+    su, sa = software(point.subject, point.property_bytes)
+    cycles = su.cycles(BEAT_BYTES) / wanted.speed_up
+    received = su.received / wanted.traffic
+    prs = sa.prs[0].sum() / wanted.prs_sa
+    responses = wanted.goodput * cycles * BEAT_BYTES / point.property_bytes
+    unit = {
+        "prs": prs,
+        "responses": responses,
+        "coalesced": prs / (1 - wanted.filter_coalesce) - prs,
+        "filtered": 0,
+    }
+    snic = {
+        "reads_received_bytes": 0,
+        "responses_received_bytes": received,
+        "responses_received_packets": responses / wanted.prs_per_packet,
+    }
+    figures = {
+        "cycles": cycles,
+        "link_bytes": wanted.link_bytes,
+        "cache_hit_rate": wanted.hit_rate,
+        "filter_coalesce_rate": wanted.filter_coalesce,
+        "unit_prs": wanted.counted,
+        "link_packets": wanted.counted,
+        "cache_hits": wanted.counted,
+    }
+    return Outcome(
+        figures=figures,
+        tail=NodeFigures(unit, snic, cycles, point.property_bytes, 16, 1, {}),  # pyright: ignore
+        tail_node=0,
+        tail_useful=useful(point.subject, 0),
+        tail_hit_rate=wanted.hit_rate,
+        busiest_client=100,
+        most_received=round(received),
+        su=su,
+        sa=sa,
+        exact=True,
+        seconds=1.0,
+    )
+
+
+def broken(claims, form=""):
+    """The texts of the claims that do not hold, of one form."""
+    return [claim.text for claim in claims if not claim.holds and claim.text.startswith(form)]

@@ -1,0 +1,84 @@
+"""What a run is asked, and what is kept of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hdl.netsparse.switch.params import NetSparseSwitchParams
+from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.points import CYCLE_NS, RTL, RTL_MODEL, SOFTWARE_CYCLES, Point
+from sim.netsparse.reproduce.runs import measure, repeats
+from sim.netsparse.reproduce.subjects import Subject, subjects
+from sim.netsparse.spmm_workload import switch_of
+from tests.sim.netsparse.reproduce.outcomes import FEW
+
+EIGHT = subjects(scale=0.02, nodes=8)
+
+
+def test_times_of_the_paper_are_those_of_its_line():
+    assert CYCLE_NS == 1.28
+    assert SOFTWARE_CYCLES == 625
+    assert Point(subject=FEW[0]).delays == (178, 44)
+    assert Point(subject=FEW[0], scaled=False).delays == (500, 125)
+    assert Point(subject=FEW[0], delay=50000).delays[0] <= 32768
+
+
+@pytest.mark.parametrize("subject", FEW, ids=lambda one: one.family)
+@pytest.mark.parametrize("elements", paper.PROPERTY_BYTES)
+def test_scaled_settings(subject, elements):
+    """A part of the paper's numbers; a cache that the hardware can have, as near as it comes."""
+    point = Point(subject=subject, elements=elements)
+    asked = point.workload
+    assert asked.model
+    assert asked.batch == max(1, round(subject.scale * subject.paper.batch))
+    assert asked.link_latency == round(subject.scale * 450 / 1.28)
+    switch = switch_of(asked.switch)
+    assert switch.pipes == switch.ports == 32
+    assert switch.cache.most_bytes >= asked.property_bytes
+    wanted = subject.scale * paper.CACHE_BYTES / 16
+    smallest = switch.cache.sets == 2 and switch.cache.segments == max(
+        2, asked.property_bytes // 16
+    )
+    assert smallest or 0.5 <= switch.cache.cache_bytes / wanted <= 2
+
+
+def test_unscaled_settings_are_those_of_table_5():
+    point = Point(subject=FEW[0], scaled=False)
+    assert point.requests == 32768
+    switch = switch_of(point.switch)
+    assert replace(switch, most_delay=1023) == NetSparseSwitchParams()
+    assert switch_of(Point(subject=FEW[0], middle_pipes=False).switch).pipes == 0
+    assert Point(subject=FEW[0], cluster=RTL).switch == "small"
+    assert Point(subject=FEW[0], units=8).workload.clients == 4
+    assert not Point(subject=FEW[0], cache_bytes=0).workload.switch_cache
+
+
+def test_runs_on_the_model():
+    """The tail node is the last to end; its requests are at least those it cannot do without."""
+    points = [Point(subject=EIGHT[4], cluster=RTL_MODEL, concatenate=on) for on in (True, False)]
+    told = []
+    found = measure([*points, points[0]], lambda *words: told.append(words))
+    assert told[-1] == ("running clusters", 2, 2)
+    joined, alone = (found[point] for point in points)
+    for each in (joined, alone):
+        assert each.exact
+        assert each.tail_useful <= each.tail.unit["prs"]
+        assert each.tail.packet_bytes("received") <= each.most_received
+        assert each.figures["unit_prs"] >= EIGHT[4].redundancy.useful
+        assert 0 < each.utilisation < 1
+    assert alone.prs_per_packet == 1 < joined.prs_per_packet
+    assert joined.figures["link_bytes"] < alone.figures["link_bytes"]
+
+
+def test_repeats_by_hand(tmp_path):
+    """Node 0 asks, in requests of two: 3 4 | 3 3 | 4 4, then its second row 3 4 ..."""
+    path = tmp_path / "four.mtx"
+    rows = [(1, 3), (1, 4), (2, 3), (2, 4)]
+    lines = ["%%MatrixMarket matrix coordinate pattern general", "4 4 4"]
+    path.write_text("\n".join([*lines, *(f"{row} {column}" for row, column in rows), ""]))
+    subject = Subject(family="uk", text=str(path), nodes=2)
+    assert repeats(subject, 4, 16) == (1.0, 0.0)
+    assert repeats(subject, 2, 16) == (0.0, 1.0)
+    assert repeats(subject, 2, 1) == (0.0, 0.0)
+    assert np.isclose(sum(repeats(subject, 3, 2)), 1.0)
