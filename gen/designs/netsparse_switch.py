@@ -15,7 +15,11 @@ DESIGN = Design(
         "netsparse-switch": Bench(
             title="NetSparse switch: a middle pipe, all ports",
             rows="sim.netsparse.bench.switch:rows",
-        )
+        ),
+        "netsparse-model": Bench(
+            title="Racks of nodes: the model and the RTL",
+            rows="sim.netsparse.bench.model:rows",
+        ),
     },
     cards={
         "u280": Card(

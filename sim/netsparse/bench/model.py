@@ -1,0 +1,78 @@
+"""The model of racks of nodes: how fast it is, and how far from the RTL."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from gen.settings import make_params
+from hdl.netsparse.params import SnicParams
+from sim.bench.limits import Limit, Row
+from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.model.accuracy import Compared, compared
+from sim.netsparse.spmm import SpmmRun, matrix_for
+from sim.netsparse.spmm_session import SpmmSession
+from sim.netsparse.spmm_workload import SpmmWorkload
+
+TINY = {"units": 2, "nodes": 4, "pending_entries": 8, "lsq_entries": 8, "lsq_reserved": 2}
+SMALL = SpmmWorkload(  # that RTL holds
+    matrix="uk:nodes=4,rows=1500",
+    nodes=4,
+    racks=2,
+    switch="tiny:output_beats=1024",
+    property_bytes=32,
+)
+LARGE = SpmmWorkload(
+    model=True, matrix="queen", nodes=128, racks=8, spines=16, switch="paper", batch=32768
+)
+MOST_SECONDS = Limit(120)
+BOUNDS = {"PRs": 0.0, "cycles": 0.10}  #: others: TRAFFIC
+TRAFFIC = 0.05
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Racks in RTL and on the model side by side, then a cluster that only the model holds."""
+    progress("simulator of two racks")
+    params = make_params(SnicParams, TINY, {})
+    simulator = SpmmSession.build(SpmmSession.hardware(params, SMALL))
+    run = SpmmRun(matrix_for(SMALL.matrix, SMALL.nodes, SMALL.seed), params, SMALL)
+    progress("two racks in RTL")
+    with tempfile.TemporaryDirectory() as folder:
+        rtl = run.simulate(SMALL.cluster(params), simulator, Path(folder)).result
+    model, errors = compared(run.gather, SMALL.cluster(params), rtl)
+    progress("128 nodes on the model")
+    return [
+        *map(error_row, errors),
+        speed_row("2 racks x 2 nodes, RTL", rtl),
+        speed_row("2 racks x 2 nodes, model", model),
+        Row(what="model, times the RTL", value=rtl.seconds / model.seconds, unit="x"),
+        *large_rows(),
+    ]
+
+
+def error_row(one: Compared) -> Row:
+    """How far a figure of the model is from the RTL's."""
+    return Row(
+        what=f"error: {one.name}",
+        value=abs(one.error),
+        limit=Limit(BOUNDS.get(one.name, TRAFFIC)),
+        note=f"a share of the RTL's {one.rtl:,}",
+    )
+
+
+def speed_row(what: str, result: GatherResult) -> Row:
+    """Cycles a second."""
+    return Row(what=what, value=result.cycles / result.seconds, unit="cycles/s")
+
+
+def large_rows() -> list[Row]:
+    """The paper's cluster: 8 racks of 16 nodes with 32 units each, 9.7 million nonzeros."""
+    params = SnicParams()
+    run = SpmmRun(matrix_for(LARGE.matrix, LARGE.nodes, LARGE.seed), params, LARGE)
+    result = run.model(LARGE.cluster(params))
+    prs = sum(node.totals["prs"] for node in result.nodes)
+    size = f"128 nodes, {run.matrix.nnz:,} nonzeros"
+    return [
+        Row(what=size, value=result.seconds, unit="s", limit=MOST_SECONDS, note="one processor"),
+        Row(what=size, value=prs / result.seconds, unit="PRs/s", note=f"{prs:,} PRs"),
+        Row(what=size, value=run.matrix.nnz / result.seconds, unit="idxs/s"),
+    ]

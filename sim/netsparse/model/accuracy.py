@@ -1,0 +1,49 @@
+"""How far the model is from a run in RTL."""
+
+from dataclasses import dataclass
+
+from sim.netsparse.gather import Gather
+from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.model.run import model_gather
+from sim.netsparse.network_figures import NetworkFigures
+from sim.netsparse.surroundings.cluster_system import ClusterParams
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A figure of both."""
+
+    name: str
+    rtl: int
+    model: int
+
+    @property
+    def error(self) -> float:
+        """By how much the model's is larger, as a share of the RTL's."""
+        return (self.model - self.rtl) / max(1, self.rtl)
+
+    def __str__(self) -> str:
+        return f"{self.name}: RTL {self.rtl:,}, model {self.model:,} ({self.error:+.1%})"
+
+
+def figures_of(result: GatherResult) -> dict[str, int]:
+    """What is compared: packets and bytes are summed over all links that they pass."""
+    network = NetworkFigures(result)
+    return {
+        "PRs": sum(node.totals["prs"] for node in result.nodes),
+        "packets": network.links("packets"),
+        "bytes": network.links("bytes"),
+        "hits": network.total("cache_hit"),
+        "cycles": result.cycles,
+    }
+
+
+def compared(
+    gather: Gather, params: ClusterParams, rtl: GatherResult
+) -> tuple[GatherResult, list[Compared]]:
+    """The model's result of a gather, and its figures beside those of ``rtl``."""
+    result = model_gather(gather, params)
+    modelled = figures_of(result)
+    return result, [
+        Compared(name, count, modelled[name]) for name, count in figures_of(rtl).items()
+    ]
