@@ -65,7 +65,7 @@ async def gather(dut: Any) -> None:
     ]
     await together(each.open() for each in rings if each)
     watch = cocotb.start_soon(report(dut, folder))
-    first_packet = cocotb.start_soon(first_change(dut.link_counts))
+    first_packet = cocotb.start_soon(first_delivery(dut, params.network))
     await ClockCycles(dut.clk, COUNT_CYCLES)
     before = [register_accesses(dut, k) for k in range(params.nodes)]
     begun, began = cycle(), time.monotonic()
@@ -144,10 +144,14 @@ async def until_done(coroutine: Any) -> tuple[Any, int]:
     return await coroutine, cycle()
 
 
-async def first_change(signal: Any) -> int:
-    """The cycle in which ``signal`` changes for the first time."""
-    await signal.value_change
-    return cycle()
+async def first_delivery(dut: Any, params: NetworkParams) -> int:
+    """The cycle in which a link has delivered a beat for the first time."""
+    layout = link_counts(params.topology)
+    while True:
+        await dut.link_counts.value_change
+        links = unpack(layout, int(dut.link_counts.value))
+        if any(counts["beats"] for link in links for counts in link.values()):
+            return cycle()
 
 
 async def together(coroutines: Any) -> list[Any]:

@@ -19,8 +19,8 @@ INDEX_BITS = 16
 BEAT = data.StructLayout(
     {"tdata": AXIS.data_bits, "tkeep": AXIS.data_bits // 8, "tlast": 1, "tuser": 1}
 )
-#: What has left, modulo 2**32.
-DELIVERED = data.StructLayout({"packets": 32, "bytes": 32})
+#: What has left, and for how many cycles the far end has let a beat wait, modulo 2**32.
+DELIVERED = data.StructLayout({"packets": 32, "bytes": 32, "beats": 32, "refused": 32})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,8 @@ class DelayLine(Component):
     """Beats leave ``o`` as they came to ``i``, ``least_latency + latency`` cycles later.
 
     ``stall`` is the chance in 256, every cycle, that none leaves; while ``stop`` is high none
-    leaves either. ``level`` counts the beats under way, ``delivered`` what was taken from ``o``.
+    leaves either. ``level`` counts the beats under way, ``delivered`` what was taken from ``o``,
+    and the cycles in which a beat waited there.
 
     Throughput: a beat a cycle. Stalls: a beat at ``o`` waits unchanged; ``i.ready`` is low while
     ``params.depth`` beats are under way, and depends on registers only.
@@ -96,10 +97,16 @@ class DelayLine(Component):
             m.d.sync += [offered.eq(first.beat), waits.eq(1)]
         with m.Elif(o.tready):
             m.d.sync += waits.eq(0)
-        packets, octets = self.delivered.packets, self.delivered.bytes
+        count = self.delivered
         with m.If(o.tvalid & o.tready):
             kept = sum(o.tkeep[1:], start=o.tkeep[0])
-            m.d.sync += [octets.eq(octets + kept), packets.eq(packets + o.tlast)]
+            m.d.sync += [
+                count.packets.eq(count.packets + o.tlast),
+                count.bytes.eq(count.bytes + kept),
+                count.beats.eq(count.beats + 1),
+            ]
+        with m.Elif(o.tvalid):
+            m.d.sync += count.refused.eq(count.refused + 1)
         return m
 
 

@@ -24,21 +24,26 @@ from sim.netsparse.surroundings.network_input import (
     NetworkInputParams,
 )
 
+MOST_LATENCY = (1 << LATENCY_BITS) - 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParams:
     """Sizes of a link."""
 
     mtu: int = 1500  #: bytes of the longest packet that its buffers have room for ahead, 64..9216
+    latency: int = MOST_LATENCY  #: cycles at which it still takes a beat a cycle, 0..255
 
     def __post_init__(self) -> None:
+        if not 0 <= self.latency <= MOST_LATENCY:
+            raise ValueError(f"latency must be from 0 to {MOST_LATENCY} cycles: {self.latency}")
         if not BEAT_BYTES <= self.mtu <= 9216:
             raise ValueError(f"mtu must be from {BEAT_BYTES} to 9216 bytes: {self.mtu}")
 
     @property
     def suffix(self) -> str:
-        """The longest packet."""
-        return f"mtu{self.mtu}"
+        """The longest packet, and a latency that is not the usual one."""
+        return f"mtu{self.mtu}" + (f"_l{self.latency}" if self.latency != MOST_LATENCY else "")
 
     @property
     def packet_beats(self) -> int:
@@ -47,8 +52,8 @@ class LinkParams:
 
     @property
     def line(self) -> DelayLineParams:
-        """What is under way of a class: a beat a cycle at any latency, and a packet."""
-        return DelayLineParams(depth=(1 << LATENCY_BITS) + self.packet_beats)
+        """What is under way of a class: a beat a cycle at such a latency, and a packet."""
+        return DelayLineParams(depth=self.latency + 1 + self.packet_beats)
 
 
 #: What a simulation can change without a link's being built again.
@@ -62,9 +67,11 @@ LINK_SETTINGS = data.StructLayout(
         "stop": data.StructLayout(dict.fromkeys(CLASSES, 1)),  # its far end takes nothing
     }
 )
-#: Of one class, modulo 2**32: what was delivered, and what befell packets.
+#: Of one class, modulo 2**32: what was delivered, what befell packets, and for how many cycles
+#: the sender's beat was ``blocked``: not taken.
 CLASS_COUNTS = data.StructLayout(
-    {name: field.shape for name, field in DELIVERED} | {"dropped": 32, "corrupted": 32}
+    {name: field.shape for name, field in DELIVERED}
+    | {"dropped": 32, "corrupted": 32, "blocked": 32}
 )
 LINK_COUNTS = data.StructLayout(dict.fromkeys(CLASSES, CLASS_COUNTS))
 
@@ -75,7 +82,7 @@ class SharedLink(Component):
     Packets stay whole and take turns: one of each class while both wait. A class begins a packet
     only while its buffer at the far end has room for the longest one, as with priority flow
     control; so a class whose far end takes nothing does not hold up the other, but a sender that
-    pauses within a packet does. Both classes have room for a beat a cycle at any latency.
+    pauses within a packet does. Both classes have room for a beat a cycle at ``params.latency``.
 
     Of each class, packet ``drop_at`` (the first is 0) is dropped and the lowest bit of #PRs of
     packet ``corrupt_at`` flipped, each if it is switched on. ``index`` tells links apart, whose
@@ -144,6 +151,7 @@ class SharedLink(Component):
         number = Signal(32, name=f"{kind}_number")  # of the next packet
         m.d.sync += [
             number.eq(number + taker.begins),
+            counts.blocked.eq(counts.blocked + (taker.i.tvalid & ~taker.i.tready)),
             *(
                 counts[name].eq(counts[name] + taker.events[name])
                 for name in ("dropped", "corrupted")

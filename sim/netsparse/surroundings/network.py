@@ -16,7 +16,13 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.registers import switch_registers
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
-from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS, LinkParams, SharedLink
+from sim.netsparse.surroundings.link import (
+    LINK_COUNTS,
+    LINK_SETTINGS,
+    MOST_LATENCY,
+    LinkParams,
+    SharedLink,
+)
 from sim.netsparse.topology import End, LeafSpine
 
 
@@ -28,6 +34,7 @@ class NetworkParams:
     switch: NetSparseSwitchParams = field(  #: of each ToR, but for its ports
         default_factory=lambda: NetSparseSwitchParams(pipes=0)
     )
+    link_latency: int = MOST_LATENCY  #: most that links have buffers for
 
     def __post_init__(self) -> None:
         if self.topology.nodes > self.switch.nodes:
@@ -46,7 +53,7 @@ class NetworkParams:
     @property
     def link(self) -> LinkParams:
         """Every link."""
-        return LinkParams(mtu=self.switch.mtu)
+        return LinkParams(mtu=self.switch.mtu, latency=self.link_latency)
 
     def of(self, switch: int) -> NetSparseSwitchParams:
         """Sizes of a switch: a spine has no middle pipes.

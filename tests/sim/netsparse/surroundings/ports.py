@@ -16,6 +16,7 @@ class Port:
         self.valid, self.ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
         self.packets, self.cycles = [], []
         self.queue = []  # packets to send
+        self.waited = 0  # cycles in which a beat did not move
 
     async def send(self, stall):
         self.valid.value = 0
@@ -30,6 +31,7 @@ class Port:
                     field.value = value
                 await self.edge
                 while not self.ready.value:
+                    self.waited += 1
                     await self.edge
                 self.cycles.append(cycle())
                 self.valid.value = 0
@@ -45,6 +47,7 @@ class Port:
             beat = tuple(int(field.value) for field in self.fields)
             assert waiting in (None, beat), f"{self.name}: a waiting beat changed"
             waiting = beat
+            self.waited += not self.ready.value
             if self.ready.value:
                 waiting = None
                 packet.append(beat)

@@ -27,6 +27,12 @@ def test_rejects(mtu):
         LinkParams(mtu=mtu)
 
 
+@pytest.mark.parametrize("latency", [-1, 256])
+def test_rejects_a_latency(latency):
+    with pytest.raises(ValueError, match=f"latency must be from 0 to 255 cycles: {latency}"):
+        LinkParams(latency=latency)
+
+
 class Bench:
     """Both classes of a link, and what has been sent of each."""
 
@@ -77,6 +83,9 @@ class Bench:
             packets = self.outputs[kind].packets
             assert counts[kind]["packets"] == len(packets)
             assert counts[kind]["bytes"] == sum(map(len, packets))
+            assert counts[kind]["beats"] == len(self.outputs[kind].cycles)
+            assert counts[kind]["refused"] == self.outputs[kind].waited
+            assert counts[kind]["blocked"] == self.inputs[kind].waited
         return counts
 
     def check(self, **other):
