@@ -79,7 +79,11 @@ class SpmmRun:
             mechanisms=asked.mechanisms,
             host=memory_settings(asked.host_latency),
             dram=memory_settings(asked.dram_latency),
-            link={"latency": asked.link_latency},
+            link={
+                "latency": asked.link_latency,
+                **dict.fromkeys(("in_stall", "out_stall"), asked.link_stall),
+                "seed": asked.seed,
+            },
             switch=asked.switch_settings,
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )

@@ -122,6 +122,9 @@ class SpmmWorkload(Workload):
         least=0,
         most=MOST_LINK_LATENCY,
     )
+    link_stall: int = setting(
+        0, "Chance in 256, every cycle, that an end of a link moves nothing.", least=0, most=255
+    )
     watchdog: int = setting(
         200_000, "Cycles without progress after which a work request is ended.", least=1
     )

@@ -16,7 +16,7 @@ from sim.harness.verilator import lint
 from tests.gen.sample import Pair, PairParams
 
 PORTS = Path(__file__).parent / "ports"
-BETWEEN = {"small", "8-port", "paper", "spine"}  # presets that a commit leaves to the long form
+BETWEEN = {"small", "8-port", "paper", "spine", "least"}  # what a commit leaves to the long form
 PRESETS = [
     pytest.param(design, preset, marks=pytest.mark.long if preset in BETWEEN else [])
     for design in designs().values()

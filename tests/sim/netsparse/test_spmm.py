@@ -66,6 +66,12 @@ def test_product_is_exact_and_counters_tell_why(made):
         assert result.accesses["reads"] >= 5 * node.requests
 
 
+def test_links_are_as_they_were_asked_for(params):
+    asked = SpmmWorkload(link_latency=3, link_stall=7, seed=5)
+    link = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, asked).gather.link
+    assert link == {"latency": 3, "in_stall": 7, "out_stall": 7, "seed": 5}
+
+
 def test_classes_share_a_line():
     """Together they are the line's share that is used."""
     busy = {"reads_received_bytes": 64 * 20, "responses_received_bytes": 64 * 80}
