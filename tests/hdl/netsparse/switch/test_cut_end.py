@@ -9,6 +9,8 @@ from hdl.netsparse.switch.cut_end import CutEnd
 from sim.harness.streams import STALLS, start
 from sim.harness.verilator import simulate
 
+FULL = (1 << 64) - 1  #: tkeep
+
 
 def test_cut_end():
     simulate(CutEnd(), __name__)
@@ -19,21 +21,22 @@ class Bench:
 
     def __init__(self, dut, stalls):
         self.dut, (self.source, self.sink) = dut, stalls
-        self.sent, self.left = (
-            [],
-            [],
-        )  # packets: numbers of beats; those that were cut end with None
+        # Packets: numbers of beats; those that came broken, or were cut, end with None.
+        self.sent, self.left = [], []
         self.cuts = self.inside = 0
 
     async def run(self, cycles):
         dut, edge = self.dut, RisingEdge(self.dut.clk)
-        number, length, offered, open_ = 0, 0, False, []
+        number, length, offered, broken, open_ = 0, 0, False, False, []
         for _ in range(cycles):
             if not offered and not self.source():
                 length = length or random.choice((1, 1, 2, 5))
                 number += 1
                 dut.i_tdata.value, offered = number, True
                 dut.i_tlast.value = length == 1
+                broken = length == 1 and random.random() < 0.1  # it comes with such an end
+                dut.i_tuser.value = broken
+                dut.i_tkeep.value = random.choice((1, FULL >> random.randrange(63), FULL))
             dut.i_tvalid.value = offered
             dut.o_tready.value = not self.sink()
             cut = random.random() < 0.05
@@ -43,7 +46,7 @@ class Bench:
             if dut.o_tvalid.value and dut.o_tready.value:
                 self.leave()
             if moves:
-                open_.append(number)
+                open_.append(None if broken else number)
                 offered, length = False, length - 1
                 if not length:
                     self.sent.append(open_)

@@ -1,12 +1,15 @@
 import random
 from collections import Counter
+from operator import attrgetter
 
 import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
+from cocotbext.axi import AxiResp
 
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from hdl.netsparse.switch.registers import constants
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.streams import STALLS, never, often, rarely, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
@@ -24,6 +27,8 @@ TOR = NetSparseSwitchParams(  # two nodes, two uplinks
     mtu=594,
     most_property_bytes=64,
     most_delay=255,
+    pool=20,  # virtual queues, the fewest lines; a middle pipe alone has the full form
+    destinations=8,
     receive_packets=2,
     output_beats=512,
     cache=PropertyCacheParams(
@@ -127,7 +132,7 @@ async def enters_no_route_that_is_none(dut):
 
 
 def broken_ones(bench, port):
-    """Packets that are to be dropped: beats, and who counts them as what."""
+    """Packets that are to be dropped: octets, and who counts them as what."""
 
     def good(kind=Kind.READ, dest=None):
         src = random.choice(bench.ports_of(port))
@@ -151,6 +156,8 @@ def broken_ones(bench, port):
     stranger = bytearray(good())
     stranger[64:68] = (bench.params.nodes).to_bytes(4, "big")  # src
     yield bytes(stranger), "source"
+    yield good(), "broken"
+    yield good(Kind.RESPONSE), "broken"
 
 
 HOLE = 5  #: node without a route
@@ -167,13 +174,16 @@ async def drops_and_counts_what_is_broken(dut):
     for _ in range(12):
         for port in range(params.ports):
             for octets, cause in broken_ones(bench, port):
-                passes = not params.pipes and cause not in ("short", "no_route", "cut")
+                passes = not params.pipes and cause not in ("short", "no_route", "cut", "broken")
                 if not passes and random.random() < 0.5:
-                    bench.send_beats("reads", port, to_beats(octets))
+                    beats = to_beats(octets)
+                    beats[-1] = (*beats[-1][:3], cause == "broken")
+                    is_response = cause == "broken" and octets[51] != Kind.READ.value
+                    bench.send_beats(CLASSES[is_response], port, beats)
                     expected[port, cause] += 1
                 bench.send(port, bench.packet(port))
-    # In the spine form one that is cut goes on, marked as broken.
-    bench.broken = sum(count for (_, cause), count in expected.items() if cause == "cut")
+    # In the spine form one that is broken, or cut and so marked, goes on.
+    bench.broken = sum(n for (_, cause), n in expected.items() if cause in ("cut", "broken"))
     bench.broken *= not params.pipes
     await bench.drain()
     assert bench.broken == 0
@@ -186,8 +196,9 @@ async def drops_and_counts_what_is_broken(dut):
     for cause in ("foreign", "kind", "length", "source") if params.pipes else ():
         total = sum(count for (_, name), count in expected.items() if name == cause)
         assert sum(found[f"reads_dropped_{cause}"] for found in pipes) == total > 0
-    cut = sum(count for (_, cause), count in expected.items() if cause == "cut")
-    assert sum(found["reads_dropped_broken"] for found in pipes) == cut * bool(params.pipes)
+    broken = sum(n for (_, cause), n in expected.items() if cause in ("cut", "broken"))
+    found = [found[f"{name}_dropped_broken"] for found in pipes for name in CLASSES]
+    assert sum(found) == broken * bool(params.pipes)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -308,3 +319,35 @@ async def takes_its_latencies(dut):
             late = left.begun[-1] - bench.senders[name, ingress].moved
         assert late == component_in_simulator().latencies[way] - (not pipes), way
     assert (bench.ledger.hits == 2) == bool(pipes)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def its_registers_say_what_it_is(dut):
+    """On a bus that waits now and then, both ways at once; what is not there is refused."""
+    bench = Bench(dut)
+    await bench.start()
+    driver, known = bench.driver, constants(bench.params)
+    for channel in ("write_if.aw", "write_if.w", "write_if.b", "read_if.ar", "read_if.r"):
+        attrgetter(f"{channel}_channel")(driver.axil).set_pause_generator(iter(rarely, None))
+    names = [*known, "concatenate", "mac_base_low"]
+    assert [await driver.read(name) for name in names] == [*known.values(), 1, 0]
+    exists = {"route_node": bench.params.nodes - 1, "route_port": bench.params.ports - 1}
+    for name, value in exists.items():
+        for beyond in (0, 1):
+            await driver.write(**exists | {name: value + beyond})
+            assert await driver.read("route_illegal") == beyond
+    place = next(place.address for place in driver.map.placed if place.register.name == "node")
+    await driver.write(node=0, mac_base_low=0x8000_0000, concatenate=1)
+    last = (1 << len(dut.s_axil_araddr)) - 4
+    number = bytearray(4)
+    for _ in range(40):
+        part = random.randbytes(random.randint(1, 4))
+        number[: len(part)] = part
+        write = cocotb.start_soon(driver.axil.write(place, part))
+        read = cocotb.start_soon(driver.axil.read(random.choice((0, last)), 4))
+        refused = [cocotb.start_soon(driver.axil.write(last, bytes(4))) for _ in range(2)]
+        found = await read
+        assert found.resp == (AxiResp.SLVERR if found.address == last else AxiResp.OKAY)
+        assert (await write).resp == AxiResp.OKAY
+        assert {(await each).resp for each in refused} == {AxiResp.SLVERR}
+        assert await driver.read("node") == int.from_bytes(number, "little")
