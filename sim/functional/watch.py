@@ -2,7 +2,8 @@
 
 It runs beside every test that starts its clock with :mod:`sim.harness.streams` if
 ``$INGATHER_COVERAGE`` is set, or ``$INGATHER_BINS`` for this alone; else it costs nothing. What was
-hit is written to ``bins.json`` of the folder of the run at the end of each of its tests.
+hit is written to ``bins.json`` of the folder of the run at the end of each of its tests. A test's
+own component that is one of ours with more ports names that as ``watched_as``.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,9 +40,12 @@ def begin(dut: Any) -> None:
     if not samples():
         return
     try:
-        component = component_in_simulator()
+        component: Any = component_in_simulator()
     except TypeError:  # it takes no parameters
         return
+    kind = getattr(component, "watched_as", None)
+    if kind is not None:  # a test derives it, with more in view
+        component = kind(component.params)
     if component is not None and type(component).__module__.startswith("hdl."):
         for domain in component.domains:
             cocotb.start_soon(watch(dut, component, domain))

@@ -2,6 +2,7 @@
 
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from sim.functional.unit_bins import UnitGroup, enum_bits
+from sim.netsparse import middle_pipe_bins, switch_bins
 
 DROPS = UnitGroup(
     name="drops",
@@ -159,16 +160,20 @@ FILTER = "hdl.netsparse.idx_filter"
 PROPERTIES = "hdl.netsparse.property_cache"
 RIG = "hdl.netsparse.rig"
 
-GROUPS = {
-    f"{CONCAT}.packet_verdict.PacketVerdict": (DROPS,),
-    f"{CONCAT}.deconcatenator.Deconcatenator": (DROPS,),
-    f"{CONCAT}.line_pool.LinePool": (LINE_POOL,),
-    f"{CONCAT}.expiration_queue.ExpirationQueue": (EXPIRATION,),
-    f"{CONCAT}.concatenator.Concatenator": (CONCATENATOR,),
-    f"{FILTER}.cache.FilterCache": (CACHE,),
-    f"{FILTER}.bank.FilterBank": (BANK,),
-    f"{PROPERTIES}.property_cache.PropertyCache": (PROPERTY_CACHE,),
-    f"{RIG}.unit.RigUnit": (UNIT,),
-    f"{RIG}.pending_table.PendingTable": (PENDING,),
-    f"{RIG}.response_match.ResponseMatch": (MATCH,),
-}
+GROUPS = (
+    {
+        f"{CONCAT}.packet_verdict.PacketVerdict": (DROPS,),
+        f"{CONCAT}.deconcatenator.Deconcatenator": (DROPS,),
+        f"{CONCAT}.line_pool.LinePool": (LINE_POOL,),
+        f"{CONCAT}.expiration_queue.ExpirationQueue": (EXPIRATION,),
+        f"{CONCAT}.concatenator.Concatenator": (CONCATENATOR,),
+        f"{FILTER}.cache.FilterCache": (CACHE,),
+        f"{FILTER}.bank.FilterBank": (BANK,),
+        f"{PROPERTIES}.property_cache.PropertyCache": (PROPERTY_CACHE, middle_pipe_bins.MODES),
+        f"{RIG}.unit.RigUnit": (UNIT,),
+        f"{RIG}.pending_table.PendingTable": (PENDING,),
+        f"{RIG}.response_match.ResponseMatch": (MATCH,),
+    }
+    | middle_pipe_bins.GROUPS
+    | switch_bins.GROUPS
+)

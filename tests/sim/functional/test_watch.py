@@ -8,16 +8,23 @@ from sim.harness.verilator import simulate
 PARAMS = FifoParams(width=8, depth=2)
 
 
+class Derived(Fifo):
+    """A component of a test that stands for one of ours."""
+
+    watched_as = Fifo
+
+
 def run(folder, monkeypatch, asked):
     monkeypatch.setenv("INGATHER_BINS", asked)
     monkeypatch.setenv("INGATHER_COVERAGE", "")
     monkeypatch.setenv("INGATHER_COVERAGE_RUNS", str(folder))
-    simulate(Fifo(PARAMS), __name__)
+    simulate(Derived(PARAMS), __name__)
 
 
 def test_a_simulation_leaves_its_bins(tmp_path, monkeypatch):
     run(tmp_path, monkeypatch, "1")
-    (bins,) = merge(tmp_path).values()
+    ((component, bins),) = merge(tmp_path).items()
+    assert component == "hdl.common.fifo.Fifo"
     hits = {(found["group"].partition(" ")[2], found["bin"]): found["hits"] for found in bins}
     assert (hits["i", "zero"], hits["i", "all ones"], hits["i", "highest bit"]) == (5, 2, 2)
     assert hits["o", "pauses 0"] > 0

@@ -45,6 +45,7 @@ PIPE = NetSparseSwitchParams(  # two nodes, an uplink
 UPLINK = 2
 ROUTES = {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2}
 LENGTH = 32  #: bytes of the properties that are cached
+FLIPS = {"foreign": 12, "kind": 51, "dest": 52, "source": 64}  #: a byte whose bits make it wrong
 
 
 def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
@@ -65,6 +66,8 @@ def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
 
 class WatchedPipe(PipeFabric):
     """The one middle pipe of a switch, its cache's accesses and its rooms in view."""
+
+    watched_as = PipeFabric
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
         self.latencies = PipeFabric(params).latencies
@@ -302,21 +305,26 @@ class Bench:
         )
 
     def send_malformed(self, ingress, requests):
-        """A packet that is broken, cut short, of another kind or longer than the MTU comes."""
+        """A packet comes that is broken, or wrong in another way that its beats show."""
         kind, dest = requests[0].kind, requests[0].dest
         beats = to_beats(to_bytes(requests, 5, Addresses()))
         tdata, tkeep, tlast, _ = beats[-1]
-        fault = random.choice(("broken", "short", "kind", "long"))
+        fault = random.choice((*FLIPS, "broken", "short", "long", "too long"))
         if fault == "broken":
             beats[-1] = tdata, tkeep, tlast, 1
         elif fault == "short":
             beats[-1] = tdata, tkeep >> 1, tlast, 0
-        elif fault == "kind":
-            beats[0] = (beats[0][0] ^ 7 << 8 * 51, *beats[0][1:])
+        elif fault in FLIPS:
+            beat, byte = divmod(FLIPS[fault], 64)
+            beats[beat] = (beats[beat][0] ^ 7 << 8 * byte, *beats[beat][1:])
         else:
             whole = (tdata, (1 << 64) - 1, 0, 0)
             beats = [(*beats[0][:2], 0, 0), *[whole] * (self.params.packet_beats - 1)]
-            beats[-1] = (*whole[:2], 1, 1)  # as a port cuts it
+            beats[-1] = (
+                *whole[:2],
+                1,
+                fault == "long",
+            )  # as a port cuts it, or by less than a beat
         self.malformed += 1
         self.send_beats(ingress, kind, dest, beats)
 

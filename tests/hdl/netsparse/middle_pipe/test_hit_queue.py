@@ -22,7 +22,8 @@ def test_hit_queue():
 
 def some_hit(length):
     """An entry with a property, and the beats of the response; what is behind it is anything."""
-    entry = unpack(PIPE.read_entry, random.getrandbits(PIPE.read_entry.size))
+    bits = random.choice((0, *[random.getrandbits(PIPE.read_entry.size)] * 9))
+    entry = unpack(PIPE.read_entry, bits)
     entry["read"]["length"] = length
     whole = random.randbytes(PIPE.cache.most_bytes)
     read, count = entry["read"], -(-length // BEAT_BYTES)

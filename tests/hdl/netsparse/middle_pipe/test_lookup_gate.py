@@ -46,9 +46,9 @@ class Bench:
         beyond = fits | 1 << random.randrange(PIPE.cache.idx_bits, 64)
         pr = {
             "src": random.randrange(PIPE.nodes),
-            "tid": random.getrandbits(16),
-            "idx": random.choice((fits, fits, fits, beyond)),
-            "id": random.getrandbits(32),
+            "tid": random.choice((0, random.getrandbits(16))),
+            "idx": random.choice((0, fits, fits, fits, beyond)),
+            "id": random.choice((0, random.getrandbits(32))),
         }
         length = random.randrange(4, PIPE.most_property_bytes + 1, 4)
         return {"dest": random.randrange(PIPE.nodes), "length": length, "pr": pr}

@@ -210,8 +210,9 @@ async def reads_pass_a_stalled_port_by(dut):
     await insert(bench, [*range(8)])
     bench.receivers["responses", 0].stopped = True
     idxs = range(most_prs(Kind.RESPONSE, LENGTH))
-    for _ in range(80):
-        bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs))
+    for k in range(80):  # by two ports, and either waits for room at the one that is stopped
+        ingress, src = ((UPLINK, 2), (1, 1))[k % 2]
+        bench.send(ingress, bench.requests(Kind.RESPONSE, 0, src, idxs))
     await bench.wait(900)
     before = len(bench.entered_at)
     for node in (0, 1):

@@ -139,5 +139,11 @@ async def a_blocked_queue_fills(dut, blocked):
     for _ in range(50):
         await bench.edge
     assert len(bench.sinks[free].beats) == before  # what comes behind one that is too many waits
+    for _ in range(6):  # one leaves, one comes
+        bench.blocked.clear()
+        await bench.edge
+        bench.blocked.add(full)
+        await bench.edge
+        await bench.edge
     bench.blocked.clear()
     await bench.finish()

@@ -1,0 +1,203 @@
+"""Bins of a NetSparse switch: what its ports, gates and links do, what becomes of packets."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hdl.netsparse.concat.deconcatenator_params import Drop
+from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
+from hdl.netsparse.protocol import PR_BYTES
+from hdl.netsparse.switch.params import CLASSES
+from sim.functional.unit_bins import PortValues, UnitGroup
+
+Ask = Callable[[PortValues, PortValues], bool]
+
+SWITCH = UnitGroup(
+    name="links",
+    ports=tuple(
+        f"{side}_axis_{name}[]_{signal}"
+        for name in CLASSES
+        for side in "ms"
+        for signal in ("tvalid", "tready")
+    ),
+    bins={
+        bin: ask
+        for name in CLASSES
+        for bin, ask in {
+            f"{name} come by all ports at once": lambda now, before, name=name: all(
+                now[f"s_axis_{name}[]_tvalid"]
+            ),
+            f"{name} leave by several ports at once": lambda now, before, name=name: (
+                sum(now[f"m_axis_{name}[]_tvalid"]) > 1
+            ),
+            f"{name} are held up at a port": lambda now, before, name=name: any(
+                valid and not ready
+                for valid, ready in zip(
+                    now[f"s_axis_{name}[]_tvalid"], now[f"s_axis_{name}[]_tready"], strict=True
+                )
+            ),
+            f"{name} wait for one link and leave by another": lambda now, before, name=name: (
+                {
+                    ready
+                    for valid, ready in zip(
+                        now[f"m_axis_{name}[]_tvalid"], now[f"m_axis_{name}[]_tready"], strict=True
+                    )
+                    if valid
+                }
+                == {0, 1}
+            ),
+        }.items()
+    },
+)
+
+PORT = UnitGroup(
+    name="packets",
+    ports=("events", "axis_tvalid", "axis_tready"),
+    bins={
+        "no route": lambda now, before: now["events"]["no_route"],
+        "short": lambda now, before: now["events"]["short"],
+        "cut": lambda now, before: now["events"]["cut"],
+        "one after another": lambda now, before: (
+            now["events"]["packet"] and before["events"]["packet"]
+        ),
+        "one after a drop": lambda now, before: (
+            now["events"]["packet"] and (before["events"]["no_route"] or before["events"]["short"])
+        ),
+        "held up": lambda now, before: now["axis_tvalid"] and not now["axis_tready"],
+    },
+)
+
+GATE = UnitGroup(
+    name="packets",
+    ports=("waits", "admitted", "open"),
+    sizes=lambda params: {"ports": (1 << params.ports) - 1},
+    bins={
+        "one waits for room": lambda now, before: now["waits"],
+        "one waits while other ports have room": lambda now, before: now["waits"] and now["open"],
+        "one waits while none has": lambda now, before: now["waits"] and not now["open"],
+        "room comes": lambda now, before: before["waits"] and now["admitted"],
+        "one after another": lambda now, before: now["admitted"] and before["admitted"],
+        "all ports have room": lambda now, before: now["admitted"] and now["open"] == now["ports"],
+    },
+)
+
+ROOM = UnitGroup(
+    name="room",
+    ports=("packets", "item", "gives[]", "left", "open", "open_items"),
+    sizes=lambda params: {"ports": (1 << params.ports) - 1},
+    bins={
+        "closed": lambda now, before: now["open"] != now["ports"],
+        "all closed": lambda now, before: not now["open"],
+        "open again": lambda now, before: now["open"] & ~before["open"],
+        "closed to items, open to packets": lambda now, before: now["open"] & ~now["open_items"],
+        "open to items again": lambda now, before: now["open_items"] & ~before["open_items"],
+        "an item with a packet": lambda now, before: now["packets"] and now["item"]["valid"],
+        "all give": lambda now, before: all(give["beats"] for give in now["gives[]"]),
+        "beats leave several queues": lambda now, before: now["left"].bit_count() > 1,
+        "taken, given and left": lambda now, before: (
+            now["packets"] and now["left"] and any(give["beats"] for give in now["gives[]"])
+        ),
+    },
+)
+
+CUT = UnitGroup(
+    name="cuts",
+    ports=("cut", "i_tvalid", "i_tready", "o_tvalid", "o_tready", "o_tlast", "o_tuser"),
+    bins={
+        "while a packet leaves": lambda now, before: (
+            before["cut"] and now["o_tvalid"] and now["o_tlast"] and now["o_tuser"]
+        ),
+        "between packets": lambda now, before: before["cut"] and not now["o_tvalid"],
+        "while the link takes nothing": lambda now, before: (
+            now["cut"] and now["o_tvalid"] and not now["o_tready"]
+        ),
+        "the end waits": lambda now, before: (
+            now["o_tvalid"] and now["o_tuser"] and not now["o_tready"]
+        ),
+    },
+)
+
+
+def any_pipe(ask: Callable[[Any], Any]) -> Ask:
+    """Whether a middle pipe's events are so."""
+    return lambda now, before: any(ask(events) for events in now["events[]"])
+
+
+def of_class(name: str) -> dict[str, Ask]:
+    """What happens to packets of a class in middle pipes."""
+    delay = "read_delay" if name == "reads" else "response_delay"
+    waits = f"{name}_wait[]"
+
+    def leaves(ask: Callable[[Any, PortValues], Any]) -> Ask:
+        """Whether a packet leaves a middle pipe, and is so."""
+        return lambda now, before: any(
+            sent["packet"] and ask(sent, now)
+            for sent in (events[name]["sent"] for events in now["events[]"])
+        )
+
+    def full(sent: Any, now: PortValues) -> bool:
+        return sent["bytes"] + PR_BYTES > now["mtu"]
+
+    return {
+        **{
+            f"{name} dropped as {drop.name}": any_pipe(
+                lambda events, drop=drop: events[name]["taken"]["drops"] >> drop.value & 1
+            )
+            for drop in Drop
+        },
+        f"good {name} come": any_pipe(lambda events: events[name]["taken"]["packet"]),
+        f"{name} leave in a full packet": leaves(full),
+        f"{name} leave after their time": leaves(
+            lambda sent, now: (
+                not full(sent, now) and now["settings"]["concatenate"] and now["settings"][delay]
+            )
+        ),
+        f"one of {name} leaves alone": leaves(lambda sent, now: sent["prs"] == 1),
+        f"several {name} leave together": leaves(lambda sent, now: sent["prs"] > 1),
+        f"{name} leave without concatenation": leaves(
+            lambda sent, now: not now["settings"]["concatenate"]
+        ),
+        f"{name} wait for their concatenator": any_pipe(lambda e: e[name]["sent"]["stall"]),
+        f"{name} have lost their route": any_pipe(lambda e: e[name]["no_route"]),
+        f"{name} wait for room at a port": lambda now, before: sum(now[waits]) == 1,
+        f"{name} wait for room at several ports": lambda now, before: sum(now[waits]) > 1,
+        f"{name} get room": lambda now, before: sum(now[waits]) < sum(before[waits]),
+    }
+
+
+FABRIC = UnitGroup(
+    name="packets",
+    ports=("events[]", "settings", *(f"{name}_wait[]" for name in CLASSES)),
+    sizes=lambda params: {"mtu": params.mtu},
+    bins={bin: ask for name in CLASSES for bin, ask in of_class(name).items()},
+)
+
+FABRIC_CACHE = UnitGroup(
+    name="caches",
+    ports=("events[]", "settings", "stalled", "configure", "busy"),
+    bins={
+        **{
+            event: any_pipe(lambda events, event=event: events["cache"][event])
+            for event in CACHE_EVENTS.members
+        },
+        "a stalled port is passed by": any_pipe(lambda events: events["passed_by"]),
+        "a port is stalled": lambda now, before: now["stalled"],
+        "cleared in traffic": lambda now, before: (
+            now["busy"] and any(events["cache"]["miss"] for events in now["events[]"])
+        ),
+        "off in traffic": lambda now, before: (
+            not now["settings"]["cache"]
+            and any(events["reads"]["taken"]["packet"] for events in now["events[]"])
+        ),
+    },
+)
+
+SWITCHES = "hdl.netsparse.switch"
+
+GROUPS = {
+    f"{SWITCHES}.cut_end.CutEnd": (CUT,),
+    f"{SWITCHES}.packet_gate.PacketGate": (GATE,),
+    f"{SWITCHES}.pipe_fabric.PipeFabric": (FABRIC, FABRIC_CACHE),
+    f"{SWITCHES}.switch.NetSparseSwitch": (SWITCH,),
+    f"{SWITCHES}.switch_port.SwitchPort": (PORT,),
+    "hdl.switch.output_room.OutputRoom": (ROOM,),
+}
