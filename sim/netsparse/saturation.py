@@ -1,0 +1,144 @@
+"""Traffic that keeps all links of racks full, and how full they were: to find what locks up."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hdl.netsparse.snic_counters import CLASSES
+from sim.netsparse.gather import Gather
+from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.topology import LeafSpine
+from sim.workloads.partition import Ints, Partition
+
+OFF = {"filter": 0, "coalesce": 0}  #: of SNICs: every idx makes a PR
+NOTHING_MOVES = 100_000  #: cycles without progress that end a request as WATCHDOG
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saturation:
+    """What every node asks for, and in which surroundings.
+
+    Every client asks for idxs of every other node, in random order, as fast as it can. Fewer of
+    them are in other racks than a random choice would take: their links are shared by the nodes of
+    a rack, and with ``far`` of the idxs at the other racks all links have the same to carry.
+    """
+
+    topology: LeafSpine
+    idxs: int  #: that a client asks for
+    batch: int  #: of them in a work request
+    rows: int = 4096  #: number of properties; few of them are found in caches more often
+    property_bytes: int = 64
+    far: float = 0.25  #: share of the idxs that another rack owns
+    burst: bool = False  #: one node owns all idxs of a work request: nodes meet at some of them
+    clients: int = 1  #: units of a node that ask
+    servers: int = 1  #: units of a node that answer
+    concatenate: bool = True  #: in SNICs and in switches
+    cache: bool = True  #: in switches
+    delay: int = 0  #: DelayCycles, of SNICs and of switches, of both classes
+    stall: int = 128  #: chance in 256, every cycle, that an end of a link moves nothing
+    latency: int = 0  #: of links
+    memory_latency: int = 0
+    seed: int
+
+    def gather(self) -> Gather:
+        """The work of all nodes."""
+        rng = np.random.default_rng([self.seed, 0])
+        partition = Partition.blocks(self.rows, self.topology.nodes)
+        words = (self.rows, self.property_bytes // 4)
+        delays = {f"{way}_delay": self.delay for way in ("read", "response")}
+        ram = {"read_latency": self.memory_latency, "write_latency": self.memory_latency}
+        return Gather(
+            partition=partition,
+            properties=rng.integers(0, 1 << 32, words, dtype=np.uint32),
+            idxs=[
+                [self.requests(rng, partition, node) for _ in range(self.clients)]
+                for node in range(self.topology.nodes)
+            ],
+            servers=self.servers,
+            watchdog=NOTHING_MOVES,
+            mechanisms=OFF | delays | {"concatenate": int(self.concatenate)},
+            host=ram,
+            dram=ram,
+            link={
+                "latency": self.latency,
+                **dict.fromkeys(("in_stall", "out_stall"), self.stall),
+                "seed": self.seed,
+            },
+            switch=delays | {"concatenate": int(self.concatenate), "cache": int(self.cache)},
+        )
+
+    def requests(self, rng: np.random.Generator, partition: Partition, node: int) -> list[Ints]:
+        """A client's idxs, by work request."""
+        nodes = np.arange(self.topology.nodes)
+        racks = nodes // self.topology.nodes_per_rack
+        is_far = racks != self.topology.rack(node)
+        is_near = ~is_far & (nodes != node)
+        chance = self.far * is_far / max(1, is_far.sum())
+        chance = chance + (1 - self.far) * is_near / max(1, is_near.sum())
+        draws = -(-self.idxs // self.batch) if self.burst else self.idxs
+        owners = rng.choice(nodes, draws, p=chance / chance.sum())
+        if self.burst:
+            owners = np.repeat(owners, self.batch)[: self.idxs]
+        first = np.asarray(partition.boundaries)
+        idxs = rng.integers(first[owners], first[owners + 1])
+        return [idxs[k : k + self.batch] for k in range(0, self.idxs, self.batch)]
+
+
+@dataclass(frozen=True)
+class LinkLoad:
+    """What a link was doing, in shares of the cycles; classes by name."""
+
+    name: str
+    between_switches: bool
+    carried: Mapping[str, float]  #: cycles in which a beat was delivered
+    blocked: Mapping[str, float]  #: in which the sender had a beat that was not taken
+    refused: Mapping[str, float]  #: in which a beat was there that the far end did not take
+
+    @property
+    def used(self) -> float:
+        """Share of the cycles in which it delivered something."""
+        return sum(self.carried.values())
+
+
+def loads(result: GatherResult) -> list[LinkLoad]:
+    """Of all links."""
+    topology, cycles = result.topology, result.cycles
+    return [
+        LinkLoad(
+            topology.link_name(k),
+            wire.source.port is not None and wire.target.port is not None,
+            *(
+                {kind: counts[kind][name] / cycles for kind in CLASSES}
+                for name in ("beats", "blocked", "refused")
+            ),
+        )
+        for k, (wire, counts) in enumerate(zip(topology.links, result.links, strict=True))
+    ]
+
+
+def load_lines(found: Sequence[LinkLoad], cycles: int) -> Iterator[str]:
+    """A table: least and mean over the links of each kind."""
+    yield f"{cycles:,} cycles; shares of them, least and mean over links, reads and responses:"
+    for title, between in (("links of nodes", False), ("links of spines", True)):
+        chosen = [load for load in found if load.between_switches == between]
+        parts = [f"used {low_and_mean([load.used for load in chosen])}"]
+        for name in ("blocked", "refused"):
+            for kind in CLASSES:
+                shares = [getattr(load, name)[kind] for load in chosen]
+                parts.append(f"{name} {kind} {low_and_mean(shares)}")
+        yield f"  {title}: {', '.join(parts)}"
+
+
+def low_and_mean(values: Sequence[float]) -> str:
+    """Both, of shares."""
+    return f"{min(values):.0%} {np.mean(values):.0%}"
+
+
+def waits(result: GatherResult) -> Mapping[str, float]:
+    """Share of the cycles that a packet waits for room behind a middle pipe, mean over ports."""
+    ports = [port for switch in result.switches if switch.pipes for port in switch.ports]
+    return {
+        kind: sum(port[f"{kind}_waits"] for port in ports) / len(ports) / result.cycles
+        for kind in CLASSES
+    }
