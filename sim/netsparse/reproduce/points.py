@@ -136,6 +136,11 @@ class Point:
         return paper.PROPERTY_BYTES[self.elements]
 
     @property
+    def what(self) -> str:
+        """In words, as far as one may want to know what runs."""
+        return f"{self.subject.family}, K = {self.elements}, {self.form}, {self.cluster.engine}"
+
+    @property
     def form(self) -> str:
         """Scaled or not, in a word."""
         return FORMS[self.scaled]

@@ -156,8 +156,9 @@ def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) 
         waiting = {pool.submit(measured, point): point for point in asked}
         progress("running clusters", 0, len(asked))
         for done in as_completed(waiting):
-            found[waiting[done]] = done.result()
-            progress("running clusters", len(found), len(asked))
+            point = waiting[done]
+            found[point] = done.result()
+            progress(f"has run: {point.what}", len(found), len(asked))
     return found
 
 

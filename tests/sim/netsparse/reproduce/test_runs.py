@@ -59,7 +59,7 @@ def test_runs_on_the_model():
     points = [Point(subject=EIGHT[4], cluster=RTL_MODEL, concatenate=on) for on in (True, False)]
     told = []
     found = measure([*points, points[0]], lambda *words: told.append(words))
-    assert told[-1] == ("running clusters", 2, 2)
+    assert told[-1] == ("has run: uk, K = 16, scaled, model", 2, 2)
     joined, alone = (found[point] for point in points)
     for each in (joined, alone):
         assert each.exact
