@@ -9,9 +9,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.round_robin import next_above
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 
@@ -93,10 +94,9 @@ class StreamArbiter(Component):
                 self.i[0].ready.eq(out.i.ready),
             ]
             return m
-        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.count))
-        asking = Signal(params.count)
         chosen = Signal(params.count, init=1 << params.count - 1)
-        index = Signal.like(turns.index, init=params.count - 1)  # of the chosen one
+        others = Signal(params.count)  # whose beats wait, so that they are there when chosen
+        moves_on = Signal()  # to another one, if one waits
         inside = Signal()  # its packet has begun
         comes = Signal()
         ends = Signal()
@@ -106,13 +106,11 @@ class StreamArbiter(Component):
             free, turn = valid & ~self.hold, Signal(params.count)
             m.d.comb += turn.eq(Mux(inside, chosen, chosen & ~self.hold))
         m.d.comb += [
-            asking.eq(free),
+            others.eq(free & ~chosen),
             comes.eq((valid & turn).any()),
             ends.eq(1 if params.last_bit is None else beat.payload[params.last_bit]),
-            # Another one's turn: its beat waits, so that it is there when it is chosen.
-            turns.asking.eq(asking & ~chosen),
-            turns.take.eq(Mux(comes, out.i.ready & ends, ~inside)),
-            beat.index.eq(index),
+            moves_on.eq(Mux(comes, out.i.ready & ends, ~inside)),
+            beat.index.eq(index_of(chosen)),
             beat.payload.eq(
                 reduce(or_, (Mux(chosen[k], i.payload, 0) for k, i in enumerate(self.i)))
             ),
@@ -120,8 +118,8 @@ class StreamArbiter(Component):
         ]
         for k, i in enumerate(self.i):
             m.d.comb += i.ready.eq(turn[k] & out.i.ready)
-        with m.If(turns.take & turns.asking.any()):
-            m.d.sync += [chosen.eq(turns.grant), index.eq(turns.index)]
+        with m.If(moves_on & others.any()):
+            m.d.sync += chosen.eq(next_above(others, chosen))
         if params.last_bit is not None:
             with m.If(comes & out.i.ready):
                 m.d.sync += inside.eq(~ends)

@@ -43,7 +43,7 @@ def arbiter(old, new, claim):
 
 def below(name, old, new, claim):
     """The same of what stands in it."""
-    module = {"RoundRobin": "round_robin", "StreamRegister": "streams"}[name]
+    module = {"next_above": "round_robin", "StreamRegister": "streams"}[name]
     places = (f"hdl.common.stream_arbiter.{name}",)
     return Mutant(f"hdl.common.{module}", old, new, places, ArbiterProof, claim)
 
@@ -78,15 +78,20 @@ MUTANTS = {
         "out.i.ready & ends, ~inside)", "out.i.ready & ends, 1)", "goes_on"
     ),
     "another's index": arbiter(
-        "beat.index.eq(index)", "beat.index.eq(turns.index)", "leaves_unmixed"
+        "beat.index.eq(index_of(chosen))", "beat.index.eq(index_of(others))", "leaves_unmixed"
     ),
     "takes without room": arbiter("turn[k] & out.i.ready", "turn[k]", "none_lost_or_made"),
     "never the next": arbiter("out.i.ready & ends, ~inside)", "0, ~inside)", "nobody_twice"),
     "none while it is free": arbiter(
         "out.i.ready & ends, ~inside)", "out.i.ready & ends, 0)", "none_idle_twice"
     ),
-    "lowest first": below("RoundRobin", "self.asking & above", "self.asking & 0", "nobody_twice"),
-    "two at once": below("RoundRobin", "bits[k] & ~bits[:k].any()", "bits[k]", "one_at_a_time"),
+    "lowest first": below("next_above", "last.rotate_left(1)", "1", "nobody_twice"),
+    "two at once": below(
+        "next_above",
+        "found[: len(asking)] | found[len(asking) :]",
+        "asking",
+        "one_at_a_time",
+    ),
     "forgets the spare": below(
         "StreamRegister",
         "Mux(waiting, spare, self.i.payload)",
