@@ -10,7 +10,8 @@ from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
 from tests.long import short_and_long
 from tests.mutants import Mutant, every_claim_has_one, find
 
-# PRs of one, two or three beats and up to two lines; two of the shorter ones fit into a packet.
+# PRs of one or two beats and up to two lines, of which two fit into a packet: a packet whose time
+# comes between the beats of its first PR is marked because of that, not because it is full.
 SMALL = SmallParams(
     payload=True,
     nodes=1,
