@@ -47,8 +47,8 @@ def test_multiplexers_are_of_the_register_that_they_feed(tmp_path):
 
 def test_choices_have_the_same_names_however_far_yosys_has_counted(tmp_path):
     found = cells_twice(
-        CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=2)), tmp_path
+        CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=12)), tmp_path
     )
     assert found[0] == found[1]
     choices = {cell.name for cell in found[0] if cell.name.startswith("$procmux_cmp")}
-    assert choices == {f"$procmux_cmp{place}" for place in range(32)}
+    assert choices == {f"$procmux_cmp{place}" for place in range(12)}
