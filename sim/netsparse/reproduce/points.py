@@ -21,6 +21,7 @@ from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.spmm_session import Hardware, SpmmSession
 from sim.netsparse.spmm_workload import MOST_LINK_LATENCY, SpmmWorkload, switch_of
 
 FORMS = {True: "scaled", False: "unscaled"}  #: of a run
@@ -237,3 +238,8 @@ class Point:
             watchdog=PATIENCE,
             **({"model": True} if cluster.model else {}),
         )
+
+    @property
+    def hardware(self) -> Hardware | str:
+        """What is built to run it; many points share one."""
+        return SpmmSession.hardware(self.cluster.snic, self.workload)

@@ -85,7 +85,7 @@ def measured(point: Point) -> Outcome:
     """Run a point and collect what the figures need."""
     start = perf_counter()
     session = SpmmSession(point.cluster.snic, point.workload)
-    simulator = session.build(session.hardware(session.params, session.asked))
+    simulator = session.build(point.hardware)
     with tempfile.TemporaryDirectory(prefix="reproduce-") as folder:
         result = session.run(simulator, Path(folder))
     report = session.report
@@ -152,6 +152,10 @@ def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) 
     found: dict[Point, Outcome] = {}
     for point in asked:
         _ = point.subject.matrix  # made once, for all workers
+    kinds = {point.hardware: point.cluster.engine for point in asked}
+    for done, (hardware, engine) in enumerate(kinds.items()):
+        progress(f"building what clusters run on: {engine}", done, len(kinds))
+        SpmmSession.build(hardware)  # kept, and found by the workers
     with ProcessPoolExecutor(WORKERS) as pool:
         waiting = {pool.submit(measured, point): point for point in asked}
         progress("running clusters", 0, len(asked))
