@@ -121,3 +121,11 @@ def pr_beat(*, payload: bool) -> data.StructLayout:
 
 READ_PR = pr_beat(payload=False)
 RESPONSE_BEAT = pr_beat(payload=True)
+
+
+def in_group(beat: data.StructLayout) -> data.StructLayout:
+    """Describe a ``beat`` of a PR of a group: of those that came in one packet.
+
+    ``starts`` counts with the first beat of a PR, ``ends`` with its last.
+    """
+    return data.StructLayout(beat.members | {"starts": 1, "ends": 1})

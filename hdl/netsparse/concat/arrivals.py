@@ -1,6 +1,6 @@
 """The input of a concatenator: what each beat of a PR adds to which packet."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -13,7 +13,8 @@ from hdl.netsparse.protocol import LENGTH_BITS, PR_BYTES
 
 
 class Arrivals(Component):
-    """Gives each beat of PRs with its queue and the bytes that it adds to its packet.
+    """Gives each beat of PRs with its queue, the bytes that it adds to its packet, and whether
+    it may share that with others.
 
     The first beat of a PR adds the PR layer and up to 64 bytes of its property, each later one up
     to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``found`` is low, a
@@ -71,7 +72,7 @@ class Arrivals(Component):
                 valid.eq(moves),
                 arrival.first.eq(first),
                 arrival.last.eq(last),
-                arrival.alone.eq(self.error | ~self.concatenate),
+                arrival.alone.eq(self.separate(pr.starts if self.params.groups else None)),
                 arrival.error.eq(self.error),
                 arrival.queue.eq(queue),
                 arrival.dest.eq(low_bits(pr.dest, len(arrival.dest))),
@@ -81,7 +82,16 @@ class Arrivals(Component):
             ]
             if self.params.payload:
                 m.d.sync += arrival.data.eq(pr.data)
+            if self.params.groups:
+                m.d.sync += arrival.ends.eq(self.separate(pr.ends))
         return m
+
+    def separate(self, edge: Value | None) -> Value:
+        """Return whether a packet begins or ends here: it is an error, or nothing is concatenated
+        and this is the ``edge`` of a group, which without one each PR is.
+        """
+        apart = ~self.concatenate if edge is None else ~self.concatenate & edge
+        return self.error | apart
 
     def count(self, m: Module, first, moves, added) -> None:
         """Return the bytes of a beat, from those of the property that are still to come."""

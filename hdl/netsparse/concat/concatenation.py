@@ -12,8 +12,8 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorPar
 class Concatenation(Component):
     """Computes ``after``: packet ``before`` with the beat ``arrival``; with ``opens`` a new one.
 
-    ``closes``, with the last beat of a PR, when nothing may follow: it stands alone, no other PR of
-    its length fits behind it, or the packet has expired meanwhile (``late``). ``grows``: the
+    ``closes``, with the last beat of a PR, when nothing may follow: it stands alone or ends its
+    group, no other PR of its length fits, or the packet has expired (``late``). ``grows``: the
     bytes go on in ``free``, a new line, which comes behind the packet's line unless it is the
     first. ``offset`` is where in a line they begin. Latency: none.
     """
@@ -45,6 +45,7 @@ class Concatenation(Component):
         end = Signal(offset_bits + 1)
         grows = Signal()  # if it is not a new one
         exceeds = Signal()
+        ends = arrival.ends if self.params.groups else arrival.alone
         m.d.comb += [
             used.eq(Mux(self.opens, 0, before.mark.used)),
             self.offset.eq(low_bits(used, offset_bits)),
@@ -53,7 +54,7 @@ class Concatenation(Component):
             grows.eq((before.mark.used[:offset_bits] == 0) | (end > LINE_BYTES)),
             self.grows.eq(self.opens | grows),
             exceeds.eq(Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)),
-            self.closes.eq(arrival.last & (arrival.alone | exceeds | self.late)),
+            self.closes.eq(arrival.last & (ends | exceeds | self.late)),
             after.mark.dest.eq(arrival.dest),
             after.mark.error.eq(arrival.error),
             after.mark.length.eq(arrival.length),

@@ -28,9 +28,14 @@ class Concatenator(Component):
 
     PRs of a destination and length wait in its queue until their packet is marked: no other PR
     fits the MTU, one of another length comes, or its first PR's time has come. An error leaves
-    alone, and so does every PR without ``concatenate``; neither waits. The beats of a PR follow
-    each other and have a destination below ``nodes``; a property has an even number of bytes.
-    Packets leave in the order of their marks, as a header beat and dense PRs.
+    alone and does not wait. The beats of a PR follow each other and have a destination below
+    ``nodes``; a property has an even number of bytes. Packets leave in the order of their marks,
+    as a header beat and dense PRs.
+
+    Without ``concatenate`` only PRs that belong together share a packet. With ``params.groups``
+    beats say so: a PR that ``starts`` a group joins nothing, and its packet is marked with the one
+    that ``ends`` the group. Else each PR is a group of its own: it leaves alone and does not wait.
+    Between PRs of a group there may be others, if they are for another destination or whole groups.
 
     Full form: a queue for every destination. Its lines come from one pool that holds an MTU for
     each queue and one more, so a queue that is being emitted still accepts. Virtual form: ``pool``

@@ -19,6 +19,7 @@ from hdl.netsparse.protocol import (
     PR_LAYER,
     READ_PR,
     RESPONSE_BEAT,
+    in_group,
 )
 
 LINE_BYTES = 128  #: bytes of a line of storage; a physical queue of section 7.2
@@ -41,6 +42,7 @@ class ConcatenatorParams:
     destinations: int = 32  #: that packets of the virtual form are open for, at least 8
     style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
     credits: bool = False  #: ``events`` tell by how many beats each PR makes its packet longer
+    groups: bool = False  #: beats say which PRs begin and end a group; else each is one of its own
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= 1 << 16:
@@ -80,7 +82,9 @@ class ConcatenatorParams:
         style = "" if self.style == "auto" else f"_{self.style}"
         return (
             f"{kind}_{self.nodes}_m{self.mtu}_p{self.most_property_bytes}"
-            f"_d{self.most_delay}_{form}{style}" + "_credits" * self.credits
+            f"_d{self.most_delay}_{form}{style}"
+            + "_credits" * self.credits
+            + "_groups" * self.groups
         )
 
     @property
@@ -192,11 +196,15 @@ class ConcatenatorParams:
     @property
     def pr(self) -> data.StructLayout:
         """Describe a beat of the stream of PRs."""
-        return RESPONSE_BEAT if self.payload else READ_PR
+        beat = RESPONSE_BEAT if self.payload else READ_PR
+        return in_group(beat) if self.groups else beat
 
     @property
     def settings(self) -> data.StructLayout:
-        """Describe what software sets while it is empty; ``concatenate`` 0: one PR a packet."""
+        """Describe what software sets while it is empty.
+
+        With ``concatenate`` 0 only PRs of a group share a packet.
+        """
         return data.StructLayout(
             {
                 "delay": self.delay_bits,  # DelayCycles
@@ -231,7 +239,7 @@ class ConcatenatorParams:
         fields = {
             "first": 1,
             "last": 1,
-            "alone": 1,  # nothing is added to its packet
+            "alone": 1,  # it joins no packet that is open; and without ``ends``, none joins its own
             "error": 1,
             "queue": self.queue_bits,
             "dest": self.node_bits,
@@ -241,6 +249,8 @@ class ConcatenatorParams:
         }
         if self.payload:
             fields["data"] = 8 * BEAT_BYTES
+        if self.groups:
+            fields["ends"] = 1  # no other PR joins its packet
         return data.StructLayout(fields)
 
     @property

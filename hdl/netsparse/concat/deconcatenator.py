@@ -24,6 +24,7 @@ class Deconcatenator(Component):
     cluster are taken, and a PR's ``dest`` is its packet's. With ``params.tag_bits``, ``tag`` comes
     with each beat of ``axis``, the same for a whole packet; ``prs_tag`` is that of the packet
     which the PR at ``prs`` came from, and ``events`` tell that of the packet which was judged.
+    PRs then say which of them ``starts`` and ``ends`` its packet.
 
     Throughput: a beat of ``axis`` and a beat of ``prs`` every cycle; at either end the slower
     one decides. Latency: :attr:`latency` from a packet's last beat to its first PR. Full:

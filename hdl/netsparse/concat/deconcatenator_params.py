@@ -17,6 +17,7 @@ from hdl.netsparse.protocol import (
     READ_PR,
     RESPONSE_BEAT,
     UDP_OFFSET,
+    in_group,
 )
 
 LANES = BEAT_BYTES // 2  #: pieces of two bytes, of which PRs and properties are whole numbers
@@ -149,8 +150,13 @@ class DeconcatenatorParams:
 
     @property
     def beat(self) -> data.StructLayout:
-        """Describe a beat of a PR: all of it, or a part."""
-        return RESPONSE_BEAT if self.payload else READ_PR
+        """Describe a beat of a PR: all of it, or a part.
+
+        With a tag it says also where its packet ``starts`` and ``ends``: with a PR's first beat
+        whether that is the first of its packet, with its last beat whether it is the last.
+        """
+        beat = RESPONSE_BEAT if self.payload else READ_PR
+        return in_group(beat) if self.tag_bits else beat
 
     @property
     def header(self) -> data.StructLayout:

@@ -177,6 +177,12 @@ class Unpacker(Component):
             if params.any_dest:
                 m.d.sync += beat.dest.eq(context.dest)
             if params.tag_bits:
-                m.d.sync += self.prs_tag.eq(context.tag)
+                m.d.sync += [self.prs_tag.eq(context.tag), beat.ends.eq(done)]
             if payload:
                 m.d.sync += [beat.error.eq(context.error), beat.last.eq(last)]
+        if params.tag_bits:
+            starts = Signal(reset_less=True)  # the next beat is its packet's first
+            with m.If(ring.turns):
+                m.d.sync += starts.eq(turns)
+            with m.If(leaves):
+                m.d.sync += beat.starts.eq(starts)

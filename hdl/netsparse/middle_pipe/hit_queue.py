@@ -11,6 +11,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.reserved_fifo import ReservedFifo
+from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 
 
@@ -20,7 +21,15 @@ class HitQueue(Component):
     ``reserve``, while ``room`` is high, keeps a place for a lookup: later it brings ``entry`` and
     ``property`` with ``push``, or ``cancel`` gives the place back. The response goes to the read's
     src, is from the idx's owner and has the read's tid, idx and id. It leaves ``o`` in beats of 64
-    bytes, one a cycle. Latency: :attr:`latency` from ``push`` to the first beat.
+    bytes, one a cycle.
+
+    ``comes`` and ``ends`` tell of every read, found or not, that it has been looked up or passed
+    and whether it is its packet's last: responses to reads of one packet are a group, and say
+    where it ``starts`` and ``ends``. No group waits for a read once its first beat is at ``o``: it
+    is offered when its last one is there, or as many as fit. The arbiter may ``turn`` to others at
+    the end of what is offered. With ``cut`` a group ends with what is there.
+
+    Latency: :attr:`latency` from ``push`` of its last one to a group's first beat.
     """
 
     latency = ReservedFifo.latency
@@ -35,6 +44,9 @@ class HitQueue(Component):
                 "push": In(1),
                 "entry": In(params.read_entry),
                 "property": In(params.cache.property_layout),
+                "comes": In(1),
+                "ends": In(1),
+                "cut": In(1),
                 "o": Out(stream.Signature(params.response_entry)),
             },
         )
@@ -45,7 +57,9 @@ class HitQueue(Component):
         hit = data.StructLayout(
             {"entry": params.read_entry, "property": params.cache.property_layout}
         )
-        m.submodules.hits = hits = ReservedFifo(params.entries(hit.size))
+        places = params.entries(hit.size)
+        m.submodules.hits = hits = ReservedFifo(places)
+        m.submodules.marks = marks = GroupMarks(GroupMarksParams(depth=places.depth))
         m.d.comb += [
             hits.reserve.eq(self.reserve),
             self.room.eq(hits.room),
@@ -64,8 +78,7 @@ class HitQueue(Component):
         m.d.comb += [
             last_index.eq(low_bits((read.length - 1)[ceil_log2(BEAT_BYTES) :], len(index))),
             last.eq(index == last_index),
-            self.o.valid.eq(hits.o.valid),
-            hits.o.ready.eq(self.o.ready & last),
+            hits.o.ready.eq(self.o.valid & self.o.ready & last),
             self.o.payload.egress.eq(oldest.entry.home),
         ]
         beat = cast(Any, self.o.payload.beat)
@@ -79,4 +92,31 @@ class HitQueue(Component):
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += index.eq(Mux(last, 0, index + 1))
+        self.offer(m, marks, last)
         return m
+
+    def offer(self, m: Module, marks: GroupMarks, last: Signal) -> None:
+        """Offer what waits for nothing more, and say where it starts, ends and may be left."""
+        most = marks.params.depth - 1  # that are offered at a time, if no group ends before
+        inside = Signal()  # what is offered has begun to leave
+        count = Signal(range(most))  # of it, that have left
+        starts = Signal(init=1)
+        ends = marks.o.payload
+        m.d.comb += [
+            marks.comes.eq(self.comes),
+            marks.takes.eq(self.push),
+            marks.ends.eq(self.ends),
+            marks.cut.eq(self.cut),
+            self.o.valid.eq(inside | marks.whole),
+            marks.o.ready.eq(self.o.valid & self.o.ready & last),
+            self.o.payload.beat.starts.eq(starts),
+            self.o.payload.beat.ends.eq(last & ends),
+            self.o.payload.turn.eq(last & (ends | (count == most - 1))),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += inside.eq(~self.o.payload.turn)
+            with m.If(last):
+                m.d.sync += [
+                    starts.eq(ends),
+                    count.eq(Mux(self.o.payload.turn, 0, count + 1)),
+                ]

@@ -8,9 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.netsparse.middle_pipe.cost import cost_of
-from hdl.netsparse.protocol import READ_PR
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
+
+PATIENCE = 127  #: cycles that some packets take to leave a port, and make room
 
 
 class LookupGate(Component):
@@ -24,7 +25,9 @@ class LookupGate(Component):
     while that port is ``stalled``: then it goes on without a lookup, as ``passed_by`` says.
 
     ``enters`` and ``entry`` are combinational; an entry with ``lookup`` accesses the cache in this
-    cycle. ``waits``: a lookup lacks nothing but the slot. Latency: :attr:`latency` from a PR taken.
+    cycle. ``waits``: a lookup lacks nothing but the slot. ``lacks_room``: it has
+    lacked room for the response for :data:`PATIENCE` cycles. Latency: :attr:`latency` from a PR
+    taken.
     """
 
     latency = RoutingTable.latency
@@ -35,7 +38,7 @@ class LookupGate(Component):
             {
                 "write": In(params.write_route),
                 "cache": In(1),
-                "prs": In(stream.Signature(READ_PR)),
+                "prs": In(stream.Signature(params.deconcatenator(False).beat)),
                 "tag": In(params.tag),
                 "open_items": In(params.ports),
                 "stalled": In(params.ports),
@@ -43,6 +46,7 @@ class LookupGate(Component):
                 "hits_room": In(1),
                 "slot": In(1),
                 "waits": Out(1),
+                "lacks_room": Out(1),
                 "enters": Out(1),
                 "entry": Out(params.read_entry),
                 "passed_by": Out(1),
@@ -55,7 +59,7 @@ class LookupGate(Component):
         m.submodules.homes = homes = RoutingTable(params)
         valid = Signal()
         up = Signal(reset_less=True)
-        read = Signal(READ_PR, reset_less=True)
+        read = Signal(self.prs.payload.shape(), reset_less=True)
         egress = Signal(params.port_bits, reset_less=True)
         cost = Signal(params.cost_bits, reset_less=True)
         step = Signal()
@@ -89,6 +93,12 @@ class LookupGate(Component):
             m.d.comb += self.enters.eq(valid & ready & self.slot)
         with m.Else():
             m.d.comb += self.enters.eq(valid & self.reads_room)
+        lacks = Signal(range(PATIENCE + 1))  # cycles
+        m.d.comb += self.lacks_room.eq(lacks == PATIENCE)
+        with m.If(~(valid & wants) | Array(self.open_items)[home]):
+            m.d.sync += lacks.eq(0)
+        with m.Elif(~self.lacks_room):
+            m.d.sync += lacks.eq(lacks + 1)
         entry = cast(Any, self.entry)
         m.d.comb += [
             entry.read.eq(read),

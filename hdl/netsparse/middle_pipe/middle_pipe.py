@@ -15,6 +15,7 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.middle_pipe.cost import READ_COST, cost_of
 from hdl.netsparse.middle_pipe.entry_credit import EntryCredit
+from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
 from hdl.netsparse.middle_pipe.hit_queue import HitQueue
 from hdl.netsparse.middle_pipe.lookup_gate import LookupGate
 from hdl.netsparse.middle_pipe.output_queues import OutputQueues, OutputQueuesParams
@@ -31,6 +32,12 @@ class MiddlePipe(Component):
     A read that goes to another rack looks its property up; if it is there, a response goes to the
     read's src instead. A response from another rack leaves its property in the cache and goes on.
     All else passes. What leaves is concatenated anew, and waits in a queue of its port.
+
+    Without ``concatenate`` packets stay as whole as they came: PRs of a packet that go one way
+    leave in one packet (in more, if hits are longer than an MTU), none of other packets with them,
+    and none waits but for the rest of its own packet: at most ``most_delay`` cycles. Hits of a
+    packet leave in more packets too if room for responses is short, or if more are found than
+    the :class:`HitQueue` has places and a response for the same node comes between.
 
     A packet may enter while its port's bit of ``open_*`` is high; then ``admitted_*`` has it
     for a cycle. By this nothing inside waits for a port: see
@@ -137,7 +144,7 @@ class MiddlePipe(Component):
         wait = settings.read_delay if name == "reads" else settings.response_delay
         connect(m, concatenator.axis, queues.axis)
         m.d.comb += [
-            concatenator.settings.delay.eq(wait),
+            concatenator.settings.delay.eq(Mux(settings.concatenate, wait, self.params.most_delay)),
             *(
                 concatenator.settings[field].eq(settings[field])
                 for field in ("concatenate", "node", "mac_base", "ip_base")
@@ -157,11 +164,10 @@ class MiddlePipe(Component):
         skid = parts.responses_skid
         concatenator, entries = parts.responses_concatenator, parts.responses_entries
         entry = params.response_entry
-        last_bit = entry["beat"].offset + entry["beat"].shape["last"].offset
         parts.gather = gather = PropertyGather(params)
         parts.hits = hits = HitQueue(params)
         parts.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=entry.size, count=2, last_bit=last_bit)
+            StreamArbiterParams(width=entry.size, count=2, last_bit=entry["turn"].offset)
         )
         passing = Signal(entry)
         tagged = cast(Any, data.View(params.tagged(True), skid.o.payload))
@@ -169,6 +175,8 @@ class MiddlePipe(Component):
         m.d.comb += [
             passing.egress.eq(tag.egress),
             passing.beat.eq(beat),
+            passing.beat.ends.eq(passing.turn),
+            passing.turn.eq(beat.ends | (self.settings.concatenate & beat.last)),
             arbiter.i[0].payload.eq(passing),
             arbiter.i[0].valid.eq(skid.o.valid & gather.ready),
             skid.o.ready.eq(arbiter.i[0].ready & gather.ready),
@@ -201,14 +209,18 @@ class MiddlePipe(Component):
         skid, room = parts.reads_skid, parts.responses_room
         tagged = cast(Any, data.View(params.tagged(False), skid.o.payload))
         parts.gate = gate = LookupGate(params)
-        parts.misses = misses = ReservedFifo(params.entries(params.read_entry.size))
+        places = params.entries(params.read_entry.size)
+        parts.misses = misses = ReservedFifo(places)
+        parts.marks = GroupMarks(GroupMarksParams(depth=places.depth))
         turn = Signal()  # a lookup goes first, as an insertion went before it
         insert = Signal()
         m.d.sync += turn.eq(gate.waits & ~turn)
         m.d.comb += [
+            hits.cut.eq(gate.lacks_room),  # which those may have that wait for their group
             insert.eq(gather.valid & ~turn),
             gather.taken.eq(insert),
             gate.prs.payload.eq(tagged.beat),
+            gate.prs.payload.ends.eq(tagged.beat.ends | self.settings.concatenate),
             gate.prs.valid.eq(skid.o.valid),
             skid.o.ready.eq(gate.prs.ready),
             gate.tag.eq(tagged.tag),
@@ -247,6 +259,7 @@ class MiddlePipe(Component):
         """Send a read that has come out of the shift queue on, or answer it."""
         params, parts = self.params, m.submodules
         misses, hits, entries = parts.misses, parts.hits, parts.reads_entries
+        marks = parts.marks
         hit = Signal()
         missed = Signal()
         m.d.comb += [
@@ -259,6 +272,11 @@ class MiddlePipe(Component):
             hits.cancel.eq(missed),
             hits.entry.eq(shifted),
             hits.property.eq(parts.cache.result.property),
+            hits.comes.eq(valid),
+            hits.ends.eq(shifted.read.ends),
+            marks.comes.eq(valid),
+            marks.takes.eq(~hit),
+            marks.ends.eq(shifted.read.ends),
             parts.reads_room.gives[2].port.eq(self.queues[0].queue_of(shifted.egress)),
             parts.reads_room.gives[2].beats.eq(Mux(hit, READ_COST, 0)),
             parts.responses_room.gives[2].port.eq(shifted.home),
@@ -266,10 +284,16 @@ class MiddlePipe(Component):
         ]
         read = cast(Any, data.View(params.read_entry, misses.o.payload))
         concatenator = parts.reads_concatenator
+        starts = Signal(init=1)  # a group
+        with m.If(marks.o.valid & marks.o.ready):
+            m.d.sync += starts.eq(marks.o.payload)
         m.d.comb += [
             concatenator.prs.payload.eq(read.read),
-            concatenator.prs.valid.eq(misses.o.valid),
-            misses.o.ready.eq(concatenator.prs.ready),
+            concatenator.prs.payload.starts.eq(starts),
+            concatenator.prs.payload.ends.eq(marks.o.payload),
+            concatenator.prs.valid.eq(marks.o.valid),  # then its read is there too
+            marks.o.ready.eq(concatenator.prs.ready),
+            misses.o.ready.eq(marks.o.valid & concatenator.prs.ready),
             entries.comes.eq(concatenator.prs.valid & concatenator.prs.ready),
             entries.claim.port.eq(self.queues[0].queue_of(read.egress)),
             entries.claim.beats.eq(READ_COST),

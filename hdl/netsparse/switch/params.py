@@ -18,13 +18,12 @@ from hdl.netsparse.protocol import (
     LENGTH_BITS,
     PACKET_HEADER_BYTES,
     PR_BYTES,
-    READ_PR,
-    RESPONSE_BEAT,
 )
 from hdl.switch.output_room import OutputRoomParams
 
 MOST_PORTS = 32
 CLASSES = ("reads", "responses")  #: classes of packets; errors are among responses
+LUT_PLACES = 32  #: of the smallest queues in LUTs
 LOOP = 4  #: cycles, beside the cache's, from a reserved place to its being free again
 
 #: A beat of a packet as it came in: what its end says is judged in the middle pipe.
@@ -123,7 +122,7 @@ class NetSparseSwitchParams:
             {
                 "cache": 1,  # reads look up and responses are kept
                 "property_bytes": LENGTH_BITS,  # that the caches are configured for
-                "concatenate": 1,  # several PRs may share a packet
+                "concatenate": 1,  # PRs that came in different packets may share one
                 "read_delay": bits_for(self.most_delay),  # DelayCycles
                 "response_delay": bits_for(self.most_delay),
                 "node": 32,  # number of the switch, for the addresses of its packets
@@ -157,7 +156,7 @@ class NetSparseSwitchParams:
         """Describe a read in a middle pipe, while its property is looked up or not."""
         return data.StructLayout(
             {
-                "read": READ_PR,
+                "read": self.deconcatenator(False).beat,
                 "lookup": 1,
                 "egress": self.port_bits,  # of the read
                 "home": self.port_bits,  # of its src; undefined without a lookup
@@ -167,8 +166,12 @@ class NetSparseSwitchParams:
 
     @property
     def response_entry(self) -> data.StructLayout:
-        """Describe a beat of a response in a middle pipe, and the port that it goes to."""
-        return data.StructLayout({"egress": self.port_bits, "beat": RESPONSE_BEAT})
+        """Describe a beat of a response in a middle pipe, and the port that it goes to.
+
+        ``turn``: others may follow.
+        """
+        beat = self.concatenator(True).pr
+        return data.StructLayout({"egress": self.port_bits, "turn": 1, "beat": beat})
 
     @property
     def cost_bits(self) -> int:
@@ -198,8 +201,11 @@ class NetSparseSwitchParams:
         }
 
     def entries(self, width: int) -> ReservedFifoParams:
-        """Return the sizes of a queue behind the cache: up to 60 cycles do not slow it down."""
-        depth = 1 << ceil_log2(self.cache.latency + LOOP)
+        """Return the sizes of a queue behind the cache: up to 60 cycles do not slow it down.
+
+        No fewer places than a LUT has make it smaller.
+        """
+        depth = max(LUT_PLACES, 1 << ceil_log2(self.cache.latency + LOOP))
         return ReservedFifoParams(width=width, depth=min(64, depth), cancels=True)
 
     def room_of_packet(self, payload: bool) -> int:
@@ -235,6 +241,7 @@ class NetSparseSwitchParams:
             pool=self.pool,
             destinations=self.destinations,
             credits=True,
+            groups=True,
         )
 
     def deconcatenator(self, payload: bool) -> DeconcatenatorParams:

@@ -90,7 +90,7 @@ SETTING_REGISTERS = (
         "What is in use; change it only while the network is quiet.",
         (
             rw("cache", 1, "reads look up and responses are kept", init=1),
-            rw("concatenate", 1, "put several PRs into a packet", init=1),
+            rw("concatenate", 1, "join PRs of several packets; else they pass whole", init=1),
         ),
     ),
     Register(

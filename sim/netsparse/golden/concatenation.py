@@ -129,9 +129,11 @@ def from_bytes(wire: bytes) -> list[Request]:
 class Reason(StrEnum):
     """Why a packet was marked; the first that applies."""
 
-    ALONE = "alone"  # an error, or nothing is concatenated
+    ALONE = "alone"  # an error
+    WHOLE = "whole"  # nothing is concatenated: a PR that came alone, or the end of its group
     FULL = "full"  # no other PR of its length fits
     LENGTH = "length"  # the next PR has another length
+    DISPLACED = "displaced"  # nothing is concatenated, and the next PR starts a group
     EXPIRED = "expired"
     EXHAUSTED = "exhausted"  # the virtual form's pool
     FLUSHED = "flushed"  # no PR will come that could join
@@ -143,7 +145,7 @@ class Rules:
 
     mtu: int = 1500
     delay: int = 500
-    concatenate: bool = True
+    concatenate: bool = True  #: else only PRs of a group share a packet
     lateness: int = 0  #: a packet is marked at most delay + lateness after its first PR entered
     open_packets: int = 1 << 30  #: virtual form: with this many the oldest is marked
     open_lines: int = 1 << 30  #: likewise, lines of open packets
@@ -157,6 +159,8 @@ class Arrival:
     request: Request
     moved: int
     entered: int
+    starts: bool = True  #: the group of PRs that belong together, a group being one PR or more
+    ends: bool = True  #: likewise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,14 +214,23 @@ class Ledger:
             f"marked {marked - expiry} cycles late: {prs[0]}"
         )
         assert marked >= prs[-1].entered, f"marked before its last PR entered: {prs[-1]}"
-        alone = prs[0].request.kind == Kind.ERROR or not rules.concatenate
-        assert not alone or len(prs) == 1, f"{len(prs)} PRs that stand alone"
         follower = packet.next
-        if alone:
+        if prs[0].request.kind == Kind.ERROR:
+            assert len(prs) == 1, f"{len(prs)} errors in a packet"
+            assert marked <= prs[0].entered + 1, f"an error waited: {prs[0]}"
             return Reason.ALONE
+        if not rules.concatenate:
+            assert not any(pr.ends for pr in prs[:-1]), f"PRs behind the end of a group: {prs}"
+            assert not any(pr.starts for pr in prs[1:]), f"a group joined another: {prs}"
+            if prs[-1].ends:
+                assert marked <= prs[-1].entered + 1, f"a whole group waited: {prs[-1]}"
+                return Reason.WHOLE
         if total + size > rules.mtu:
             return Reason.FULL
-        if follower is not None and follower.request.length == prs[0].request.length:
+        if not rules.concatenate and follower is not None and follower.starts:
+            if follower.moved < marked:
+                return Reason.DISPLACED
+        elif follower is not None and follower.request.length == prs[0].request.length:
             assert follower.entered >= marked - 1, f"did not join: {follower}"
         elif follower is not None and follower.moved < marked:
             return Reason.LENGTH

@@ -7,10 +7,10 @@ that an answer is one that the read may have, is checked.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sim.netsparse.golden.concatenation import Kind, Request
+from sim.netsparse.golden.concatenation import HEADER_BYTES, Kind, Request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +20,7 @@ class SwitchRules:
     routes: Mapping[int, int]  #: port by node; one without a route is not there
     uplinks: Collection[int] = ()  #: ports that lead to other racks
     property_bytes: int = 0  #: of what is cached; 0: nothing is
+    concatenate: bool = True  #: else PRs of different packets share none
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,33 @@ class Entered:
     request: Request
     ingress: int
     number: int
+    packet: int = 0  #: likewise, of the packet that it came in
+
+
+class Wholeness:
+    """Without concatenation: no packet has PRs of several, and in how many each one left.
+
+    What came together is told by ``origin``: the packet, and whether the PR was answered.
+    """
+
+    def __init__(self, mtu: int) -> None:
+        self.mtu = mtu
+        self.left: dict[Hashable, list[Sequence[Request]]] = defaultdict(list)
+
+    def leave(self, requests: Sequence[Request], origins: Sequence[Hashable]) -> None:
+        """A packet leaves, with PRs of those origins."""
+        assert len(set(origins)) == 1, f"PRs of different packets have left in one: {requests}"
+        self.left[origins[0]].append(requests)
+
+    @property
+    def pieces(self) -> int:
+        """Packets beyond those that are needed for an MTU each."""
+        return sum(len(packets) - self.needed(packets) for packets in self.left.values())
+
+    def needed(self, packets: Sequence[Sequence[Request]]) -> int:
+        """Packets that so many PRs take."""
+        prs, most = sum(map(len, packets)), (self.mtu - HEADER_BYTES) // packets[0][0].wire_bytes
+        return -(-prs // most)
 
 
 class SwitchLedger:
@@ -37,8 +65,10 @@ class SwitchLedger:
     PRs are told apart by (kind, src, tid, id), so those of a test differ in these.
     """
 
-    def __init__(self, rules: SwitchRules) -> None:
+    def __init__(self, rules: SwitchRules, mtu: int = 1500) -> None:
         self.rules = rules
+        self.wholeness = Wholeness(mtu)
+        self.packets = 0
         self.inside: dict[tuple, Entered] = {}
         self.kept: dict[int, bytes] = {}  # properties that a cache may have, by idx
         self.last: dict[tuple, int] = defaultdict(lambda: -1)
@@ -50,28 +80,33 @@ class SwitchLedger:
         for request in requests:
             key = request.kind, request.src, request.tid, request.id
             assert key not in self.inside, f"two PRs of the same name: {request}"
-            self.inside[key] = Entered(request, ingress, self.entered)
+            self.inside[key] = Entered(request, ingress, self.entered, self.packets)
             self.entered += 1
             cached = request.length == self.rules.property_bytes
             if request.kind is Kind.RESPONSE and ingress in self.rules.uplinks and cached:
                 self.kept[request.idx] = request.data
+        self.packets += 1
 
     def leave(self, egress: int, requests: Sequence[Request]) -> None:
         """A packet leaves by port ``egress``."""
+        origins = []
         for request in requests:
             key = request.kind, request.src, request.tid, request.id
             entered = self.inside.pop(key, None)
+            origins.append((entered or self.answer(egress, request)).packet)
             if entered is None:
-                self.answer(egress, request)
                 continue
             assert entered.request == request, f"{entered.request} left as {request}"
             self.check_way(egress, request.dest)
             way = request.kind, entered.ingress, request.dest
             assert entered.number > self.last[way], f"out of order: {request}"
             self.last[way] = entered.number
+        if not self.rules.concatenate:
+            kind = requests[0].kind
+            self.wholeness.leave(requests, [(packet, kind) for packet in origins])
 
-    def answer(self, egress: int, response: Request) -> None:
-        """A response that did not come must be the answer to a read that looked it up."""
+    def answer(self, egress: int, response: Request) -> Entered:
+        """A response that did not come must be the answer to a read that looked it up: which."""
         asked = [
             key
             for key in self.inside
@@ -79,7 +114,8 @@ class SwitchLedger:
         ]
         assert response.kind is Kind.RESPONSE, f"nobody sent {response}"
         assert len(asked) == 1, f"nobody asked for {response}"
-        read = self.inside.pop(asked[0]).request
+        entered = self.inside.pop(asked[0])
+        read = entered.request
         assert self.rules.routes[read.dest] in self.rules.uplinks, f"no uplink, but a hit: {read}"
         assert read.length == self.rules.property_bytes, f"not cached: {read}"
         right = replace(
@@ -88,6 +124,7 @@ class SwitchLedger:
         assert response == right, f"{right} expected, {response} came"
         self.check_way(egress, response.dest)
         self.hits += 1
+        return entered
 
     def check_way(self, egress: int, dest: int) -> None:
         """The port is the one that leads to ``dest``."""

@@ -51,8 +51,22 @@ def ones(width):
     return (1 << width) - 1
 
 
-def beats_of(params, pr):
-    """The beats of a PR; what is behind the end of a property is garbage."""
+def beats_of(params, pr, starts=True, ends=True):
+    """The beats of a PR; what is behind the end of a property is garbage.
+
+    In form of groups ``starts`` counts with its first beat and ``ends`` with its last; in others
+    they are anything.
+    """
+    beats = plain_beats(params, pr)
+    if params.groups:
+        for beat in beats:
+            beat |= {"starts": random.getrandbits(1), "ends": random.getrandbits(1)}
+        beats[0]["starts"], beats[-1]["ends"] = starts, ends
+    return beats
+
+
+def plain_beats(params, pr):
+    """Of a form without groups."""
     fields = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
     beat = {"dest": pr.dest, "length": pr.length, "pr": fields}
     if not params.payload:
@@ -133,7 +147,7 @@ class Bench:
             "ip_base": bits(32),
         } | settings
         self.stalls = stalls
-        self.requests, self.firsts, self.lasts = [], [], []
+        self.requests, self.firsts, self.lasts, self.edges = [], [], [], []
         self.entered, self.marked, self.counted = [], [], []
         self.credits, self.grown = [], []
         self.left = self.stall_cycles = 0
@@ -188,12 +202,20 @@ class Bench:
         beats = len(moved) - (bool(moved) and moved[-1] == now)
         return self.left < len(self.firsts) and self.firsts[self.left] < beats
 
-    async def send(self, requests):
-        """Send PRs; returns when the last has moved."""
+    async def send(self, requests, edges=None):
+        """Send PRs; returns when the last has moved.
+
+        ``edges`` says of each whether it starts a group and whether it ends one; else each does
+        both, or, if all may be concatenated, anything.
+        """
         beats = []
-        for pr in requests:
+        for k, pr in enumerate(requests):
             self.requests.append(pr)
-            own = beats_of(self.params, pr)
+            edge = edges[k] if edges else (True, True)
+            if self.settings["concatenate"]:
+                edge = bool(random.getrandbits(1)), bool(random.getrandbits(1))
+            self.edges.append(edge)
+            own = beats_of(self.params, pr, *edge)
             self.firsts.append(self.beats)
             self.beats += len(own)
             self.lasts.append(self.beats - 1)
@@ -235,8 +257,10 @@ class Bench:
         assert len(self.entered) == len(self.requests)
         assert len(self.marked) == len(self.packets.wires)
         arrivals = [
-            Arrival(request=pr, moved=moved[first], entered=entered)
-            for pr, first, entered in zip(self.requests, self.firsts, self.entered, strict=True)
+            Arrival(request=pr, moved=moved[first], entered=entered, starts=edge[0], ends=edge[1])
+            for pr, first, entered, edge in zip(
+                self.requests, self.firsts, self.entered, self.edges, strict=True
+            )
         ]
         departures = [
             Departure(wire=wire, marked=marked)

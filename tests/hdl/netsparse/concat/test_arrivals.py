@@ -17,7 +17,13 @@ from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, reques
 @pytest.mark.parametrize("payload", [False, True])
 def test_arrivals(payload):
     params = ConcatenatorParams(
-        payload=payload, nodes=6, mtu=9216, most_property_bytes=4096, pool=148, destinations=8
+        payload=payload,
+        nodes=6,
+        mtu=9216,
+        most_property_bytes=4096,
+        pool=148,
+        destinations=8,
+        groups=payload,
     )
     simulate(Arrivals(params), __name__)
 
@@ -84,7 +90,7 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
         for _ in range(150)
     ]
     prs += [request(params, 0, 4096, bits=zeros), request(params, 5, 4096, bits=ones)]
-    beats = [beats_of(params, pr) for pr in prs]
+    beats = [beats_of(params, pr, *random.choices((0, 1), k=2)) for pr in prs]
     await source.send_all(beat for pr in beats for beat in pr)
     while len(around.arrivals) < sum(map(len, beats)):
         await RisingEdge(dut.clk)
@@ -98,7 +104,10 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
         for k, beat in enumerate(given):
             layer = 18 * (k == 0)
             fields = {"first": k == 0, "last": k == len(given) - 1, "error": wrong}
-            fields |= {"alone": wrong or not concatenate, "queue": queue, "dest": dest}
+            fields |= {"queue": queue, "dest": dest}
+            fields["alone"] = wrong or (not concatenate and beat.get("starts", 1))
+            if params.groups:
+                fields["ends"] = wrong or (not concatenate and beat["ends"])
             fields |= {"length": pr.length, "bytes": layer + len(pr.data[64 * k :][:64])}
             fields |= {"pr": pack(PR_LAYER, beat["pr"])} | (
                 {"data": beat["data"]} if params.payload else {}

@@ -12,7 +12,9 @@ PR = 18  #: bytes in front of a property
 
 
 def test_concatenation():
-    params = ConcatenatorParams(payload=True, nodes=4, mtu=600, most_property_bytes=256)
+    params = ConcatenatorParams(
+        payload=True, nodes=4, mtu=600, most_property_bytes=256, groups=True
+    )
     simulate(Concatenation(params), __name__)
 
 
@@ -32,6 +34,7 @@ async def a_beat_more(dut):
         before |= {"used": used, "length": length, "prs": random.randint(1, 20)}
         line, free = random.sample(range(params.lines), 2)
         arrival = {"first": first, "last": last, "alone": random.random() < 0.1}
+        arrival |= {"ends": random.random() < 0.1}
         arrival |= {"dest": random.randrange(4), "error": random.getrandbits(1)}
         arrival |= {"length": length, "bytes": size}
         late = random.random() < 0.1
@@ -46,7 +49,7 @@ async def a_beat_more(dut):
         grows = -(-(taken + size) // LINE_BYTES) > -(-taken // LINE_BYTES)
         assert bool(dut.grows.value) == grows
         full = taken + size + PR + length > params.room
-        closes = last and (arrival["alone"] or late or full)
+        closes = last and (arrival["ends"] or late or full)
         assert bool(dut.closes.value) == bool(closes)
         assert unpack(params.state, int(dut.after.value)) == {
             "mark": {

@@ -9,25 +9,25 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.harness.streams import STALLS, cycle, never, often, rarely
 from sim.harness.verilator import simulate
-from sim.netsparse.golden.concatenation import Reason
+from sim.netsparse.golden.concatenation import Kind, Reason
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
 from tests.long import short_and_long
 
-FULL = ConcatenatorParams(payload=True, nodes=12, credits=True)
+FULL = ConcatenatorParams(payload=True, nodes=12, credits=True, groups=True)
 # Times of few bits, which wrap around often; 30 reads are exactly an MTU.
 READS = ConcatenatorParams(payload=False, nodes=128, mtu=64 + 30 * 18, most_delay=30, credits=True)
 VIRTUAL = ConcatenatorParams(payload=True, nodes=40, most_delay=100, pool=64, destinations=12)
-VIRTUAL_READS = ConcatenatorParams(payload=False, nodes=128, pool=64, destinations=32)
+VIRTUAL_READS = ConcatenatorParams(payload=False, nodes=128, pool=64, destinations=32, groups=True)
 JUMBO = ConcatenatorParams(
     payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=600, credits=True
 )
 
 EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order", "flush")
 FORMS = {
-    "full": (FULL, (*EVERY, "full", "responses")),
+    "full": (FULL, (*EVERY, "full", "responses", "groups")),
     "reads": (READS, (*EVERY, "wrap", "reads")),
     "virtual": (VIRTUAL, (*EVERY, "exhausted")),
-    "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual")),
+    "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual", "groups")),
     "jumbo": (JUMBO, ("jumbo",)),
 }
 
@@ -110,11 +110,55 @@ async def separate_packets(dut, stalls):
     await bench.send(mixed(bench.params, 200, lengths=(4, 8, 64)))
     ledger = await bench.finish()
     assert bench.prs == [1] * 200
-    assert set(ledger.reasons) == {Reason.ALONE}
+    assert set(ledger.reasons) == {Reason.WHOLE}
     if stalls.none:
         assert bench.packets.starts[0] == bench.source.cycles[0] + bench.component.latency
         taken = bench.packets.ends[-1] - bench.packets.starts[0] + 1
         assert taken == bench.packets.beats  # no pause between packets
+
+
+def some_group(params, dest):
+    """PRs that belong together: as many as fill a packet, some more, or few."""
+    if params.payload and random.random() < 0.2:
+        return [request(params, dest, 4, error=True)]
+    length = random.choice([4, 16, 64, 512])
+    most = (params.mtu - 64) // (18 + params.payload * length)
+    count = random.choice([1, 2, most, most + 14 * (length <= 16)])
+    return [request(params, dest, length) for _ in range(count)]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def groups_stay_whole(dut, stalls):
+    """A group leaves with its last PR; others may go in between, and displace it if they must."""
+    bench = await Bench(dut, stalls=stalls.value, concatenate=0).start()
+    params = bench.params
+    sent, parts = [], []  # PRs with their edges; those of a group that are not displaced
+    for _ in range(60):
+        dest = random.randrange(params.nodes)
+        group = some_group(params, dest)
+        edges = [(k == 0, k == len(group) - 1) for k in range(len(group))]
+        at = random.randrange(len(group))
+        here = random.random() < 0.5
+        other = some_group(params, dest if here else (dest + 1) % params.nodes)
+        other_edges = [(k == 0, k == len(other) - 1) for k in range(len(other))]
+        sent += [*zip(group[:at], edges, strict=False), *zip(other, other_edges, strict=True)]
+        sent += zip(group[at:], edges[at:], strict=True)
+        errors = Kind.ERROR in (group[0].kind, other[0].kind)
+        displaces = here and at > 0 and not errors
+        parts += [other, group[:at], group[at:]] if displaces else [other, group]
+    await bench.send([pr for pr, _ in sent], [edge for _, edge in sent])
+    ledger = await bench.finish()
+    if stalls.none:  # and so no group takes longer than DelayCycles
+        needed = [-(-len(part) // most_prs(params, part[0])) for part in parts]
+        assert len(ledger.packets) == sum(needed)
+        assert Reason.DISPLACED in ledger.reasons
+        assert Reason.EXPIRED not in ledger.reasons
+
+
+def most_prs(params, pr):
+    """PRs like this one that fit a packet."""
+    return 1 if pr.kind is Kind.ERROR else (params.mtu - 64) // pr.wire_bytes
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -199,6 +199,9 @@ class Bench:
                 self.prs.append((shared | fields, data[start_ : start_ + 64]))
         event = {"packet": 1, "bytes": len(octets), "prs": prs, "drops": 0}
         if tag:
+            for k in range(before, len(self.prs)):
+                edges = {"starts": int(k == before), "ends": int(k == len(self.prs) - 1)}
+                self.prs[k] = (self.prs[k][0] | edges, self.prs[k][1])
             self.tags += [tag["tag"]] * (len(self.prs) - before)
             event |= tag | {"length": length, "error": int(kind == 3)}
         self.events.append(event)

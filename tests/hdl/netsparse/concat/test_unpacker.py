@@ -106,6 +106,10 @@ class Bench:
         for word in (word for one in words for word in one):
             self.source.append(word)
         flat = [beat for one in expected for beat in one]
+        if bits:
+            for one in expected:
+                for k, (fields, _) in enumerate(one):
+                    fields |= {"starts": k == 0, "ends": k == len(one) - 1}
         await self.sink.wait_for(len(flat))
         for _ in range(8):
             await RisingEdge(self.dut.clk)

@@ -25,6 +25,7 @@ from sim.harness.streams import Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
+from sim.netsparse.golden.switch import Wholeness
 from sim.netsparse.links import FIELDS, Receiver
 from sim.netsparse.wire import from_beats, to_beats
 from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE
@@ -124,6 +125,7 @@ class Sent:
     request: Request
     ingress: int
     number: int
+    packet: int  # the how-manieth
 
 
 class Bench:
@@ -149,7 +151,8 @@ class Bench:
         self.entered_at, self.inserted_at, self.looked_up_at = [], [], []
         self.settings = {}
         self.stalls, self.next_id, self.last_packet = stalls, 0, 0
-        self.passed_by = self.left = self.malformed = 0
+        self.passed_by = self.left = self.malformed = self.packets = 0
+        self.wholeness = Wholeness(params.mtu)
 
     async def start(self, length=LENGTH, **settings):
         dut, params = self.dut, self.params
@@ -295,11 +298,13 @@ class Bench:
         kind = requests[0].kind
         for request in requests:
             key = kind, request.src, request.tid, request.id
-            self.inside[key] = Sent(request, ingress, len(self.inside) + self.left)
+            number = len(self.inside) + self.left
+            self.inside[key] = Sent(request, ingress, number, self.packets)
             fits = request.idx < 1 << self.params.cache.idx_bits
             keeps = ingress == UPLINK and self.settings["cache"] and fits
             if kind is Kind.RESPONSE and keeps:
                 self.to_insert[ingress].append((request.idx, request.data))
+        self.packets += 1
         self.send_beats(
             ingress, kind, requests[0].dest, to_beats(to_bytes(requests, 5, Addresses()))
         )
@@ -362,6 +367,7 @@ class Bench:
         assert wire == to_bytes(requests, NODE, ADDRESSES)
         assert len(wire) <= self.params.mtu
         self.last_packet = 0
+        origins = []
         for request in requests:
             assert egress == ROUTES[request.dest]
             key = request.kind, request.src, request.tid, request.id
@@ -369,7 +375,9 @@ class Bench:
             self.left += 1
             if sent is None:
                 key = Kind.READ, request.dest, request.tid, request.id
-                read = self.inside.pop(key).request
+                sent = self.inside.pop(key)
+                origins.append((sent.packet, request.kind))
+                read = sent.request
                 outcome, value = self.outcomes.pop(key)
                 assert outcome is Outcome.HIT
                 answer = replace(read, kind=Kind.RESPONSE, dest=read.src, src=read.dest, data=value)
@@ -378,9 +386,12 @@ class Bench:
             if request.kind is Kind.READ:
                 assert self.outcomes.pop(key)[0] is not Outcome.HIT
             assert request == sent.request
+            origins.append((sent.packet, request.kind))
             way = request.kind, sent.ingress, request.dest
             assert sent.number > self.last[way], f"out of order: {request}"
             self.last[way] = sent.number
+        if not self.settings["concatenate"]:
+            self.wholeness.leave(requests, origins)
 
     async def drain(self, quiet=150):
         """Wait until nothing moves; all that came has left, and all room is there again."""

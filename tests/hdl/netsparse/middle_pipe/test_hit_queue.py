@@ -9,11 +9,12 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.middle_pipe.hit_queue import HitQueue
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Stalls, cycle, start
+from sim.harness.streams import STALLS, Sink, Stalls, cycle, never, start
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
 WAY = PIPE.cache.latency  #: cycles of a lookup
+PLACES = PIPE.entries(1).depth
 
 
 def test_hit_queue():
@@ -21,7 +22,10 @@ def test_hit_queue():
 
 
 def some_hit(length):
-    """An entry with a property, and the beats of the response; what is behind it is anything."""
+    """An entry with a property, and the beats of the response; what is behind it is anything.
+
+    The beats lack what their groups make of them.
+    """
     bits = random.choice((0, *[random.getrandbits(PIPE.read_entry.size)] * 9))
     entry = unpack(PIPE.read_entry, bits)
     entry["read"]["length"] = length
@@ -36,13 +40,16 @@ def some_hit(length):
     return entry, int.from_bytes(whole, "little"), beats
 
 
-async def run(dut, lengths, sink, misses=0.0):
-    """A lookup as soon as there is room, for each of ``lengths``; some find nothing."""
-    dut.reserve.value = dut.push.value = dut.cancel.value = 0
+async def run(dut, lengths, sink, misses=0.0, most=1):
+    """A lookup as soon as there is room, for each of ``lengths``; some find nothing.
+
+    They come in packets of up to ``most`` reads.
+    """
+    dut.reserve.value = dut.push.value = dut.cancel.value = dut.comes.value = dut.cut.value = 0
     out = Sink(dut, "o", stall=sink)
     await start(dut)
     edge, way, expected, pushed, reserved = RisingEdge(dut.clk), deque(), [], [], []
-    lengths = deque(lengths)
+    lengths, groups, left = deque(lengths), [[]], 0
     now, going = 0, True
     while going:
         await FallingEdge(dut.clk)
@@ -56,10 +63,17 @@ async def run(dut, lengths, sink, misses=0.0):
         ends = way.popleft() if way and way[0][0] == now else None
         hits = ends is not None and ends[1] is not None
         dut.cancel.value, dut.push.value = int(ends is not None and not hits), int(hits)
+        dut.comes.value = int(ends is not None)
+        if ends is not None:
+            left = (left or random.randint(1, most)) - 1 if way or lengths else 0
+            dut.ends.value = int(not left)
         if hits:
             entry, whole, beats = ends[1]
             dut.entry.value, dut.property.value = pack(PIPE.read_entry, entry), whole
             expected += beats
+            groups[-1].append(len(beats))
+        if ends is not None and not left and groups[-1]:
+            groups.append([])
         await edge
         if hits:
             pushed.append((cycle(), len(beats)))
@@ -69,18 +83,36 @@ async def run(dut, lengths, sink, misses=0.0):
     for (egress, beat, data), got in zip(expected, out.beats, strict=True):
         fields = {**got["beat"]}
         octets = fields.pop("data").to_bytes(BEAT_BYTES, "little")
-        assert fields == beat
+        assert {name: fields[name] for name in beat} == beat
         assert (got["egress"], octets[: len(data)]) == (egress, data)
+    check_groups(out, groups, sink is never)
     return pushed, out.cycles, reserved
 
 
+def check_groups(out, groups, flows):
+    """Beats say where groups start and end, and where others may follow: only there they wait."""
+    beats = iter(zip(out.beats, out.cycles, strict=True))
+    offered, before = 0, None
+    for group in groups:
+        for k, count in enumerate(group):
+            for index in range(count):
+                got, at = next(beats)
+                last = index == count - 1
+                offered += last
+                assert got["beat"]["starts"] == (k == 0)
+                assert got["beat"]["ends"] == (last and k == len(group) - 1)
+                assert got["turn"] == (last and (got["beat"]["ends"] or offered == PLACES - 1))
+                assert not flows or before in (None, at - 1), "a beat is late"
+                offered, before = (0, None) if got["turn"] else (offered, at)
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
-async def each_hit_is_a_response(dut, stalls):
+@cocotb.parametrize(stalls=STALLS, most=[1, PLACES // 2, 3 * PLACES])
+async def each_hit_is_a_response(dut, stalls, most):
     """Of any length that the cache holds, also where it ends with a beat; misses leave nothing."""
     sizes = [4, 60, 64, 65, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
-    lengths = random.choices(sizes, k=200)
-    await run(dut, lengths, stalls.value[1], misses=0.4)
+    lengths = random.choices(sizes, k=150)
+    await run(dut, lengths, stalls.value[1], misses=0.4, most=most)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

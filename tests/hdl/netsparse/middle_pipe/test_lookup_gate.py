@@ -7,8 +7,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.middle_pipe.cost import response_beats
-from hdl.netsparse.middle_pipe.lookup_gate import LookupGate
-from hdl.netsparse.protocol import READ_PR
+from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE, LookupGate
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
@@ -29,6 +28,7 @@ class Bench:
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.held = None  # a read, its tag, and whether the cache was on
         self.seen = Counter()
+        self.lacks = 0  # cycles without room for the response
 
     async def start(self):
         dut = self.dut
@@ -51,7 +51,8 @@ class Bench:
             "id": random.choice((0, random.getrandbits(32))),
         }
         length = random.randrange(4, PIPE.most_property_bytes + 1, 4)
-        return {"dest": random.randrange(PIPE.nodes), "length": length, "pr": pr}
+        edges = {name: random.getrandbits(1) for name in ("starts", "ends")}
+        return {"dest": random.randrange(PIPE.nodes), "length": length, "pr": pr} | edges
 
     async def cycle(self, offer, *, opens, stalled=0, uplink=None, read=None, **bits):
         """A cycle with a read at the input or none; everything that comes out is right."""
@@ -62,7 +63,7 @@ class Bench:
             "uplink": random.getrandbits(1) if uplink is None else uplink,
         }
         dut.prs_valid.value = offer
-        dut.prs_payload.value = pack(READ_PR, read)
+        dut.prs_payload.value = pack(PIPE.deconcatenator(False).beat, read)
         dut.tag.value = pack(PIPE.tag, tag)
         dut.open_items.value, dut.stalled.value = opens, stalled
         for name in BITS:
@@ -77,9 +78,12 @@ class Bench:
     def judge(self, opens, stalled, bits):
         """Whether the read enters; the outputs say what they should."""
         dut = self.dut
-        shown = tuple(bool(getattr(dut, name).value) for name in ("enters", "waits", "passed_by"))
+        names = ("enters", "waits", "passed_by")
+        assert bool(dut.lacks_room.value) == (self.lacks >= PATIENCE)
+        shown = tuple(bool(getattr(dut, name).value) for name in names)
         if self.held is None:
-            assert shown == (False, False, False)
+            assert not any(shown)
+            self.lacks = 0
             return False
         read, tag, cache = self.held
         home = ROUTES.get(read["pr"]["src"])
@@ -92,6 +96,7 @@ class Bench:
         enters = room and bool(not looks_up or bits["slot"])
         waits = looks_up and room and not bits["slot"]
         assert shown == (enters, waits, enters and starved)
+        self.lacks = self.lacks + 1 if looks_up and not is_open else 0
         self.seen[looks_up, starved, room, enters] += 1
         if enters:
             entry = unpack(PIPE.read_entry, int(dut.entry.value))
@@ -132,8 +137,10 @@ async def one_enters_every_cycle(dut):
 async def a_lookup_waits_for_room_until_its_port_is_stalled(dut):
     bench = await Bench(dut).start()
     pr = {"src": 1, "tid": 2, "idx": 3, "id": 4}
-    await bench.cycle(1, opens=0, uplink=1, read={"dest": 2, "length": 8, "pr": pr})
-    for _ in range(30):
+    read = {"dest": 2, "length": 8, "pr": pr, "starts": 1, "ends": 0}
+    await bench.cycle(1, opens=0, uplink=1, read=read)
+    for _ in range(PATIENCE + 20):
         assert not await bench.cycle(0, opens=0b101, stalled=0b101)
+    assert dut.lacks_room.value
     assert await bench.cycle(0, opens=0b101, stalled=0b010)
     assert dut.passed_by.value

@@ -5,6 +5,7 @@ from itertools import product
 
 import cocotb
 
+from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.switch.params import CLASSES
 from sim.harness.streams import STALLS
 from sim.harness.verilator import component_in_simulator, simulate
@@ -86,6 +87,67 @@ async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
         await bench.wait(random.randint(60, 120))
         await bench.configure(property_bytes=random.choice((LENGTH, LENGTH, 64)))
     await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def packets_stay_as_whole_as_they_came(dut, stalls):
+    """Without concatenation: what hits and what misses of a packet leaves in one packet each."""
+    bench = await Bench(dut, stalls).start()
+    for length, cache in ((LENGTH, 1), (64, 1), (LENGTH, 0)):
+        await bench.configure(property_bytes=length, cache=cache, concatenate=0, read_delay=0)
+        pool = some_idxs()
+        for _ in range(100):
+            bench.send(*some_packet(bench, pool, [length] * 3 + [4, 64, 192]))
+            if stalls.none:  # there is always room: packets are never cut for want of it
+                await bench.wait(random.choice([5, 40]))
+        await bench.drain()
+    left = [len(prs) for packets in bench.wholeness.left.values() for prs in packets]
+    assert bench.seen[Outcome.HIT] > 40
+    assert min(left.count(1), len(left) - left.count(1)) > 50
+    if stalls.none:
+        assert bench.wholeness.pieces == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(length=[4, 64])
+async def hits_of_a_packet_leave_together(dut, length):
+    """Though other responses come for the same node meanwhile."""
+    bench = await Bench(dut).start(length=length, concatenate=0, read_delay=0, response_delay=0)
+    known = list(range(8))
+    await insert(bench, known, length)
+    most = most_prs(Kind.READ, length)
+    for _ in range(6):
+        asked = [idx if k % 3 else 100 + idx for k, idx in enumerate(known * 4)][:most]
+        bench.send(0, bench.requests(Kind.READ, 2, 0, asked, length))
+    for _ in range(30):
+        bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 3, range(200, 203), length))
+    await bench.drain()
+    assert min(bench.seen[outcome] for outcome in (Outcome.HIT, Outcome.MISS)) > 40
+    assert bench.wholeness.pieces == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def hits_that_take_the_last_room_leave_without_the_others(dut):
+    """Or reads behind them would wait for room that only those hits can give back."""
+    bench = await Bench(dut).start(concatenate=0)
+    await insert(bench, [*range(8)])
+    bench.receivers["responses", 0].stopped = True
+    least = PIPE.output_room(True).items_from
+    while bench.free["responses"][0] > least + 6:
+        bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, [1]))
+        await bench.wait(60)
+    before = len(bench.entered_at)
+    bench.send(0, bench.requests(Kind.READ, 2, 0, range(8)))
+    await bench.wait(PATIENCE)
+    room = bench.free["responses"][0]
+    assert room < least, "the eighth waits for room"
+    assert len(bench.entered_at) == before + 7
+    await bench.wait(PATIENCE)
+    assert bench.free["responses"][0] == room + 7  # 7 hits of 2 beats each, in a packet of 7 beats
+    bench.receivers["responses", 0].stopped = False
+    await bench.drain()
+    assert bench.wholeness.pieces == 1
 
 
 async def insert(bench, idxs, length=LENGTH):

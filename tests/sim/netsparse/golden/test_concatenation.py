@@ -83,13 +83,16 @@ def test_broken_bytes(change, message):
 RULES = Rules(mtu=64 + 3 * 22, delay=100, lateness=4)
 
 
-def ledger(groups, marks, *, times=None, rules=RULES, order=None):
+def ledger(groups, marks, *, times=None, rules=RULES, order=None, edges=None):
     """Packets of ``groups`` of PRs, that enter one a cycle, marked at ``marks``."""
     prs = [pr for group in groups for pr in group]
     prs = prs if order is None else [prs[k] for k in order]
     times = range(len(prs)) if times is None else times
     arrivals = [
-        Arrival(request=pr, moved=at, entered=at + 3) for pr, at in zip(prs, times, strict=True)
+        Arrival(request=pr, moved=at, entered=at + 3, starts=starts, ends=ends)
+        for pr, at, (starts, ends) in zip(
+            prs, times, edges or [(True, True)] * len(prs), strict=True
+        )
     ]
     departures = [
         Departure(wire=to_bytes(group, NODE, ADDRESSES), marked=mark)
@@ -108,7 +111,28 @@ def test_reasons():
     error = Request(kind=Kind.ERROR, dest=1, length=4)
     assert ledger([[error], [A]], [4, 104]).reasons == [Reason.ALONE, Reason.EXPIRED]
     alone = replace(RULES, concatenate=False)
-    assert ledger([[A], [B]], [4, 5], rules=alone).reasons == [Reason.ALONE] * 2
+    assert ledger([[A], [B]], [4, 5], rules=alone).reasons == [Reason.WHOLE] * 2
+
+
+def test_a_group_stays_whole():
+    """Without concatenation: no other PR joins it, and it does not wait."""
+    alone = replace(RULES, concatenate=False)
+    first, inner, last = (True, False), (False, False), (False, True)
+
+    def reasons(groups, marks, edges):
+        return ledger(groups, marks, rules=alone, edges=edges).reasons
+
+    assert reasons([[A, B]], [4], [first, last]) == [Reason.WHOLE]
+    assert reasons([[A, B, C], [D]], [5, 6], [first, inner, inner, last]) == ["full", "whole"]
+    assert reasons([[A], [B]], [4, 5], [first, (True, True)]) == [Reason.DISPLACED, Reason.WHOLE]
+    for groups, marks, edges, message in (
+        ([[A, B]], [6], [first, last], "a whole group waited"),
+        ([[A, B]], [4], [(True, True)] * 2, "behind the end of a group"),
+        ([[A, B]], [4], [first, (True, True)], "a group joined another"),
+        ([[A], [B]], [4, 5], [first, last], "for no reason"),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            reasons(groups, marks, edges)
 
 
 def test_nothing_waits_once_no_pr_can_join():
@@ -140,7 +164,7 @@ def test_an_exhausted_pool_marks_the_oldest():
         ([[A], [B]], [50, 107], {}, "did not join"),
         ([[A]], [50], {}, "for no reason"),
         ([[A, B]], [104], {"order": [1, 0]}, "other PRs for"),
-        ([[A, B]], [104], {"rules": replace(RULES, concatenate=False)}, "stand alone"),
+        ([[A, B]], [4], {"rules": replace(RULES, concatenate=False)}, "end of a group"),
         ([[A, B, C], [D]], [104, 50], {}, "order of their marks"),
     ],
 )

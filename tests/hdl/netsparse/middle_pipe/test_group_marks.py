@@ -1,0 +1,133 @@
+"""Where groups end among those PRs of packets that go one way."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
+from sim.harness.streams import STALLS, Sink, cycle, never, often, start
+from sim.harness.verilator import component_in_simulator, simulate
+
+DEPTH = 8
+
+
+def test_group_marks():
+    simulate(GroupMarks(GroupMarksParams(depth=DEPTH)), __name__)
+
+
+class Bench:
+    """PRs of packets, of which some go this way, and the marks of those."""
+
+    def __init__(self, dut, sink=never):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        dut.comes.value = dut.takes.value = dut.ends.value = dut.cut.value = 0
+        self.out = Sink(dut, "o", stall=sink)
+        self.expected, self.known = [], []  # marks, and the cycles that tell them
+
+    async def cycle(self, taken=None, ends=False, cut=False):
+        """A cycle with a PR that goes this way, with another one, or with none."""
+        dut = self.dut
+        dut.comes.value, dut.cut.value = taken is not None, cut
+        dut.takes.value = random.getrandbits(1) if taken is None else taken
+        dut.ends.value = random.getrandbits(1) if taken is None else ends
+        await self.edge
+        if taken or ends:
+            for _ in range(len(self.known), len(self.expected)):
+                self.known.append(cycle())
+        if taken:
+            self.expected.append(ends)
+            if ends:
+                self.known.append(cycle())
+        elif ends and self.open:
+            self.expected[-1] = True
+        self.open = (bool(taken) or self.open) and not ends
+        await FallingEdge(dut.clk)
+
+    async def start(self):
+        self.open = False  # a PR of the packet under way goes this way
+        await start(self.dut)
+        await FallingEdge(self.dut.clk)
+        return self
+
+    async def run(self, packets, source=never, cuts=never):
+        prs = deque(
+            (taken, k == len(packet) - 1) for packet in packets for k, taken in enumerate(packet)
+        )
+        while prs or len(self.out.beats) < len(self.expected):
+            full = len(self.expected) - len(self.out.beats) >= DEPTH
+            goes = prs and not source() and not (full and prs[0][0])
+            await self.cycle(*(prs.popleft() if goes else (None,)), cut=cuts())
+
+
+def some_packets():
+    """Of many PRs or few, of which none goes this way, or any share of them."""
+    for _ in range(300):
+        share = random.choice([0, 0.1, 0.5, 0.9, 1])
+        yield [random.random() < share for _ in range(random.choice([1, 1, 2, 12]))]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def the_last_one_of_each_packet_is_marked(dut, stalls):
+    """At the latency from what tells it, and a cycle later behind another mark."""
+    source, sink = stalls
+    bench = await Bench(dut, sink).start()
+    await bench.run(some_packets(), source)
+    assert bench.out.beats == bench.expected
+    assert 50 < sum(bench.expected) < len(bench.expected) - 50
+    if stalls.none:
+        late = {at - told for at, told in zip(bench.out.cycles, bench.known, strict=True)}
+        assert late == {(latency := component_in_simulator().latency), latency + 1}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def packets_of_one_are_marked_every_cycle(dut):
+    bench = await Bench(dut).start()
+    await bench.run([[True]] * 50)
+    first = bench.known[0] + component_in_simulator().latency
+    assert bench.out.cycles == [*range(first, first + 50)]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_cut_ends_groups_and_nothing_else(dut):
+    """No end is lost, and nothing waits for its mark once it is cut."""
+    bench = await Bench(dut, often).start()
+    await bench.run(some_packets(), often, cuts=lambda: random.random() < 0.1)
+    more = [mark - end for mark, end in zip(bench.out.beats, bench.expected, strict=True)]
+    assert {*more} == {0, 1}
+    assert more.count(1) > 20
+    for _ in range(3):
+        await bench.cycle(True)
+    for _ in range(10):
+        await bench.cycle()
+    assert len(bench.out.beats) == len(bench.expected) - 1
+    await bench.cycle(cut=True)
+    for _ in range(6):
+        await bench.cycle()
+    assert bench.out.beats[-3:] == [0, 0, 1]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def says_what_waits_for_nothing(dut):
+    """Marks up to the end of a group, or as many as there can be."""
+    stopped = True
+    bench = await Bench(dut, lambda: stopped).start()
+    for _ in range(3):
+        await bench.cycle(True)
+        assert not dut.whole.value
+    await bench.cycle(False)
+    assert not dut.whole.value
+    await bench.cycle(False, ends=True)
+    assert dut.whole.value
+    stopped = False
+    while len(bench.out.beats) < 3:
+        assert dut.whole.value
+        await bench.cycle()
+    assert not dut.whole.value
+    stopped = True
+    for number in range(DEPTH):
+        assert bool(dut.whole.value) == (number > DEPTH - 1), number
+        await bench.cycle(True)
+    assert dut.whole.value
