@@ -3,6 +3,7 @@
 import os
 import pickle
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import NetworkParams, link_counts
 from sim.netsparse.surroundings.node import ACCESSES
-from sim.netsparse.switch_driver import SwitchDriver
+from sim.netsparse.switch_driver import SwitchCounts, SwitchDriver
 
 PROGRESS_CYCLES = 4096
 COUNT_CYCLES = 4  #: until an access is counted
@@ -45,81 +46,43 @@ async def gather(dut: Any) -> None:
     folder = Path(os.environ[JOB])
     job: GatherJob = pickle.loads((folder / JOB_FILE).read_bytes())
     params = params_in_simulator(ClusterParams)
-    dut.host.value = pack(params.host.settings, job.host)
-    dut.dram.value = pack(params.dram.settings, job.dram)
-    dut.link.value = pack(LINK_SETTINGS, job.link)
-    dut.faulty_link.value = job.faulty_link
-    dut.fail_index.value = job.fail_index
-    dut.dump.value = 0
+    surround(dut, params, job)
     memories = [HostMemory(dut, params.host, k) for k in range(params.nodes)]
     await start(dut)
-    drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(params.nodes)]
-    await together(
-        set_up(driver, k, job, node)
-        for k, (driver, node) in enumerate(zip(drivers, job.nodes, strict=True))
-    )
-    switches = await set_up_network(dut, params.network, job)
-    rings = [
-        node.rings and SnicRings(driver, memory, node.rings)
-        for driver, memory, node in zip(drivers, memories, job.nodes, strict=True)
-    ]
-    await together(each.open() for each in rings if each)
+    hosts = Hosts(dut, params, job, memories)
+    await hosts.open()
     watch = cocotb.start_soon(report(dut, folder))
     first_packet = cocotb.start_soon(first_delivery(dut, params.network))
     await ClockCycles(dut.clk, COUNT_CYCLES)
-    before = [register_accesses(dut, k) for k in range(params.nodes)]
+    before = hosts.accesses()
     begun, began = cycle(), time.monotonic()
-    try:
-        completions = await with_timeout(
-            cocotb.start_soon(
-                together(
-                    until_done(
-                        ring.run(node.requests)
-                        if ring
-                        else driver.run(node.requests, dut.interrupts, k)
-                    )
-                    for k, (driver, ring, node) in enumerate(
-                        zip(drivers, rings, job.nodes, strict=True)
-                    )
-                )
-            ),
-            job.timeout_cycles * PERIOD_NS,
-            "ns",
-        )
-    except SimTimeoutError:
-        text = "; ".join([await describe(k, driver) for k, driver in enumerate(drivers)])
-        raise GatherStuckError(f"no end after {job.timeout_cycles:,} cycles: {text}") from None
+    ended = await hosts.run()
     cycles, seconds = cycle() - begun, time.monotonic() - began
     watch.cancel()
     await ClockCycles(dut.clk, COUNT_CYCLES)
-    after = [register_accesses(dut, k) for k in range(params.nodes)]
-    for driver in drivers:
-        await driver.at_rest()
-    await together(each.close() for each in rings if each)
-    counts = await together(
-        [
-            *(snic_counts(driver) for driver in drivers),
-            *(switch.counts() for switch in switches),
-        ]
-    )
-    nodes = [
-        NodeResult(
-            completions=done,
-            units=units,
-            snic=snic,
-            accesses={kind: count - before[k][kind] for kind, count in after[k].items()},
-            cycles=end - begun,
-        )
-        for k, ((units, snic), (done, end)) in enumerate(zip(counts, completions, strict=False))
-    ]
+    after = hosts.accesses()
+    await hosts.close()
+    snics, switches = await hosts.counts()
+    topology = params.network.topology
     result = GatherResult(
-        nodes=nodes,
+        nodes=[
+            NodeResult(
+                completions=done,
+                units=units,
+                snic=snic,
+                accesses={kind: count - earlier[kind] for kind, count in later.items()},
+                cycles=end - begun,
+            )
+            for (done, end), (units, snic), earlier, later in zip(
+                ended, snics, before, after, strict=True
+            )
+        ],
         cycles=cycles,
         first_packet=first_packet.result() - begun if first_packet.done() else 0,
         seconds=seconds,
-        topology=params.network.topology,
-        links=unpack(link_counts(params.network.topology), int(dut.link_counts.value)),
-        switches=counts[params.nodes :],
+        topology=topology,
+        links=unpack(link_counts(topology), int(dut.link_counts.value)),
+        switches=switches,
     )
     dut.dump.value = 1
     await ClockCycles(dut.clk, 4)
@@ -128,15 +91,86 @@ async def gather(dut: Any) -> None:
     (folder / RESULT_FILE).write_bytes(pickle.dumps(result))
 
 
+def surround(dut: Any, params: ClusterParams, job: GatherJob) -> None:
+    """Set memories and links."""
+    dut.host.value = pack(params.host.settings, job.host)
+    dut.dram.value = pack(params.dram.settings, job.dram)
+    dut.link.value = pack(LINK_SETTINGS, job.link)
+    dut.faulty_link.value = job.faulty_link
+    dut.fail_index.value = job.fail_index
+    dut.dump.value = 0
+
+
+class Hosts:
+    """The hosts of all nodes, and what sets the switches."""
+
+    def __init__(
+        self, dut: Any, params: ClusterParams, job: GatherJob, memories: Sequence[HostMemory]
+    ) -> None:
+        self.dut, self.network, self.job = dut, params.network, job
+        self.drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(params.nodes)]
+        self.rings = [
+            node.rings and SnicRings(driver, memory, node.rings)
+            for driver, memory, node in zip(self.drivers, memories, job.nodes, strict=True)
+        ]
+        self.switches: list[SwitchDriver] = []
+
+    async def open(self) -> None:
+        """Set all SNICs and switches up, and open the rings."""
+        await together(
+            set_up(driver, k, self.job, node)
+            for k, (driver, node) in enumerate(zip(self.drivers, self.job.nodes, strict=True))
+        )
+        self.switches = await set_up_network(self.dut, self.network, self.job)
+        await together(ring.open() for ring in self.rings if ring)
+
+    async def run(self) -> list[tuple[Any, int]]:
+        """Run all requests; the completions of each node, and the cycle of its last one."""
+        running = together(
+            until_done(
+                ring.run(node.requests)
+                if ring
+                else driver.run(node.requests, self.dut.interrupts, k)
+            )
+            for k, (driver, ring, node) in enumerate(
+                zip(self.drivers, self.rings, self.job.nodes, strict=True)
+            )
+        )
+        most = self.job.timeout_cycles
+        try:
+            return await with_timeout(cocotb.start_soon(running), most * PERIOD_NS, "ns")
+        except SimTimeoutError:
+            text = "; ".join([await describe(k, driver) for k, driver in enumerate(self.drivers)])
+            raise GatherStuckError(f"no end after {most:,} cycles: {text}") from None
+
+    async def close(self) -> None:
+        """Wait until nothing is under way, and close the rings."""
+        for driver in self.drivers:
+            await driver.at_rest()
+        await together(ring.close() for ring in self.rings if ring)
+
+    def accesses(self) -> list[dict[str, int]]:
+        """Accesses to registers of each node, as its bus has counted them."""
+        return [
+            unpack(ACCESSES, int(getattr(self.dut, f"register_accesses_{k}").value))
+            for k in range(len(self.drivers))
+        ]
+
+    async def counts(self) -> tuple[list[Any], list[SwitchCounts]]:
+        """All counters of the SNICs, and of the switches."""
+        found = await together(
+            [
+                *(snic_counts(driver) for driver in self.drivers),
+                *(switch.counts() for switch in self.switches),
+            ]
+        )
+        return found[: len(self.drivers)], found[len(self.drivers) :]
+
+
 async def snic_counts(driver: SnicDriver) -> tuple[list[dict[str, int]], dict[str, int]]:
     """All counters of a SNIC: by unit, and its own."""
     units = [await driver.unit_counters(k) for k in range(driver.params.units)]
     return units, await driver.counters()
-
-
-def register_accesses(dut: Any, index: int) -> dict[str, int]:
-    """Of a node, as its bus has counted them."""
-    return unpack(ACCESSES, int(getattr(dut, f"register_accesses_{index}").value))
 
 
 async def until_done(coroutine: Any) -> tuple[Any, int]:

@@ -82,8 +82,8 @@ class SpmmWorkload(Workload):
     )
     switch_concatenate: bool = setting(
         True,
-        "Whether several PRs share a packet that leaves a rack's switch.",
-        off="Let switches of racks send each PR in a packet of its own.",
+        "Whether PRs of several packets are joined in one in a rack's switch.",
+        off="Let packets pass switches of racks as whole as they came.",
     )
     switch_read_delay: int = setting(
         125, "Cycles that a read may wait for others in a rack's switch.", least=0

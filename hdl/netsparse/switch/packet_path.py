@@ -1,6 +1,7 @@
 """The way of packets through a switch: what a soft reset empties."""
 
 from amaranth.hdl import Module, Signal
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams, overdue
@@ -9,8 +10,10 @@ from hdl.common.packets import AXIS
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.pipe_fabric import PipeFabric
 from hdl.netsparse.switch.spine_fabric import SpineFabric
-from hdl.netsparse.switch.switch_counters import PORT_COUNTERS, count_port
-from hdl.netsparse.switch.switch_port import SwitchPort
+from hdl.netsparse.switch.switch_port import PORT_EVENTS, SwitchPort
+
+#: What happened where packets of a class come in; ``waits``: one waits for room behind its pipe.
+CAME = data.StructLayout({"came": PORT_EVENTS, "waits": 1})
 
 
 class PacketPath(Component):
@@ -35,7 +38,9 @@ class PacketPath(Component):
                 **{f"{name}_i": In(AXIS).array(params.ports) for name in CLASSES},
                 "stalled": Out(params.ports),
                 "stall_limit": In(32),
-                "port_events": Out(PORT_COUNTERS.events).array(params.ports),
+                "port_events": Out(data.StructLayout(dict.fromkeys(CLASSES, CAME))).array(
+                    params.ports
+                ),
             },
         )
 
@@ -63,10 +68,10 @@ class PacketPath(Component):
                 connect(m, flipped(getattr(self, f"{name}_i")[k]), port.axis)
                 connect(m, port.o, getattr(fabric, name)[k])
                 connect(m, getattr(fabric, f"{name}_o")[k], flipped(leave))
-                waits = getattr(fabric, f"{name}_wait")[k]
                 m.d.comb += [
                     port.write.eq(self.write),
-                    *count_port(m, k, self.port_events[k], name, port.events, waits, leave),
+                    self.port_events[k][name].came.eq(port.events),
+                    self.port_events[k][name].waits.eq(getattr(fabric, f"{name}_wait")[k]),
                 ]
         for k, axis in enumerate(self.responses_o):
             moves = axis.tvalid & axis.tready

@@ -13,7 +13,12 @@ from hdl.netsparse.switch.cut_end import CutEnd
 from hdl.netsparse.switch.packet_path import PacketPath
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants, switch_registers
-from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS, count_pipe
+from hdl.netsparse.switch.switch_counters import (
+    PIPE_COUNTERS,
+    PORT_COUNTERS,
+    count_pipe,
+    count_port,
+)
 
 
 class NetSparseSwitch(Component):
@@ -101,8 +106,10 @@ class NetSparseSwitch(Component):
         m.submodules.port_counters = ports = CounterBanks(
             CounterBanksParams(counters=PORT_COUNTERS, count=params.ports)
         )
-        for events, happened in zip(ports.events, path.port_events, strict=True):
-            m.d.comb += events.eq(happened)
+        for k, (events, happened) in enumerate(zip(ports.events, path.port_events, strict=True)):
+            for name in CLASSES:
+                link = getattr(self, f"m_axis_{name}")[k]
+                m.d.comb += count_port(m, k, events, name, happened[name], link)
         banks = [(ports, settings.port_counter, status.port_count)]
         if params.pipes:
             m.submodules.pipe_counters = pipes = CounterBanks(

@@ -21,7 +21,7 @@ PORT_COUNTERS = CountersParams(
             ("short", 1),  # packets dropped, as they end with the header or within
             ("cut", 1),  # packets cut, as they are longer than the MTU
             ("waits", 1),  # cycles in which a packet waits for room behind its middle pipe
-            ("out_packets", 1),
+            ("out_packets", 1),  # those too that a reset has cut
             ("out_bytes", 7),
             ("blocked", 1),  # cycles in which the link takes no beat
         )
@@ -39,12 +39,11 @@ PIPE_COUNTERS = CountersParams(
 )
 
 
-def count_port(
-    m: Module, port: int, events: Any, name: str, come: Any, waits: Any, leave: Any
-) -> list:
-    """Return statements that count one class of ``port``; ``leave`` is the AXI4-Stream out of it,
-    whose beats count a cycle later.
+def count_port(m: Module, port: int, events: Any, name: str, happened: Any, leave: Any) -> list:
+    """Return statements that count one class of ``port``; ``leave`` is the AXI4-Stream of its
+    link, whose beats count a cycle later, those too with which a reset ends packets.
     """
+    come = happened.came
     label = f"{name}_{port}"
     moves = delay(m, leave.tvalid & leave.tready, 1, f"{label}_moves", reset_less=False)
     keep = delay(m, leave.tkeep, 1, f"{label}_keep")
@@ -53,7 +52,7 @@ def count_port(
         events[f"{name}_in_packets"].eq(come.packet),
         events[f"{name}_in_bytes"].eq(come.bytes),
         *(events[f"{name}_{cause}"].eq(come[cause]) for cause in ("no_route", "short", "cut")),
-        events[f"{name}_waits"].eq(waits),
+        events[f"{name}_waits"].eq(happened.waits),
         events[f"{name}_out_packets"].eq(moves & ends),
         events[f"{name}_out_bytes"].eq(Mux(moves, count_ones(list(keep)), 0)),
         events[f"{name}_blocked"].eq(leave.tvalid & ~leave.tready),

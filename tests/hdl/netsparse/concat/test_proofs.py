@@ -152,7 +152,7 @@ MUTANTS = {
         "takes.eq(self.moves &", "takes.eq(beat_valid &", ConcatenatorProof, "lines_return"
     ),
     "counts no PR": concatenation("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
-    "closes within a PR": concatenation("arrival.last & (arrival", "(arrival", "not_split"),
+    "closes within a PR": concatenation("arrival.last & (ends", "(ends", "not_split"),
     "takes all that comes": concatenation(
         "Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)",
         "0",

@@ -75,6 +75,15 @@ class Bench(Links):
         )
         await self.driver.configure(LENGTH)
 
+    async def compare_counts(self):
+        """The switch has counted what its links have taken, cut packets too."""
+        for port in range(self.params.ports):
+            found = await self.driver.port_counters(port)
+            for name in CLASSES:
+                receiver = self.receivers[name, port]
+                assert found[f"{name}_out_packets"] == receiver.packets
+                assert found[f"{name}_out_bytes"] == receiver.octets
+
     def ports_of(self, port):
         """Nodes behind ``port``."""
         return [node for node, way in self.rules.routes.items() if way == port]
@@ -102,12 +111,7 @@ async def every_pr_leaves_once(dut, stalls):
         port = random.randrange(bench.params.ports)
         bench.send(port, bench.packet(port))
     await bench.drain()
-    counts = [await bench.driver.port_counters(port) for port in range(bench.params.ports)]
-    for port, found in enumerate(counts):
-        for name in CLASSES:
-            receiver = bench.receivers[name, port]
-            assert found[f"{name}_out_packets"] == receiver.packets
-            assert found[f"{name}_out_bytes"] == receiver.octets
+    await bench.compare_counts()
     if bench.params.pipes:
         pipes = [await bench.driver.pipe_counters(k) for k in range(bench.params.pipes)]
         assert bench.ledger.hits == sum(found["cache_hit"] for found in pipes)
@@ -279,6 +283,7 @@ async def is_usable_after_a_reset_in_traffic(dut):
             bench.send(port, bench.packet(port))
         await bench.drain()
     assert bench.cuts, "no packet was on its way out in any reset"
+    await bench.compare_counts()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
