@@ -61,6 +61,7 @@ class Plan:
         self.grid = self.axes_of(spec.grid)
         self.ranges = self.axes_of(spec.random.ranges if spec.random else {})
         self.check_fixed({**self.grid, **self.ranges})
+        self.steps = self.accumulated(spec.steps)
 
     def usual(self) -> dict[Setting, Any]:
         """What a sweep sets unless it is told otherwise."""
@@ -93,7 +94,7 @@ class Plan:
     @property
     def varied(self) -> list[Setting]:
         """What differs from point to point."""
-        return list(self.grid or self.ranges)
+        return list({**self.grid, **self.ranges, **self.steps[-1]})
 
     def axes_of(self, ranges: Mapping[str, Any]) -> dict[Setting, list[Any] | Range]:
         """Converted values of each axis; a range stays one after its ends are judged."""
@@ -111,13 +112,25 @@ class Plan:
             if self.find(name) in varied:
                 raise UserError(f"{name} is both set and swept")
 
+    def accumulated(self, steps: Sequence[Mapping[str, Any]]) -> list[dict[Setting, Any]]:
+        """What each step sets, with all that the steps before it do; one of nothing without any."""
+        found: list[dict[Setting, Any]] = [{}]
+        for step in steps:
+            found.append(found[-1] | dict(self.converted(name, v) for name, v in flat(step)))
+        if twice := found[-1].keys() & self.grid.keys():
+            raise UserError(f"{twice.pop().name} is in [grid] and in [[steps]]")
+        return found[1:] or found
+
     def points(self) -> list[Point]:
-        """Those of the grid, or those that are drawn; UserError if there is neither."""
-        if self.grid:
-            return list(unique(self.point(values) for values in multiplied(self.grid)))
+        """All steps of each point of the grid, or those that are drawn; UserError without any."""
+        if self.grid or self.spec.steps:
+            made = product(multiplied(self.grid), self.steps)
+            return list(unique(self.point(values | step) for values, step in made))
         if self.ranges:
             return self.drawn()
-        raise UserError("nothing to sweep: give [grid] or [random.ranges], or use --search N")
+        raise UserError(
+            "nothing to sweep: give [grid], [[steps]] or [random.ranges], or use --search N"
+        )
 
     def drawn(self) -> list[Point]:
         """Different points, as many as are asked for or as there are."""

@@ -82,6 +82,9 @@ class Spec(Strict):
     clock_mhz: float = Field(250.0, gt=0, description="of rates")
     set: dict[str, Any] = Field({}, description="name = value, the same in all points")
     grid: dict[str, Any] = Field({}, description="of each name, a list or a range: all of all")
+    steps: list[dict[str, Any]] = Field(
+        [], description="tables of name = value; each point has those of all steps up to its own"
+    )
     random: Random | None = None
     search: Search | None = None
 
@@ -96,8 +99,8 @@ class Spec(Strict):
     @model_validator(mode="after")
     def check(self) -> "Spec":
         """Judge the parts together."""
-        if self.grid and self.random:
-            raise ValueError("[grid] or [random], not both")
+        if (self.grid or self.steps) and self.random:
+            raise ValueError("[random] alone, not with [grid] or [[steps]]")
         return self
 
 

@@ -20,6 +20,17 @@ def test_a_grid_is_multiplied_the_last_axis_fastest():
     assert len({p.key for p in points}) == 6
 
 
+def test_each_step_adds_to_those_before_it():
+    """And all of them are taken at each point of a grid; they win over [set]."""
+    steps = [{}, {"wide": True}, {"load": 3}, {"wide": False, "inner": {"depth": 7}}]
+    plan = Plan(spec(grid={"size": [1, 2]}, steps=steps, set={"load": 2}))
+    found = [(p.params.wide, p.workload.load, p.params.inner.depth) for p in plan.points()]
+    assert found == 2 * [(False, 2, 4), (True, 2, 4), (True, 3, 4), (False, 3, 7)]
+    assert [p.params.size for p in plan.points()] == [1] * 4 + [2] * 4
+    assert [s.name for s in plan.varied] == ["size", "wide", "load", "inner.depth"]
+    assert len(Plan(spec(steps=steps)).points()) == 4
+
+
 def test_preset_set_and_axis_win_in_this_order():
     def made(**parts):
         return Plan(spec(grid={"load": [1]}, **parts)).points()[0].params
@@ -119,6 +130,8 @@ MISTAKES = [
     ({"grid": {"size": [1, 1]}}, "has a value twice"),
     ({"grid": {"size": [1]}, "set": {"size": 2}}, "both set and swept"),
     ({"random": {"points": 2, "ranges": {"sise": [1]}}}, "did you mean size?"),
+    ({"grid": {"load": [1]}, "steps": [{"load": 2}]}, "load is in [grid] and in [[steps]]"),
+    ({"steps": [{"laod": 2}]}, "did you mean load?"),
 ]
 
 

@@ -78,7 +78,8 @@ MISTAKES = [
     ('design = "fake"\nmetrics = []', "metrics: "),
     ('design = "fake"\nmetrics = ["a", "a"]', "named twice"),
     (GOOD + "[gird]\na = [1]", "gird: there is no such setting"),
-    (GOOD + "[random]\npoints = 1\n[random.ranges]\nsize = [1]", "not both"),
+    (GOOD + "[random]\npoints = 1\n[random.ranges]\nsize = [1]", "random] alone"),
+    (GOOD + "[[steps]]\nload = 1\n[random]\npoints = 1\n[random.ranges]\nsize = [1]", "alone"),
     (GOOD + "[search]\nfor = 1", "search.for: there is no such setting"),
 ]
 
