@@ -71,8 +71,9 @@ inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     return number;
 }
 
-// Put a PR into the open packet for `dest`; by how many beats that grows.
-inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t) {
+// Put a PR, the last of its group or not, into the open packet for `dest`; by how many beats that
+// grows.
+inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t, bool last = true) {
     Maker &maker = s.makers[m];
     Int number = maker.open[dest];
     if (number == NONE) number = begin(s, m, dest, room, t);
@@ -85,7 +86,7 @@ inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t) {
     packet.bytes += maker.pr_bytes;
     maker.lines -= lines_of(packet.bytes);
     beats = packet.beats() - beats;
-    if (!maker.joins || packet.bytes + maker.pr_bytes > s.k.mtu) mark(s, m, number, t + ENTER);
+    if ((!maker.joins && last) || packet.bytes + maker.pr_bytes > s.k.mtu) mark(s, m, number, t + ENTER);
     return beats;
 }
 

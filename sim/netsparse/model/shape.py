@@ -209,7 +209,9 @@ def makers_of(gather: Gather, params: ClusterParams) -> Ints:
         rows += [[*own, *joining(gather.mechanisms, name, 500)]] * topology.nodes
         if tor.pipes:
             theirs = maker_row(tor.concatenator(payload), gather, payload)
-            rows += [[*theirs, *joining(gather.switch, name, 125)]] * (topology.racks * tor.pipes)
+            delay, joins = joining(gather.switch, name, 125)
+            delay = delay if joins else tor.most_delay
+            rows += [[*theirs, delay, joins]] * (topology.racks * tor.pipes)
     sizes = np.array(rows, np.int64)
     pr_bytes, expirations, delay, joins = sizes[:, 5], sizes[:, 6], sizes[:, 7], sizes[:, 8]
     return np.column_stack([sizes[:, :5], delay, joins, pr_bytes, expirations + delay])

@@ -9,9 +9,13 @@ constexpr Int BUCKETS = 8;  // of PRs a packet
 constexpr Int CHUNKS = 4;   // reads that fill an idx buffer
 constexpr Int BEAT = 64;    // bytes
 
+// What is known of a PR that came in a packet: whether others of that go its way behind it.
+enum Edge : Int { UNKNOWN, INNER, LAST };
+
 // A PR under way; its number is that of its client times the entries, plus its entry.
 struct Pr {
     Int next, time, need, request, chain;
+    Edge edge;
 };
 
 struct Packet {
@@ -147,6 +151,8 @@ struct PipeClass {
 
 struct Pipe {
     Int turn = 0, answer_turn = 0, answer_time = 0, stamp = 0;
+    Int missed = NONE, hit = NONE;       // the last one of the packet that is taken apart
+    Int groups = 0, held = 0, lacks = 0; // ends of groups among hits; is the way out kept? cycles
     PipeClass kinds[2];
     List misses, hits, passing;  // PRs
     std::vector<Int> response_room;

@@ -14,6 +14,7 @@ constexpr Int GATE = 2;       // from a packet's PR to the cache
 constexpr Int MISS = 1;       // behind the cache
 constexpr Int ANSWER = 2;     // to the way out of responses
 constexpr Int PASSING = 2;    // responses that wait for it
+constexpr Int PATIENCE = 127; // cycles without room for a response, until a group of hits ends
 
 // Let the first packet of a port in, if there is room for what becomes of it.
 inline void enter(State &s, Int tor, Int port, Int kind, Int t) {
@@ -90,7 +91,27 @@ struct Work {
         if (!taker::offers(taker(READS), t) || pipe.misses.count >= s.k.cache_room) return false;
         if (!looks_up()) return true;
         Int home = tor.route[s.node_of(taker(READS).pr)];
-        return pipe.hits.count < s.k.cache_room && pipe.response_room[home] >= s.k.item_from;
+        bool open = pipe.response_room[home] >= s.k.item_from;
+        pipe.lacks = open ? 0 : pipe.lacks + 1;
+        if (pipe.lacks > PATIENCE) end(pipe.hit);
+        return pipe.hits.count < s.k.cache_room && open;
+    }
+
+    bool joins() { return s.makers[reads].joins; }
+
+    // Let a PR go its way behind the one before it of its packet.
+    void follow(Int &before, Int pr) {
+        if (before != NONE) s.prs[before].edge = INNER;
+        s.prs[pr].edge = UNKNOWN;
+        before = pr;
+    }
+
+    // What went this way last is the last of its group.
+    void end(Int &before) {
+        if (before == NONE) return;
+        s.prs[before].edge = LAST;
+        if (&before == &pipe.hit) ++pipe.groups;
+        before = NONE;
     }
 
     // Let a read and a response go on; only one of them has the cache in a cycle.
@@ -113,6 +134,7 @@ struct Work {
     void pass_response(Int t) {
         Int pr = taker(RESPONSES).pr;
         if (inserts()) property_cache::insert(s.k, pipe, s.idx_of(pr));
+        s.prs[pr].edge = joins() || taker(RESPONSES).left == 1 ? LAST : INNER;
         pipe.kinds[RESPONSES].inside -= taker::take_pr(s, responses, s.k.property_beats);
         s.prs[pr].time = t + s.k.property_beats - 1;
         pipe.passing.push(s.prs, pr);
@@ -121,6 +143,7 @@ struct Work {
     void pass_read(Int t) {
         Int pr = taker(READS).pr, egress = packet(READS).room;
         bool hit = looks_up() && property_cache::look_up(s.k, pipe, s.idx_of(pr));
+        bool last = joins() || taker(READS).left == 1;
         pipe.kinds[READS].inside -= taker::take_pr(s, reads, 1);
         s.prs[pr].time = t + GATE + s.k.cache_latency;
         if (hit) {
@@ -128,30 +151,46 @@ struct Work {
             pipe.response_room[tor.route[s.node_of(pr)]] -= s.k.response_cost;
         }
         (hit ? pipe.hits : pipe.misses).push(s.prs, pr);
+        follow(hit ? pipe.hit : pipe.missed, pr);
+        if (!last) return;
+        end(pipe.hit);
+        end(pipe.missed);
     }
 
     // Put the next read into a packet.
     void leave_read(Int t) {
         if (!pipe.misses.count || s.prs[pipe.misses.first].time + MISS > t ||
-            !maker::can_join(s.makers[reads]))
+            s.prs[pipe.misses.first].edge == UNKNOWN || !maker::can_join(s.makers[reads]))
             return;
         Int pr = pipe.misses.pop(s.prs);
         Int dest = s.owner[s.prs[pr].need], port = tor.route[dest];
-        tor.read_room[port] += READ_COST - maker::join(s, reads, pr, dest, port, t);
+        bool last = s.prs[pr].edge == LAST;
+        tor.read_room[port] += READ_COST - maker::join(s, reads, pr, dest, port, t, last);
     }
 
-    // Put the next hit, or the next response that passes, into a packet, in turn.
+    // Whether the next hit may go: all of its group are there, or as many as fit.
+    bool hits_go() {
+        return s.prs[pipe.hits.first].edge != UNKNOWN &&
+               (pipe.held || pipe.groups || pipe.hits.count >= s.k.cache_room);
+    }
+
+    // Put the next hit, or the next response that passes, into a packet, in turn by groups.
     void leave_response(Int t) {
         if (t < pipe.answer_time || !maker::can_join(s.makers[responses])) return;
         for (Int way : {pipe.answer_turn, 1 - pipe.answer_turn}) {
             List &list = way ? pipe.hits : pipe.passing;
+            if (pipe.held && way != pipe.answer_turn) continue;
             if (!list.count || s.prs[list.first].time + ANSWER > t) continue;
+            if (way && !hits_go()) continue;
             Int pr = list.pop(s.prs), dest = s.node_of(pr), port = tor.route[dest];
-            pipe.answer_turn = 1 - way;
+            bool last = s.prs[pr].edge == LAST;
+            if (way) pipe.groups -= last;
+            pipe.held = !last && !(way && (!list.count || s.prs[list.first].edge == UNKNOWN));
+            pipe.answer_turn = pipe.held ? way : 1 - way;
             pipe.answer_time = t + s.k.property_beats;
-            Int last = t + s.k.property_beats - 1;
+            Int end = t + s.k.property_beats - 1;
             pipe.response_room[port] +=
-                s.k.response_cost - maker::join(s, responses, pr, dest, port, last);
+                s.k.response_cost - maker::join(s, responses, pr, dest, port, end, last);
             return;
         }
     }
