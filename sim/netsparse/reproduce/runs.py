@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.golden.software import SaOpt, SuOpt, sparsity_aware
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.points import Point
@@ -31,6 +32,8 @@ class Outcome:
     tail_useful: int  #: different remote idxs of that node
     tail_hit_rate: float  #: of its rack's switch; 0 without lookups
     busiest_client: int  #: most idxs that a client of any node has consumed
+    busiest_link: str  #: that most bytes have passed
+    busiest_link_bytes: int
     most_received: int  #: bytes of the node that has received most, which may be another
     su: SuOpt
     sa: SaOpt
@@ -69,6 +72,20 @@ class Outcome:
         return self.tail.packet_bytes("received") / (self.cycles * BEAT_BYTES)
 
     @property
+    def link_bound(self) -> float:
+        """Share of the time that the busiest link needs for what has passed it."""
+        return self.busiest_link_bytes / (self.cycles * BEAT_BYTES)
+
+    @property
+    def bounds(self) -> str:
+        """What the time is needed for, in words."""
+        return (
+            f"{self.cycles:,.0f} cycles, of which the tail's line is needed for"
+            f" {self.utilisation:.0%}, the busiest link ({self.busiest_link}) for"
+            f" {self.link_bound:.0%}, the busiest client for {self.client_bound:.0%}"
+        )
+
+    @property
     def client_bound(self) -> float:
         """Share of the time that the busiest client needs for its idxs, one in a cycle."""
         return self.busiest_client / self.cycles
@@ -92,7 +109,10 @@ def measured(point: Point) -> Outcome:
     assert report is not None
     nodes = report.result.nodes
     tail = max(range(len(nodes)), key=lambda node: nodes[node].cycles)
-    tor = report.network.switches[report.result.topology.rack(tail)]
+    topology = report.result.topology
+    tor = report.network.switches[topology.rack(tail)]
+    passed = [sum(counts[kind]["bytes"] for kind in CLASSES) for counts in report.result.links]
+    link = max(range(len(passed)), key=passed.__getitem__)
     su, sa = software(point.subject, point.property_bytes)
     return Outcome(
         figures=dict(result.figures),
@@ -101,6 +121,8 @@ def measured(point: Point) -> Outcome:
         tail_useful=useful(point.subject, tail),
         tail_hit_rate=tor.hit_rate or 0.0,
         busiest_client=max(unit["consumed"] for node in nodes for unit in node.units),
+        busiest_link=topology.link_name(link),
+        busiest_link_bytes=passed[link],
         most_received=report.network.tail.received_bytes,
         su=su,
         sa=sa,

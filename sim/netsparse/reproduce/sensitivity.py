@@ -103,6 +103,7 @@ class Sensitivity:
             "prs_per_packet_of_tail": outcome.prs_per_packet,
             "hit_rate": outcome.figures["cache_hit_rate"],
             "line_bound": outcome.utilisation,
+            "link_bound": outcome.link_bound,
             "client_bound": outcome.client_bound,
             "seconds": round(outcome.seconds, 1),
         }

@@ -35,6 +35,7 @@ class SpeedUps:
     traffic: float  #: of the tail node: NetSparse's speed-up if the line alone took time
     saopt: float  #: on cores as fast as the paper's against its line
     saopt_ours: float  #: on the same cores and our line, which is slower
+    bounds: str  #: what NetSparse's time is needed for
     saopt_balanced: float  #: at the paper's line if all cores of all nodes had equally much to do
 
     @classmethod
@@ -45,6 +46,7 @@ class SpeedUps:
             outcome.traffic_reduction,
             outcome.sa_speed_up(SOFTWARE_CYCLES),
             outcome.sa_speed_up(OUR_SOFTWARE_CYCLES),
+            outcome.bounds,
             outcome.su.cycles(BEAT_BYTES) / (outcome.sa.prs.mean() * SOFTWARE_CYCLES),
         )
 
@@ -111,6 +113,7 @@ def row(point: Point, outcome: Outcome) -> dict[str, Any]:
         "cycles_saopt_our_line": outcome.sa.cycles(BEAT_BYTES, OUR_SOFTWARE_CYCLES),
         **vars(SpeedUps.of(outcome)),
         "line_bound": outcome.utilisation,
+        "link_bound": outcome.link_bound,
         "client_bound": outcome.client_bound,
         "seconds": round(outcome.seconds, 1),
     }
@@ -147,6 +150,7 @@ def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> 
             not slower,
             "; ".join(
                 f"{name(key)}: {ours[key].netsparse:.2f}, SAOpt {ours[key].saopt:.2f}"
+                f" ({ours[key].bounds})"
                 for key in slower
             )
             or f"all {len(ours)}",

@@ -66,7 +66,7 @@ def test_runs_on_the_model():
         assert each.tail_useful <= each.tail.unit["prs"]
         assert each.tail.packet_bytes("received") <= each.most_received
         assert each.figures["unit_prs"] >= EIGHT[4].redundancy.useful
-        assert 0 < each.utilisation < 1
+        assert 0 < each.utilisation <= each.link_bound <= 1
     assert alone.prs_per_packet == 1 < joined.prs_per_packet
     assert joined.figures["link_bytes"] < alone.figures["link_bytes"]
 
