@@ -59,7 +59,8 @@ def test_hunt(tmp_path, rng, simulator, asked):
     found = loads(result)
     for line in load_lines(found, result.cycles):
         print(line)
-    assert min(load.used for load in found) > 0.02, "a link dried up"
+    of_nodes = [load.used for load in found if not load.between_switches]  # hits spare the others
+    assert min(of_nodes) > 0.05, "a link dried up"
     print(f"  hits: {sum(switch.pipe('cache_hit') for switch in result.switches):,}")
     for kind, share in waits(result).items():
         print(f"  {kind} wait for room behind middle pipes: {share:.1%}")
