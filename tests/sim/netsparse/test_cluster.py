@@ -1,14 +1,22 @@
-"""Products on two racks of two nodes in RTL: SNICs, ToR switches with caches, a spine, links."""
+"""Products on two racks of two nodes in RTL: SNICs, ToR switches with caches, a spine, links.
+
+``cs_stanford_web_1000.npz`` holds the first 1,000 rows and columns of SNAP's and SuiteSparse's
+cs_stanford (a crawl of its web pages): the columns of its nonzeros, and how many a row has.
+"""
 
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from gen.designs.catalogue import find_design
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.gather import build_cluster
+from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.netsparse.surroundings.cluster_system import ClusterParams
@@ -42,6 +50,16 @@ MECHANISMS = {  # of switches, and whether SNICs concatenate
     "concatenation": ({"cache": 0, "concatenate": 1}, True),
     "cache": ({"cache": 1, "concatenate": 0}, False),
     "all": ({"cache": 1, "concatenate": 1}, True),
+}
+
+
+OFF = ("filter", "coalesce", "concatenate", "switch_cache", "switch_concatenate")
+STEPS = {  # of an ablation: what each turns on
+    "RIG commands": (),
+    "filter": ("filter",),
+    "coalescing": ("coalesce",),
+    "NIC concatenation": ("concatenate",),
+    "switch": ("switch_cache", "switch_concatenate"),
 }
 
 
@@ -111,3 +129,40 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
     if not concatenate:
         counts = [node.snic for node in nodes] + [pipe for tor in tors for pipe in tor.pipes]
         assert all(each["reads_sent_prs"] == each["reads_sent_packets"] for each in counts)
+
+
+def web():
+    """The nonzeros of the file, with small whole values."""
+    with np.load(Path(__file__).with_name("cs_stanford_web_1000.npz")) as recorded:
+        lengths, columns = recorded["lengths"].astype(int), recorded["columns"].astype(int)
+    pointers = np.concatenate([[0], np.cumsum(lengths)])
+    values = np.arange(columns.size) % 19 - 9
+    return csr_array((values, columns, pointers), shape=(lengths.size, lengths.size))
+
+
+def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):
+    """From commands alone to all that NetSparse has, set at run time; figures 12 and 15."""
+    asked = SpmmWorkload(
+        nodes=NODES,
+        racks=RACKS,
+        property_bytes=16,
+        host_latency=2,
+        dram_latency=2,
+        link_latency=0,
+        read_delay=30,
+        response_delay=30,
+        **dict.fromkeys(OFF, False),
+    )
+    octets = []
+    for name, on in STEPS.items():
+        asked = replace(asked, **dict.fromkeys(on, True))
+        run = SpmmRun(web(), SNIC, asked)
+        gathered = run.simulate(CLUSTER, simulator, tmp_path / name)
+        run.check(gathered)
+        found = NetworkFigures(gathered.result)
+        octets.append(found.links("bytes"))
+        # Whether an idx finds a bit set, and not a PR under way, is a matter of cycles.
+        prs = 0 if asked.coalesce else 0.05
+        check_calibrated(run.gather, CLUSTER, gathered.result, prs=prs)
+        print(f"{name}: {octets[-1]:,} bytes, {found.links('packets'):,} packets, {found.tail}")
+    assert all(more > less for more, less in pairwise(octets)), octets
