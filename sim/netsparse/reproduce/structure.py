@@ -24,6 +24,11 @@ from sim.reproduce.figure import Claim, Figure, Panel
 
 NEAR = 0.25  #: of the paper's number: what counts as the same
 
+SHARING = (
+    "The paper's sharing within a rack is not reached by generated webs and roads of any scale:"
+    " what several blocks of a rack want there is only what their recipe gives them in common, hubs"
+    " and near hosts of webs, roads across a boundary of maps."
+)
 REMARKS = {
     "queen": "no size of this family has both the paper's destinations and its SU",
     "stokes": "its order of unknowns (u, v, w, p, one after another) brings SU and SA to the"
@@ -176,9 +181,7 @@ def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
                 + ", ".join(f"{name} {value:.1%}" for name, value in shared.items()),
             ),
         ],
-        note="Sharing within a rack does not come with these sizes: with a block of a hundredth of"
-        " the rows, fewer of a page's or a junction's neighbours lie in the same rack's other"
-        " blocks; the stencils, whose planes are as large as blocks, share as the paper says.",
+        note=SHARING if any(each.generated for each in subjects) else "",
     )
 
 
