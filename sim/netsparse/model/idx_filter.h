@@ -60,7 +60,7 @@ inline Answer look_up(State &s, Int n, Client &client, Int need, Int t) {
 // Set the bit of `need`; the cycle in which every unit sees it.
 inline Int set_bit(State &s, Int n, Client &client, Int need, Int t) {
     Int seen = visit(s, s.nodes[n], need, t);
-    s.bit[need] = seen;
+    s.bit[need] = std::min(s.bit[need], seen);  // another unit may have set it before
     learn(s, n, client, need, seen);
     return seen + FROM_BANK;
 }
