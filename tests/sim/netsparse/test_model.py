@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
-from sim.netsparse.gather import check_counters
+from sim.netsparse.gather import Gather, check_counters, one_rack
 from sim.netsparse.model import library
 from sim.netsparse.model.run import ModelStuckError, model_gather
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_session import SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload
+from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import VIRTUAL
 
 SNIC = find_design("netsparse-snic")
@@ -60,6 +62,23 @@ def test_virtual_queues_and_one_rack():
     _, result = modelled(VIRTUAL, "stokes:nodes=4,rows=300", nodes=4, property_bytes=16, batch=50)
     assert not any(switch.pipes for switch in result.switches)
     assert 0 < total(result, "prs") < total(result, "consumed")
+
+
+def test_a_bit_that_is_set_stays_set():
+    """Several clients ask for one idx again and again: only before it has come there are PRs."""
+    clients, repeats = 3, 400
+    idxs = [[[np.full(repeats, 1 - node)] for _ in range(clients)] for node in range(2)]
+    gather = Gather(
+        partition=Partition.blocks(2, 2),
+        properties=np.zeros((2, 4), np.uint32),
+        idxs=idxs,
+        servers=1,
+        mechanisms={"coalesce": 0},
+    )
+    result = model_gather(gather, one_rack(VIRTUAL, 2))
+    for node in result.nodes:
+        assert node.totals["consumed"] == clients * repeats
+        assert clients <= node.totals["prs"] <= clients * VIRTUAL.rig.pending_entries
 
 
 def test_cycles_grow_with_every_latency():
