@@ -75,7 +75,7 @@ def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
         option = typer.Option(
             spelled(one.name),
             *about["options"],
-            help=f"Of {paper.name}: {about['help']}",
+            help=f"{about['help'].removesuffix('.')} (only of {paper.name}).",
             min=about["least"],
             max=about["most"],
             metavar=about["metavar"],
