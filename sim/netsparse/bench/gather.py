@@ -52,7 +52,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         progress(f"four units, properties of {size} bytes")
         found += exchange_rows(rng, size)
     progress("lines of host memory")
-    return found + line_rows()
+    return found + line_rows() + single_rows()
 
 
 def measure(
@@ -192,3 +192,17 @@ def line_rows() -> list[Row]:
             )
         )
     return made
+
+
+def single_rows() -> list[Row]:
+    """One PR alone, which no other PR helps out of a queue: from its request to its end."""
+    idxs = [[[np.array([ROWS // 2])]], [[]]]
+    return [
+        Row(
+            what=f"a single PR, {what}",
+            value=measure(idxs, 64, 1, mechanisms=mechanisms).result.nodes[0].snic["cycles"],
+            unit="cycles",
+            note="memories of 100 cycles and a link of 20 included, both ways",
+        )
+        for what, mechanisms in (("delays as after reset", {}), ("delays of 30", SHORT_DELAYS))
+    ]

@@ -8,7 +8,7 @@ from gen.settings import make_params
 from hdl.netsparse.params import SnicParams
 from sim.bench.limits import Limit, Row
 from sim.netsparse.gather_job import GatherResult
-from sim.netsparse.model.accuracy import Compared, compared
+from sim.netsparse.model.accuracy import BOUNDS, Compared, compared
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_session import SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload
@@ -25,8 +25,6 @@ LARGE = SpmmWorkload(
     model=True, matrix="queen", nodes=128, racks=8, spines=16, switch="paper", batch=32768
 )
 MOST_SECONDS = Limit(120)
-BOUNDS = {"PRs": 0.0, "cycles": 0.10}  #: others: TRAFFIC
-TRAFFIC = 0.05
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -54,7 +52,7 @@ def error_row(one: Compared) -> Row:
     return Row(
         what=f"error: {one.name}",
         value=abs(one.error),
-        limit=Limit(BOUNDS.get(one.name, TRAFFIC)),
+        limit=Limit(BOUNDS[one.name]),
         note=f"a share of the RTL's {one.rtl:,}",
     )
 

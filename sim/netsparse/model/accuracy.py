@@ -8,6 +8,10 @@ from sim.netsparse.model.run import model_gather
 from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 
+#: How far a figure of the model may be from the RTL's, as a share of it. PRs are exact where the
+#: mechanisms alone decide them; packets and bytes are summed over all links.
+BOUNDS = {"PRs": 0.0, "packets": 0.05, "bytes": 0.05, "hits": 0.05, "cycles": 0.10}
+
 
 @dataclass(frozen=True)
 class Compared:

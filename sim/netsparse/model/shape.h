@@ -10,7 +10,7 @@ struct Shape {
     Int nodes, racks, nodes_per_rack, switches, links;
     Int ports, pipes;  // of a ToR
     // A node's units.
-    Int units, clients, servers, entries, lookup_slots, set_slots, chunk_bytes, idx_bytes, commands;
+    Int clients, servers, entries, lookup_slots, set_slots, chunk_bytes, idx_bytes, commands;
     Int transmit;      // PRs between the filter and the way out
     Int solver;        // cycles of the destination solver
     Int buffer_beats;  // of a property buffer

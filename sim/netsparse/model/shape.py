@@ -95,11 +95,10 @@ def shape_of(gather: Gather, params: ClusterParams) -> dict[str, int]:
 
 def unit_shape(gather: Gather, params: ClusterParams) -> dict[str, int]:
     """A node's units."""
-    snic, rig = params.snic, params.snic.rig
+    rig = params.snic.rig
     rings = gather.rings is not None
     submit, complete = HOST_CYCLES[rings]
     return {
-        "units": snic.units,
         "clients": len(gather.idxs[0]),
         "servers": gather.servers if isinstance(gather.servers, int) else gather.servers[0],
         "entries": rig.pending_entries,

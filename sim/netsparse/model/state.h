@@ -81,10 +81,6 @@ struct Bus {
     Int requests = 0, properties = 0;
 };
 
-struct Bank {
-    Int free = 0;
-};
-
 struct Node {
     Int host_time = 0, round = 0, unit = 0, left = 0, done = 0;  // its host
     Int submitted = 0, given = 0, inside = 0, quiet = 0;         // requests; PRs that may come

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
 
+from sim.netsparse.model.accuracy import BOUNDS
 from sim.netsparse.reproduce.ablation import steps
 from sim.netsparse.reproduce.paper import STEPS
 from sim.netsparse.reproduce.points import RTL, RTL_MODEL, Point
@@ -14,13 +15,12 @@ from sim.reproduce.figure import Claim, Figure, Panel
 
 SCALE = 0.1  #: of the families' rows of a node
 ABLATED = "arabic"  #: the matrix of which every step is run
-WITHIN, TIME_WITHIN = 0.05, 0.10  #: of the RTL's figure
 
 COUNTED: Mapping[str, Callable[[Outcome], float]] = {
     "PRs": lambda outcome: outcome.figures["unit_prs"],
     "packets": lambda outcome: outcome.figures["link_packets"],
-    "link bytes": lambda outcome: outcome.figures["link_bytes"],
-    "cache hits": lambda outcome: outcome.figures["cache_hits"],
+    "bytes": lambda outcome: outcome.figures["link_bytes"],
+    "hits": lambda outcome: outcome.figures["cache_hits"],
     "cycles": lambda outcome: outcome.cycles,
 }
 
@@ -84,7 +84,7 @@ def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
                 "matrix": pair.matrix,
                 "step": pair.step,
                 **{
-                    f"{name.replace(' ', '_').lower()}_{engine}": COUNTED[name](outcome)
+                    f"{name.lower()}_{engine}": COUNTED[name](outcome)
                     for name in COUNTED
                     for engine, outcome in (("rtl", pair.rtl), ("model", pair.model))
                 },
@@ -110,15 +110,8 @@ def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
 
 def claims(pairs: Sequence[Pair]) -> list[Claim]:
     """How near the model must be."""
-    limits = {
-        "PRs": 0.0,
-        "packets": WITHIN,
-        "link bytes": WITHIN,
-        "cache hits": WITHIN,
-        "cycles": TIME_WITHIN,
-    }
     made = []
-    for name, most in limits.items():
+    for name, most in BOUNDS.items():
         worst = max(pairs, key=lambda pair: abs(pair.error(name)))
         made.append(
             Claim(

@@ -138,7 +138,7 @@ def test_calibration():
     modelled = next(point for point in found if point.cluster == RTL_MODEL)
     for wanted, text in (
         (Wanted(counted=1001.0), "PRs"),
-        (Wanted(link_bytes=1.06e6), "link bytes"),
+        (Wanted(link_bytes=1.06e6), "bytes"),
         (Wanted(speed_up=40.0), "cycles"),
     ):
         bent = calibration.figure(FEW, False, found | {modelled: outcome(modelled, wanted)})
