@@ -19,8 +19,9 @@ CAME = data.StructLayout({"came": PORT_EVENTS, "waits": 1})
 class PacketPath(Component):
     """Connects the ports of both classes to the fabric, and watches the links.
 
-    A port is ``stalled`` while its link has taken no response for ``stall_limit`` cycles, up to
-    twice as many, though one waits.
+    ``reads_begin`` and ``responses_begin`` say of each port that its next beat is a packet's
+    first; they outlive a soft reset, see :class:`SwitchPort`. A port is ``stalled`` while its link
+    has taken no response for ``stall_limit`` cycles, up to twice as many, though one waits.
     """
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
@@ -36,6 +37,7 @@ class PacketPath(Component):
             {
                 **members,
                 **{f"{name}_i": In(AXIS).array(params.ports) for name in CLASSES},
+                **{f"{name}_begin": In(params.ports) for name in CLASSES},
                 "stalled": Out(params.ports),
                 "stall_limit": In(32),
                 "port_events": Out(data.StructLayout(dict.fromkeys(CLASSES, CAME))).array(
@@ -70,6 +72,7 @@ class PacketPath(Component):
                 connect(m, getattr(fabric, f"{name}_o")[k], flipped(leave))
                 m.d.comb += [
                     port.write.eq(self.write),
+                    port.begins.eq(getattr(self, f"{name}_begin")[k]),
                     self.port_events[k][name].came.eq(port.events),
                     self.port_events[k][name].waits.eq(getattr(fabric, f"{name}_wait")[k]),
                 ]

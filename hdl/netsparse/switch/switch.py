@@ -1,6 +1,6 @@
 """The NetSparse switch: ports, middle pipes with Property Caches, registers and counters."""
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import low_bits
@@ -25,9 +25,9 @@ class NetSparseSwitch(Component):
     """Forwards packets of property requests between nodes and racks: NetSparse, section 6.2.
 
     Each port has an AXI4-Stream for each class and direction: reads, and responses with errors.
-    Nothing is lost but what is malformed, has no route, or is inside at a reset; full links hold
-    their senders up, each class on its own. A host enters routes, sets what is used and reads
-    counters through ``s_axil`` (:mod:`hdl.netsparse.switch.registers`).
+    Nothing is lost but what is malformed, has no route, or is inside at a reset, be it in part;
+    full links hold their senders up, each class on its own. A host enters routes, sets what is
+    used and reads counters through ``s_axil`` (:mod:`hdl.netsparse.switch.registers`).
 
     With ``params.pipes``, packets pass middle pipes, where reads to other racks are answered from
     a cache of the properties that came from there (:class:`MiddlePipe`); without, they pass whole.
@@ -64,9 +64,12 @@ class NetSparseSwitch(Component):
         connect(m, flipped(self.s_axil), registers.axil)
         for name in CLASSES:
             for k in range(params.ports):
-                connect(
-                    m, flipped(getattr(self, f"s_axis_{name}")[k]), getattr(path, f"{name}_i")[k]
-                )
+                come = getattr(self, f"s_axis_{name}")[k]
+                begins = Signal(init=1, name=f"{name}_begins_{k}")  # a packet, with the next beat
+                with m.If(come.tvalid & come.tready):
+                    m.d.sync += begins.eq(come.tlast)
+                m.d.comb += getattr(path, f"{name}_begin")[k].eq(begins)
+                connect(m, flipped(come), getattr(path, f"{name}_i")[k])
                 m.submodules[f"{name}_end_{k}"] = end = CutEnd()
                 m.d.comb += end.cut.eq(registers.control.reset_packets)
                 connect(m, getattr(path, f"{name}_o")[k], end.i)

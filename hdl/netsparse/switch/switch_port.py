@@ -35,6 +35,9 @@ class SwitchPort(Component):
     than the MTU has ends there, marked as broken (``tuser``), and the rest of it is dropped.
     Whatever else may be wrong with a packet is found in the middle pipe, or where it arrives.
 
+    ``begins`` says that the next beat of ``axis`` is a packet's first. Whoever drives it is not
+    reset with this component: the rest of a packet that a reset has cut is dropped too.
+
     Throughput: a beat a cycle. Latency: :attr:`latency` from a beat taken to the same at ``o``.
     Full: ``axis`` waits; ``tready`` is a register. ``events`` are :data:`PORT_EVENTS`.
     """
@@ -47,6 +50,7 @@ class SwitchPort(Component):
             {
                 "write": In(params.write_route),
                 "axis": In(AXIS),
+                "begins": In(1),
                 "o": Out(stream.Signature(params.routed)),
                 "events": Out(PORT_EVENTS),
             },
@@ -60,22 +64,19 @@ class SwitchPort(Component):
             FifoParams(width=params.routed.size, depth=WAITING_BEATS, style="distributed")
         )
         taken = Signal()
-        begins = Signal(init=1)  # the next beat is a packet's first
         m.d.comb += [
             taken.eq(axis.tvalid & axis.tready),
             table.write.eq(self.write),
             table.dest.eq(data.View(PACKET_HEADER, in_lanes(axis.tdata)).concatenation.dest),
-            table.step.eq(taken & begins),
+            table.step.eq(taken & self.begins),
         ]
         m.d.sync += axis.tready.eq(fifo.level <= WAITING_BEATS - UNDER_WAY)
-        with m.If(taken):
-            m.d.sync += begins.eq(axis.tlast)
         valid = Signal()
         first = Signal(reset_less=True)
         beat = Signal(BEAT, reset_less=True)
         m.d.sync += [
             valid.eq(taken),
-            first.eq(begins),
+            first.eq(self.begins),
             *(beat[name].eq(getattr(axis, name)) for name in BEAT.members),
         ]
         self.judge(m, valid, first, beat, table.route, fifo)
@@ -91,7 +92,7 @@ class SwitchPort(Component):
         """Queue what is let in, and say what happened."""
         most = self.params.packet_beats
         index = Signal(range(most))  # of a beat in its packet; of no meaning while one is dropped
-        dropping = Signal()  # the rest of the packet
+        dropping = Signal(init=1)  # the rest of the packet
         short = Signal()
         no_route = Signal()
         drops = Signal()

@@ -1,10 +1,11 @@
 import random
 from collections import Counter
+from dataclasses import replace
 from operator import attrgetter
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from cocotbext.axi import AxiResp
 
 from hdl.netsparse.property_cache.params import PropertyCacheParams
@@ -166,6 +167,7 @@ def broken_ones(bench, port):
 
 
 HOLE = 5  #: node without a route
+DROPS = ("short", "no_route", "cut")  #: causes that ports count
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -194,7 +196,7 @@ async def drops_and_counts_what_is_broken(dut):
     assert bench.broken == 0
     for port in range(params.ports):
         found = await bench.driver.port_counters(port)
-        for cause in ("short", "no_route", "cut"):
+        for cause in DROPS:
             assert found[f"reads_{cause}"] == expected[port, cause] > 0, cause
             assert found[f"responses_{cause}"] == 0
     pipes = [await bench.driver.pipe_counters(k) for k in range(params.pipes)]
@@ -284,6 +286,65 @@ async def is_usable_after_a_reset_in_traffic(dut):
         await bench.drain()
     assert bench.cuts, "no packet was on its way out in any reset"
     await bench.compare_counts()
+
+
+async def follow(bench, name, port, packets, taken):
+    """Enter packets in the ledger as they begin, unless it is deaf; ``taken`` counts beats."""
+    edge = RisingEdge(bench.dut.clk)
+    link = bench.senders[name, port]
+    for requests, wire in packets:
+        for _ in to_beats(wire):
+            await edge
+            while not (link.valid.value and link.ready.value):
+                await edge
+            if not taken[name] and not bench.deaf:
+                bench.sent[wire] = True
+                bench.ledger.come(port, requests)
+            taken[name] += 1
+        taken[name] = 0
+
+
+async def hear_from_reset(bench):
+    """From the next reset on, packets that begin must leave: no port takes a beat in its cycle."""
+    idle = bench.senders["reads", bench.params.ports - 1]
+    while idle.ready.value:
+        await RisingEdge(bench.dut.clk)
+    await FallingEdge(bench.dut.clk)  # behind the ends of packets that were on their way out
+    bench.renew(SwitchLedger(bench.rules, bench.params.mtu))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def drops_the_rest_of_what_a_reset_cuts(dut):
+    """It is no packet, neither one that leaves nor one that is counted; all behind it leave."""
+    bench = Bench(dut, (rarely, never), concatenate=False)
+    await bench.start(cache=0, concatenate=0)
+    cut = Counter()
+    for _ in range(20):
+        bench.deaf, taken = True, Counter()
+        for kind, port, dest in ((Kind.READ, 0, 1), (Kind.RESPONSE, 1, 0)):
+            name = CLASSES[kind is not Kind.READ]
+            packets = []
+            for _ in range(8):
+                requests = requests_of(bench, kind, dest, port, 64, [0] * random.choice((1, 6)))
+                # As a header, zeros would be that of a packet for node 0.
+                requests = [replace(one, data=bytes(len(one.data))) for one in requests]
+                packets.append((requests, to_bytes(requests, port, ADDRESSES)))
+                bench.send_beats(name, port, to_beats(packets[-1][1]))
+            cocotb.start_soon(follow(bench, name, port, packets, taken))
+        heard = cocotb.start_soon(hear_from_reset(bench))
+        await ClockCycles(dut.clk, random.randrange(8))
+        reset = cocotb.start_soon(bench.driver.write(reset_packets=1))
+        await heard
+        cut += Counter(name for name in CLASSES if taken[name])
+        await reset
+        await bench.drain(150)
+    assert all(cut[name] for name in CLASSES), cut
+    for port in range(bench.params.ports):
+        found = await bench.driver.port_counters(port)
+        assert not any(found[f"{name}_{cause}"] for name in CLASSES for cause in DROPS)
+    for k in range(bench.params.pipes):
+        found = await bench.driver.pipe_counters(k)
+        assert not any(value for name, value in found.items() if "_dropped_" in name)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchPort
@@ -49,7 +49,7 @@ class Bench:
 
     async def start(self):
         dut = self.dut
-        dut.write.value = 0
+        dut.write.value, dut.begins.value = 0, 1
         self.sender = Sender(dut, "axis", self.source)
         self.sink = Sink(dut, "o", stall=self.stall)
         await start(dut)
@@ -67,6 +67,7 @@ class Bench:
             await self.edge
             if dut.axis_tvalid.value and dut.axis_tready.value:
                 self.taken.append(cycle())
+                dut.begins.value = dut.axis_tlast.value
             if events := int(dut.events.value):
                 self.events[cycle()] = unpack(PORT_EVENTS, events)
 
@@ -160,3 +161,34 @@ async def waits_while_nobody_takes(dut):
     assert len(bench.taken) == WAITING_BEATS
     stopped = False
     await bench.finish()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def drops_the_rest_of_what_a_reset_cuts(dut):
+    """It falls on each beat once, last ones too, and between packets; all behind it pass."""
+    bench = await Bench(dut).start()
+    lengths = (2, 3, bench.params.packet_beats, 2)
+    falls = set()  # in the cycle of this beat, or behind all
+    for after in range(sum(lengths) + 4):
+        sent = [packet(random.choice([*ROUTES]), beats) for beats in lengths]
+        taken, left = len(bench.taken), len(bench.sink.beats)
+        for beats in sent:
+            bench.sender.queue.extend(beats)
+        if after:
+            await ClockCycles(dut.clk, after)
+        dut.rst.value = 1
+        await bench.edge
+        dut.rst.value, reset = 0, cycle()
+        while bench.sender.busy:
+            await bench.edge
+        await ClockCycles(dut.clk, SwitchPort.latency + 2)
+        expected = []
+        for beats in sent:
+            if bench.taken[taken] > reset:
+                expected += bench.judge(beats)[0]
+            taken += len(beats)
+        cycles = bench.sink.cycles[left:]
+        behind = left + sum(at <= reset for at in cycles)
+        assert bench.sink.beats[behind:] == expected, after
+        falls.add(sum(at <= reset for at in bench.taken[taken - sum(lengths) :]))
+    assert falls == {*range(1, sum(lengths) + 1)}
