@@ -125,11 +125,21 @@ def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
     sizes = []
     for (component, params), group in groups.items():
         emission = emission_with_sources(component(params))
-        modules = [n for n, m in emission.modules.items() if type(m.component) is target.component]
+        modules = modules_of(target, emission)
         if modules:
             module = max(modules, key=lambda name: len(emission.modules[name].rtlil))
             sizes.append(Size(emission=emission, module=module, simulations=tuple(group)))
     return sizes
+
+
+def modules_of(target: Target, emission: Emission) -> list[str]:
+    """The modules of the component; if there is none, those that a test derives from it.
+
+    A test derives a component to have more of it in view.
+    """
+    components = {name: module.component for name, module in emission.modules.items()}
+    own = [name for name, one in components.items() if type(one) is target.component]
+    return own or [name for name, one in components.items() if isinstance(one, target.component)]
 
 
 def examine_size(

@@ -34,6 +34,19 @@ class Tally(Component):
         return m
 
 
+class SeenTally(Tally):
+    """One with more of it in view."""
+
+    def __init__(self, params):
+        plain = Tally(params)
+        Component.__init__(self, params, {**plain.signature.members, "steps": Out(1)})
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        m.d.comb += self.steps.eq(self.step & ~self.total.all())
+        return m
+
+
 class Pair(Component):
     """Two of them."""
 

@@ -8,6 +8,7 @@ leaves must be what the model says.
 import random
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import cocotb
 from amaranth.hdl import Module
@@ -65,42 +66,28 @@ def rooms(params: NetSparseSwitchParams) -> data.StructLayout:
     return data.StructLayout(classes)
 
 
-class WatchedPipe(PipeFabric):
-    """The one middle pipe of a switch, its cache's accesses and its rooms in view."""
+def in_view(params: NetSparseSwitchParams) -> dict[str, Any]:
+    """What a :class:`SeenPipe` shows of its inside."""
+    return {
+        "accessed": Out(1),
+        "access": Out(params.cache.access),
+        "entered": Out(1),  # a read, past the gate
+        "entry": Out(params.read_entry),
+        "rooms": Out(rooms(params)),
+    }
 
-    watched_as = PipeFabric
+
+class SeenPipe(MiddlePipe):
+    """A middle pipe that shows the accesses of its cache and what its rooms are told."""
 
     def __init__(self, params: NetSparseSwitchParams) -> None:
-        self.latencies = PipeFabric(params).latencies
-        Component.__init__(
-            self,
-            params,
-            params.fabric
-            | {
-                "accessed": Out(1),
-                "access": Out(params.cache.access),
-                "entered": Out(1),  # a read, past the gate
-                "entry": Out(params.read_entry),
-                "rooms": Out(rooms(params)),
-            },
-        )
+        pipe = MiddlePipe(params)
+        self.latencies, self.queues = pipe.latencies, pipe.queues
+        Component.__init__(self, params, {**pipe.signature.members, **in_view(params)})
 
     def elaborate(self, platform) -> Module:
-        m = Module()
-        pipe = MiddlePipe(self.params)
-        inside = m.submodules.pipe = MiddlePipe.elaborate.__wrapped__(pipe, platform)
-        m.d.comb += [
-            pipe.write.eq(self.write),
-            pipe.settings.eq(self.settings),
-            pipe.configure.eq(self.configure),
-            pipe.stalled.eq(self.stalled),
-            self.busy.eq(pipe.busy),
-            self.events[0].eq(pipe.events),
-        ]
-        self.enter_reads(m, [pipe])
-        self.enter_responses(m, [pipe])
-        self.leave(m, [pipe])
-        parts = inside.submodules
+        m = cast(Module, super().elaborate(platform))
+        parts: Any = m.submodules
         m.d.comb += [
             self.accessed.eq(parts.cache.access_valid),
             self.access.eq(parts.cache.access),
@@ -115,6 +102,33 @@ class WatchedPipe(PipeFabric):
                 *(seen.gives[k].eq(give) for k, give in enumerate(room.gives)),
                 seen.left.eq(room.left),
             ]
+        return m
+
+
+class WatchedPipe(PipeFabric):
+    """The one middle pipe of a switch, its inside in view."""
+
+    watched_as = PipeFabric
+
+    def __init__(self, params: NetSparseSwitchParams) -> None:
+        self.latencies = PipeFabric(params).latencies
+        Component.__init__(self, params, params.fabric | in_view(params))
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.pipe = pipe = SeenPipe(self.params)
+        m.d.comb += [
+            pipe.write.eq(self.write),
+            pipe.settings.eq(self.settings),
+            pipe.configure.eq(self.configure),
+            pipe.stalled.eq(self.stalled),
+            self.busy.eq(pipe.busy),
+            self.events[0].eq(pipe.events),
+            *(getattr(self, name).eq(getattr(pipe, name)) for name in in_view(self.params)),
+        ]
+        self.enter_reads(m, [pipe])
+        self.enter_responses(m, [pipe])
+        self.leave(m, [pipe])
         return m
 
 
