@@ -11,6 +11,8 @@ EXTRAS = {
     "sklearn": "data",
     "matplotlib": "plots",
     "plotly": "report",
+    "pymetis": "graphs",
+    "mtkahypar": "hypergraphs",
     "distributed": "sweep",
     "optuna": "sweep",
     "pyarrow": "sweep",

@@ -16,6 +16,8 @@ from gen.packages import EXTRAS, NAMES
 USES = {
     "board": "builds for a card",
     "data": "reads LIBSVM text and has data sets",
+    "graphs": "divides graphs by METIS",
+    "hypergraphs": "divides graphs by Mt-KaHyPar, with fewer sends",
     "plots": "draws pictures of train, spmm and reproduce",
     "report": "draws plots on pages",
     "sweep": "measures many points",

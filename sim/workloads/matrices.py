@@ -1,9 +1,7 @@
 """Sparse matrices by name: Matrix Market files, or families that are generated."""
 
 import difflib
-import inspect
 import re
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 from scipy.io import mminfo, mmread
 from scipy.sparse import coo_array, csr_array
 
+from sim.workloads.family_options import generated
 from sim.workloads.files import PACKED_SUFFIXES, UnreadableError, read_unpacked
 from sim.workloads.matrix_families import FAMILIES
 from sim.workloads.matrix_families.pattern import MatrixError, with_integer_values
@@ -37,7 +36,7 @@ def load_matrix(
     text = str(name_or_path)
     name, colon, settings = text.partition(":")
     if name in FAMILIES:
-        return _generated(name, settings if colon else None, options)
+        return generated(FAMILIES[name], settings if colon else None, options)
     path = Path(name_or_path)
     is_path = "/" in text or "\\" in text or text.lower().endswith(SUFFIXES)
     if not is_path and not path.is_file():
@@ -49,39 +48,6 @@ def load_matrix(
     if options:
         raise MatrixError(f"{path}: a file has no options, found {', '.join(options)}")
     return _read(path, square)
-
-
-def _generated(name: str, settings: str | None, options: dict[str, int | float]) -> csr_array:
-    family = FAMILIES[name]
-    if settings is not None:
-        for setting in settings.split(","):
-            option, equals, text = (part.strip() for part in setting.partition("="))
-            if not equals or not option or option in options:
-                reason = "is given twice" if equals and option else "is not key=value"
-                raise MatrixError(f"{name}: option {setting.strip()!r} {reason}")
-            options = options | {option: _number(name, option, text, family)}
-    known = _defaults(family)
-    for option in options:
-        if option not in known:
-            raise MatrixError(f"{name} has no option {option!r}, only {', '.join(known)}")
-    try:
-        return family(**options)
-    except ValueError as error:  # a MatrixError, or NumPy's of an extreme option
-        raise MatrixError(f"{name}: {error}") from None
-
-
-def _defaults(family: Callable[..., csr_array]) -> dict[str, int | float | None]:
-    parameters = inspect.signature(family).parameters
-    return {name: parameter.default for name, parameter in parameters.items()}
-
-
-def _number(name: str, option: str, text: str, family: Callable[..., csr_array]) -> int | float:
-    is_real = isinstance(_defaults(family).get(option), float)
-    try:
-        return float(text) if is_real else int(text)
-    except ValueError:
-        kind = "a number" if is_real else "an integer"
-        raise MatrixError(f"{name}: {option} must be {kind}, not {text!r}") from None
 
 
 def _read(path: Path, square: bool) -> csr_array:

@@ -1,0 +1,135 @@
+"""Graphs that are cut as Reddit, Yelp and ogbn-products are: heavy-tailed degrees, communities.
+
+Every vertex has a weight, lognormal, which is at most a quarter of sqrt(degree x sum of weights).
+Vertices lie in communities, whose sizes are in proportion to 1 + Pareto(1.5), and within these in
+runs. Pairs are drawn: the first vertex by weight, the second by weight among all vertices (with the
+chance ``global_share``), in the first's community (``community_share``), or in the first's run.
+Pairs that are drawn again and pairs of a vertex with itself are dropped; vertices are permuted.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sim.workloads.matrix_families.pattern import MatrixError
+
+PAIRS = 0.525  #: drawn, for each vertex and unit of the drawn degree
+PARETO = 1.5  #: exponent of the sizes of communities
+LEAST_VERTICES = 16
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A family at its full size."""
+
+    vertices: int
+    degree: int  #: drawn; the graph's own is lower, by the pairs that are drawn again
+    communities: int
+    global_share: float
+    community_share: float
+    run: int  #: vertices
+    sigma: float  #: of the weights' lognormal distribution
+
+    def graph(self, scale: float, seed: int) -> csr_array:
+        """The adjacency of a graph of ``scale`` times the vertices: symmetric, ones."""
+        count = round(self.vertices * scale) if np.isfinite(scale) else 0
+        if count < LEAST_VERTICES or seed < 0:
+            raise MatrixError(
+                f"scale must leave at least {LEAST_VERTICES} of {self.vertices} vertices and seed"
+                f" be at least 0, not {scale} and {seed}"
+            )
+        rng = np.random.default_rng(seed)
+        first, second = self._pairs(count, rng)
+        place = rng.permutation(count)
+        return simple(place[first], place[second], count)
+
+    def _pairs(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        weight = rng.lognormal(0, self.sigma, count)
+        weight = np.minimum(weight, np.sqrt(self.degree * weight.sum()) / 4)
+        until = np.concatenate([[0], np.cumsum(weight)])
+        pairs = round(PAIRS * count * self.degree)
+
+        def drawn(low: Ints, high: Ints) -> Ints:
+            at = until[low] + rng.random(pairs) * (until[high] - until[low])
+            return np.clip(np.searchsorted(until, at, side="right") - 1, low, high - 1)
+
+        sizes = 1 + rng.pareto(PARETO, self.communities)
+        bounds = np.rint(np.concatenate([[0], np.cumsum(sizes)]) / sizes.sum() * count)
+        bounds = bounds.astype(np.int64)
+        nothing = np.zeros(pairs, np.int64)
+        first = drawn(nothing, nothing + count)
+        community = np.searchsorted(bounds, first, side="right") - 1
+        low, high = bounds[community], bounds[community + 1]
+        run = low + (first - low) // self.run * self.run
+        chance = rng.random(pairs)
+        among = [chance < self.global_share, chance < self.global_share + self.community_share]
+        low, high = (
+            np.select(among, [nothing, low], run),
+            np.select(among, [nothing + count, high], np.minimum(run + self.run, high)),
+        )
+        return first, drawn(low, high)
+
+
+def simple(sources: Ints, destinations: Ints, count: int) -> csr_array:
+    """The undirected graph with these edges: no edge twice, none from a vertex to itself."""
+    kept = sources != destinations
+    low = np.minimum(sources, destinations)[kept]
+    high = np.maximum(sources, destinations)[kept]
+    keys = np.unique(low * count + high)
+    ones = np.ones(keys.size, np.int8)
+    upper = csr_array((ones, (keys // count, keys % count)), (count, count))
+    return csr_array(upper + upper.T)
+
+
+REDDIT = Family(
+    vertices=20_000,
+    degree=200,
+    communities=41,
+    global_share=0.08,
+    community_share=0.25,
+    run=160,
+    sigma=1.6,
+)
+YELP = Family(
+    vertices=40_000,
+    degree=20,
+    communities=60,
+    global_share=0.10,
+    community_share=0.15,
+    run=200,
+    sigma=1.2,
+)
+PRODUCTS = Family(
+    vertices=60_000,
+    degree=50,
+    communities=47,
+    global_share=0.02,
+    community_share=0.08,
+    run=100,
+    sigma=1.1,
+)
+
+
+def reddit(scale: float = 1.0, seed: int = 1) -> csr_array:
+    """A graph like Reddit's: 20,000 vertices of mean degree 69 at scale 1."""
+    return REDDIT.graph(scale, seed)
+
+
+def yelp(scale: float = 1.0, seed: int = 1) -> csr_array:
+    """A graph like Yelp's: 40,000 vertices of mean degree 16 at scale 1."""
+    return YELP.graph(scale, seed)
+
+
+def products(scale: float = 1.0, seed: int = 1) -> csr_array:
+    """A graph like ogbn-products': 60,000 vertices of mean degree 28 at scale 1."""
+    return PRODUCTS.graph(scale, seed)
+
+
+FAMILIES: dict[str, Callable[..., csr_array]] = {
+    family.__name__: family for family in (reddit, yelp, products)
+}

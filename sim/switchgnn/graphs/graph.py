@@ -1,0 +1,151 @@
+"""Graphs by name: digits, a family, a Matrix Market file, or an .npz file of SciPy's."""
+
+import zipfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
+
+from gen.errors import UserError
+from sim.switchgnn.graphs.families import FAMILIES, simple
+from sim.workloads.family_options import generated
+from sim.workloads.files import UnreadableError, read_unpacked
+from sim.workloads.matrices import MatrixError, load_matrix
+
+DIGITS = "digits"
+DIGITS_NEIGHBOURS = 10
+ARCHIVE_MARK = b"PK"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Graph:
+    """A graph, and what its vertices bring for training, if anything."""
+
+    name: str
+    adjacency: csr_array  #: int8 [V, V]: a one in row v, column u for each edge from u to v
+    features: NDArray[np.float64] | None = None  #: [V, features], finite
+    labels: NDArray[np.int64] | None = None  #: [V]
+
+    @property
+    def vertices(self) -> int:
+        """V."""
+        return self.adjacency.indptr.size - 1
+
+    @property
+    def edges(self) -> int:
+        """Directed edges; an undirected one counts twice."""
+        return int(self.adjacency.nnz)
+
+
+def load_graph(text: str | Path) -> Graph:
+    """The graph of that name; UserError for anything wrong, in one line.
+
+    "digits" is the graph of the ten nearest neighbours among scikit-learn's digits. "reddit",
+    "yelp", "products" with options, such as "reddit:scale=0.1,seed=3", are the families. A Matrix
+    Market file, packed or not, has an edge from u to v for each nonzero in row v, column u; its
+    values are of no account. So has an .npz file that scipy.sparse.save_npz wrote; arrays
+    ``features`` [V, features] and ``labels`` [V] may be added to it.
+    """
+    name, colon, settings = str(text).partition(":")
+    try:
+        if name == DIGITS and not colon:
+            return digits()
+        if name in FAMILIES:
+            made = generated(FAMILIES[name], settings if colon else None, {})
+            return Graph(name=str(text), adjacency=made)
+        if Path(text).suffix == ".npz":
+            return _archive(Path(text))
+        return Graph(name=str(text), adjacency=pattern(load_matrix(text)))
+    except (MatrixError, UnreadableError) as error:
+        raise UserError(str(error)) from None
+
+
+def digits() -> Graph:
+    """The graph of the nearest neighbours of scikit-learn's digits: 1,797 vertices.
+
+    Two digits are joined if one is among the ten nearest of the other. There are 24,680 directed
+    edges. Features are the 64 pixels, 0 to 16, and labels the digits 0 to 9.
+    """
+    try:
+        from sklearn.datasets import load_digits
+        from sklearn.neighbors import NearestNeighbors
+    except ImportError:
+        raise UserError(
+            "the graph digits needs scikit-learn: pip install 'ingather[data]'"
+        ) from None
+    features, labels = load_digits(return_X_y=True)
+    nearest = NearestNeighbors(n_neighbors=DIGITS_NEIGHBOURS, algorithm="brute").fit(features)
+    found = nearest.kneighbors(return_distance=False).astype(np.int64)
+    of = np.repeat(np.arange(len(features)), DIGITS_NEIGHBOURS)
+    return Graph(
+        name=DIGITS,
+        adjacency=simple(of, found.ravel(), len(features)),
+        features=features,
+        labels=labels.astype(np.int64),
+    )
+
+
+def pattern(matrix: Any) -> csr_array:
+    """Ones where a sparse matrix is not zero."""
+    made = csr_array(matrix)
+    made.sum_duplicates()
+    made.eliminate_zeros()
+    return csr_array((np.ones(made.nnz, np.int8), made.indices, made.indptr), made.shape)
+
+
+def _archive(path: Path) -> Graph:
+    content = read_unpacked(path)
+    if not content.startswith(ARCHIVE_MARK):
+        raise UserError(f"{path}: not an .npz file")
+    try:
+        matrix = csr_array(load_npz(BytesIO(content)))
+        with np.load(BytesIO(content), allow_pickle=False) as archive:
+            features, labels = archive.get("features"), archive.get("labels")
+    except (
+        ValueError,
+        KeyError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+    ) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(
+            f"{path}: not a graph that scipy.sparse.save_npz wrote ({reason})"
+        ) from None
+    rows, columns = (int(size) for size in matrix.shape or ())
+    if rows != columns or not matrix.nnz:
+        raise UserError(
+            f"{path}: must be square and have edges, is {rows} x {columns} with {matrix.nnz}"
+        )
+    if not np.isfinite(matrix.data).all():
+        raise UserError(f"{path}: has values that are not finite")
+    return Graph(
+        name=str(path),
+        adjacency=pattern(matrix),
+        features=None if features is None else _features(path, features, rows),
+        labels=None if labels is None else _labels(path, labels, rows),
+    )
+
+
+def _features(path: Path, features: NDArray[Any], vertices: int) -> NDArray[np.float64]:
+    if features.ndim != 2 or len(features) != vertices or features.dtype.kind not in "biuf":
+        raise UserError(
+            f"{path}: features must be numbers [{vertices}, features], not {features.dtype}"
+            f" {list(features.shape)}"
+        )
+    if not np.isfinite(features).all():
+        raise UserError(f"{path}: features must be finite, found NaN or infinity")
+    return features.astype(np.float64)
+
+
+def _labels(path: Path, labels: NDArray[Any], vertices: int) -> NDArray[np.int64]:
+    if labels.shape != (vertices,) or labels.dtype.kind not in "biu":
+        raise UserError(
+            f"{path}: labels must be integers [{vertices}], not {labels.dtype} {list(labels.shape)}"
+        )
+    return labels.astype(np.int64)

@@ -1,0 +1,86 @@
+"""Which worker owns each vertex: METIS, or a vector that is given."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from gen.errors import UserError
+from sim.switchgnn.planning.metis import metis, undirected
+from sim.switchgnn.planning.saved import Int32s, Saved, refuse
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WorkerPartition(Saved):
+    """The worker of each vertex."""
+
+    schema = "switchgnn.workers/1"
+
+    workers: int  #: M
+    owner: Int32s  #: [V], 0..M-1
+
+    def check(self) -> None:
+        refuse(self.workers < 2, f"at least 2 workers share a graph, not {self.workers}")
+        outside = np.flatnonzero((self.owner < 0) | (self.owner >= self.workers))
+        if outside.size:
+            raise UserError(
+                f"the partition gives vertex {outside[0]} to worker {self.owner[outside[0]]},"
+                f" workers are 0 to {self.workers - 1}"
+            )
+
+
+def metis_workers(adjacency: csr_array, workers: int, seed: int = 1) -> WorkerPartition:
+    """METIS' partition of the graph with edges taken as undirected.
+
+    UserError for fewer than 2 workers, and for more workers than vertices.
+    """
+    vertices = adjacency.indptr.size - 1
+    refuse(
+        not 2 <= workers <= vertices,
+        f"{vertices} vertices have 2 to {vertices} workers, not {workers}",
+    )
+    return WorkerPartition(workers=workers, owner=metis(undirected(adjacency), workers, seed))
+
+
+def given_workers(owner: ArrayLike, vertices: int, workers: int) -> WorkerPartition:
+    """The partition that ``owner`` gives, an integer for each vertex; UserError if it is none."""
+    found: NDArray[Any] = np.asarray(owner)
+    refuse(
+        found.shape != (vertices,),
+        f"the partition must have a worker for each of {vertices} vertices, has"
+        f" {' x '.join(map(str, found.shape)) or 'one'}",
+    )
+    refuse(
+        found.dtype.kind not in "iu" and not _whole(found),
+        "the partition must be whole numbers, the workers",
+    )
+    limit = np.iinfo(np.int32)
+    return WorkerPartition(
+        workers=workers, owner=np.clip(found, limit.min, limit.max).astype(np.int32)
+    )
+
+
+def _whole(found: NDArray[Any]) -> bool:
+    if found.dtype.kind != "f" or not np.isfinite(found).all():
+        return False
+    return bool((found == np.floor(found)).all())
+
+
+def read_workers(path: Path, vertices: int, workers: int) -> WorkerPartition:
+    """The partition in a file: .npz of ``WorkerPartition.save``, .npy, or a number a line."""
+    if path.suffix == ".npz":
+        owner: ArrayLike = WorkerPartition.load(path).owner
+    else:
+        try:
+            owner = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror or error}") from None
+        except (ValueError, EOFError) as error:
+            raise UserError(f"{path}: not a partition ({str(error).splitlines()[0]})") from None
+    try:
+        return given_workers(owner, vertices, workers)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None

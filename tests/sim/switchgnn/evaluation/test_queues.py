@@ -1,0 +1,93 @@
+"""Times of the paper's star and ring, and queues beside a slot-by-slot simulation."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from sim.switchgnn.evaluation.queues import departures, drained
+from sim.switchgnn.planning.orders import ordered
+from tests.sim.switchgnn.cases import cut_of, one_block, ring, star
+
+
+def times(cut):
+    """Slots of every order of a graph on one link (section 3.2.2)."""
+    senders = one_block(cut)
+    orders = permutations(range(senders.count))
+    return [drained(senders, np.array(each), one_link=True).slots for each in orders]
+
+
+@pytest.mark.parametrize("vertices", [4, 5, 6])
+def test_a_star(vertices):
+    found = times(star(vertices))
+    assert min(found) == vertices
+    assert max(found) == 2 * vertices - 2
+    assert np.mean(found) == pytest.approx((3 * vertices - 1) / 2 - 1 / vertices)
+    senders = one_block(star(vertices))
+    best = ordered(senders, root=0)
+    assert drained(senders, best.sequence, one_link=True).slots == vertices
+
+
+@pytest.mark.parametrize("vertices", [4, 5, 6])
+def test_a_small_ring(vertices):
+    found = times(ring(vertices))
+    assert set(found) == {vertices + 1, vertices + 2}
+    senders = one_block(ring(vertices))
+    assert drained(senders, ordered(senders).sequence, one_link=True).slots == vertices + 2
+
+
+def test_a_large_ring_holds_few_aggregators_in_the_papers_order():
+    senders = one_block(ring(200))
+    ours = drained(senders, ordered(senders).sequence, one_link=True)
+    assert (ours.slots, ours.most_aggregators) == (202, 4)
+    drawn = [ordered(senders, "random", seed).sequence for seed in range(20)]
+    found = [drained(senders, each, one_link=True) for each in drawn]
+    assert np.mean([each.slots for each in found]) == pytest.approx(1.26 * 200, rel=0.02)
+    assert np.mean([each.most_aggregators for each in found]) == pytest.approx(0.51 * 200, rel=0.1)
+
+
+def slot_by_slot(senders, sequence):
+    """Slots, and the longest queue, one packet after the other."""
+    lists = {}
+    for sender in sequence.tolist():
+        lists.setdefault(int(senders.worker[sender]), []).append(sender)
+    reached = {}
+    for sender, aggregator in zip(*(each.tolist() for each in senders.additions), strict=True):
+        reached.setdefault(sender, []).append(aggregator)
+    missing = senders.expected.tolist()
+    queues = {int(port): 0 for port in senders.aggregator_worker}
+    left, slot, longest = senders.aggregators, 0, 0
+    while left:
+        for each in lists.values():
+            for aggregator in reached[each[slot]] if slot < len(each) else []:
+                missing[aggregator] -= 1
+                queues[int(senders.aggregator_worker[aggregator])] += missing[aggregator] == 0
+        left -= sum(length > 0 for length in queues.values())
+        queues = {port: max(length - 1, 0) for port, length in queues.items()}
+        longest = max(longest, sum(queues.values()))
+        slot += 1
+    return slot, longest
+
+
+@pytest.mark.parametrize("order", ["random", "priority-bfs", "degree", "finish-first"])
+def test_ports_drain_a_result_a_slot(order):
+    senders = one_block(cut_of("reddit:scale=0.02", 8))
+    sequence = ordered(senders, order).sequence
+    made = drained(senders, sequence)
+    assert (made.slots, made.longest_queue) == slot_by_slot(senders, sequence)
+    assert made.bound <= made.slots
+
+
+def test_the_papers_order_keeps_queues_shorter_than_a_random_one():
+    senders = one_block(cut_of("reddit:scale=0.05", 8))
+    found = {
+        order: drained(senders, ordered(senders, order).sequence)
+        for order in ("random", "priority-bfs")
+    }
+    assert found["priority-bfs"].slots < 0.9 * found["random"].slots
+    assert found["priority-bfs"].longest_queue < 0.5 * found["random"].longest_queue
+
+
+def test_results_leave_one_a_slot():
+    complete, port = np.array([5, 0, 0, 6, 0, 5]), np.array([0, 0, 0, 0, 3, 0])
+    assert departures(complete, port).tolist() == [5, 0, 1, 7, 0, 6]

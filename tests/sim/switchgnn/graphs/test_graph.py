@@ -1,0 +1,110 @@
+"""Graphs by name, and what is wrong with files."""
+
+import numpy as np
+import pytest
+from scipy.io import mmwrite
+from scipy.sparse import coo_array, csr_array, save_npz
+
+from gen.errors import UserError
+from sim.switchgnn.graphs.graph import load_graph
+from tests.sim.switchgnn.cases import cut_of, graph
+
+
+def test_digits_are_the_pages():
+    digits = graph("digits")
+    assert (digits.vertices, digits.edges) == (1797, 24_680)
+    assert digits.features.shape == (1797, 64)
+    assert set(digits.labels) == set(range(10))
+    cut = cut_of("digits", 4)
+    assert (cut.n, cut.edges) == (394, 900)
+
+
+def test_yelp_is_cut_as_the_page_says():
+    cut = cut_of("yelp", 128)
+    whole = graph("yelp")
+    assert whole.vertices == 40_000
+    assert round(whole.edges / whole.vertices) == 16
+    assert cut.n / whole.vertices == pytest.approx(0.77, abs=0.01)
+    assert cut.copies.size / cut.n == pytest.approx(5.5, abs=0.1)
+    assert cut.edges / cut.n == pytest.approx(6.9, abs=0.2)
+
+
+@pytest.mark.parametrize("family", ["reddit", "yelp", "products"])
+def test_a_family_is_simple_symmetric_and_the_same_again(family):
+    name = f"{family}:scale=0.02,seed=4"
+    one, same = load_graph(name).adjacency, load_graph(name).adjacency
+    other = load_graph(f"{family}:scale=0.02,seed=5").adjacency
+    assert (one != same).nnz == 0
+    assert (one != other).nnz > 0
+    assert (one != one.T).nnz == 0
+    assert not one.diagonal().any()
+    assert set(one.data.tolist()) == {1}
+
+
+def test_a_matrix_market_file_has_an_edge_from_column_to_row(tmp_path):
+    path = tmp_path / "graph.mtx"
+    mmwrite(path, coo_array(([2.5, -1.0], ([0, 2], [1, 2])), (3, 3)))
+    assert load_graph(path).adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 1]]
+
+
+def archived(path, matrix, **more):
+    save_npz(path, matrix)
+    if more:
+        with np.load(path) as archive:
+            np.savez(path, **dict(archive), **more)
+    return path
+
+
+def test_an_archive_of_scipys_may_bring_features_and_labels(tmp_path):
+    matrix = csr_array(np.array([[0, 3, 0], [0, 0, 0], [1, 0, 0]]))
+    more = {"features": np.eye(3, 2, dtype=np.float32), "labels": np.arange(3)}
+    found = load_graph(archived(tmp_path / "graph.npz", matrix, **more))
+    assert found.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+    assert found.features.tolist() == np.eye(3, 2).tolist()
+    assert found.labels.tolist() == [0, 1, 2]
+
+
+SQUARE = csr_array(np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "more", "message"),
+    [
+        (csr_array(np.ones((2, 3))), {}, "must be square and have edges, is 2 x 3 with 6"),
+        (csr_array((3, 3)), {}, "must be square and have edges, is 3 x 3 with 0"),
+        (csr_array(np.diag([1, np.nan, 1])), {}, "has values that are not finite"),
+        (SQUARE, {"features": np.full((3, 1), np.inf)}, "features must be finite"),
+        (
+            SQUARE,
+            {"features": np.ones((2, 1))},
+            "features must be numbers .3, features., not",
+        ),
+        (SQUARE, {"labels": np.ones(3)}, r"labels must be integers \[3\], not float64"),
+    ],
+)
+def test_an_archive_that_is_no_graph(tmp_path, matrix, more, message):
+    path = archived(tmp_path / "graph.npz", matrix, **more)
+    with pytest.raises(UserError, match=f"graph.npz: {message}"):
+        load_graph(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("reddit:scale=0", "scale must leave at least 16 of 20000 vertices"),
+        ("reddit:scale=nan", "scale must leave at least 16"),
+        ("reddit:size=2", "reddit has no option 'size', only scale, seed"),
+        ("redit", "is no family"),
+        ("missing.npz", "missing.npz: no such file"),
+    ],
+)
+def test_a_name_of_no_graph(name, message):
+    with pytest.raises(UserError, match=message):
+        load_graph(name)
+
+
+def test_a_file_that_is_no_archive(tmp_path):
+    for content in (b"", b"PK\x03\x04 nonsense", b"text"):
+        (tmp_path / "graph.npz").write_bytes(content)
+        with pytest.raises(UserError, match=r"graph.npz: not a"):
+            load_graph(tmp_path / "graph.npz")

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from sim.switchgnn.planning.banks import least_rows, placed, placed_at_random, rows_of
+from sim.switchgnn.planning.cut import cut_graph
+from sim.switchgnn.planning.destinations import destination_plan
+from sim.switchgnn.planning.senders import senders_of
+from sim.switchgnn.planning.shape import SwitchShape
+from tests.sim.switchgnn.cases import cut_of, directed, one_block
+
+EIGHT = SwitchShape(ports=8, banks=8, depth=4096, lanes=128)
+
+
+def plain_rows(senders, placement):
+    longest = {}
+    for sender, aggregator in zip(*(each.tolist() for each in senders.additions), strict=True):
+        column = longest.setdefault(sender, {})
+        bank = int(placement.bank[aggregator])
+        column[bank] = column.get(bank, 0) + 1
+    return [max(longest[sender].values()) for sender in range(senders.count)]
+
+
+@pytest.mark.parametrize("make", [placed, placed_at_random])
+def test_every_aggregator_has_a_place_of_its_own_within_the_banks(make):
+    cut = cut_graph(*directed())
+    shape = SwitchShape(ports=3, banks=3, depth=6, lanes=4, open_turns=2)
+    senders = senders_of(cut, destination_plan(cut, shape.aggregators))
+    made = make(senders, shape)
+    where = list(zip(senders.aggregator_block, made.bank, made.index, strict=True))
+    assert len(set(where)) == senders.aggregators
+    assert made.bank.max() < 3
+    assert made.index.max() < 3
+    assert rows_of(senders, made).tolist() == plain_rows(senders, made)
+    assert rows_of(senders, made).sum() >= least_rows(senders, 3)
+
+
+@pytest.mark.parametrize("family", ["reddit", "yelp", "products"])
+def test_placed_banks_take_a_tenth_fewer_rows_than_random_ones(family):
+    senders = one_block(cut_of(f"{family}:scale=0.05", 8))
+    drawn = rows_of(senders, placed_at_random(senders, EIGHT)).sum()
+    assert rows_of(senders, placed(senders, EIGHT)).sum() <= 0.9 * drawn
+
+
+def test_one_bank_has_a_row_for_each_addition():
+    senders = one_block(cut_of("digits", 4))
+    one = SwitchShape(ports=4, banks=1, depth=512, lanes=32)
+    assert rows_of(senders, placed(senders, one)).sum() == 900
+    assert least_rows(senders, 1) == 900
+    assert np.bincount(placed(senders, one).bank).tolist() == [394]
+
+
+def test_a_full_bank_takes_no_more():
+    adjacency, workers = directed(vertices=30, edges=209, seed=149)
+    senders = one_block(cut_graph(adjacency, workers))
+    full = SwitchShape(ports=3, banks=5, depth=senders.aggregators // 5, lanes=2)
+    assert full.aggregators == senders.aggregators
+    assert set(np.bincount(placed(senders, full).bank)) == {full.depth}
