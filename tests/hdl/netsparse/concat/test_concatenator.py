@@ -6,7 +6,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator import Concatenator
-from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
+from hdl.netsparse.concat.concatenator_params import SPARE_QUEUES, ConcatenatorParams
 from sim.harness.streams import STALLS, cycle, never, often, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Reason
@@ -28,7 +28,7 @@ FORMS = {
     "reads": (READS, (*EVERY, "wrap", "reads")),
     "virtual": (VIRTUAL, (*EVERY, "exhausted")),
     "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual", "groups")),
-    "jumbo": (JUMBO, ("jumbo",)),
+    "jumbo": (JUMBO, ("jumbo", "full_backlog")),
 }
 
 
@@ -241,6 +241,22 @@ async def backlog_stops_the_input(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def full_backlog_of_single_prs(dut):
+    """Packets of a PR each fill what there is for packets, long before all lines are taken."""
+    bench = await Bench(dut, stalls=(never, lambda: True)).start()
+    # None is as long as that before it; in a large EQ the last entry has a number of all bits.
+    prs = [request(bench.params, 0, (4, 8)[k % 2]) for k in range(400)]
+    sending = cocotb.start_soon(bench.send(prs))
+    while bench.stall_cycles < 100:
+        await RisingEdge(dut.clk)
+    assert len(bench.entered) == bench.params.packets
+    bench.packets.stall = never
+    await sending
+    await bench.finish()
+    assert set(bench.prs) == {1}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_pr_is_forgotten_by_a_reset(dut):
     bench = await Bench(dut, stalls=(never, often)).start()
     for _ in range(2):
@@ -394,6 +410,19 @@ async def virtual_queues_at_full_rate(dut):
     assert ledger.reasons.count(Reason.EXHAUSTED) > 400
     taken = bench.packets.ends[-1] - bench.source.cycles[0] + 1
     assert taken <= ideal(bench, bench.prs) + bench.params.most_delay + 100
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def virtual_queues_of_a_pr_alone(dut):
+    """It is given the queue behind those of the packets before it, and is seen in each of them."""
+    bench = await Bench(dut, delay=40).start()
+    params = bench.params
+    for before in range(1, params.queues - SPARE_QUEUES):
+        await bench.send([request(params, dest) for dest in range(before)])
+        await bench.empty()
+        await bench.send([request(params, params.nodes - 1)])
+        await bench.empty()
+    await bench.finish()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

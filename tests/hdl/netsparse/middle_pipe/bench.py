@@ -145,8 +145,8 @@ class Sent:
 class Bench:
     """Packets go in at the ports of both classes; every cycle is looked at."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
+    def __init__(self, dut, stalls=(never, never), uplink=UPLINK):
+        self.dut, self.edge, self.uplink = dut, RisingEdge(dut.clk), uplink
         self.params = params = params_in_simulator(NetSparseSwitchParams)
         self.events_layout, self.rooms_layout = params.pipe_events, rooms(params)
         cache = params.cache
@@ -171,7 +171,7 @@ class Bench:
     async def start(self, length=LENGTH, **settings):
         dut, params = self.dut, self.params
         dut.write.value = dut.configure.value = dut.stalled.value = 0
-        dut.uplinks.value = 1 << UPLINK
+        dut.uplinks.value = 1 << self.uplink
         source, sink = self.stalls
         self.sources = {
             (name, port): Source(dut, f"{name}_{port}", stall=source, shape=params.routed)
@@ -260,7 +260,7 @@ class Bench:
             result = self.model.lookup(access["idx"], access["length"], clearing=clearing)
         else:
             self.inserted_at.append(cycle())
-            idx, data = self.to_insert[UPLINK].popleft()
+            idx, data = self.to_insert[self.uplink].popleft()
             assert (access["idx"], access["length"]) == (idx, len(data))
             whole = b"".join(part.to_bytes(16, "little") for part in access["property"])
             if len(data) <= len(whole):  # a longer one bypasses the cache
@@ -277,7 +277,7 @@ class Bench:
         self.entered_at.append(cycle())
         wanted = (
             self.settings["cache"]
-            and ROUTES[sent.request.dest] == UPLINK
+            and ROUTES[sent.request.dest] == self.uplink
             and pr["idx"] < 1 << self.params.cache.idx_bits
         )
         if wanted and not entry["lookup"]:
@@ -315,7 +315,7 @@ class Bench:
             number = len(self.inside) + self.left
             self.inside[key] = Sent(request, ingress, number, self.packets)
             fits = request.idx < 1 << self.params.cache.idx_bits
-            keeps = ingress == UPLINK and self.settings["cache"] and fits
+            keeps = ingress == self.uplink and self.settings["cache"] and fits
             if kind is Kind.RESPONSE and keeps:
                 self.to_insert[ingress].append((request.idx, request.data))
         self.packets += 1

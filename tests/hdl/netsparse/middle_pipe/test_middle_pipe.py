@@ -5,6 +5,7 @@ from itertools import product
 
 import cocotb
 
+from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.switch.params import CLASSES
 from sim.harness.streams import STALLS
@@ -159,6 +160,37 @@ async def insert(bench, idxs, length=LENGTH):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(uplink=[0, 1])
+async def any_port_may_be_the_uplink(dut, uplink):
+    """Hits give back the room of reads that would have left by it."""
+    bench = await Bench(dut, uplink=uplink).start()
+    bench.send(uplink, bench.requests(Kind.RESPONSE, 2, uplink, range(6)))
+    await bench.drain()
+    bench.send(UPLINK, bench.requests(Kind.READ, uplink, 2, range(12)))
+    await bench.drain()
+    assert bench.seen == {Outcome.INSERTED: 6, Outcome.HIT: 6, Outcome.MISS: 6}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def waits_as_long_as_is_set(dut):
+    """DelayCycles of either class, each of their bits once high and once low."""
+    bench = await Bench(dut).start()
+    latencies = component_in_simulator().latencies
+    for delays in ((0x55, 0xAA), (0xAA, 0x55)):
+        await bench.configure(read_delay=delays[0], response_delay=delays[1])
+        for payload, (way, ingress, egress) in enumerate(
+            (("read", 0, UPLINK), ("response", UPLINK, 0))
+        ):
+            kind, name = (Kind.READ, Kind.RESPONSE)[payload], CLASSES[payload]
+            nodes = (2, 0) if kind is Kind.READ else (0, 2)
+            bench.send(ingress, bench.requests(kind, *nodes, [1]))
+            await bench.drain(quiet=2 * max(delays))
+            took = bench.receivers[name, egress].begun[-1] - bench.sources[name, ingress].cycles[-1]
+            late = took - latencies[way] - delays[payload]
+            assert 0 <= late <= Concatenator(PIPE.concatenator(bool(payload))).lateness, late
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_its_latencies(dut):
     """Of a read that passes, of a hit and of a response, from the last beat to the first."""
     bench = await Bench(dut).start(concatenate=0, read_delay=0, response_delay=0)
@@ -266,29 +298,33 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def reads_pass_a_stalled_port_by(dut):
+@cocotb.parametrize(stopped=NEAR)
+async def reads_pass_a_stalled_port_by(dut, stopped):
     """They wait for room for their answers until the port counts as stalled."""
     bench = await Bench(dut).start()
     await insert(bench, [*range(8)])
-    bench.receivers["responses", 0].stopped = True
+    other = 1 - stopped
+    bench.receivers["responses", stopped].stopped = True
     idxs = range(most_prs(Kind.RESPONSE, LENGTH))
     for k in range(80):  # by two ports, and either waits for room at the one that is stopped
-        ingress, src = ((UPLINK, 2), (1, 1))[k % 2]
-        bench.send(ingress, bench.requests(Kind.RESPONSE, 0, src, idxs))
+        ingress, src = ((UPLINK, 2), (other, other))[k % 2]
+        bench.send(ingress, bench.requests(Kind.RESPONSE, stopped, src, idxs))
     await bench.wait(900)
     before = len(bench.entered_at)
-    for node in (0, 1):
+    for node in (stopped, other):
         bench.send(node, bench.requests(Kind.READ, 2, node, range(8)))
         await bench.wait(200)
     assert len(bench.entered_at) == before
-    dut.stalled.value = 1
+    dut.stalled.value = 1 << stopped
     await bench.wait(200)
     assert len(bench.entered_at) == before + 16
     assert bench.passed_by == 8
     assert bench.seen[Outcome.HIT] == 8  # those whose answers have room
-    bench.receivers["responses", 0].stopped = False
+    bench.receivers["responses", stopped].stopped = False
     await bench.drain()
-    bench.send(0, bench.requests(Kind.READ, 2, 0, range(8)))  # there is room, though it is set
+    bench.send(
+        stopped, bench.requests(Kind.READ, 2, stopped, range(8))
+    )  # there is room, though it is set
     await bench.drain()
     assert bench.passed_by == 8
     assert bench.seen[Outcome.HIT] == 16
