@@ -54,7 +54,14 @@ def test_systems_do_not_import_each_other(system):
 
 
 @pytest.mark.parametrize(
-    "folder", ["sim/golden", "sim/p4sgd/golden", "sim/netsparse/golden", "sim/workloads"]
+    "folder",
+    [
+        "sim/golden",
+        "sim/p4sgd/golden",
+        "sim/netsparse/golden",
+        "sim/switchgnn/golden",
+        "sim/workloads",
+    ],
 )
 def test_specifications_know_no_hardware(folder):
     assert [i for i in imports_of(folder) if starts(i[1], "hdl", "gen", "amaranth")] == []

@@ -6,31 +6,16 @@ in which a packet is judged, and where answers go.
 
 from collections import Counter
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
 from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict, switch_rule
 from sim.p4sgd.golden.frames import LANES, Quality, WireFrame, judge
 
 
-class Refusal(StrEnum):
-    """Why a job is not started; the first that applies."""
-
-    NO_SUCH_JOB = "no such job"  # the number is too large
-    NO_PORTS = "no ports"  # the bitmap is empty
-    NO_SUCH_PORT = "no such port"  # the bitmap has ports that the switch has not
-    BAD_SLOTS = "bad slots"  # none, or some that the switch has not
-    PORTS_TAKEN = "ports taken"  # by another active job
-    SLOTS_TAKEN = "slots taken"  # by another active job
-
-
-@dataclass
-class Job:
+@dataclass(kw_only=True)
+class Job(JobRange):
     """An active job; its slots are as its start left them unless they are listed."""
 
-    ports: int
-    epoch: int
-    base: int
-    count: int
     slots: dict[int, SwitchSlot] = field(default_factory=dict)
 
     def slot(self, seq: int) -> SwitchSlot:
@@ -47,35 +32,26 @@ class SwitchModel:
     jobs: int
     address: bytes  #: own
     group: bytes  #: destination of answers
-    active: dict[int, Job] = field(default_factory=dict)
     counters: Counter[tuple[int, Verdict]] = field(default_factory=Counter)
     saturations: int = 0  #: lanes of a complete sum that were clamped, each once
+
+    def __post_init__(self) -> None:
+        self.table: JobTable[Job] = JobTable(self.ports, self.slots, self.jobs)
+
+    @property
+    def active(self) -> dict[int, Job]:
+        """The active jobs."""
+        return self.table.active
 
     def start_job(
         self, number: int, *, ports: int, epoch: int, base: int, count: int
     ) -> Refusal | None:
         """Start a job, or tell why not."""
-        others = [job for other, job in self.active.items() if other != number]
-        reasons = {
-            Refusal.NO_SUCH_JOB: number >= self.jobs,
-            Refusal.NO_PORTS: ports == 0,
-            Refusal.NO_SUCH_PORT: ports >> self.ports != 0,
-            Refusal.BAD_SLOTS: count == 0 or base + count > self.slots,
-            Refusal.PORTS_TAKEN: any(job.ports & ports for job in others),
-            Refusal.SLOTS_TAKEN: any(
-                set(range(base, base + count)) & set(range(job.base, job.base + job.count))
-                for job in others
-            ),
-        }
-        for reason, applies in reasons.items():
-            if applies:
-                return reason
-        self.active[number] = Job(ports, epoch, base, count)
-        return None
+        return self.table.start(number, Job(ports=ports, epoch=epoch, base=base, count=count))
 
     def stop_job(self, number: int) -> None:
         """Take no more packets of a job."""
-        self.active.pop(number, None)
+        self.table.stop(number)
 
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """A frame comes in at ``port``; the ports and frames of its answers."""
@@ -115,13 +91,7 @@ class SwitchModel:
         frame = WireFrame.from_bytes(data)
         if frame.acked or frame.saturated:  # only a switch says so
             return Verdict.MALFORMED
-        job = self.active.get(frame.job)
-        if job is None or not job.ports >> port & 1:
-            return Verdict.WRONG_JOB
-        if frame.bm != 1 << port:
-            return Verdict.WRONG_WORKER
-        if frame.epoch != job.epoch:
-            return Verdict.WRONG_RUN
-        if not job.base <= frame.seq < job.base + job.count:
-            return Verdict.WRONG_SLOT
-        return None
+        job = self.table.judge(port, number=frame.job, bm=frame.bm, epoch=frame.epoch)
+        if isinstance(job, Stranger):
+            return Verdict(job.value)
+        return None if frame.seq in job.places else Verdict.WRONG_SLOT

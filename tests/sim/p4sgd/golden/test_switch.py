@@ -1,8 +1,9 @@
 """The golden switch, by hand: one AllReduce of two workers, and who is refused."""
 
+from sim.golden.job_table import Refusal
 from sim.p4sgd.golden.allreduce import Verdict
 from sim.p4sgd.golden.frames import WireFrame
-from sim.p4sgd.golden.switch import Refusal, SwitchModel
+from sim.p4sgd.golden.switch import SwitchModel
 
 ADDRESS, GROUP = bytes(range(6)), bytes(range(6, 12))
 

@@ -1,0 +1,82 @@
+"""The jobs of a switch, whatever its rule is: what each one has, and which frames are of it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+
+class Refusal(StrEnum):
+    """Why a job is not started; the first that applies."""
+
+    NO_SUCH_JOB = "no such job"  # the number is too large
+    NO_PORTS = "no ports"  # the bitmap is empty
+    NO_SUCH_PORT = "no such port"  # the bitmap has ports that the switch has not
+    BAD_SLOTS = "bad slots"  # none, or some that the switch has not
+    PORTS_TAKEN = "ports taken"  # by another active job
+    SLOTS_TAKEN = "slots taken"  # by another active job
+
+
+class Stranger(StrEnum):
+    """Why a good frame is of no job; the first that applies, from below."""
+
+    WRONG_RUN = "wrong run"  # of an earlier run of the job
+    WRONG_WORKER = "wrong worker"  # not the bit of the port that it came by
+    WRONG_JOB = "wrong job"  # of no active job, or not one of this port
+
+
+@dataclass(kw_only=True)
+class JobRange:
+    """An active job: its ports, its run, and the slots of the rule's memory that it has."""
+
+    ports: int
+    epoch: int
+    base: int
+    count: int
+
+    @property
+    def places(self) -> range:
+        """Its slots."""
+        return range(self.base, self.base + self.count)
+
+
+J = TypeVar("J", bound=JobRange)
+
+
+@dataclass
+class JobTable(Generic[J]):
+    """A switch has so many ports and slots, and so many jobs at most."""
+
+    ports: int
+    slots: int
+    jobs: int
+    active: dict[int, J] = field(default_factory=dict)
+
+    def start(self, number: int, job: J) -> Refusal | None:
+        """Start a job, or tell why not."""
+        others = [active for other, active in self.active.items() if other != number]
+        reasons = {
+            Refusal.NO_SUCH_JOB: number >= self.jobs,
+            Refusal.NO_PORTS: job.ports == 0,
+            Refusal.NO_SUCH_PORT: job.ports >> self.ports != 0,
+            Refusal.BAD_SLOTS: job.count == 0 or job.base + job.count > self.slots,
+            Refusal.PORTS_TAKEN: any(other.ports & job.ports for other in others),
+            Refusal.SLOTS_TAKEN: any(set(job.places) & set(other.places) for other in others),
+        }
+        for reason, applies in reasons.items():
+            if applies:
+                return reason
+        self.active[number] = job
+        return None
+
+    def stop(self, number: int) -> None:
+        """Take no more frames of a job."""
+        self.active.pop(number, None)
+
+    def judge(self, port: int, *, number: int, bm: int, epoch: int) -> J | Stranger:
+        """The job of a frame that came by ``port``, or why it has none."""
+        job = self.active.get(number)
+        if job is None or not job.ports >> port & 1:
+            return Stranger.WRONG_JOB
+        if bm != 1 << port:
+            return Stranger.WRONG_WORKER
+        return job if epoch == job.epoch else Stranger.WRONG_RUN

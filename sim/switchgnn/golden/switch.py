@@ -1,0 +1,159 @@
+"""SwitchGNN's switch as a whole, frame by frame: in by a port, out by ports.
+
+The rule of a job is :func:`sim.switchgnn.golden.switch_rule.switch_rule`; here are the jobs, the
+order in which a frame is judged, and what is counted. What hardware does in its time is an event
+here: loads, the delay of ACKs, the timer of PARTIALs.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
+from sim.switchgnn.golden.frames import Frame, Kind, Quality
+from sim.switchgnn.golden.job_setup import Cause, JobSetup, TableError
+from sim.switchgnn.golden.switch_rule import (
+    Job,
+    Verdict,
+    delayed_acks,
+    leave_rule,
+    load_rule,
+    queued,
+    repeats,
+    switch_rule,
+    unloaded,
+)
+
+Sent = list[tuple[int, Frame]]  # ports and what leaves by them
+
+
+@dataclass(kw_only=True)
+class RunningJob(JobRange):
+    """An active job: its slots are its aggregators, of the same indices in every bank."""
+
+    setup: JobSetup
+    state: Job
+    errors: Counter[Cause] = field(default_factory=Counter)
+    first_error: TableError | None = None
+
+
+@dataclass
+class Counts:
+    """What the switch counts beside verdicts."""
+
+    rows: int = 0  # of lists, and one for each PARTIAL
+    additions: int = 0  # into aggregators
+    results: int = 0  # sums that left, RESULT or PARTIAL, repeats included
+    repeats: int = 0  # of results: fetched, or not acknowledged by another switch
+    turns: int = 0  # that have ended
+    marks: int = 0  # ECN in what left
+
+
+@dataclass
+class SwitchModel:
+    """A switch of so many ports, and so many banks of so many aggregators each.
+
+    ``congested_in`` and ``congested_out`` are bitmaps of the ports whose queues are above their
+    level: ACKs echo the first, RESULT and RAW are marked by the second.
+    """
+
+    ports: int
+    banks: int
+    depth: int
+    jobs: int
+    counters: Counter[tuple[int, Verdict | Stranger | Quality]] = field(default_factory=Counter)
+    counts: Counts = field(default_factory=Counts)
+    congested_in: int = 0
+    congested_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.table: JobTable[RunningJob] = JobTable(self.ports, self.depth, self.jobs)
+
+    def start_job(self, number: int, *, setup: JobSetup, epoch: int, base: int) -> Refusal | None:
+        """Start a job whose region begins at index ``base`` of every bank, or tell why not."""
+        if setup.banks != self.banks:
+            raise ValueError(f"the switch has {self.banks} banks, the tables {setup.banks}")
+        job = RunningJob(
+            ports=setup.ports,
+            epoch=epoch,
+            base=base,
+            count=setup.open_turns * setup.depth,
+            setup=setup,
+            state=Job.at_start(setup),
+        )
+        return self.table.start(number, job)
+
+    def stop_job(self, number: int) -> None:
+        """Take no more frames of a job."""
+        self.table.stop(number)
+
+    def load(self) -> None:
+        """All open turns whose aggregators were not loaded are loaded."""
+        for job in self.table.active.values():
+            for turn in unloaded(job.setup, job.state):
+                job.state = load_rule(job.setup, job.state, turn)
+
+    def take(self, port: int, arrival: Frame | Quality) -> Sent:
+        """A frame comes in at ``port``, or what is none; the ports and frames of its answers."""
+        if not isinstance(arrival, Frame):
+            self.counters[port, arrival] += 1
+            return []
+        job = self.table.judge(port, number=arrival.job, bm=arrival.bm, epoch=arrival.epoch)
+        if isinstance(job, Stranger):
+            self.counters[port, job] += 1
+            return []
+        outcome = switch_rule(job.setup, job.state, arrival, port)
+        self.counters[port, outcome.verdict] += 1
+        self.counts.turns += outcome.job.lo - job.state.lo
+        if outcome.verdict is Verdict.ADDED:
+            self.counts.rows += 1 if arrival.kind is Kind.PARTIAL else arrival.rows
+            self.counts.additions += len([*job.setup.added_to(arrival)]) - len(outcome.errors)
+        self.counts.repeats += outcome.verdict is Verdict.FETCHED
+        self.note(job, outcome.errors)
+        job.state = outcome.job
+        return self.signed(arrival.job, job, [*outcome.sent, *self.leave(job)])
+
+    def note(self, job: RunningJob, errors: Iterable[TableError]) -> None:
+        """Count errors of a job's tables, and keep its first one."""
+        for error in errors:
+            job.errors[error.cause] += 1
+            job.first_error = job.first_error or error
+
+    def leave(self, job: RunningJob) -> Sent:
+        """All complete sums leave, but those that wait for another switch's window."""
+        sent = []
+        for place in list(queued(job.state)):
+            job.state, frame = leave_rule(job.setup, job.state, place)
+            sent += [frame] if frame else []
+        self.counts.results += len(sent)
+        return sent
+
+    def ack_delay_over(self) -> Sent:
+        """Whatever has come and is not acknowledged is acknowledged."""
+        sent = []
+        for number, job in self.table.active.items():
+            job.state, acks = delayed_acks(job.setup, job.state)
+            sent += self.signed(number, job, acks)
+        return sent
+
+    def partial_timeout(self) -> Sent:
+        """PARTIALs that no other switch has acknowledged leave again."""
+        sent = []
+        for number, job in self.table.active.items():
+            again = list(repeats(job.setup, job.state))
+            self.counts.results += len(again)
+            self.counts.repeats += len(again)
+            sent += self.signed(number, job, again)
+        return sent
+
+    def signed(self, number: int, job: RunningJob, sent: Iterable[tuple[int, Frame]]) -> Sent:
+        """What leaves, with its job, its port and its marks."""
+        named = []
+        for port, frame in sent:
+            congested = self.congested_in if frame.kind is Kind.ACK else self.congested_out
+            marked = frame.kind in (Kind.ACK, Kind.RESULT, Kind.RAW) and congested >> port & 1
+            self.counts.marks += marked
+            bit = 1 << job.setup.links.get(port, port)
+            frame = replace(frame, bm=bit, job=number, epoch=job.epoch, ecn=bool(marked))
+            named.append((port, frame))
+        return named

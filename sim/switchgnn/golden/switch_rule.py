@@ -1,0 +1,384 @@
+"""The specification of SwitchGNN's switch: what a job does with each frame.
+
+The paper (section 3.4) has no rule that is safe on links that lose or double; this one is, and it
+needs no bound on the life of a frame. States are immutable, so that they can be explored.
+
+- A FEATURE or PARTIAL of an open and loaded turn is added once, however often it comes, and
+  answered by an ACK.
+- A sum stays in its aggregator until the aggregator's next turn, so that FETCH gets it again.
+- A turn ends when all workers are DONE with it; everybody is told by ADVANCE, once, and again
+  whoever says DONE of a turn that has ended.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.golden.job_setup import Cause, JobSetup, TableError
+from sim.switchgnn.golden.window import Window
+
+
+class Verdict(StrEnum):
+    """What became of a frame that belongs to the job; the switch counts by these and by port."""
+
+    ADDED = "added"  # FEATURE, PARTIAL: new
+    REPEATED = "repeated"  # FEATURE, PARTIAL: not new; acknowledged at once
+    AHEAD = "ahead"  # FEATURE, PARTIAL: beyond the window
+    UNLOADED = "unloaded"  # FEATURE, PARTIAL: the turn's aggregators are not loaded yet
+    FETCHED = "fetched"  # FETCH: the sum leaves again
+    UNREADY = "unready"  # FETCH: the sum is not complete, or on its way already
+    DONE = "done"  # of the oldest open turn, be it once more
+    OVER = "over"  # DONE: of a turn that has ended; answered by ADVANCE
+    EARLY = "early"  # DONE: of a later turn than the oldest open one
+    PASSED = "passed"  # RAW, RAWFETCH: handed on
+    ACKNOWLEDGED = "acknowledged"  # ACK: of our PARTIALs
+    ADVANCED = "advanced"  # ADVANCE: of the switch above
+    CLOSED = "closed"  # of a turn that is not open; ADVANCE: of one that has begun already
+    MISPLACED = "misplaced"  # a kind that the port behind it may not send
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An aggregator."""
+
+    expected: int = 0  # contributions; 0: the block has no destination for it
+    port: int = 0
+    target: int = 0
+    tag: int = -1  # the turn that its sum is of
+    remaining: int = 0  # contributions that are missing from the sum
+    sum: Any = 0
+    complete: bool = False
+    queued: bool = False  # waits to leave
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What has come in by a port in an open turn."""
+
+    window: Window = field(default_factory=Window)
+    unanswered: int = 0  # new frames since the last ACK
+
+
+@dataclass(frozen=True)
+class Sender:
+    """The PARTIALs of an open turn that go to another switch, in the order of their completion."""
+
+    sent: tuple[int, ...] = ()  # aggregator of each seq; hardware keeps those of a window
+    acked: Window = field(default_factory=Window)
+
+
+@dataclass(frozen=True)
+class OpenTurn:
+    """What is kept for each open turn, by port: :meth:`JobSetup.slot` says where."""
+
+    arrivals: tuple[Arrivals, ...]
+    senders: tuple[Sender, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the switch keeps of a job."""
+
+    lo: int  # the oldest open turn
+    done: int  # bitmap of ports that are DONE with it
+    open: tuple[OpenTurn, ...]  # by slot
+    loaded: tuple[int | None, ...]  # by slot: the block that its aggregators are loaded for
+    entries: tuple[Entry, ...]  # of the region
+
+    @classmethod
+    def at_start(cls, setup: JobSetup) -> "Job":
+        """As a job's start leaves it: turn 0 is to be loaded."""
+        slots = setup.open_turns
+        entries = (Entry(),) * (slots * setup.size)
+        return cls(0, 0, (empty(setup),) * slots, (None,) * slots, entries)
+
+    def is_open(self, setup: JobSetup, turn: int) -> bool:
+        """Whether a turn is open."""
+        return self.lo <= turn < self.lo + setup.open_turns
+
+    def is_loaded(self, setup: JobSetup, turn: int) -> bool:
+        """Whether an open turn's aggregators are ready for it."""
+        return self.loaded[setup.slot(turn)] == setup.block(turn)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the switch does with a frame: `sent` has the ports that frames leave by."""
+
+    job: Job
+    verdict: Verdict
+    sent: tuple[tuple[int, Frame], ...] = ()
+    errors: tuple[TableError, ...] = ()
+
+
+def empty(setup: JobSetup) -> OpenTurn:
+    """Nothing has come and nothing has left."""
+    ports = setup.ports.bit_length()
+    return OpenTurn((Arrivals(),) * ports, (Sender(),) * ports)
+
+
+def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
+    """The switch gets a frame of the job by one of its ports."""
+    if is_misplaced(setup, frame, port):
+        return Outcome(job, Verdict.MISPLACED)
+    if frame.kind is Kind.ADVANCE:
+        return advance_rule(setup, job, frame)
+    if frame.kind is Kind.DONE:
+        return done_rule(setup, job, frame, port)
+    if not job.is_open(setup, frame.turn):
+        return Outcome(job, Verdict.CLOSED)
+    if frame.kind is Kind.FETCH:
+        return fetch_rule(setup, job, frame)
+    if frame.kind is Kind.ACK:
+        sender = sender_of(setup, job, frame.turn, port)
+        acked = sender.acked.acknowledged(frame.seq, frame.bitmap)
+        job = with_sender(setup, job, frame.turn, port, replace(sender, acked=acked))
+        return Outcome(job, Verdict.ACKNOWLEDGED)
+    if frame.kind in (Kind.RAW, Kind.RAWFETCH):
+        asking = 1 << port if frame.kind is Kind.RAWFETCH else 0
+        passed = replace(frame, raw=asking)
+        return Outcome(job, Verdict.PASSED, copies(setup, passed, frame.raw))
+    return contribution_rule(setup, job, frame, port)
+
+
+def is_misplaced(setup: JobSetup, frame: Frame, port: int) -> bool:
+    """Only the switch above ends turns, only other switches acknowledge; nobody sends a RESULT."""
+    if frame.kind is Kind.ADVANCE:
+        return port != setup.up
+    if frame.kind is Kind.ACK:
+        return port not in setup.links
+    return frame.kind is Kind.RESULT or (frame.kind is Kind.DONE and port == setup.up)
+
+
+def contribution_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
+    """A FEATURE or PARTIAL of an open turn."""
+    turn = frame.turn
+    before = job.open[setup.slot(turn)].arrivals[port]
+    if not job.is_loaded(setup, turn):
+        return Outcome(job, Verdict.UNLOADED)
+    if not before.window.holds(frame.seq, setup.window):
+        return Outcome(job, Verdict.AHEAD)
+    if before.window.has(frame.seq):
+        job = with_arrivals(setup, job, turn, port, replace(before, unanswered=0))
+        return Outcome(job, Verdict.REPEATED, ((port, ack(turn, before.window)),))
+    job, errors = added(setup, job, frame)
+    window, unanswered = before.window.marked(frame.seq), before.unanswered + 1
+    sent = ()
+    if frame.kind is Kind.FEATURE and frame.raw:
+        raw = Frame(kind=Kind.RAW, turn=turn, source=frame.source, payload=frame.payload)
+        sent = copies(setup, raw, frame.raw)
+    if unanswered >= setup.ack_every:
+        sent, unanswered = (*sent, (port, ack(turn, window))), 0
+    job = with_arrivals(setup, job, turn, port, Arrivals(window, unanswered))
+    return Outcome(job, Verdict.ADDED, sent, errors)
+
+
+def added(setup: JobSetup, job: Job, frame: Frame) -> tuple[Job, tuple[TableError, ...]]:
+    """A contribution is added to every aggregator that it is for."""
+    entries, errors = list(job.entries), []
+    for row, aggregator in setup.added_to(frame):
+        place, cause = setup.place(frame.turn, aggregator), None
+        if aggregator < 0:
+            cause = Cause.NO_SUCH_ROW
+        elif aggregator >= setup.size:
+            cause = Cause.OUTSIDE
+        else:
+            cause = wrong(entries[place], frame.turn)
+        if cause is None:
+            entries[place] = entry_rule(entries[place], frame.turn, frame.payload)
+        else:
+            errors.append(TableError(cause, frame.turn, row, max(aggregator, 0)))
+    return replace(job, entries=tuple(entries)), tuple(errors)
+
+
+def wrong(entry: Entry, turn: int) -> Cause | None:
+    """Why nothing can be added to an aggregator in a turn."""
+    if not entry.expected:
+        return Cause.UNUSED
+    return Cause.COMPLETE if entry.complete and entry.tag == turn else None
+
+
+def entry_rule(entry: Entry, turn: int, payload: Any) -> Entry:
+    """A contribution is added; the first one of a turn takes the aggregator."""
+    first = entry.tag != turn
+    remaining = (entry.expected if first else entry.remaining) - 1
+    return replace(
+        entry,
+        tag=turn,
+        sum=payload if first else entry.sum + payload,
+        remaining=remaining,
+        complete=remaining == 0,
+        queued=entry.queued or remaining == 0,
+    )
+
+
+def fetch_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
+    """A sum that is complete leaves again; one that waits to leave does not wait twice."""
+    if frame.list >= setup.size:
+        return Outcome(job, Verdict.UNREADY)
+    place = setup.place(frame.turn, frame.list)
+    entry = job.entries[place]
+    to_worker = entry.port not in setup.links
+    if entry.complete and entry.tag == frame.turn and to_worker and not entry.queued:
+        return Outcome(with_entry(job, place, replace(entry, queued=True)), Verdict.FETCHED)
+    return Outcome(job, Verdict.UNREADY)
+
+
+def done_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
+    """A port has all that it gets in a turn; the last one ends the turn, or tells the switch above.
+
+    As long as that has not answered, every DONE that is repeated is repeated upwards.
+    """
+    if frame.turn > job.lo:
+        return Outcome(job, Verdict.EARLY)
+    if frame.turn < job.lo:
+        return Outcome(job, Verdict.OVER, ((port, advance(job.lo)),))
+    job = replace(job, done=job.done | 1 << port)
+    if job.done != setup.below:
+        return Outcome(job, Verdict.DONE)
+    if setup.up is not None:
+        return Outcome(job, Verdict.DONE, ((setup.up, Frame(kind=Kind.DONE, turn=job.lo)),))
+    return Outcome(*advanced(setup, job, Verdict.DONE))
+
+
+def advance_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
+    """The switch above has ended a turn, as we had told it that we are done with it."""
+    if frame.turn <= job.lo:
+        return Outcome(job, Verdict.CLOSED)
+    return Outcome(*advanced(setup, job, Verdict.ADVANCED))
+
+
+def advanced(
+    setup: JobSetup, job: Job, verdict: Verdict
+) -> tuple[Job, Verdict, tuple[tuple[int, Frame], ...]]:
+    """The oldest open turn ends: its windows are those of the next turn to be opened."""
+    opened = exchanged(job.open, setup.slot(job.lo), empty(setup))
+    job = replace(job, lo=job.lo + 1, done=0, open=opened)
+    return job, verdict, copies(setup, advance(job.lo), setup.below)
+
+
+def load_rule(setup: JobSetup, job: Job, turn: int) -> Job:
+    """The aggregators of an open turn are loaded with its block: the turn may begin.
+
+    What waits to leave stays in its queue, as hardware has the queue in the aggregators; it is
+    not complete any more, so that nothing leaves.
+    """
+    block = setup.blocks[setup.block(turn)]
+    entries = list(job.entries)
+    for aggregator in range(setup.size):
+        place, given = setup.place(turn, aggregator), block.get(aggregator)
+        loaded = Entry(tag=turn - 1, queued=entries[place].queued)
+        if given is not None:
+            loaded = replace(loaded, expected=given.expected, port=given.port, target=given.target)
+        entries[place] = loaded
+    held = exchanged(job.loaded, setup.slot(turn), setup.block(turn))
+    return replace(job, entries=tuple(entries), loaded=held)
+
+
+def unloaded(setup: JobSetup, job: Job) -> Iterator[int]:
+    """The open turns that wait for :func:`load_rule`."""
+    turns = range(job.lo, job.lo + setup.open_turns)
+    return (turn for turn in turns if not job.is_loaded(setup, turn))
+
+
+def leave_rule(setup: JobSetup, job: Job, place: int) -> tuple[Job, tuple[int, Frame] | None]:
+    """What has waited in an aggregator leaves, if it is still complete and its turn is open.
+
+    A PARTIAL for which the window of the switch behind the port has no room goes on waiting.
+    """
+    entry = job.entries[place]
+    left = with_entry(job, place, replace(entry, queued=False))
+    if not entry.complete or not job.is_open(setup, entry.tag):
+        return left, None
+    if entry.port not in setup.links:
+        return left, (entry.port, result(setup, entry, place))
+    sender = sender_of(setup, job, entry.tag, entry.port)
+    seq = len(sender.sent)
+    if not sender.acked.holds(seq, setup.window):
+        return job, None
+    more = replace(sender, sent=(*sender.sent, place))
+    left = with_sender(setup, left, entry.tag, entry.port, more)
+    return left, (entry.port, partial(entry, seq))
+
+
+def queued(job: Job) -> Iterator[int]:
+    """Aggregators that wait to leave, as places of the region."""
+    return (place for place, entry in enumerate(job.entries) if entry.queued)
+
+
+def repeats(setup: JobSetup, job: Job) -> Iterator[tuple[int, Frame]]:
+    """PARTIALs that are not acknowledged: a timer sends them again, read from their aggregators."""
+    for turn in range(job.lo, job.lo + setup.open_turns):
+        for port, sender in enumerate(job.open[setup.slot(turn)].senders):
+            for seq, place in enumerate(sender.sent):
+                if not sender.acked.has(seq):
+                    yield port, partial(job.entries[place], seq)
+
+
+def delayed_acks(setup: JobSetup, job: Job) -> tuple[Job, tuple[tuple[int, Frame], ...]]:
+    """The delay of all ACKs is over: whatever is not answered is."""
+    sent = []
+    for turn in range(job.lo, job.lo + setup.open_turns):
+        for port, arrivals in enumerate(job.open[setup.slot(turn)].arrivals):
+            if arrivals.unanswered:
+                sent.append((port, ack(turn, arrivals.window)))
+                answered = replace(arrivals, unanswered=0)
+                job = with_arrivals(setup, job, turn, port, answered)
+    return job, tuple(sent)
+
+
+def ack(turn: int, window: Window) -> Frame:
+    """What has arrived."""
+    return Frame(kind=Kind.ACK, turn=turn, seq=window.base, bitmap=window.ahead)
+
+
+def advance(lo: int) -> Frame:
+    """The oldest open turn."""
+    return Frame(kind=Kind.ADVANCE, turn=lo)
+
+
+def result(setup: JobSetup, entry: Entry, place: int) -> Frame:
+    """The sum of an aggregator, for a worker."""
+    return Frame(kind=Kind.RESULT, turn=entry.tag, list=place % setup.size, payload=entry.sum)
+
+
+def partial(entry: Entry, seq: int) -> Frame:
+    """The sum of an aggregator, for another switch."""
+    return Frame(kind=Kind.PARTIAL, turn=entry.tag, seq=seq, list=entry.target, payload=entry.sum)
+
+
+def copies(setup: JobSetup, frame: Frame, ports: int) -> tuple[tuple[int, Frame], ...]:
+    """A frame for each of the ports that the job has."""
+    reached = ports & setup.ports
+    return tuple((k, frame) for k in range(reached.bit_length()) if reached >> k & 1)
+
+
+def sender_of(setup: JobSetup, job: Job, turn: int, port: int) -> Sender:
+    """The PARTIALs of an open turn that leave by a port."""
+    return job.open[setup.slot(turn)].senders[port]
+
+
+def with_sender(setup: JobSetup, job: Job, turn: int, port: int, sender: Sender) -> Job:
+    """The job with one sender replaced."""
+    slot = setup.slot(turn)
+    senders = exchanged(job.open[slot].senders, port, sender)
+    return replace(job, open=exchanged(job.open, slot, replace(job.open[slot], senders=senders)))
+
+
+def with_arrivals(setup: JobSetup, job: Job, turn: int, port: int, arrivals: Arrivals) -> Job:
+    """The job with what has come in by one port replaced."""
+    slot = setup.slot(turn)
+    new = exchanged(job.open[slot].arrivals, port, arrivals)
+    return replace(job, open=exchanged(job.open, slot, replace(job.open[slot], arrivals=new)))
+
+
+def with_entry(job: Job, place: int, entry: Entry) -> Job:
+    """The job with one aggregator replaced."""
+    return replace(job, entries=exchanged(job.entries, place, entry))
+
+
+def exchanged(items: tuple, place: int, item: Any) -> tuple:
+    """The tuple with one item replaced."""
+    return (*items[:place], item, *items[place + 1 :])

@@ -1,0 +1,159 @@
+"""Small graphs, cut between two or three workers, as jobs of one switch or of two."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sim.switchgnn.golden.frames import Kind
+from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
+from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, WorkerSetup
+from tests.protocol.switchgnn.nodes import FAULTS, Rules, SwitchNode, WorkerNode
+from tests.protocol.unordered_nodes import UnorderedNodes
+
+NAMES = "ABC"
+DIGIT_BITS = 4  # of a sum: how often it has a contribution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """Vertices with their workers, and the edges between workers, by blocks of destinations."""
+
+    owners: Sequence[int]  # by vertex
+    edges: Mapping[int, Sequence[int]]  # by source: destinations
+    copies: Mapping[int, Sequence[int]] = field(default_factory=dict)  # by source: workers
+    blocks: Sequence[Sequence[int]] = ()  # destinations of each; as they are numbered in it
+    program: Sequence[Step] = (Step(0, 1),)
+    turns: int = 2
+    window: int = 1
+    open_turns: int = 1
+    late_loads: bool = False
+    late_sums: bool = False
+    doubles: bool = True
+
+    @cached_property
+    def workers(self) -> int:
+        """Number of workers."""
+        return max(self.owners) + 1
+
+    @cached_property
+    def all_blocks(self) -> Sequence[Sequence[int]]:
+        """The blocks; one with all vertices, unless there are others."""
+        return self.blocks or [range(len(self.owners))]
+
+    def within(self, source: int, block: int) -> list[int]:
+        """The aggregators that a source is added to."""
+        places = self.all_blocks[block]
+        return [k for k, vertex in enumerate(places) if vertex in self.edges.get(source, ())]
+
+    def sources(self, block: int, aggregator: int) -> list[int]:
+        """What makes a sum."""
+        return [u for u in range(len(self.owners)) if aggregator in self.within(u, block)]
+
+    @cached_property
+    def rows(self) -> list[list[int]]:
+        """The lists of all sources, block by block: an aggregator a row."""
+        vertices = range(len(self.owners))
+        blocks = range(len(self.all_blocks))
+        return [[k] for block in blocks for u in vertices for k in self.within(u, block)]
+
+    def first_row(self, source: int, block: int) -> int:
+        """Where the list of a source begins."""
+        vertices = range(len(self.owners))
+        lists = [(b, u) for b in range(len(self.all_blocks)) for u in vertices]
+        before = lists[: lists.index((block, source))]
+        return sum(len(self.within(u, b)) for b, u in before)
+
+    @cached_property
+    def job(self) -> JobSetup:
+        """The switch's setup."""
+        blocks = []
+        for number, block in enumerate(self.all_blocks):
+            expected = {k: len(self.sources(number, k)) for k in range(len(block))}
+            blocks.append(
+                {k: Descriptor(n, self.owners[block[k]]) for k, n in expected.items() if n}
+            )
+        return JobSetup(
+            ports=(1 << self.workers) - 1,
+            banks=1,
+            depth=max(map(len, self.all_blocks)),
+            window=self.window,
+            open_turns=self.open_turns,
+            blocks=blocks,
+            program=self.program,
+            rows=self.rows,
+        )
+
+    def share(self, worker: int, block: int) -> Share:
+        """A worker's part of a block."""
+        sends, gets = [], []
+        for source, owner in enumerate(self.owners):
+            copies = self.copies.get(source, ())
+            if worker in copies:
+                gets.append(Copy(source, owner))
+            rows = self.within(source, block)
+            if owner == worker and (rows or copies):
+                ports = sum(1 << k for k in copies)
+                first = self.first_row(source, block)
+                sends.append(Contribution(Kind.FEATURE, first, len(rows), source, ports))
+        numbered = enumerate(self.all_blocks[block])
+        mine = [k for k, vertex in numbered if self.owners[vertex] == worker]
+        return Share(sends, [k for k in mine if self.sources(block, k)], gets)
+
+    def feature(self, turn: int, source: int) -> int:
+        """The feature of a source in a turn."""
+        return 1 << DIGIT_BITS * (turn * len(self.owners) + source)
+
+    def right_sum(self, turn: int, aggregator: int) -> int:
+        """What an aggregator must come to."""
+        block = self.job.block(turn)
+        return sum(self.feature(turn, u) for u in self.sources(block, aggregator))
+
+    def worker(self, worker: int) -> WorkerSetup:
+        """A worker's setup."""
+        shares = [self.share(worker, block) for block in range(len(self.all_blocks))]
+        return WorkerSetup(
+            turns=self.turns,
+            window=self.window,
+            open_turns=self.open_turns,
+            share=lambda turn: shares[self.job.block(turn)],
+            payload=lambda turn, seq: self.feature(
+                turn, shares[self.job.block(turn)].sends[seq].source
+            ),
+        )
+
+    def system(
+        self, rules: Rules | None = None, watched: frozenset[str] = FAULTS
+    ) -> UnorderedNodes:
+        """One switch, node 0, with all workers."""
+        rules = rules or Rules()
+        peers = {k: (k + 1, 0) for k in range(self.workers)}
+        switch = SwitchNode(
+            name="switch",
+            setup=self.job,
+            turns=self.turns,
+            peers=peers,
+            rules=rules,
+            watched=watched,
+            late_loads=self.late_loads,
+            late_sums=self.late_sums,
+        )
+        workers = [
+            WorkerNode(
+                name=NAMES[k],
+                setup=self.worker(k),
+                peer=(0, k),
+                right_sum=self.right_sum,
+                right_copy=self.feature,
+                rules=rules,
+                watched=watched,
+            )
+            for k in range(self.workers)
+        ]
+        return UnorderedNodes([switch, *workers], self.doubles)
+
+
+#: Two vertices of A, whose sum B gets; one of B, which is in two sums of A.
+PAIR = Instance(owners=[0, 0, 1], edges={0: [2], 1: [2], 2: [0, 1]})
+#: A vertex a worker, all neighbours.
+TRIANGLE = Instance(owners=[0, 1, 2], edges={0: [1, 2], 1: [0, 2], 2: [0, 1]})
+#: Two vertices of A, one of them B's neighbour in both directions: A gets one sum, B another.

@@ -1,0 +1,61 @@
+"""The rules of SwitchGNN are safe and live, whatever is lost, doubled, late or out of order."""
+
+from dataclasses import replace
+
+import pytest
+
+from sim.switchgnn.golden.job_setup import Step
+from tests.long import short_and_long
+from tests.protocol.explore import explore
+from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
+from tests.protocol.switchgnn.two_levels import TwoLevels
+
+#: Two blocks that have the same aggregators, turn about.
+LOADS = {"blocks": [[0, 2], [1]], "program": [Step(0, 1), Step(1, 1)], "late_loads": True}
+COPIES = {"copies": {0: [1], 2: [0]}}
+TRIANGLE_COPIES = {"copies": {0: [1, 2], 1: [2]}}
+
+#: The short form takes about three seconds; the largest systems have a million states.
+SYSTEMS = {
+    "one turn": replace(TRIANGLE, turns=3),
+    "one turn, late sums": replace(TRIANGLE, turns=3, late_sums=True),
+    "one turn, window of two": replace(PAIR, turns=3, window=2),
+    "two turns": replace(PAIR, open_turns=2),
+    "two turns, three workers": replace(TRIANGLE, turns=3, open_turns=2),
+    "two turns, late sums": replace(TRIANGLE, open_turns=2, late_sums=True),
+    "two turns, late sums, window of two": replace(PAIR, open_turns=2, late_sums=True, window=2),
+    "loads": replace(TRIANGLE, turns=4, late_sums=True, **LOADS),
+    "loads, two turns": replace(PAIR, turns=4, open_turns=2, late_sums=True, **LOADS),
+    "loads, two turns, three workers": replace(
+        TRIANGLE, turns=4, open_turns=2, late_sums=True, **LOADS
+    ),
+    "copies": replace(PAIR, **COPIES),
+    "copies, loads": replace(PAIR, turns=3, **COPIES, **LOADS),
+    "copies, late sums": replace(PAIR, late_sums=True, **COPIES),
+    "copies, three workers": replace(TRIANGLE, **TRIANGLE_COPIES),
+    "copies, two turns": replace(PAIR, open_turns=2, **COPIES),
+    "two levels": TwoLevels(),
+    "two levels, late sums": TwoLevels(turns=1, late_sums=True),
+    "two levels, two sums upwards": TwoLevels(upwards=2, late_sums=True),
+    "two levels, two turns": TwoLevels(open_turns=2),
+    "two levels, two turns, late sums": TwoLevels(open_turns=2, late_sums=True),
+    "two levels, two turns, two sums upwards": TwoLevels(upwards=2, open_turns=2),
+}
+SHORT = [
+    "one turn",
+    "one turn, window of two",
+    "two turns",
+    "two turns, three workers",
+    "loads",
+    "loads, two turns",
+    "copies",
+    "two levels",
+    "two levels, late sums",
+]
+
+
+@pytest.mark.parametrize("name", short_and_long(SYSTEMS, SHORT))
+def test_safe_and_live(name):
+    found = explore(SYSTEMS[name].system())
+    print(f"{name}: {found}")
+    assert found.fault == "", str(found)

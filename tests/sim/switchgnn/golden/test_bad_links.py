@@ -1,0 +1,280 @@
+"""Workers and switches on links that lose, double and reorder: every sum is A X, exactly."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from sim.switchgnn.golden.frames import Kind, Quality
+from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
+from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.golden.switch_rule import Verdict
+from sim.switchgnn.golden.worker import WorkerModel
+from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, WorkerSetup
+from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.protocol.switchgnn import two_levels
+from tests.protocol.switchgnn.nodes import Rules
+from tests.protocol.switchgnn.two_levels import TwoLevels
+
+LANES = 3
+CHANCE = 0.3  # that a frame is lost, that it is doubled; any frame may overtake any other
+HERE = Addresses(bytes(6), bytes(6))
+
+
+class Links:
+    """Frames as bytes between ends, which are functions that take one and give answers."""
+
+    def __init__(self, rng, chance=CHANCE):
+        self.rng, self.chance = rng, chance
+        self.flying, self.ends, self.peers = [], {}, {}
+
+    def send(self, place, frames):
+        """What leaves an end: by which port, and the frame."""
+        for port, frame in frames:
+            self.flying.append((self.peers[place, port], to_octets(frame, LANES, HERE)))
+
+    def deliver(self):
+        """One frame, whichever; it may be lost, and it may come again."""
+        at = self.rng.integers(len(self.flying))
+        self.flying[at], self.flying[-1] = self.flying[-1], self.flying[at]
+        (place, port), octets = flight = self.flying.pop()
+        if self.rng.random() < self.chance:
+            return
+        if self.rng.random() < self.chance:
+            self.flying.append(flight)
+        corrupt = self.rng.random() < self.chance / 10
+        arrival = judge(octets, LANES, bytes(6), corrupt=corrupt)
+        self.send(place, self.ends[place](port, arrival))
+
+
+class Cut:
+    """A random graph cut between workers, its tables, and features for some turns."""
+
+    def __init__(self, rng, *, ports, banks, depth, open_turns, blocks, window, steps=2):
+        self.rng, self.ports, self.banks, self.depth = rng, ports, banks, depth
+        self.window, self.open_turns = window, open_turns
+        size = int(rng.integers(2, banks * depth + 1))
+        n = size * blocks
+        self.owner = rng.choice(ports, n)
+        edges = rng.random((n, n)) < rng.uniform(0.1, 0.6)
+        self.edges = edges & (self.owner[:, None] != self.owner)  # destination, source
+        self.copied = {u: {int(p) for p in rng.choice(ports, 1)} for u in rng.choice(n, 3)}
+        self.destinations = np.split(rng.permutation(n), blocks)
+        self.place = {}  # aggregator of a destination in its block
+        for block in self.destinations:
+            places = rng.choice(banks * depth, size, replace=False)
+            self.place |= dict(zip(map(int, block), map(int, places), strict=True))
+        program = [Step(int(b), int(rng.integers(1, 3))) for b in rng.permutation(blocks)]
+        self.program = program * (steps if blocks == 1 else 1)
+        self.turns = sum(step.turns for step in self.program) + 1  # the first block once more
+        low = rng.integers(2, size=(self.turns, n, LANES)) * -65535 + 32767  # the extremes
+        some = rng.integers(-(1 << 15), 1 << 15, (self.turns, n, LANES))
+        self.features = np.where(rng.random(low.shape) < 0.3, low, some)
+        self.rows, self.lists = [], {}
+        for number, block in enumerate(self.destinations):
+            for source in range(n):
+                self.lists[number, source] = self.list_of(source, block)
+        self.shares = {
+            (port, number): self.share(port, number) for port in ports for number in range(blocks)
+        }
+
+    def partial_of(self, port, destination):
+        """Sources that a worker adds up by itself: for every third destination."""
+        if destination % 3:
+            return []
+        sources = np.flatnonzero(self.edges[destination])
+        return [int(u) for u in sources if self.owner[u] == port]
+
+    def list_of(self, source, block):
+        """First row and number of rows: as many as the fullest bank has aggregators."""
+        columns = defaultdict(list)
+        for v in block:
+            if self.edges[v, source] and v % 3:
+                index, bank = divmod(self.place[int(v)], self.banks)
+                columns[bank].append(index)
+        count = max(map(len, columns.values()), default=0)
+        first = len(self.rows)
+        for k in range(count):
+            self.rows.append([(columns[b][k : k + 1] or [None])[0] for b in range(self.banks)])
+        return first, count
+
+    def share(self, port, number):
+        """What a worker sends and gets in a block."""
+        block, sends = [int(v) for v in self.destinations[number]], []
+        for u in np.flatnonzero(self.owner == port):
+            first, count = self.lists[number, int(u)]
+            raw = sum(1 << p for p in self.copied.get(u, ()) if p != port)
+            if count or raw:
+                sends.append(Contribution(Kind.FEATURE, first, count, int(u), raw))
+        for v in block:
+            if self.partial_of(port, v):
+                sends.append(Contribution(Kind.PARTIAL, self.place[v], source=0))
+        sends = [sends[k] for k in self.rng.permutation(len(sends))]
+        sums = [self.place[v] for v in block if self.owner[v] == port and self.edges[v].any()]
+        copies = [
+            Copy(int(u), int(self.owner[u]))
+            for u, to in self.copied.items()
+            if port in to and self.owner[u] != port
+        ]
+        return Share(sends, sums, copies)
+
+    def expected(self, v):
+        """Contributions to a sum: features, or one from each worker that adds up by itself."""
+        sources = np.flatnonzero(self.edges[v])
+        return len(sources) if v % 3 else len({int(self.owner[u]) for u in sources})
+
+    def setup(self):
+        """The switch's tables."""
+        blocks = [
+            {
+                self.place[int(v)]: Descriptor(self.expected(v), int(self.owner[v]))
+                for v in block
+                if self.edges[v].any()
+            }
+            for block in self.destinations
+        ]
+        return JobSetup(
+            ports=sum(1 << port for port in self.ports),
+            banks=self.banks,
+            depth=self.depth,
+            window=self.window,
+            open_turns=self.open_turns,
+            ack_every=2,
+            blocks=blocks,
+            program=self.program,
+            rows=self.rows,
+        )
+
+    def worker(self, port, job, epoch):
+        """A worker with its share."""
+        block = self.setup().block
+
+        def payload(turn, seq):
+            sent = self.shares[port, block(turn)].sends[seq]
+            if sent.kind is Kind.FEATURE:
+                return self.features[turn, sent.source]
+            v = self.destination(turn, sent.list)
+            return self.features[turn, self.partial_of(port, v)].sum(axis=0)
+
+        setup = WorkerSetup(
+            turns=self.turns,
+            window=self.window,
+            open_turns=self.open_turns,
+            share=lambda turn: self.shares[port, block(turn)],
+            payload=payload,
+        )
+        return WorkerModel(setup, port, job, epoch, ready=self.turns)
+
+    def destination(self, turn, aggregator):
+        """The vertex of an aggregator."""
+        vertices = self.destinations[self.setup().block(turn)]
+        return next(int(v) for v in vertices if self.place[int(v)] == aggregator)
+
+    def check(self, workers):
+        """All sums by scalar products in int64, and all copies, at whom they belong to."""
+        right = self.edges.astype(np.int64) @ self.features.astype(np.int64)
+        for turn in range(self.turns):
+            for v in self.destinations[self.setup().block(turn)]:
+                for port, worker in workers.items():
+                    at = turn, self.place[int(v)]
+                    assert (at in worker.sums) == (port == self.owner[v] and self.edges[v].any())
+                    if at in worker.sums:
+                        assert worker.sums[at].tolist() == right[turn, v].tolist()
+            for u, to in self.copied.items():
+                for port in to - {self.owner[u]}:
+                    copy = workers[port].copies[turn, u]
+                    assert copy.tolist() == self.features[turn, u].tolist()
+
+
+def run(links, switches, workers, most=2_000_000):
+    """Until all turns are over; timers run out when nothing is left in flight, and now and then."""
+    for _ in range(most):
+        if not links.flying or links.rng.random() < 0.01:
+            if all(worker.ended for worker in workers.values()):
+                return
+            for place, switch in switches.items():
+                switch.load()
+                links.send(place, [*switch.ack_delay_over(), *switch.partial_timeout()])
+            for place, worker in workers.items():
+                links.send(place, [(0, frame) for frame in worker.timeout()])
+        if links.flying:
+            links.deliver()
+        for place, worker in workers.items():
+            links.send(place, [(0, frame) for frame in worker.send()])
+    raise AssertionError(f"not over after {most} frames")
+
+
+def join(links, place, worker, switch, port):
+    """A worker at a port of a switch."""
+    links.peers[place, 0], links.peers[switch, port] = (switch, port), (place, 0)
+    links.ends[place] = lambda _, arrival: [(0, frame) for frame in worker.take(arrival)]
+
+
+@pytest.mark.parametrize("open_turns", [1, 2])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_two_jobs_on_bad_links(rng, open_turns, blocks):
+    """Random tables; each job has its ports, its region, its window; ECN does no harm."""
+    links = Links(rng)
+    switch = SwitchModel(ports=6, banks=2, depth=16, jobs=3)
+    switch.congested_in, switch.congested_out = 0b000110, 0b001100
+    links.ends["switch"] = switch.take
+    sizes = {"banks": 2, "open_turns": open_turns, "blocks": blocks}
+    cuts = {
+        1: Cut(rng, ports=[0, 2, 3], depth=4, window=2, **sizes),
+        2: Cut(rng, ports=[1, 5], depth=3, window=5, **sizes),
+    }
+    workers, base = {}, 0
+    for number, cut in cuts.items():
+        assert switch.start_job(number, setup=cut.setup(), epoch=7 + number, base=base) is None
+        base += open_turns * cut.depth
+        for port in cut.ports:
+            workers[port] = cut.worker(port, number, 7 + number)
+            join(links, port, workers[port], "switch", port)
+    run(links, {"switch": switch}, workers)
+    for cut in cuts.values():
+        cut.check({port: workers[port] for port in cut.ports})
+    for job in switch.table.active.values():
+        assert (job.errors, job.first_error) == ({}, None)
+    seen = {verdict for _, verdict in switch.counters}
+    if blocks > 1:
+        assert {Verdict.ADDED, Verdict.REPEATED, Verdict.FETCHED, Verdict.UNREADY} <= seen
+        assert {Verdict.OVER, Verdict.CLOSED, Verdict.UNLOADED, Quality.CORRUPT} <= seen
+    assert switch.counts.turns == sum(cut.turns for cut in cuts.values())
+    assert switch.counts.marks > 0
+    assert sum(worker.marks for worker in workers.values()) > 0
+
+
+class Racks(TwoLevels):
+    """A leaf and a spine, with features of several lanes."""
+
+    def feature(self, turn, node):
+        return np.random.default_rng((turn, node)).integers(-(1 << 15), 1 << 15, LANES)
+
+
+@pytest.mark.parametrize("open_turns", [1, 2])
+def test_two_levels_on_bad_links(rng, open_turns):
+    """Sums go from a leaf to a spine and from the spine to the leaf as PARTIALs."""
+    racks, links = Racks(upwards=2, turns=8, open_turns=open_turns), Links(rng)
+    switches = {
+        two_levels.LEAF: SwitchModel(ports=3, banks=1, depth=8, jobs=1),
+        two_levels.SPINE: SwitchModel(ports=2, banks=1, depth=8, jobs=1),
+    }
+    for place, setup in zip(switches, (racks.leaf, racks.spine), strict=True):
+        assert switches[place].start_job(0, setup=setup, epoch=3, base=0) is None
+        links.ends[place] = switches[place].take
+    links.peers[two_levels.LEAF, two_levels.UP] = two_levels.SPINE, two_levels.DOWN
+    links.peers[two_levels.SPINE, two_levels.DOWN] = two_levels.LEAF, two_levels.UP
+    workers = {}
+    for node in racks.nodes(Rules())[2:]:
+        place = two_levels.NODES[node.name]
+        switch, port = node.peer
+        workers[place] = WorkerModel(node.setup, port, job=0, epoch=3, ready=racks.turns)
+        join(links, place, workers[place], switch, port)
+    run(links, switches, workers)
+    for place, count in ((two_levels.A, 1), (two_levels.B, 2), (two_levels.C, 0)):
+        assert len(workers[place].sums) == count * racks.turns
+        for (turn, aggregator), found in workers[place].sums.items():
+            assert found.tolist() == racks.right_sum(place, turn, aggregator).tolist()
+    seen = {verdict for switch in switches.values() for _, verdict in switch.counters}
+    assert {Verdict.ADVANCED, Verdict.ACKNOWLEDGED, Verdict.REPEATED, Verdict.OVER} <= seen
+    assert all(switch.counts.repeats for switch in switches.values())
