@@ -3,6 +3,7 @@
 import pytest
 
 from sim.p4sgd.golden.allreduce import Verdict
+from tests.long import short_and_long
 from tests.protocol.explore import explore
 from tests.protocol.model import WRONG_SUM, Model
 from tests.protocol.ordered import Ordered
@@ -38,16 +39,19 @@ def test_sound_within_the_bound_with_numbers_that_never_recur(worker_count, widt
     check(f"{worker_count} workers, w = {width}, counted", Unordered(model, Lifetime.BOUNDED))
 
 
-@pytest.mark.parametrize("width", [1, 2])
-@pytest.mark.parametrize("worker_count", [2, 3])
+SLOT_SIZES = [(2, 1), (2, 2), (3, 1), (3, 2)]
+
+
+@pytest.mark.parametrize(("worker_count", "width"), short_and_long(SLOT_SIZES, SLOT_SIZES[:2]))
 def test_two_slots_sound_within_the_bound(worker_count, width):
     slot = Unordered(Model(worker_count=worker_count, width=width), Lifetime.BOUNDED)
     check(f"2 slots, {worker_count} workers, w = {width}, bounded", Slots(slot))
 
 
-@pytest.mark.parametrize(
-    ("worker_count", "width", "capacity"), [(2, 1, 1), (2, 1, 2), (2, 1, 3), (2, 2, 2), (3, 1, 1)]
-)
+LINKS = [(2, 1, 1), (2, 1, 2), (3, 1, 1), (2, 1, 3), (2, 2, 2)]
+
+
+@pytest.mark.parametrize(("worker_count", "width", "capacity"), short_and_long(LINKS, LINKS[:3]))
 def test_sound_on_links_that_keep_order(worker_count, width, capacity):
     """One bit is enough; the switch never sees a partial activation too early."""
     model = Model(worker_count=worker_count, width=width)
@@ -61,12 +65,16 @@ def test_sound_on_links_that_keep_order_with_numbers_that_never_recur():
     check("2 workers, w = 1, ordered, 2 in flight, counted", Ordered(model, 2))
 
 
-def test_two_slots_sound_on_links_that_keep_order():
-    slot = Ordered(Model(worker_count=2, width=1, total=2), 1)
-    check("2 slots, 2 workers, w = 1, ordered, 1 in flight, counted", Slots(slot))
+@pytest.mark.parametrize("total", short_and_long([1, 2], [1]))
+def test_two_slots_sound_on_links_that_keep_order(total):
+    slot = Ordered(Model(worker_count=2, width=1, total=total), 1)
+    check(f"2 slots, 2 workers, w = 1, ordered, 1 in flight, {total} uses", Slots(slot))
 
 
-@pytest.mark.parametrize(("worker_count", "total"), [(2, None), (2, 6), (3, 2)])
+WAITED = [(2, None), (2, 6), (3, 2)]
+
+
+@pytest.mark.parametrize(("worker_count", "total"), short_and_long(WAITED, WAITED[:2]))
 def test_one_bit_sound_if_freed_slots_wait(worker_count, total):
     """Three workers with three uses are sound as well: 2 M states, a minute."""
     model = Model(worker_count=worker_count, width=1, total=total)

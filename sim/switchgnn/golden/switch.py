@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.golden.job_setup import Cause, JobSetup, TableError
+from sim.switchgnn.golden.job_state import Job
 from sim.switchgnn.golden.switch_rule import (
-    Job,
     Verdict,
     delayed_acks,
     leave_rule,

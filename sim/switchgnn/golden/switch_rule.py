@@ -11,12 +11,23 @@ needs no bound on the life of a frame. States are immutable, so that they can be
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import Cause, JobSetup, TableError
+from sim.switchgnn.golden.job_state import (
+    Arrivals,
+    Entry,
+    Job,
+    empty,
+    exchanged,
+    sender_of,
+    with_arrivals,
+    with_entry,
+    with_sender,
+)
 from sim.switchgnn.golden.window import Window
 
 
@@ -40,70 +51,6 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
-    """An aggregator."""
-
-    expected: int = 0  # contributions; 0: the block has no destination for it
-    port: int = 0
-    target: int = 0
-    tag: int = -1  # the turn that its sum is of
-    remaining: int = 0  # contributions that are missing from the sum
-    sum: Any = 0
-    complete: bool = False
-    queued: bool = False  # waits to leave
-
-
-@dataclass(frozen=True)
-class Arrivals:
-    """What has come in by a port in an open turn."""
-
-    window: Window = field(default_factory=Window)
-    unanswered: int = 0  # new frames since the last ACK
-
-
-@dataclass(frozen=True)
-class Sender:
-    """The PARTIALs of an open turn that go to another switch, in the order of their completion."""
-
-    sent: tuple[int, ...] = ()  # aggregator of each seq; hardware keeps those of a window
-    acked: Window = field(default_factory=Window)
-
-
-@dataclass(frozen=True)
-class OpenTurn:
-    """What is kept for each open turn, by port: :meth:`JobSetup.slot` says where."""
-
-    arrivals: tuple[Arrivals, ...]
-    senders: tuple[Sender, ...]
-
-
-@dataclass(frozen=True)
-class Job:
-    """What the switch keeps of a job."""
-
-    lo: int  # the oldest open turn
-    done: int  # bitmap of ports that are DONE with it
-    open: tuple[OpenTurn, ...]  # by slot
-    loaded: tuple[int | None, ...]  # by slot: the block that its aggregators are loaded for
-    entries: tuple[Entry, ...]  # of the region
-
-    @classmethod
-    def at_start(cls, setup: JobSetup) -> "Job":
-        """As a job's start leaves it: turn 0 is to be loaded."""
-        slots = setup.open_turns
-        entries = (Entry(),) * (slots * setup.size)
-        return cls(0, 0, (empty(setup),) * slots, (None,) * slots, entries)
-
-    def is_open(self, setup: JobSetup, turn: int) -> bool:
-        """Whether a turn is open."""
-        return self.lo <= turn < self.lo + setup.open_turns
-
-    def is_loaded(self, setup: JobSetup, turn: int) -> bool:
-        """Whether an open turn's aggregators are ready for it."""
-        return self.loaded[setup.slot(turn)] == setup.block(turn)
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What the switch does with a frame: `sent` has the ports that frames leave by."""
 
@@ -111,12 +58,6 @@ class Outcome:
     verdict: Verdict
     sent: tuple[tuple[int, Frame], ...] = ()
     errors: tuple[TableError, ...] = ()
-
-
-def empty(setup: JobSetup) -> OpenTurn:
-    """Nothing has come and nothing has left."""
-    ports = setup.ports.bit_length()
-    return OpenTurn((Arrivals(),) * ports, (Sender(),) * ports)
 
 
 def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
@@ -353,32 +294,3 @@ def copies(setup: JobSetup, frame: Frame, ports: int) -> tuple[tuple[int, Frame]
     """A frame for each of the ports that the job has."""
     reached = ports & setup.ports
     return tuple((k, frame) for k in range(reached.bit_length()) if reached >> k & 1)
-
-
-def sender_of(setup: JobSetup, job: Job, turn: int, port: int) -> Sender:
-    """The PARTIALs of an open turn that leave by a port."""
-    return job.open[setup.slot(turn)].senders[port]
-
-
-def with_sender(setup: JobSetup, job: Job, turn: int, port: int, sender: Sender) -> Job:
-    """The job with one sender replaced."""
-    slot = setup.slot(turn)
-    senders = exchanged(job.open[slot].senders, port, sender)
-    return replace(job, open=exchanged(job.open, slot, replace(job.open[slot], senders=senders)))
-
-
-def with_arrivals(setup: JobSetup, job: Job, turn: int, port: int, arrivals: Arrivals) -> Job:
-    """The job with what has come in by one port replaced."""
-    slot = setup.slot(turn)
-    new = exchanged(job.open[slot].arrivals, port, arrivals)
-    return replace(job, open=exchanged(job.open, slot, replace(job.open[slot], arrivals=new)))
-
-
-def with_entry(job: Job, place: int, entry: Entry) -> Job:
-    """The job with one aggregator replaced."""
-    return replace(job, entries=exchanged(job.entries, place, entry))
-
-
-def exchanged(items: tuple, place: int, item: Any) -> tuple:
-    """The tuple with one item replaced."""
-    return (*items[:place], item, *items[place + 1 :])

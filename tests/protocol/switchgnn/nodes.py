@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import JobSetup
+from sim.switchgnn.golden.job_state import Job
 from sim.switchgnn.golden.switch_rule import (
-    Job,
     Outcome,
     leave_rule,
     load_rule,

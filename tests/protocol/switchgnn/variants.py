@@ -5,18 +5,15 @@ from dataclasses import dataclass, fields, replace
 
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import JobSetup
+from sim.switchgnn.golden.job_state import Arrivals, Job, exchanged, with_entry
 from sim.switchgnn.golden.switch_rule import (
-    Arrivals,
-    Job,
     Outcome,
     Verdict,
     advance_rule,
-    exchanged,
     leave_rule,
     load_rule,
     result,
     switch_rule,
-    with_entry,
 )
 from sim.switchgnn.golden.worker_rule import (
     Reaction,
