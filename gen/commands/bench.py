@@ -14,26 +14,36 @@ from rich.table import Table
 
 from gen.designs.catalogue import designs
 from gen.designs.design import Bench, Design, load
+from gen.papers.catalogue import papers
 
 EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
 
 Rows = list[Any]  #: of sim.bench.limits.Row
 
 
-def parts() -> dict[str, tuple[Design, Bench]]:
-    """Every measurement that a design's descriptor names, by its name."""
-    return {
+def parts() -> dict[str, tuple[Design | None, Bench]]:
+    """Every measurement that a design's or a paper's descriptor names, by its name.
+
+    A paper's is of no design.
+    """
+    of_designs = {
         name: (design, bench)
         for design in designs().values()
         for name, bench in design.benches.items()
     }
+    of_papers = {
+        name: (None, bench) for paper in papers().values() for name, bench in paper.benches.items()
+    }
+    return {**of_designs, **of_papers}
 
 
 def measure(part: str, progress: Callable[[str], None]) -> Rows:
     """The rows of a part; ``progress`` hears what is going on."""
     design, bench = parts()[part]
     rows = load(bench.rows)
-    return rows(progress, design.params_of(bench.preset)) if bench.preset else rows(progress)
+    if design is None or not bench.preset:
+        return rows(progress)
+    return rows(progress, design.params_of(bench.preset))
 
 
 def table(title: str, rows: Rows) -> Table:

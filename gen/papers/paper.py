@@ -3,11 +3,11 @@
 What would take long to import is named by its path, ``module:object``, as in a design.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from gen.designs.design import load
+from gen.designs.design import Bench, load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,7 @@ class Paper:
     #: sim.reproduce.report.Report
     reproduce: str
     needs: Sequence[str] = ()  #: modules of gen.packages that it cannot do without
+    benches: Mapping[str, Bench] = field(default_factory=dict)  #: of what needs no design
 
     @property
     def asked_class(self) -> Any:

@@ -1,0 +1,123 @@
+"""Plans of full-size graphs: how they come out, and how long they take."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sim.bench.limits import Limit, Row
+from sim.switchgnn.evaluation.execution import executed
+from sim.switchgnn.evaluation.frames import FrameSizes, traffic_of
+from sim.switchgnn.golden.aggregation import aggregate
+from sim.switchgnn.graphs.graph import load_graph
+from sim.switchgnn.planning.banks import placed, placed_at_random, rows_of
+from sim.switchgnn.planning.cut import CutGraph, cut_graph
+from sim.switchgnn.planning.destinations import destination_plan
+from sim.switchgnn.planning.multilevel import multilevel_plan
+from sim.switchgnn.planning.plan import aggregators_in
+from sim.switchgnn.planning.preparation import PLANS, Prepared, prepare
+from sim.switchgnn.planning.senders import senders_of
+from sim.switchgnn.planning.shape import SHAPES, SwitchShape
+from sim.switchgnn.planning.workers import metis_workers
+
+FAMILIES = ("reddit", "yelp", "products")
+FEATURES, LANES = 602, 32  #: of Reddit; of an aggregator of 128 bytes
+SHARES = (0.02, 0.1, 0.2)  #: of the memory that all features of all vertices take
+FEW, MANY = 8, 128  #: workers
+SECONDS = 60  #: that a plan of a million edges may take
+MILLION = "reddit:scale=1.2"  #: about a million edges between 128 workers
+LARGE = SwitchShape(ports=MANY, banks=8, depth=1024, lanes=128)
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Families at 8 and 128 workers, then a plan of a million edges."""
+    made: list[Row] = []
+    for family in FAMILIES:
+        progress(family)
+        adjacency = load_graph(family).adjacency
+        few, many = (
+            cut_graph(adjacency, metis_workers(adjacency, workers)) for workers in (FEW, MANY)
+        )
+        made += [*cut_rows(family, adjacency, many), bank_row(family, few)]
+        made += [bytes_row(family, cut, share) for cut in (few, many) for share in SHARES]
+    progress("a million edges")
+    return [*made, *million_rows()]
+
+
+def cut_rows(family: str, adjacency: csr_array, cut: CutGraph) -> list[Row]:
+    """What the family is known by."""
+    count = adjacency.indptr.size - 1
+    return [
+        Row(what=f"{family}: mean degree", value=adjacency.nnz / count),
+        Row(what=f"{family}: boundary, {MANY} workers", value=cut.n / count, note="of all"),
+        Row(what=f"{family}: copies, {MANY} workers", value=cut.copies.size / cut.n),
+        Row(what=f"{family}: edges a boundary vertex", value=cut.edges / cut.n),
+    ]
+
+
+def bank_row(family: str, cut: CutGraph) -> Row:
+    """Rows of lists in the full switch's banks, against random ones."""
+    senders = senders_of(cut, destination_plan(cut, SHAPES["full"].aggregators))
+    drawn, ours = (
+        int(rows_of(senders, make(senders, SHAPES["full"])).sum())
+        for make in (placed_at_random, placed)
+    )
+    return Row(
+        what=f"{family}: rows, {FEW} workers",
+        value=ours / drawn,
+        limit=Limit(0.9),
+        note=f"of random banks'; {ours / senders.count:.2f} for each feature sent",
+    )
+
+
+def bytes_row(family: str, cut: CutGraph, share: float) -> Row:
+    """Bytes of destinations in slices, against the paper's plan with the same memory."""
+    memory = 4 * FEATURES * cut.n * share
+    plans = (
+        destination_plan(cut, min(cut.n, aggregators_in(memory, LANES))),
+        multilevel_plan(cut, aggregators_in(memory, FEATURES)),
+    )
+    sizes = FrameSizes.of(LANES)
+    ours, paper = (traffic_of(senders_of(cut, plan), cut.workers).bytes(sizes) for plan in plans)
+    return Row(
+        what=f"{family}: bytes, {cut.workers} workers, memory {share:g}",
+        value=ours / paper,
+        limit=Limit(1),
+        note="of the multi-level plan's",
+    )
+
+
+def million_rows() -> list[Row]:
+    """All steps from a graph to its tables, and the tables' sums beside A X."""
+    adjacency = load_graph(MILLION).adjacency
+    made: list[Row] = []
+    for plan in PLANS:
+        begin = time.perf_counter()
+        prepared = prepare(adjacency, metis_workers(adjacency, MANY), LARGE, [4], plan=plan)
+        seconds = time.perf_counter() - begin
+        edges = prepared.cut.edges
+        made += [
+            Row(
+                what=f"{plan} plan of {edges:,} edges",
+                value=seconds * 1e6 / edges,
+                unit="s",
+                limit=Limit(SECONDS),
+                note=f"for a million; {prepared.plan.blocks} blocks, METIS to tables",
+            ),
+            Row(
+                what=f"{plan} plan: sums that are not A X",
+                value=wrong_sums(adjacency, prepared),
+                limit=Limit(0),
+            ),
+        ]
+    return made
+
+
+def wrong_sums(adjacency: csr_array, prepared: Prepared) -> int:
+    """How many sums of the executed tables differ from A X."""
+    shape = adjacency.indptr.size - 1, 4
+    drawn = np.random.default_rng(1).integers(-(1 << 15), 1 << 15, shape)
+    features = drawn.astype(np.int16)
+    found = executed(prepared.tables, adjacency, prepared.workers, features)
+    return int((found != aggregate(adjacency, features)).sum())

@@ -1,0 +1,174 @@
+"""Figures 1, 7 and 9: the boundary vertices of graphs, before any plan."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from scipy.sparse.csgraph import connected_components
+
+from sim.reproduce.figure import Claim, Figure, Panel, doubling
+from sim.switchgnn.planning.cut import CutGraph
+from sim.switchgnn.reproduce import paper
+from sim.switchgnn.reproduce.subjects import Subject, share_of_top
+
+NEARLY = 0.98
+POINTS = 20  #: of a curve
+
+
+def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
+    """Figure 1."""
+    rows = [
+        {
+            "graph": each.name,
+            "workers": count,
+            "boundary_share": each.cut(count).n / each.vertices,
+            "copies": each.cut(count).copies,
+            "edges_of_a_vertex": each.cut(count).graph.edges / each.cut(count).n,
+        }
+        for each in subjects
+        for count in workers
+    ]
+    most = {each.family: each.cut(paper.MOST_WORKERS).copies for each in subjects}
+
+    def draw(column: str, label: str) -> Callable[[Axes], None]:
+        def panel(axes: Axes) -> None:
+            for each in subjects:
+                mine = [row[column] for row in rows if row["graph"] == each.name]
+                axes.plot(workers, mine, "o-", label=each.family)
+            doubling(axes, workers, "workers")
+            axes.set_ylabel(label)
+
+        return panel
+
+    return Figure(
+        name="copies",
+        title="Boundary vertices and copies",
+        source="section 2.2, figure 1",
+        quote="in Reddit with 128 partitions, the traffic volume is 16 times the boundary size",
+        setting="METIS divides each generated graph; copies are a vertex's other workers with a"
+        " neighbour of it.",
+        rows=rows,
+        shown=[
+            {
+                "graph": row["graph"],
+                "workers": row["workers"],
+                "boundary vertices, % of all": f"{100 * row['boundary_share']:.0f}",
+                "copies": f"{row['copies']:.1f}",
+            }
+            for row in rows
+        ],
+        panels=[
+            Panel("boundary vertices", draw("boundary_share", "share of all vertices")),
+            Panel("copies", draw("copies", "copies of a boundary vertex")),
+        ],
+        claims=[
+            Claim(
+                f"a vertex of Reddit has {paper.COPIES} copies at {paper.MOST_WORKERS} workers,"
+                " within 15 %",
+                abs(most["reddit"] / paper.COPIES - 1) <= 0.15,
+                f"{most['reddit']:.1f}",
+            ),
+            Claim(
+                "the denser Reddit has most copies",
+                max(most, key=lambda name: most[name]) == "reddit",
+                ", ".join(f"{name} {value:.1f}" for name, value in most.items()),
+            ),
+        ],
+    )
+
+
+def degrees(subjects: Sequence[Subject]) -> Figure:
+    """Figure 7."""
+    cuts = {each.family: each.cut(paper.SKEW_WORKERS).graph for each in subjects}
+    shares = np.linspace(0, 1, POINTS + 1)[1:]
+    curves = {name: [share_of_top(cut, share) for share in shares] for name, cut in cuts.items()}
+    top = {name: share_of_top(cut, paper.TOP_VERTICES) for name, cut in cuts.items()}
+    whole = {each.family: whole_share(each) for each in subjects}
+
+    def draw(axes: Axes) -> None:
+        for name, curve in curves.items():
+            axes.plot(100 * shares, [100 * value for value in curve], label=name)
+        axes.plot([100 * paper.TOP_VERTICES], [100 * paper.TOP_SHARE], "x", label="paper, Reddit")
+        axes.set_xlabel("vertices, % of the boundary, highest degree first")
+        axes.set_ylabel("neighbours, %")
+
+    return Figure(
+        name="degrees",
+        title="Few vertices have most neighbours",
+        source="section 3.2.2, figure 7",
+        quote="in the Reddit dataset, with 32 workers, 20% of vertices account for 80% of the total"
+        " neighbors.",
+        setting=f"Neighbours at other workers, {paper.SKEW_WORKERS} workers.",
+        rows=[
+            {"vertices": share, **{name: curve[at] for name, curve in curves.items()}}
+            for at, share in enumerate(shares.tolist())
+        ],
+        panels=[Panel("neighbours", draw)],
+        claims=[
+            Claim(
+                f"a fifth of Reddit's vertices has {paper.TOP_SHARE:.0%} of the neighbours, within"
+                " 15 %",
+                abs(top["reddit"] / paper.TOP_SHARE - 1) <= 0.15,
+                ", ".join(f"{name} {value:.0%}" for name, value in top.items()),
+            ),
+        ],
+        note="Of all neighbours, those at the same worker included, a fifth of the vertices has "
+        + ", ".join(f"{value:.0%} ({name})" for name, value in whole.items())
+        + ".",
+    )
+
+
+def whole_share(subject: Subject) -> float:
+    """What a fifth of a graph's vertices has of all neighbours, before it is cut."""
+    found = np.sort(np.diff(subject.adjacency.indptr))[::-1]
+    return float(found[: round(paper.TOP_VERTICES * found.size)].sum() / found.sum())
+
+
+def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
+    """Figure 9."""
+    rows = [
+        {
+            "graph": each.name,
+            "workers": count,
+            "boundary": each.cut(count).n,
+            "connected": largest_component(each.cut(count).graph),
+        }
+        for each in subjects
+        for count in workers
+    ]
+    found = {
+        row["graph"].partition(":")[0]: row["connected"] / row["boundary"]
+        for row in rows
+        if row["workers"] == paper.MOST_WORKERS
+    }
+
+    def draw(axes: Axes) -> None:
+        for each in subjects:
+            mine = [row for row in rows if row["graph"] == each.name]
+            shares = [100 * row["connected"] / row["boundary"] for row in mine]
+            axes.plot(workers, shares, "o-", label=each.family)
+        doubling(axes, workers, "workers")
+        axes.set_ylabel("largest component, % of the boundary")
+
+    return Figure(
+        name="components",
+        title="Boundary vertices depend on each other",
+        source="section 3.3, figure 9",
+        quote="nearly 99% of boundary vertices exhibit dependency relationships",
+        setting="The largest connected component of each cut graph.",
+        rows=rows,
+        panels=[Panel("largest component", draw)],
+        claims=[
+            Claim(
+                f"{paper.CONNECTED:.0%} of the boundary vertices are connected at"
+                f" {paper.MOST_WORKERS} workers, or nearly: more than {NEARLY:.0%}",
+                min(found.values()) > NEARLY,
+                ", ".join(f"{name} {share:.2%}" for name, share in found.items()),
+            )
+        ],
+    )
+
+
+def largest_component(cut: CutGraph) -> int:
+    """Vertices of the largest connected component."""
+    return int(np.bincount(connected_components(cut.undirected(), directed=False)[1]).max())

@@ -1,0 +1,34 @@
+"""What the paper says of its data sets and its results."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """A row of table 1."""
+
+    vertices: int
+    features: int
+
+
+DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
+    {
+        "reddit": DataSet(vertices=232_965, features=602),
+        "yelp": DataSet(vertices=716_847, features=300),
+        "products": DataSet(vertices=2_449_029, features=100),
+    }
+)
+MOST_WORKERS = 128
+MEMORY = 100  #: MB of aggregators, unless a figure sweeps it
+MEMORIES = (10, 25, 50, 75, 100)  #: MB
+
+COPIES = 16  #: of a Reddit vertex, at 128 workers (section 2.2)
+UNLIMITED = -0.94  #: traffic of Reddit against the full graph's (section 2.4.1)
+UNLIMITED_TO_STRAWMAN = -0.92  #: against the strawman's at 100 MB
+SKEW_WORKERS = 32  #: of figure 7
+TOP_VERTICES, TOP_SHARE = 0.2, 0.8  #: a fifth of Reddit's vertices has so many neighbours
+CONNECTED = 0.99  #: of boundary vertices (section 3.3)
+REDUCED = MappingProxyType({10: -0.23, 100: -0.81})  #: Reddit's traffic by memory (section 6.4)
+EPOCH = MappingProxyType({"BNS-GCN": -0.74, "G3": -0.65, "strawman": -0.83})  #: section 6.2

@@ -1,0 +1,119 @@
+"""The graphs that stand for the paper's, and how they are cut."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sim.switchgnn.evaluation.baselines import full_graph
+from sim.switchgnn.evaluation.frames import Traffic, traffic_of
+from sim.switchgnn.graphs.graph import load_graph
+from sim.switchgnn.planning.cut import CutGraph, cut_graph
+from sim.switchgnn.planning.destinations import destination_plan
+from sim.switchgnn.planning.multilevel import multilevel_plan
+from sim.switchgnn.planning.plan import Plan, aggregators_in
+from sim.switchgnn.planning.senders import Senders, senders_of
+from sim.switchgnn.planning.workers import metis_workers
+from sim.switchgnn.reproduce import paper
+
+SEED = 1
+SLICE = 32  #: features of a packet: an aggregator of the paper's switch has 128 bytes
+MEGABYTE = 10**6
+QUICK_SCALE = 0.25
+QUICK_WORKERS = (8, 32, 128)
+WORKERS = (8, 16, 32, 64, 128)
+
+
+class Subject:
+    """A family's graph at a scale, cut among workers; everything is made once."""
+
+    def __init__(self, family: str, scale: float) -> None:
+        self.family = family
+        self.name = f"{family}:scale={scale:g},seed={SEED}"
+        self.paper = paper.DATA_SETS[family]
+        self._cuts: dict[int, Cut] = {}
+
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """The graph."""
+        return load_graph(self.name).adjacency
+
+    @property
+    def vertices(self) -> int:
+        """How many there are."""
+        return self.adjacency.indptr.size - 1
+
+    def cut(self, workers: int) -> "Cut":
+        """The graph, cut by METIS."""
+        if workers not in self._cuts:
+            self._cuts[workers] = Cut(self, workers)
+        return self._cuts[workers]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A plan, and its traffic of one slice."""
+
+    plan: Plan
+    senders: Senders
+    traffic: Traffic
+
+
+class Cut:
+    """A subject's cut graph, and plans of it."""
+
+    def __init__(self, subject: Subject, workers: int) -> None:
+        self.subject = subject
+        self.workers = workers
+        partition = metis_workers(subject.adjacency, workers, SEED)
+        self.graph: CutGraph = cut_graph(subject.adjacency, partition)
+        self._plans: dict[tuple[str, int], Reduced] = {}
+
+    @property
+    def n(self) -> int:
+        """Boundary vertices."""
+        return self.graph.n
+
+    @property
+    def copies(self) -> float:
+        """The mean number of other workers with a neighbour."""
+        return self.graph.copies.size / self.n
+
+    @cached_property
+    def full(self) -> Traffic:
+        """Of hosts alone."""
+        return full_graph(self.graph)
+
+    def aggregators(self, megabytes: float, *, slices: bool = False) -> int:
+        """K that a memory gives, in proportion: for all features of a vertex, or for a slice."""
+        ours = megabytes * MEGABYTE * self.subject.vertices / self.subject.paper.vertices
+        return max(2, aggregators_in(ours, SLICE if slices else self.subject.paper.features))
+
+    def multilevel(self, megabytes: float) -> Reduced:
+        """The paper's plan."""
+        return self._plan("multi-level", self.aggregators(megabytes))
+
+    def destinations(self, megabytes: float, *, slices: bool) -> Reduced:
+        """Ours; with slices all features of a vertex need not be in the memory at once."""
+        return self._plan("destinations", self.aggregators(megabytes, slices=slices))
+
+    def unlimited(self) -> Reduced:
+        """Every vertex has an aggregator."""
+        return self._plan("destinations", max(2, self.n))
+
+    def _plan(self, kind: str, aggregators: int) -> Reduced:
+        most = min(aggregators, max(2, self.n))
+        if (kind, most) not in self._plans:
+            make = multilevel_plan if kind == "multi-level" else destination_plan
+            plan = make(self.graph, most, SEED)
+            senders = senders_of(self.graph, plan)
+            traffic = traffic_of(senders, self.workers)
+            self._plans[kind, most] = Reduced(plan, senders, traffic)
+        return self._plans[kind, most]
+
+
+def share_of_top(cut: CutGraph, share: float) -> float:
+    """What ``share`` of the vertices, those with most neighbours, have of all neighbours."""
+    degrees = np.sort(cut.in_degrees)[::-1]
+    return float(degrees[: round(share * degrees.size)].sum() / degrees.sum())
