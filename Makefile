@@ -75,8 +75,8 @@ $(READY): requirements.lock pyproject.toml | tools
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps \
 		--no-build-isolation --editable .
-	@$(PYTHON) -c 'import find_libpython, sys; sys.exit(not find_libpython.find_libpython())' \
-		|| { echo "missing: Python's shared library (on Debian: apt-get install libpython3-dev)" >&2; exit 1; }
+	@$(PYTHON) -c 'from sim.harness import host; host.libpython()' 2>/dev/null \
+		|| { echo "missing: Python's shared library or its headers (on Debian: apt-get install libpython3-dev)" >&2; exit 1; }
 	@echo "$$PWD" > $(READY)
 
 # The newest of everything that pyproject.toml allows becomes the lock.

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -89,11 +90,15 @@ def verilator() -> Finding:
 
 
 def libpython() -> Finding:
-    """Python as a shared library, which the simulator loads."""
-    from find_libpython import find_libpython
+    """Python as a shared library with its headers, which a simulation begins in."""
+    from sim.harness import host
+    from sim.harness.build_tools import BuildError
 
+    found = ""
+    with suppress(BuildError):
+        found = host.libpython()
     how = debian("libpython3-dev")
-    return Finding("libpython", find_libpython() or "", "runs tests inside the simulator", how)
+    return Finding("libpython", found, "runs tests inside the simulator", how)
 
 
 def packages() -> list[Finding]:

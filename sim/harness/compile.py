@@ -1,4 +1,4 @@
-"""From Verilator's C++ to a program: one unit a block, with headers and runtime compiled once."""
+"""From Verilator's C++ to a simulator: one unit a block, with headers and runtime compiled once."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ from pathlib import Path
 from sim.harness.build_tools import JOBS, cocotb_folder, execute, output_of, require_verilator
 from sim.harness.cache import cached_folder, digest
 
-PROGRAM = "simulation"
+PROGRAM = "simulation.so"
 MAIN = "verilator.cpp"  #: of cocotb
 HEADERS = "runtime.h"
 HEADER_TEXT = "".join(f'#include "verilated{part}.h"\n' for part in ("", "_dpi", "_vpi"))
@@ -30,12 +30,11 @@ class Runtime:
 def compile_all(
     work: Path, *, hierarchical: bool, effort: str, second_main: Path | None = None
 ) -> None:
-    """Compile what Verilator wrote and link it with the shared runtime and cocotb.
+    """Compile what Verilator wrote and link it with the shared runtime and cocotb, as a library.
 
     A design, and each block of it, is one unit for the compiler, cocotb's main included: what the
     units of Verilator's own makefile cost is the reading of the same headers again and again.
     """
-    # Blocks are compiled for libraries, the top must be for the same headers.
     level = f"{effort} -fPIC"
     command = ["make", "-s", f"-j{JOBS}", "VM_PARALLEL_BUILDS=0", *require_verilator().variables]
     runtime = shared_runtime(work, command, level)
@@ -45,7 +44,10 @@ def compile_all(
     command += ["VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"OPT_FAST={level} {runtime.header}"]
     command += ["-f", "Vtop_hier.mk" if hierarchical else "Vtop.mk"]
     libraries = [f"-L{cocotb_folder() / 'libs'}", "-lcocotbvpi_verilator"]
-    execute([*command, f"USER_LDLIBS={shlex.join([*runtime.objects, *libraries])}"], work)
+    # Nothing in the library asks for its main, which the host of simulations calls.
+    shared = ["USER_LDFLAGS=-shared -u main"]
+    links = f"USER_LDLIBS={shlex.join([*runtime.objects, *libraries])}"
+    execute([*command, *shared, links], work)
     if second_main is not None:
         link_again(second_main, command, runtime, work)
 
@@ -72,7 +74,7 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     tool = require_verilator()
     tools = (tool.source, tool.version, output_of("g++", "--version"))
     # With -O2 it takes twice as long to compile as with -Og, which short simulations do not regain.
-    own = "-O2" if "-O3" in level else "-Og"
+    own = ("-O2" if "-O3" in level else "-Og") + " -fPIC"
 
     def compiled(wanted: list[str], *decisive: str) -> Path:
         def make_them(target: Path) -> None:

@@ -42,7 +42,7 @@ class Build:
 
     @property
     def program(self) -> Path:
-        """The file to execute."""
+        """The simulator, a library whose ``main`` :mod:`sim.harness.host` calls."""
         return self.folder / PROGRAM
 
 
@@ -103,6 +103,7 @@ class Recipe:
             f"{tool.source} {tool.version}",
             version("cocotb"),
             compiler,
+            PROGRAM,
             # What this machine's own instructions are.
             output_of("g++", NATIVE, "-Q", "--help=target") if self.optimise else "",
             *([self.main] if self.covers_blocks else []),

@@ -19,8 +19,8 @@ import cocotb_tools.runner
 
 from gen.emission.emit import Emission
 from hdl.common.component import Component
-from sim.harness import emissions
-from sim.harness.build_tools import BuildError, cocotb_folder, find_verilator
+from sim.harness import emissions, host
+from sim.harness.build_tools import BuildError, find_verilator, how_it_ended
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.coverage_runs import covers, keep_coverage
 from sim.harness.failures import SimulationError, failure, pytest_item
@@ -90,7 +90,7 @@ observers: list[Callable[[Simulation | None, Run], None]] = []
 
 
 class Simulator(cocotb_tools.runner.Verilator):
-    """Cocotb's runner, on a program that is already built."""
+    """Cocotb's runner, on a simulator that is already built, with a file for its log."""
 
     def __init__(self, build: Build, environment: Mapping[str, str]) -> None:
         super().__init__()
@@ -101,14 +101,15 @@ class Simulator(cocotb_tools.runner.Verilator):
     def _set_env_test(self) -> None:
         super()._set_env_test()  # lets the process's own environment win over its arguments
         self.env.update(self.environment)
-        old = self.env.get("LD_LIBRARY_PATH")
-        self.env["LD_LIBRARY_PATH"] = os.pathsep.join(
-            [str(cocotb_folder() / "libs"), *([old] if old else [])]
-        )
 
     def _test_command(self) -> list[Any]:
         trace = ["--trace"] if self.waves else []
         return [[str(self.build_of_design.program), *trace, *self.test_args, *self.plusargs]]
+
+    def _execute_cmds(self, cmds: Any, cwd: Any, stdout: Any = None) -> None:
+        for command in cmds:
+            if status := host.simulate(command, Path(cwd), self.env, Path(stdout.name)):
+                raise RuntimeError(how_it_ended(status))
 
 
 def emission_of(component: Component) -> Emission:

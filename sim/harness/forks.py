@@ -1,0 +1,66 @@
+"""In the host (``host.cpp``): a process is forked for each simulation that is asked for.
+
+A request (:class:`~sim.harness.host.Request`) is a line of JSON on standard input; the answer is a
+line with the exit status, negative for a signal as :mod:`subprocess` has it. What simulations have
+to import from elsewhere is imported here, once. The project's own modules are not: each simulation
+finds them as they are when it begins.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+
+import _pytest.assertion
+import amaranth.lib.wiring
+import cocotb.regression
+import numpy
+import pytest
+
+from sim.harness.host import Request
+
+__all__ = ["serve"]
+
+IMPORTED = (_pytest.assertion, amaranth.lib.wiring, cocotb.regression, numpy, pytest)
+
+
+def serve() -> list[str]:
+    """Fork a process for each request; return its command in that process.
+
+    In the host, return nothing once the process that asks is gone, and end what runs then.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that asks
+    for line in sys.stdin:
+        request = Request(**json.loads(line))
+        child = os.fork()
+        if child == 0:
+            become(request)
+            return request.command
+        print(status_of(child), flush=True)
+    return []
+
+
+def become(request: Request) -> None:
+    """Make this process what a program would be that is called with the request."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    sys.path[:] = request.path
+    log = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    os.close(nothing)
+    os.close(log)
+
+
+def status_of(child: int) -> int:
+    """The exit status of a process; it is killed if nobody is left to be told."""
+    handle = os.pidfd_open(child)
+    ready, _, _ = select.select([handle, 0], [], [])
+    if handle not in ready:  # nothing else comes while an answer is due: the input has ended
+        os.kill(child, signal.SIGKILL)
+    os.close(handle)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -1,0 +1,141 @@
+"""Simulations start in a process that has imported what they need, and is forked for each.
+
+An interpreter with cocotb, NumPy, Amaranth and pytest takes several times longer to start than a
+short simulation takes to run.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from find_libpython import find_libpython
+
+from sim.harness.build_tools import BuildError, cocotb_folder, execute, output_of, require_compiler
+from sim.harness.cache import CHECKOUT, cached_folder, digest
+
+SOURCE = Path(__file__).with_name("host.cpp")
+HEADERS = Path(sysconfig.get_path("include"))
+
+_idle: dict[int, list["Host"]] = {}  #: hosts that no simulation runs in, by process
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A simulation that is to run."""
+
+    command: list[str]  #: the simulator, as a library, and its arguments
+    folder: str  #: in which it works
+    log: str  #: the file that its output goes to
+    environment: dict[str, str]
+    path: list[str]  #: where Python looks for modules
+
+
+class Host:
+    """A process that simulators are forked from, one at a time.
+
+    Its ``environment`` is that of the first of them, as cocotb reads some of it when imported.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        modules = os.pathsep.join([str(CHECKOUT), *sys.path])
+        libraries = [str(cocotb_folder() / "libs"), environment.get("LD_LIBRARY_PATH", "")]
+        self.process = subprocess.Popen(
+            [str(program())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={
+                **environment,
+                "PYTHONPATH": modules,
+                "LD_LIBRARY_PATH": os.pathsep.join(filter(None, libraries)),
+            },
+        )
+
+    def simulate(self, request: Request) -> int:
+        """The exit status of a simulation, negative for the number of a signal."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(asdict(request)) + "\n")
+            self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError("the process that simulators start in has died")
+        return int(answer)
+
+    def end(self) -> None:
+        """End the process; a simulation that runs in it is killed."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def libpython() -> str:
+    """Python's shared library; BuildError, which says what to do, without it or its headers."""
+    library = find_libpython()
+    if library is None or not (HEADERS / "Python.h").exists():
+        raise BuildError(
+            "no shared library or no headers of Python: on Debian, apt-get install libpython3-dev"
+        )
+    return library
+
+
+def program() -> Path:
+    """The host's program, compiled once for this Python; BuildError if that cannot be done."""
+    library = libpython()
+    require_compiler()
+    key = digest(SOURCE.read_text(), library, sys.version, output_of("g++", "--version"))
+
+    def compile_it(target: Path) -> None:
+        command = ["g++", "-std=c++17", "-O1", str(SOURCE), "-o", str(target / "host")]
+        command += [f"-I{HEADERS}", library, f"-Wl,-rpath,{Path(library).parent}", "-ldl"]
+        execute(command, target)
+
+    return cached_folder("runtime", key, compile_it)[0] / "host"
+
+
+def simulate(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path
+) -> int:
+    """Run a simulator, which is built as a library, in ``folder``; its output is added to ``log``.
+
+    Returns the exit status, negative for the number of a signal.
+    """
+    request = Request(
+        command=[*map(str, command)],
+        folder=str(folder.absolute()),
+        log=str(log.absolute()),
+        environment=dict(environment),
+        path=list(sys.path),
+    )
+    with _lock:
+        idle = _idle.setdefault(os.getpid(), [])
+        host = idle.pop() if idle else None
+    host = host or Host(environment)
+    try:
+        status = host.simulate(request)
+    except BaseException:  # nobody knows what it still does
+        host.end()
+        raise
+    with _lock:
+        idle.append(host)
+    return status
+
+
+@atexit.register
+def end_idle() -> None:
+    """End the hosts of this process in which nothing runs."""
+    for host in _idle.pop(os.getpid(), []):
+        host.end()

@@ -1,0 +1,137 @@
+"""The host of simulations, with a library whose ``main`` says what it was told."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from sim.harness import host
+
+TOLD = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int count, char** words) {
+    char folder[4096];
+    for (int place = 1; place < count; ++place) printf("%s ", words[place]);
+    printf("in %s, ", getcwd(folder, sizeof folder));
+    printf("%s, input ends: %d\n", getenv("TOLD"), getchar() == EOF);
+    fflush(stdout);
+    if (count > 1 && !strcmp(words[1], "sleep")) sleep(1000);
+    if (count > 1 && !strcmp(words[1], "die")) raise(SIGSEGV);
+    return count - 1;
+}
+"""
+ASKS = """
+import os, sys
+from pathlib import Path
+from sim.harness import host
+environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable}
+host.simulate(sys.argv[1:], Path.cwd(), environment, Path("log"))
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "told.cpp").write_text(TOLD)
+    command = ["g++", "-w", "-shared", "-fPIC", "-o", folder / "told.so", folder / "told.cpp"]
+    subprocess.run(command, check=True)
+    return str(folder / "told.so")
+
+
+def asked(command, folder, told="something"):
+    """The exit status, and what the log has."""
+    log = folder / "log"
+    environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": told}
+    status = host.simulate(command, folder, environment, log)
+    return status, log.read_text()
+
+
+def test_what_is_asked_is_what_it_is_told(library, tmp_path):
+    (tmp_path / "log").write_text("before\n")
+    status, log = asked([library, "one", "two words"], tmp_path)
+    assert status == 2
+    assert log == f"before\none two words in {tmp_path}, something, input ends: 1\n"
+
+
+def test_one_process_serves_one_after_the_other(library, tmp_path):
+    asked([library], tmp_path)
+    running = psutil.Process().children()
+    assert asked([library, "die"], tmp_path)[0] == -signal.SIGSEGV
+    status, log = asked([library, "again"], tmp_path, told="else")
+    assert (status, log.splitlines()[-1].split(",")[1]) == (1, " else")
+    assert psutil.Process().children() == running
+
+
+def test_what_cannot_be_loaded_is_said(tmp_path):
+    status, log = asked([str(tmp_path / "none.so")], tmp_path)
+    assert status == 1
+    assert "none.so: cannot open shared object file" in log
+
+
+def test_a_host_that_dies_is_replaced(library, tmp_path):
+    asked([library], tmp_path)
+    for process in psutil.Process().children():
+        process.kill()
+    with pytest.raises(RuntimeError, match="simulators start in has died"):
+        asked([library], tmp_path)
+    assert asked([library], tmp_path)[0] == 0
+
+
+def test_threads_do_not_wait_for_each_other(library, tmp_path):
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "fast").mkdir()
+    statuses = []
+    slow = threading.Thread(
+        target=lambda: statuses.append(asked([library, "sleep"], tmp_path / "slow")[0])
+    )
+    slow.start()
+    until(lambda: asleep(psutil.Process()))
+    assert asked([library], tmp_path / "fast")[0] == 0
+    asleep(psutil.Process())[0].kill()
+    slow.join(60)
+    assert statuses == [-signal.SIGKILL]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_simulation_outlives_the_process_that_asked(library, tmp_path, number):
+    asks = subprocess.Popen(
+        [sys.executable, "-c", ASKS, library, "sleep"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TOLD": "nothing"},
+    )
+    until(lambda: asleep(psutil.Process(asks.pid)))
+    everything = psutil.Process(asks.pid).children(recursive=True)
+    asks.send_signal(number)
+    asks.wait(60)
+    until(lambda: not any(map(lives, everything)))
+
+
+def asleep(process):
+    """The simulations below a process that have said all that they say."""
+    children = process.children(recursive=True)
+    return [one for one in children if one.name() == "simulation" and one.status() == "sleeping"]
+
+
+def lives(process):
+    """Whether it still can do anything."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def until(true):
+    """Wait for it, a minute at most."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
