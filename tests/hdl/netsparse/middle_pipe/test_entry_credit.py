@@ -18,6 +18,7 @@ from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
 ROOM = PIPE.output_room(True)
 MOST = ROOM.packet  #: beats; a PR takes fewer
+PACES = ((1, 0.5), (0.5, 1), (1, 1), (0.3, 0.3))  #: chances that a PR comes, and its credit
 
 
 def test_entry_credit():
@@ -37,8 +38,7 @@ async def gives_back_what_is_too_much(dut):
     dut.comes.value = dut.credit.value = 0
     await start(dut)
     for k in range(3000):
-        if k % 100 == 0:
-            comes, goes = random.choice(((1, 0.5), (0.5, 1), (1, 1), (0.3, 0.3)))
+        comes, goes = PACES[k // 100 % len(PACES)]
         come = len(waiting) < INSIDE and random.random() < comes
         claim = {"port": random.randrange(ROOM.ports), "beats": random.randint(1, MOST)}
         credit = bool(waiting) and random.random() < goes

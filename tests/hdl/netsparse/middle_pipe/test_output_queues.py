@@ -100,7 +100,7 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
         dest = random.choice((*ROUTES, *ROUTES, 5, TOR.nodes, 1 << 16))
         bench.send(dest, random.choice((1, 2, 3, 29)), random.choice((None, random.randrange(64))))
     await bench.finish()
-    assert bench.dropped > 20
+    assert bench.dropped > 10
     if stalls is Stalls.NONE:
         first = bench.taken[0]
         assert bench.taken == [*range(first, first + len(bench.taken))]
