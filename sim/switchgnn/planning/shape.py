@@ -7,7 +7,7 @@ from types import MappingProxyType
 from sim.switchgnn.planning.saved import refuse
 
 ENTRY_INDEX_BITS = 15  #: of an entry of a row; its 16th bit says that it is valid
-MOST_PORTS = 32
+MOST_PORTS = 1 << 16  #: that descriptors can name; hardware has 32 at most
 STEPS = 256  #: of a turn program
 
 
@@ -18,7 +18,7 @@ class SwitchShape:
     With two open turns each has half of every bank's aggregators: one fills while the other drains.
     """
 
-    ports: int  #: number of workers at most, 2..32 in hardware; more only to count traffic
+    ports: int  #: number of workers at most; over 32 only to count what plans send
     banks: int  #: P, aggregators that a row can name
     depth: int  #: aggregators in a bank
     lanes: int  #: L, features of a packet and sums of an aggregator
@@ -27,7 +27,10 @@ class SwitchShape:
     descriptor_rows: int = 1 << 24  #: rows of descriptors that the switch's memory holds
 
     def __post_init__(self) -> None:
-        refuse(self.ports < 2, f"a switch has at least 2 ports, not {self.ports}")
+        refuse(
+            not 2 <= self.ports <= MOST_PORTS,
+            f"a switch has 2 to {MOST_PORTS} ports, not {self.ports}",
+        )
         refuse(self.banks < 1, f"a switch has at least 1 bank, not {self.banks}")
         refuse(self.lanes < 1, f"a packet has at least 1 feature, not {self.lanes}")
         refuse(self.open_turns not in (1, 2), f"1 or 2 turns are open, not {self.open_turns}")

@@ -2,10 +2,10 @@
 
 A row of lists has an entry of 16 bits for each bank, bank 0 in the lowest bits: the index in bits 0
 to 14, relative to the first aggregator of the job's turn in that bank, and in bit 15 whether the
-entry is valid. A descriptor has 32 bits: the additions that complete its aggregator in bits 0 to
-15, the port of the result in bits 16 to 20, and zeros. One that expects nothing is unused. Row i
-of a block's descriptors is for index i of every bank. The number of an aggregator, in frames, is
-index x P + bank.
+entry is valid. A descriptor has 32 bits: in bits 0 to 15 the additions that complete its
+aggregator, from bit 16 on the port of the result, which has 5 bits where a switch has at most 32
+ports, and zeros above. One that expects nothing is unused. Row i of a block's descriptors is for
+index i of every bank. The number of an aggregator, in frames, is index x P + bank.
 """
 
 from collections.abc import Sequence

@@ -82,7 +82,8 @@ def shape(**changes):
         ({"open_turns": 3}, "1 or 2 turns are open, not 3"),
         ({"banks": 0}, "a switch has at least 1 bank, not 0"),
         ({"lanes": 0}, "a packet has at least 1 feature, not 0"),
-        ({"ports": 1}, "a switch has at least 2 ports, not 1"),
+        ({"ports": 1}, "a switch has 2 to 65536 ports, not 1"),
+        ({"ports": 65537}, "a switch has 2 to 65536 ports, not 65537"),
     ],
 )
 def test_what_a_switch_does_not_hold(wrong, message):
