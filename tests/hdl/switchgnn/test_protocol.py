@@ -13,6 +13,7 @@ from hdl.switchgnn.protocol import (
     frame_bytes,
     frame_format,
 )
+from sim.switchgnn.evaluation.frames import FrameSizes
 
 #: First byte and bits of each field.
 PLACES = {
@@ -66,3 +67,4 @@ def test_lengths(lanes, feature, total):
     frames = frame_format(lanes)
     assert (frames.least_bytes, frames.most_bytes) == (60, total)
     assert frames.beats == total // 64
+    assert (FrameSizes.of(lanes).feature, FrameSizes.of(lanes).sums) == (feature, total)

@@ -24,14 +24,14 @@ HERE = Addresses(bytes(6), bytes(6))
 class Links:
     """Frames as bytes between ends, which are functions that take one and give answers."""
 
-    def __init__(self, rng, chance=CHANCE):
-        self.rng, self.chance = rng, chance
+    def __init__(self, rng, chance=CHANCE, lanes=LANES):
+        self.rng, self.chance, self.lanes = rng, chance, lanes
         self.flying, self.ends, self.peers = [], {}, {}
 
     def send(self, place, frames):
         """What leaves an end: by which port, and the frame."""
         for port, frame in frames:
-            self.flying.append((self.peers[place, port], to_octets(frame, LANES, HERE)))
+            self.flying.append((self.peers[place, port], to_octets(frame, self.lanes, HERE)))
 
     def deliver(self):
         """One frame, whichever; it may be lost, and it may come again."""
@@ -43,7 +43,7 @@ class Links:
         if self.rng.random() < self.chance:
             self.flying.append(flight)
         corrupt = self.rng.random() < self.chance / 10
-        arrival = judge(octets, LANES, bytes(6), corrupt=corrupt)
+        arrival = judge(octets, self.lanes, bytes(6), corrupt=corrupt)
         self.send(place, self.ends[place](port, arrival))
 
 
@@ -186,7 +186,7 @@ class Cut:
                     assert copy.tolist() == self.features[turn, u].tolist()
 
 
-def run(links, switches, workers, most=2_000_000):
+def run(links, switches, workers, most=100_000):
     """Until all turns are over; timers run out when nothing is left in flight, and now and then."""
     for _ in range(most):
         if not links.flying or links.rng.random() < 0.01:

@@ -141,6 +141,8 @@ def test_the_second_of_two_open_turns_has_the_second_half():
     half = SETUP.size
     remaining = [entry.remaining for entry in switch.table.active[1].state.entries]
     assert (remaining[0], remaining[half]) == (1, 0)
+    switch.take(0, frame(Kind.PARTIAL, seq=1, list=half))  # of the other turn's half
+    assert switch.table.active[1].errors[Cause.OUTSIDE] == 1
 
 
 def test_copies_go_to_ports_of_the_job_and_requests_to_the_owner():

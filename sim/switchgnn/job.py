@@ -1,0 +1,128 @@
+"""A job of the golden switch and workers from the tables that were planned for it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.switchgnn.golden.frames import Kind
+from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
+from sim.switchgnn.golden.worker import WorkerModel
+from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
+from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, VALID, Tables
+
+
+class Slice(NamedTuple):
+    """What a turn does: features ``begin`` and up of an aggregation, for a block."""
+
+    aggregation: int
+    block: int
+    begin: int
+
+
+class PlannedJob:
+    """A job that runs the turn program of ``tables`` once, worker w at port w.
+
+    ``features`` are those of each aggregation of the program: [vertices, its width], int16.
+    ``depth`` is the number of aggregators that a turn has in each bank.
+    """
+
+    def __init__(
+        self, tables: Tables, features: Sequence[NDArray[np.int16]], *, depth: int, window: int
+    ) -> None:
+        self.tables, self.features = tables, features
+        self.depth, self.window = depth, window
+        shares = range(tables.workers), range(tables.blocks)
+        self.shares = [[self.share(worker, block) for block in shares[1]] for worker in shares[0]]
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        """The slice of each turn: all of a block, then of the next; then the next aggregation."""
+        tables = self.tables
+        return [
+            Slice(aggregation, block, begin)
+            for aggregation, width in enumerate(tables.widths.tolist())
+            for block in range(tables.blocks)
+            for begin in range(0, width, tables.lanes)
+        ]
+
+    def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
+        """What the switch is told."""
+        tables = self.tables
+        return JobSetup(
+            ports=(1 << tables.workers) - 1,
+            banks=tables.banks,
+            depth=self.depth,
+            window=self.window,
+            open_turns=open_turns,
+            ack_every=ack_every,
+            blocks=[self.descriptors(block) for block in range(tables.blocks)],
+            program=[Step(*step) for step in tables.program.tolist()],
+            rows=[[index_of(entry) for entry in row] for row in tables.rows.tolist()],
+        )
+
+    def descriptors(self, block: int) -> dict[int, Descriptor]:
+        """What is loaded for a block, by aggregator."""
+        first, end = self.tables.descriptor_first[block : block + 2].tolist()
+        loaded = enumerate(self.tables.descriptors[first:end].ravel().tolist())
+        expected = (1 << PORT_SHIFT) - 1
+        return {k: Descriptor(d & expected, d >> PORT_SHIFT) for k, d in loaded if d & expected}
+
+    def packets(self, worker: int, block: int) -> range:
+        """The packets of a worker in each turn of a block."""
+        group = worker * self.tables.blocks + block
+        return range(*self.tables.packet_first[group : group + 2].tolist())
+
+    def share(self, worker: int, block: int) -> Share:
+        """What a worker sends and gets in each turn of a block."""
+        tables = self.tables
+        sends = []
+        for packet in self.packets(worker, block):
+            feature = tables.packet_kind[packet] == FEATURE
+            vertex = int(tables.summand[tables.summand_first[packet]]) if feature else 0
+            kind = Kind.FEATURE if feature else Kind.PARTIAL
+            place, count = int(tables.packet_list[packet]), int(tables.packet_rows[packet])
+            sends.append(Contribution(kind, place, count, vertex))
+        loaded = self.descriptors(block).items()
+        return Share(sends, [k for k, descriptor in loaded if descriptor.port == worker])
+
+    def payload(self, worker: int, turn: int, seq: int) -> NDArray[np.int32]:
+        """What a packet carries: zeros behind the last feature."""
+        tables, one = self.tables, self.slices[turn]
+        packet = self.packets(worker, one.block)[seq]
+        vertices = tables.summand[slice(*tables.summand_first[packet : packet + 2])]
+        lanes = self.features[one.aggregation][vertices, one.begin : one.begin + tables.lanes]
+        payload = np.zeros(tables.lanes, np.int32)
+        payload[: lanes.shape[1]] = lanes.sum(0)
+        return payload
+
+    def worker(self, worker: int, job: int, epoch: int, open_turns: int = 1) -> WorkerModel:
+        """A worker, all of whose features are there."""
+        setup = WorkerSetup(
+            turns=len(self.slices),
+            window=self.window,
+            open_turns=open_turns,
+            share=lambda turn: self.shares[worker][self.slices[turn].block],
+            payload=lambda turn, seq: self.payload(worker, turn, seq),
+        )
+        return WorkerModel(setup, worker, job, epoch, ready=setup.turns)
+
+    def sums(self, workers: Sequence[WorkerModel]) -> list[NDArray[np.int64]]:
+        """What came of each aggregation: [vertices, its width], without edges inside workers."""
+        tables = self.tables
+        sums = [np.zeros(features.shape, np.int64) for features in self.features]
+        for worker in workers:
+            for (turn, aggregator), found in worker.sums.items():
+                aggregation, block, begin = self.slices[turn]
+                first = tables.descriptor_first[block] * tables.banks
+                vertex = tables.result_vertex.ravel()[first + aggregator]
+                lanes = sums[aggregation][vertex, begin : begin + tables.lanes]
+                lanes += found[: lanes.size]
+        return sums
+
+
+def index_of(entry: int) -> int | None:
+    """The index that an entry of a row names; None if it is not valid."""
+    return entry & VALID - 1 if entry & VALID else None

@@ -1,0 +1,45 @@
+"""Planned tables at work on bad links: every sum is A X, whatever the plan."""
+
+import numpy as np
+import pytest
+
+from sim.switchgnn.golden.aggregation import aggregate
+from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.planning.preparation import PLANS, prepare
+from sim.switchgnn.planning.shape import SwitchShape
+from tests.sim.switchgnn.cases import directed
+from tests.sim.switchgnn.golden.test_bad_links import Links, join, run
+
+WIDTHS = [5, 3]  #: of two aggregations, in slices of 4
+
+
+@pytest.mark.parametrize(
+    ("plan", "theta", "open_turns"), [(PLANS[0], 0, 2), (PLANS[0], 2, 1), (PLANS[1], 0, 1)]
+)
+def test_every_sum_is_exact(rng, plan, theta, open_turns):
+    adjacency, partition = directed(vertices=40, edges=160)
+    shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
+    tables = prepare(adjacency, partition, shape, WIDTHS, plan=plan, theta=theta).tables
+    assert tables.blocks > 1
+    features = [
+        rng.integers(-(1 << 15), 1 << 15, (adjacency.shape[0], width)).astype(np.int16)
+        for width in WIDTHS
+    ]
+    job = PlannedJob(tables, features, depth=shape.depth, window=3)
+    assert len(job.slices) == tables.program[:, 1].sum()
+    links = Links(rng, lanes=shape.lanes)
+    switch = SwitchModel(ports=4, banks=2, depth=16, jobs=1)
+    links.ends["switch"] = switch.take
+    setup = job.setup(open_turns, ack_every=3)
+    assert switch.start_job(0, setup=setup, epoch=9, base=0) is None
+    workers = {w: job.worker(w, 0, 9, open_turns) for w in range(tables.workers)}
+    for port, worker in workers.items():
+        join(links, port, worker, "switch", port)
+    run(links, {"switch": switch}, workers)
+    cut = adjacency.tocoo()
+    between = partition.owner[cut.coords[0]] != partition.owner[cut.coords[1]]
+    cut.data = cut.data * between
+    for found, values in zip(job.sums(list(workers.values())), features, strict=True):
+        assert np.array_equal(found, aggregate(cut.tocsr(), values))
+    assert switch.table.active[0].errors == {}
