@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from sim.switchgnn.golden.frames import Kind, Quality
+from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.switch_rule import Verdict
@@ -27,14 +27,16 @@ class Links:
     def __init__(self, rng, chance=CHANCE, lanes=LANES):
         self.rng, self.chance, self.lanes = rng, chance, lanes
         self.flying, self.ends, self.peers = [], {}, {}
+        self.ever = []  # all that was sent
 
     def send(self, place, frames):
         """What leaves an end: by which port, and the frame."""
         for port, frame in frames:
             self.flying.append((self.peers[place, port], to_octets(frame, self.lanes, HERE)))
+            self.ever.append(self.flying[-1])
 
     def deliver(self):
-        """One frame, whichever; it may be lost, and it may come again."""
+        """One frame, whichever; it may be lost, and it may come again, however much later."""
         at = self.rng.integers(len(self.flying))
         self.flying[at], self.flying[-1] = self.flying[-1], self.flying[at]
         (place, port), octets = flight = self.flying.pop()
@@ -42,6 +44,8 @@ class Links:
             return
         if self.rng.random() < self.chance:
             self.flying.append(flight)
+        if self.rng.random() < self.chance / 3:
+            self.flying.append(self.ever[self.rng.integers(len(self.ever))])
         corrupt = self.rng.random() < self.chance / 10
         arrival = judge(octets, self.lanes, bytes(6), corrupt=corrupt)
         self.send(place, self.ends[place](port, arrival))
@@ -236,12 +240,12 @@ def test_two_jobs_on_bad_links(rng, open_turns, blocks):
     for job in switch.table.active.values():
         assert (job.errors, job.first_error) == ({}, None)
     seen = {verdict for _, verdict in switch.counters}
+    assert switch.counts.turns == sum(cut.turns for cut in cuts.values())
     if blocks > 1:
         assert {Verdict.ADDED, Verdict.REPEATED, Verdict.FETCHED, Verdict.UNREADY} <= seen
-        assert {Verdict.OVER, Verdict.CLOSED, Verdict.UNLOADED, Quality.CORRUPT} <= seen
-    assert switch.counts.turns == sum(cut.turns for cut in cuts.values())
-    assert switch.counts.marks > 0
-    assert sum(worker.marks for worker in workers.values()) > 0
+        assert {Verdict.OVER, Verdict.CLOSED} <= seen
+        assert switch.counts.marks > 0
+        assert sum(worker.marks for worker in workers.values()) > 0
 
 
 class Racks(TwoLevels):
