@@ -16,6 +16,10 @@ DESIGN = Design(
             title="NetSparse switch: a middle pipe, all ports",
             rows="sim.netsparse.bench.switch:rows",
         ),
+        "netsparse-switch-depth": Bench(
+            title="NetSparse switch: logic levels, every preset",
+            rows="sim.netsparse.bench.depth:rows",
+        ),
         "netsparse-model": Bench(
             title="Racks of nodes: the model and the RTL",
             rows="sim.netsparse.bench.model:rows",

@@ -44,6 +44,7 @@ class CrossbarParams:
     outputs: int  #: how many there are, 1..64
     width: int  #: width of a beat, at least 1
     last_bit: int | None = None  #: of a beat: it ends a packet; None: every beat does
+    told_bits: int = 0  #: lowest bits of packets' first beats, told as they are taken; 0: none
 
     def __post_init__(self) -> None:
         for name in ("inputs", "outputs"):
@@ -55,17 +56,27 @@ class CrossbarParams:
             raise ValueError(
                 f"last_bit must be None or from 0 to {self.width - 1}: {self.last_bit}"
             )
+        if not 0 <= self.told_bits <= self.width:
+            raise ValueError(f"told_bits must be from 0 to {self.width}: {self.told_bits}")
+        if self.told_bits and self.last_bit is None:
+            raise ValueError("told_bits are of packets: they need a last_bit")
 
     @property
     def suffix(self) -> str:
-        """Tells inputs, outputs, width, and the last bit where there is one."""
+        """Tells inputs, outputs, width, and what concerns packets where there are any."""
         last = "" if self.last_bit is None else f"_last_{self.last_bit}"
-        return f"{self.inputs}x{self.outputs}_{self.width}{last}"
+        told = f"_told_{self.told_bits}" if self.told_bits else ""
+        return f"{self.inputs}x{self.outputs}_{self.width}{last}{told}"
 
     @property
     def beat(self) -> data.StructLayout:
         """Describe a beat and the number of the output that it goes to."""
         return data.StructLayout({"to": max(1, ceil_log2(self.outputs)), "beat": self.width})
+
+    @property
+    def begins(self) -> data.StructLayout:
+        """Describe what is told of a first beat."""
+        return data.StructLayout({"valid": 1, "told": self.told_bits})
 
 
 class Crossbar(Component):
@@ -74,7 +85,8 @@ class Crossbar(Component):
     Beats of one input for one output stay in order. A beat that waits for its output holds up
     those behind it. Throughput: a beat a cycle at each input and output while no two inputs want
     the same output. Latency: :attr:`latency`; ``o`` is registers, ``i.ready`` follows what the
-    inputs ask for combinationally. ``to`` must be the number of an output.
+    inputs ask for combinationally: ``to``, and ``valid`` where every beat stands alone. ``to`` must
+    be the number of an output.
 
     With ``params.last_bit`` packets stay whole: an output that has taken a first beat takes that
     input's beats up to the one with this bit set, and nobody else's. ``to`` must be the same in
@@ -82,7 +94,8 @@ class Crossbar(Component):
     that stands holds up only the inputs whose packet is for it. Whose turn it is, is decided a
     cycle ahead: an output gives a beat in every cycle, from packet to packet too, while inputs
     wait; a packet for an output that has nothing else to do is taken a cycle after it comes, even
-    if its input was busy until then.
+    if its input was busy until then. With ``params.told_bits`` an output's ``begins`` is ``valid``
+    in the cycle in which it takes a packet's first beat, and has that many lowest bits of it.
     """
 
     latency = StreamRegister.latency
@@ -94,6 +107,9 @@ class Crossbar(Component):
                 "i": In(stream.Signature(params.beat)).array(params.inputs),
                 "o": Out(stream.Signature(params.width)).array(params.outputs),
                 "empty": Out(1),
+                **(
+                    {"begins": Out(params.begins).array(params.outputs)} if params.told_bits else {}
+                ),
             },
         )
 
@@ -104,20 +120,25 @@ class Crossbar(Component):
         for k, o in enumerate(self.o):
             register = StreamRegister(StreamRegisterParams(width=params.width))
             m.submodules[f"output_{k}"] = register
+            wants = Signal(params.inputs, name=f"wants_{k}")
             asking = Signal(params.inputs, name=f"asking_{k}")
-            m.d.comb += asking.eq(
-                Cat(i.valid & (i.payload.to == k if params.outputs > 1 else 1) for i in self.i)
-            )
             grant = Signal(params.inputs, name=f"grant_{k}")
+            m.d.comb += [
+                wants.eq(Cat(i.payload.to == k if params.outputs > 1 else 1 for i in self.i)),
+                asking.eq(wants & Cat(i.valid for i in self.i)),
+            ]
             if params.last_bit is None:
                 turn = add_choice(m, f"turn_{k}", asking, register.i.ready)
-                comes, selected = asking.any(), grant
+                m.d.comb += [grant.eq(turn), register.i.valid.eq(asking.any())]
+                selected = grant
             else:
+                # A turn is a register: who has it may be ready before it is known that he comes.
                 selected = self.packet_turn(m, k, asking, register.i)
-                turn, comes = asking & selected, grant.any()
+                m.d.comb += [
+                    grant.eq(wants & selected),
+                    register.i.valid.eq((asking & selected).any()),
+                ]
             m.d.comb += [
-                grant.eq(turn),
-                register.i.valid.eq(comes),
                 register.i.payload.eq(chosen(selected, [i.payload.beat for i in self.i])),
                 o.valid.eq(register.o.valid),
                 o.payload.eq(register.o.payload),
@@ -141,6 +162,11 @@ class Crossbar(Component):
         turn = Signal(self.params.inputs, name=f"turn_{k}", init=1)
         inside = Signal(name=f"inside_{k}")  # its packet has begun
         ends = taken.payload[self.params.last_bit]
+        if self.params.told_bits:
+            m.d.comb += [
+                self.begins[k].valid.eq(taken.valid & taken.ready & ~inside),
+                self.begins[k].told.eq(taken.payload[: self.params.told_bits]),
+            ]
         with m.If(taken.valid & taken.ready):
             m.d.sync += inside.eq(~ends)
         with m.If(Mux(taken.valid, taken.ready & ends, ~inside) & asking.any()):

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
 
 DISTRIBUTED_WORDS = 64  #: most words of which a LUT holds a bit each
@@ -21,6 +22,7 @@ class FifoParams:
     depth: int  #: number of words of memory, 2..65536
     style: str = "auto"  #: auto becomes distributed up to 64 words, else block
     output_register: bool = False  #: block and ultra: a register behind the memory's own
+    refuses: bool = True  #: ``i.ready`` is low while it is full; else nothing comes then
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -56,7 +58,8 @@ class FifoParams:
     @property
     def suffix(self) -> str:
         """Tells width, depth and memory."""
-        return f"{self.width}x{self.depth}_{self.style}" + "_r" * self.output_register
+        more = "_r" * self.output_register + "_never_full" * (not self.refuses)
+        return f"{self.width}x{self.depth}_{self.style}{more}"
 
 
 class Fifo(Component):
@@ -64,8 +67,10 @@ class Fifo(Component):
 
     ``level`` counts the beats inside, ``i`` taken and ``o`` not yet, up to ``params.capacity``.
     Throughput: a beat in and a beat out every cycle, full or empty. Latency: ``latency``.
-    Full: ``i.ready`` goes low, and it depends on registers only; no beat is lost. ``depth`` is
-    exactly the number of memory words, which need not be a power of two.
+    Full: ``i.ready`` goes low, and it depends on registers only; no beat is lost. Without
+    ``params.refuses`` whoever sends sees to it that the queue never is when a beat comes; then
+    ``i.ready`` is always high, and ``i.valid`` has fewer levels to go. ``depth`` is exactly the
+    number of memory words, which need not be a power of two.
     """
 
     def __init__(self, params: FifoParams) -> None:
@@ -92,7 +97,7 @@ class Fifo(Component):
         read = words.read_port(domain="sync" if self.params.stages else "comb")
         push = Signal()  # into the memory
         pop = Signal()  # out of it
-        full = Signal()  # a register
+        full = Signal()  # a register, or never
         filled = Signal()  # a register: the memory is not empty
         stored = Signal(range(depth + 1))
         m.d.comb += [
@@ -109,10 +114,14 @@ class Fifo(Component):
                 if depth != 1 << ceil_log2(depth):
                     with m.If(address == depth - 1):
                         m.d.sync += address.eq(0)
+        rises, falls = [full.eq(stored == depth - 1)], [full.eq(0)]
+        if not self.params.refuses:
+            rises = falls = []
+            expect(m, self, comes_to_a_free_place=lambda: ~push | (stored != depth))
         with m.If(push & ~pop):
-            m.d.sync += [stored.eq(stored + 1), filled.eq(1), full.eq(stored == depth - 1)]
+            m.d.sync += [stored.eq(stored + 1), filled.eq(1), *rises]
         with m.If(pop & ~push):
-            m.d.sync += [stored.eq(stored - 1), full.eq(0), filled.eq(stored != 1)]
+            m.d.sync += [stored.eq(stored - 1), *falls, filled.eq(stored != 1)]
         m.d.comb += self.level.eq(stored)
         if self.params.stages:
             self.add_stages(m, read, filled, pop, stored)

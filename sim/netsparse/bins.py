@@ -19,10 +19,10 @@ DROPS = UnitGroup(
 LINE_POOL = UnitGroup(
     name="lines",
     ports=("free", "takes", "returns"),
-    sizes=lambda params: {"lines": params.lines},
+    sizes=lambda params: {"pr_lines": params.pr_lines},
     bins={
         "none free": lambda now, before: now["free"] == 0,
-        "all free": lambda now, before: now["free"] == now["lines"],
+        "enough for every PR": lambda now, before: now["free"] == now["pr_lines"],
         "one taken, one returned": lambda now, before: now["takes"] and now["returns"],
     },
 )

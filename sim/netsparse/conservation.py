@@ -89,7 +89,7 @@ def of_switch(switch: SwitchCounts, kind: str) -> Iterator[Statement]:
     if not switch.pipes:
         yield "packets in and out", come - refused, leave
         return
-    received = switch.pipe(f"{kind}_received_packets") + switch.pipe(f"{kind}_no_route")
+    received = switch.pipe(f"{kind}_received_packets")
     bad = sum(malformed(pipe, kind) for pipe in switch.pipes)
     yield "packets in and in middle pipes", come - refused, received + bad
     yield "packets of middle pipes and out", switch.pipe(f"{kind}_sent_packets"), leave

@@ -48,7 +48,6 @@ class SwitchFigures:
         return sum(
             self.counts.port(f"{kind}_no_route")
             + self.counts.port(f"{kind}_short")
-            + self.counts.pipe(f"{kind}_no_route")
             + sum(malformed(pipe, kind) for pipe in self.counts.pipes)
             for kind in CLASSES
         )

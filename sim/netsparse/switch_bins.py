@@ -157,7 +157,6 @@ def of_class(name: str) -> dict[str, Ask]:
             lambda sent, now: not now["settings"]["concatenate"]
         ),
         f"{name} wait for their concatenator": any_pipe(lambda e: e[name]["sent"]["stall"]),
-        f"{name} have lost their route": any_pipe(lambda e: e[name]["no_route"]),
         f"{name} wait for room at a port": lambda now, before: sum(now[waits]) == 1,
         f"{name} wait for room at several ports": lambda now, before: sum(now[waits]) > 1,
         f"{name} get room": lambda now, before: sum(now[waits]) < sum(before[waits]),

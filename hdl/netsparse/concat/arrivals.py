@@ -79,6 +79,7 @@ class Arrivals(Component):
                 arrival.length.eq(pr.length),
                 arrival.bytes.eq(added),
                 arrival.pr.eq(pr.pr),
+                *(arrival[name].eq(pr[name]) for name in self.params.label),
             ]
             if self.params.payload:
                 m.d.sync += arrival.data.eq(pr.data)

@@ -12,10 +12,12 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorPar
 class Concatenation(Component):
     """Computes ``after``: packet ``before`` with the beat ``arrival``; with ``opens`` a new one.
 
-    ``closes``, with the last beat of a PR, when nothing may follow: it stands alone or ends its
-    group, no other PR of its length fits, or the packet has expired (``late``). ``grows``: the
-    bytes go on in ``free``, a new line, which comes behind the packet's line unless it is the
-    first. ``offset`` is where in a line they begin. Latency: none.
+    With the last beat of a PR the packet closes if nothing may follow: the PR stands alone or ends
+    its group, no other PR of its length fits, or the packet has expired (``late``). Both answers
+    are there, as it is late when the choice is known: ``closes_new`` for a new packet,
+    ``closes_joined`` for ``before``. ``grows``: the bytes go on in ``free``, a new line, which is
+    behind the packet's line unless it is the first. ``offset`` is where in a line they begin.
+    Latency: none.
     """
 
     latency = 0
@@ -31,7 +33,8 @@ class Concatenation(Component):
                 "late": In(1),
                 "free": In(params.line_bits),
                 "after": Out(params.state),
-                "closes": Out(1),
+                "closes_new": Out(1),
+                "closes_joined": Out(1),
                 "grows": Out(1),
                 "offset": Out(ceil_log2(LINE_BYTES)),
             },
@@ -44,20 +47,22 @@ class Concatenation(Component):
         used = Signal(self.params.used_bits)  # in front of the beat
         end = Signal(offset_bits + 1)
         grows = Signal()  # if it is not a new one
-        exceeds = Signal()
-        ends = arrival.ends if self.params.groups else arrival.alone
+        ends = Signal()
+        alone = arrival.ends if self.params.groups else arrival.alone
         m.d.comb += [
+            ends.eq(alone | self.late),
             used.eq(Mux(self.opens, 0, before.mark.used)),
             self.offset.eq(low_bits(used, offset_bits)),
             # Both packets are looked at at once, as it is late when the choice is known.
             end.eq(low_bits(before.mark.used, offset_bits) + arrival.bytes),
             grows.eq((before.mark.used[:offset_bits] == 0) | (end > LINE_BYTES)),
             self.grows.eq(self.opens | grows),
-            exceeds.eq(Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)),
-            self.closes.eq(arrival.last & (ends | exceeds | self.late)),
+            self.closes_new.eq(arrival.last & (ends | (self.demand.most < 0))),
+            self.closes_joined.eq(arrival.last & (ends | (before.mark.used > self.demand.most))),
             after.mark.dest.eq(arrival.dest),
             after.mark.error.eq(arrival.error),
             after.mark.length.eq(arrival.length),
+            *(after.mark[name].eq(arrival[name]) for name in self.params.label),
             after.mark.prs.eq(
                 low_bits(Mux(self.opens, 1, before.mark.prs + arrival.first), len(after.mark.prs))
             ),

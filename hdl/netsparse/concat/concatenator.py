@@ -37,6 +37,10 @@ class Concatenator(Component):
     that ``ends`` the group. Else each PR is a group of its own: it leaves alone and does not wait.
     Between PRs of a group there may be others, if they are for another destination or whole groups.
 
+    With ``params.label_bits`` a PR brings a ``label``, the same in all of its beats. Its packet has
+    the same label, which goes with each beat at ``axis``; PRs of two labels share no packet, just
+    as those of two lengths.
+
     Full form: a queue for every destination. Its lines come from one pool that holds an MTU for
     each queue and one more, so a queue that is being emitted still accepts. Virtual form: ``pool``
     lines and ``destinations`` queues, which memory does not outgrow with more nodes; with fewer
@@ -74,6 +78,7 @@ class Concatenator(Component):
                 "settings": In(params.settings),
                 "flush": In(1),
                 "axis": Out(AXIS),
+                **{name: Out(bits) for name, bits in params.label.items()},
                 "events": Out(params.events),
                 "empty": Out(1),
             },
@@ -123,6 +128,7 @@ class Concatenator(Component):
             self.axis.tkeep.eq(flush.axis.tkeep),
             self.axis.tlast.eq(flush.axis.tlast),
             flush.axis.tready.eq(self.axis.tready),
+            *(getattr(self, name).eq(getattr(flush, name)) for name in params.label),
             self.events.packet.eq(flush.packet),
             self.events.bytes.eq(flush.bytes),
             self.events.prs.eq(flush.prs),

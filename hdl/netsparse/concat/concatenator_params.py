@@ -43,6 +43,7 @@ class ConcatenatorParams:
     style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
     credits: bool = False  #: ``events`` tell by how many beats each PR makes its packet longer
     groups: bool = False  #: beats say which PRs begin and end a group; else each is one of its own
+    label_bits: int = 0  #: of a label that a PR brings and its packet keeps; PRs of one share it
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= 1 << 16:
@@ -71,6 +72,8 @@ class ConcatenatorParams:
             raise ValueError(
                 f"pool must be 0 or from {2 * self.reserve} to 32768 lines: {self.pool}"
             )
+        if not 0 <= self.label_bits <= 16:
+            raise ValueError(f"label_bits must be from 0 to 16: {self.label_bits}")
         if self.lines > 1 << 16:
             raise ValueError(f"{self.lines} lines are too many: at most 65536, nodes x MTU")
 
@@ -85,6 +88,7 @@ class ConcatenatorParams:
             f"_d{self.most_delay}_{form}{style}"
             + "_credits" * self.credits
             + "_groups" * self.groups
+            + (f"_label{self.label_bits}" if self.label_bits else "")
         )
 
     @property
@@ -194,10 +198,16 @@ class ConcatenatorParams:
         return data.StructLayout({"queue": self.queue_bits, "time": self.time_bits})
 
     @property
+    def label(self) -> dict[str, int]:
+        """Return the field of a label, by its name, where PRs have one."""
+        return {"label": self.label_bits} if self.label_bits else {}
+
+    @property
     def pr(self) -> data.StructLayout:
         """Describe a beat of the stream of PRs."""
         beat = RESPONSE_BEAT if self.payload else READ_PR
-        return in_group(beat) if self.groups else beat
+        beat = in_group(beat) if self.groups else beat
+        return data.StructLayout(beat.members | self.label)
 
     @property
     def settings(self) -> data.StructLayout:
@@ -251,12 +261,12 @@ class ConcatenatorParams:
             fields["data"] = 8 * BEAT_BYTES
         if self.groups:
             fields["ends"] = 1  # no other PR joins its packet
-        return data.StructLayout(fields)
+        return data.StructLayout(fields | self.label)
 
     @property
     def demand(self) -> data.StructLayout:
-        """Describe what a PR asks of its packet: lines, at most, and bytes to leave for one more
-        PR.
+        """Describe what a PR asks of its packet: lines, at most, with its first beat for all, and
+        bytes to leave for one more PR.
         """
         # With more bytes than ``most`` in front of its last beat no other PR fits behind it.
         return data.StructLayout(
@@ -274,6 +284,7 @@ class ConcatenatorParams:
                 "prs": bits_for(self.most_prs),
                 "used": self.used_bits,  # bytes behind the packet's header
                 "first": self.line_bits,  # its first line
+                **self.label,
             }
         )
 
@@ -293,5 +304,6 @@ class ConcatenatorParams:
                 "prs": bits_for(self.most_prs),
                 "used": self.used_bits,
                 "first": self.line_bits,
+                **self.label,
             }
         )

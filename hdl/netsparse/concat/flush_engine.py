@@ -22,15 +22,15 @@ class FlushEngine(Component):
     one follows without a pause. ``line`` is read while ``step`` is high, and ``low``, ``high`` are
     its halves as a ``LineMemory`` gives them; ``follower`` is the line behind it, a step later.
     A line is returned in the cycle that reads its last half. ``packet`` comes with ``bytes`` and
-    ``prs`` when a last beat leaves. Latency: :attr:`latency` from a packet's header. Stalls: with
-    ``axis``; all stages stand still.
+    ``prs`` when a last beat leaves; its ``label`` goes with every beat. Latency: :attr:`latency`
+    from a packet's header. Stalls: with ``axis``; all stages stand still.
     """
 
     latency = 3
 
     def __init__(self, params: ConcatenatorParams) -> None:
         self.about = data.StructLayout(
-            {"prs": bits_for(params.most_prs), "used": bits_for(params.room)}
+            {"prs": bits_for(params.most_prs), "used": bits_for(params.room), **params.label}
         )
         #: of a cycle: header, low or high half, whether last, and of what packet.
         self.turn = data.StructLayout({"header": 1, "high": 1, "last": 1, "about": self.about})
@@ -47,6 +47,7 @@ class FlushEngine(Component):
                 "returns": Out(1),
                 "busy": Out(1),
                 "axis": Out(AXIS),
+                **{name: Out(bits) for name, bits in params.label.items()},
                 "packet": Out(1),
                 "bytes": Out(bits_for(params.mtu)),
                 "prs": Out(bits_for(params.most_prs)),
@@ -74,7 +75,13 @@ class FlushEngine(Component):
         ]
         turn = Signal(self.turn)
         m.d.comb += [turn.header.eq(~reading), turn.high.eq(second_half), turn.about.eq(about)]
-        m.d.comb += turn.last.eq(reading & last)
+        m.d.comb += [
+            turn.last.eq(reading & last),
+            *(
+                turn.about[name].eq(Mux(reading, about[name], packet[name]))
+                for name in params.label
+            ),
+        ]
         with m.If(self.step & reading):
             m.d.sync += [second_half.eq(~second_half), left.eq(left - 1), reading.eq(~last)]
             with m.If(second_half):
@@ -87,6 +94,7 @@ class FlushEngine(Component):
                 left.eq(low_bits((packet.used + BEAT_BYTES - 1) >> OFFSET_BITS, len(left))),
                 about.prs.eq(packet.prs),
                 about.used.eq(packet.used),
+                *(about[name].eq(packet[name]) for name in params.label),
                 # It leaves two steps later, and the next header comes two steps later or more.
                 header.eq(packet.header),
             ]
@@ -125,4 +133,5 @@ class FlushEngine(Component):
             self.packet.eq(o.valid & self.axis.tready & beat.last),
             self.bytes.eq((beat.about.used + BEAT_BYTES)[: self.params.used_bits]),
             self.prs.eq(beat.about.prs),
+            *(getattr(self, name).eq(beat.about[name]) for name in self.params.label),
         ]

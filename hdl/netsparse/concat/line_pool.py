@@ -1,6 +1,6 @@
 """The lines that packets are stored in: which are free, and how those of a packet are linked."""
 
-from amaranth.hdl import Array, Module, Signal, Value
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -16,7 +16,8 @@ class LinePool(Component):
 
     ``line`` is a free line while ``free`` is not 0; ``takes`` takes it, and with ``links`` it
     comes behind the line ``behind``. ``returns`` gives the line ``returned`` back. ``free`` counts
-    the lines that can be taken, each in a cycle of its own without a pause. ``follower`` is the
+    the lines that can be taken, each in a cycle of its own without a pause, up to as many as a PR
+    takes at most. ``follower`` is the
     line behind the ``leader`` of the cycle before, if ``step`` was high then, else unchanged.
 
     After reset the lines are entered in the list one a cycle, others' returns first.
@@ -27,7 +28,7 @@ class LinePool(Component):
             params,
             {
                 "line": Out(params.line_bits),
-                "free": Out(bits_for(params.lines)),
+                "free": Out(bits_for(params.pr_lines)),
                 "takes": In(1),
                 "links": In(1),
                 "behind": In(params.line_bits),
@@ -63,10 +64,18 @@ class LinePool(Component):
             later = Signal(name=f"counts_{step}")
             m.d.sync += later.eq(counts)
             counts = later
+        count = Signal(bits_for(params.lines))  # of them all
+        most, width = params.pr_lines, len(self.free)
         with m.If(counts & ~self.takes):
-            m.d.sync += self.free.eq(self.free + 1)
+            m.d.sync += [
+                count.eq(count + 1),
+                self.free.eq(Mux(count < most, (count + 1)[:width], most)),
+            ]
         with m.If(self.takes & ~counts):
-            m.d.sync += self.free.eq(self.free - 1)
+            m.d.sync += [
+                count.eq(count - 1),
+                self.free.eq(Mux(count <= most, (count - 1)[:width], most)),
+            ]
         m.submodules.followers = followers = Memory(
             shape=params.line_bits, depth=params.lines, init=[]
         )

@@ -19,7 +19,7 @@ class MarkOrder(Component):
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
-        self.sizes = FifoParams(width=params.mark.size, depth=params.packets)
+        self.sizes = FifoParams(width=params.mark.size, depth=params.packets, refuses=False)
         self.latency = self.sizes.latency
         super().__init__(
             params,
@@ -65,5 +65,10 @@ class MarkOrder(Component):
             self.marks.payload.eq(data.View(mark, fifo.o.payload)),
             fifo.o.ready.eq(self.marks.ready),
         ]
-        expect(m, self, one_while_one_waits=lambda: ~(waits & both))
+        expect(
+            m,
+            self,
+            one_while_one_waits=lambda: ~(waits & both),
+            there_is_room=lambda: ~self.enters | (fifo.level < self.sizes.depth),
+        )
         return m

@@ -146,6 +146,7 @@ class PacketHeader(Component):
             self.packets.payload.prs.eq(mark.prs),
             self.packets.payload.used.eq(mark.used),
             self.packets.payload.first.eq(mark.first),
+            *(self.packets.payload[name].eq(mark[name]) for name in self.params.label),
         ]
 
 

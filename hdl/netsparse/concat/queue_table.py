@@ -1,6 +1,6 @@
 """The queues: which packets are open, and which beat goes into one, opens or marks one."""
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -10,17 +10,18 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.netsparse.concat.concatenation import Concatenation
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
+from hdl.netsparse.concat.decision import Decision
 from hdl.netsparse.protocol import PR_BYTES
 
 
 class QueueTable(Component):
     """Keeps every queue's packet: NetSparse, section 6.1.2. A beat is read, then decided.
 
-    A PR goes into its queue's open packet if that has the same length and the PR does not stand
-    alone. Else that packet is marked, which takes a cycle, and a new one is opened. A packet that
-    holds no other PR of its length is marked with its last, so there is always room for a PR that
-    joins. ``expires`` marks the packet of ``expired`` at once, but never splits a PR: if one is on
-    its way, the packet is marked with the PR's last beat.
+    A PR goes into its queue's open packet if that has the same length, and label if there are any,
+    and the PR does not stand alone. Else that packet is marked, which takes a cycle, and a new one
+    is opened. A packet that holds no other PR of its length is marked with its last, so there is
+    always room for a PR that joins. ``expires`` marks the packet of ``expired`` at once, but never
+    splits a PR: if one is on its way, the packet is marked with the PR's last beat.
 
     ``moves``: a beat is decided, and ``takes`` a line if it needs one. ``opens``: its packet is a
     new one, of which the EQ's ``entry`` is kept. Two packets may be marked at once, ``closes`` and
@@ -54,7 +55,7 @@ class QueueTable(Component):
                 "ready": In(1),
                 "admits": In(1),
                 # lines
-                "free": In(bits_for(params.lines)),
+                "free": In(bits_for(params.pr_lines)),
                 "free_line": In(params.line_bits),
                 "takes": Out(1),
                 "links": Out(1),
@@ -78,39 +79,40 @@ class QueueTable(Component):
         m = Module()
         params = self.params
         m.submodules.concatenation = rule = Concatenation(params)
+        m.submodules.decision = decision = Decision()
         beat_valid = Signal()
         beat = Signal(params.arrival, reset_less=True)
         demand = Signal(params.demand, reset_less=True)
         state = Signal(params.state, reset_less=True)
         was_open = Signal()
-        fits = Signal(reset_less=True)  # the same length, and not alone
+        fits = Signal(reset_less=True)  # the same length and label, and not alone
         opened = Signal(params.queues)
         inside = Signal()  # between the first and the last beat of a PR
         here = Signal(reset_less=True)  # the beat's queue is ``expired``, or that of the last beat
         late = Signal()  # expired meanwhile
-        within = Signal()
-        expires_here = Signal()
-        stays = Signal()
-        full = Signal()
-        displaces = Signal()
+        differs = was_open & ~fits
+        lacks = differs | ~self.ready | ~self.admits
         m.d.comb += [
-            within.eq(inside & here),
-            self.expires_now.eq(self.expires & ~within),
-            expires_here.eq(self.expires & here & ~inside),
+            decision.expires.eq(self.expires),
+            decision.waits.eq(self.waits),
+            decision.inside.eq(inside),
+            decision.here.eq(here),
+            decision.able.eq(beat_valid & ~(beat.first & lacks)),
+            decision.enough.eq(self.free >= demand.lines),
+            decision.first.eq(beat.first),
+            decision.last.eq(beat.last),
+            decision.fresh.eq(~(was_open & fits)),
+            decision.closes_new.eq(rule.closes_new),
+            decision.closes_joined.eq(rule.closes_joined),
+            decision.displaced.eq(beat_valid & beat.first & differs),
             rule.arrival.eq(beat),
             rule.demand.eq(demand),
             rule.before.eq(state),
-            rule.opens.eq(beat.first & ~(was_open & fits & ~expires_here)),
-            rule.late.eq(late | (self.expires & within)),
+            rule.opens.eq(decision.opens),
+            rule.late.eq(late),
             rule.free.eq(self.free_line),
-            # What is marked here may have to wait, what expires may not.
-            full.eq(self.waits & self.expires),
-            displaces.eq(beat_valid & beat.first & was_open & ~fits & ~expires_here & ~full),
-        ]
-        lacks = (was_open & ~fits) | ~self.ready | ~self.admits | (self.free < demand.lines)
-        m.d.comb += [
-            stays.eq(beat.first & lacks),
-            self.moves.eq(beat_valid & ~stays & ~full),
+            self.expires_now.eq(decision.expires_now),
+            self.moves.eq(decision.moves),
             self.advance.eq(~beat_valid | self.moves),
             self.beat.eq(beat),
             self.opens.eq(self.moves & rule.opens),
@@ -118,15 +120,15 @@ class QueueTable(Component):
             self.line.eq(state.line),
             self.takes.eq(self.moves & rule.grows),
             self.links.eq(~rule.opens),
-            self.closes.eq((self.moves & rule.closes) | displaces),
-            self.closed.eq(Mux(beat.first & was_open & ~fits, state.mark, rule.after.mark)),
+            self.closes.eq(decision.closes),
+            self.closed.eq(Mux(beat.first & differs, state.mark, rule.after.mark)),
             self.open.eq(opened),
         ]
         with m.If(self.moves):
             m.d.sync += inside.eq(~beat.last)
         with m.If(self.moves & beat.last):
             m.d.sync += late.eq(0)
-        with m.Elif(self.expires & within):
+        with m.Elif(decision.late_now):
             m.d.sync += late.eq(1)
         for k in range(params.queues):
             with m.If(self.expires_now & (self.expired == k)):
@@ -134,8 +136,8 @@ class QueueTable(Component):
             with m.If(beat_valid & (beat.queue == k)):
                 m.d.comb += self.decided[k].eq(1)
                 with m.If(self.moves):
-                    m.d.sync += opened[k].eq(~rule.closes)
-                with m.Elif(displaces):
+                    m.d.sync += opened[k].eq(~decision.closes)
+                with m.Elif(decision.displaces):
                     m.d.sync += opened[k].eq(0)
             m.d.comb += self.read[k].eq(self.valid & (self.arrival.queue == k))
         self.entries(m, beat.queue)
@@ -147,12 +149,14 @@ class QueueTable(Component):
         )
         with m.If(self.advance):
             m.d.sync += beat_valid.eq(self.valid)
-        with m.Elif(expires_here | displaces):
+        with m.Elif(decision.expires_here | decision.displaces):
             m.d.sync += was_open.eq(0)
-        self.follow(m, beat, state, was_open, fits, demand, opened, here, rule)
+        self.follow(m, beat, state, was_open, fits, demand, opened, here, rule, decision.closes)
         return m
 
-    def follow(self, m: Module, beat, state, was_open, fits, demand, opened, here, rule) -> None:
+    def follow(
+        self, m: Module, beat, state, was_open, fits, demand, opened, here, rule, closes
+    ) -> None:
         """Read the state of the next beat's queue, as this cycle leaves it."""
         params, arrival = self.params, self.arrival
         m.submodules.states = states = Memory(
@@ -178,8 +182,12 @@ class QueueTable(Component):
         ]
         left = Array(opened)[arrival.queue]
         left &= ~(self.expires_now & expired)
-        # The length is known before the rest is: it is that of the beat in front.
-        length = Mux(same, beat.length, own.data.mark.length)
+        # Both are compared before it is known whether the beat in front is of the same queue.
+        compared = ("length", *params.label)
+        like_beat, like_own = (
+            Cat(of[name] == arrival[name] for name in compared).all()
+            for of in (beat, own.data.mark)
+        )
         size = PR_BYTES
         lines = 1
         if params.payload:
@@ -194,9 +202,9 @@ class QueueTable(Component):
             m.d.sync += [
                 beat.eq(arrival),
                 state.eq(found),
-                was_open.eq(Mux(same, ~rule.closes, left)),
-                fits.eq((length == arrival.length) & ~arrival.alone),
-                demand.lines.eq(low_bits(lines, len(demand.lines))),
+                was_open.eq(Mux(same, ~closes, left)),
+                fits.eq(Mux(same, like_beat, like_own) & ~arrival.alone),
+                demand.lines.eq(low_bits(Mux(arrival.first, lines, 0), len(demand.lines))),
                 demand.most.eq(low_bits(params.room - size - arrival.bytes, len(demand.most))),
             ]
 

@@ -79,7 +79,6 @@ class HitQueue(Component):
             last_index.eq(low_bits((read.length - 1)[ceil_log2(BEAT_BYTES) :], len(index))),
             last.eq(index == last_index),
             hits.o.ready.eq(self.o.valid & self.o.ready & last),
-            self.o.payload.egress.eq(oldest.entry.home),
         ]
         beat = cast(Any, self.o.payload.beat)
         m.d.comb += [
@@ -89,6 +88,7 @@ class HitQueue(Component):
             beat.pr.src.eq(read.dest),
             beat.last.eq(last),
             beat.data.eq(Array(parts)[index]),
+            beat.label.eq(oldest.entry.home),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += index.eq(Mux(last, 0, index + 1))

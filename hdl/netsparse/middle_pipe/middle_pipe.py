@@ -39,6 +39,9 @@ class MiddlePipe(Component):
     packet leave in more packets too if room for responses is short, or if more are found than
     the :class:`HitQueue` has places and a response for the same node comes between.
 
+    A packet leaves by the port that it was let in for, and hits by the one that leads to their src
+    when they are looked up, whatever becomes of routes meanwhile.
+
     A packet may enter while its port's bit of ``open_*`` is high; then ``admitted_*`` has it
     for a cycle. By this nothing inside waits for a port: see
     :class:`hdl.switch.output_room.OutputRoom`. Reads wait for responses, never the other way.
@@ -151,9 +154,8 @@ class MiddlePipe(Component):
             ),
             entries.grows.eq(concatenator.events.grows),
             entries.credit.eq(concatenator.events.credit),
-            queues.write.eq(self.write),
+            queues.to.eq(concatenator.label),
             self.events[name].sent.eq(concatenator.events),
-            self.events[name].no_route.eq(queues.no_route),
         ]
         for inside, outside in zip(queues.o, getattr(self, f"{name}_o"), strict=True):
             connect(m, inside, flipped(outside))
@@ -173,8 +175,8 @@ class MiddlePipe(Component):
         tagged = cast(Any, data.View(params.tagged(True), skid.o.payload))
         tag, beat = tagged.tag, tagged.beat
         m.d.comb += [
-            passing.egress.eq(tag.egress),
             passing.beat.eq(beat),
+            passing.beat.label.eq(tag.egress),
             passing.beat.ends.eq(passing.turn),
             passing.turn.eq(beat.ends | (self.settings.concatenate & beat.last)),
             arbiter.i[0].payload.eq(passing),
@@ -198,7 +200,7 @@ class MiddlePipe(Component):
             concatenator.prs.valid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(concatenator.prs.ready),
             entries.comes.eq(moves & out.beat.last),
-            entries.claim.port.eq(out.egress),
+            entries.claim.port.eq(out.beat.label),
             entries.claim.beats.eq(Mux(out.beat.error, READ_COST, cost)),
         ]
 
@@ -291,10 +293,11 @@ class MiddlePipe(Component):
             concatenator.prs.payload.eq(read.read),
             concatenator.prs.payload.starts.eq(starts),
             concatenator.prs.payload.ends.eq(marks.o.payload),
+            concatenator.prs.payload.label.eq(self.queues[0].queue_of(read.egress)),
             concatenator.prs.valid.eq(marks.o.valid),  # then its read is there too
             marks.o.ready.eq(concatenator.prs.ready),
             misses.o.ready.eq(marks.o.valid & concatenator.prs.ready),
             entries.comes.eq(concatenator.prs.valid & concatenator.prs.ready),
-            entries.claim.port.eq(self.queues[0].queue_of(read.egress)),
+            entries.claim.port.eq(concatenator.prs.payload.label),
             entries.claim.beats.eq(READ_COST),
         ]

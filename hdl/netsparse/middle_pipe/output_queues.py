@@ -8,12 +8,11 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
+from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.concat.packet_verdict import last_byte
-from hdl.netsparse.protocol import PACKET_HEADER
 from hdl.netsparse.switch.params import OUTPUT_BEAT, NetSparseSwitchParams
-from hdl.netsparse.switch.routing_table import RoutingTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,76 +39,63 @@ class OutputQueuesParams:
         return Array(Const(k // self.switch.pipes) for k in range(self.switch.ports))[port]
 
     @property
+    def queue_bits(self) -> int:
+        """Return the width of a queue's number, as rooms count them."""
+        return self.switch.output_room(self.payload).port_bits
+
+    @property
     def fifo(self) -> FifoParams:
         """Return the sizes of a queue."""
-        return FifoParams(width=OUTPUT_BEAT.size, depth=self.switch.output_beats)
+        return FifoParams(width=OUTPUT_BEAT.size, depth=self.switch.output_beats, refuses=False)
 
 
 class OutputQueues(Component):
-    """Queues the packets of ``axis`` for the port that leads to their dest.
+    """Queues the packets of ``axis``, each for the port that it was let in for.
 
-    Responses may go to all ports, in their order; reads to those of the pipe, every
-    ``params.switch.pipes``-th. ``left`` has a bit for each queue: a beat has left it. A packet
-    without a route (the table has changed since it was let in) is dropped, as ``no_route`` says.
-    Throughput: a beat a cycle. Latency: :attr:`latency`. Full: ``axis`` waits for the queue of its
-    packet; :class:`hdl.switch.output_room.OutputRoom` sees to it that this never happens.
+    ``to`` is the queue of the packet whose beat is at ``axis``. Responses may go to all ports, in
+    their order; reads to those of the pipe, every ``params.switch.pipes``-th. ``left`` has a bit
+    for each queue: a beat has left it. Throughput: a beat a cycle. Latency: :attr:`latency`.
+    ``axis`` never waits: :class:`hdl.switch.output_room.OutputRoom` sees to it that a queue has
+    room for whatever comes.
     """
 
     def __init__(self, params: OutputQueuesParams) -> None:
-        self.latency = RoutingTable.latency + params.fifo.latency
+        self.latency = 1 + params.fifo.latency
         super().__init__(
             params,
             {
-                "write": In(params.switch.write_route),
                 "axis": In(AXIS),
+                "to": In(params.queue_bits),
                 "o": Out(stream.Signature(OUTPUT_BEAT)).array(params.ports),
                 "left": Out(params.ports),
-                "no_route": Out(1),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         params, axis = self.params, self.axis
-        m.submodules.table = table = RoutingTable(params.switch)
         valid = Signal()
-        begins = Signal(init=1)  # the next beat is a packet's first
-        first = Signal(reset_less=True)
         beat = Signal(OUTPUT_BEAT, reset_less=True)
-        step = Signal()
-        rooms = Signal(params.ports)
-        queue = Signal(range(max(2, params.ports)))
-        end = last_byte(m, axis.tkeep)
-        m.d.comb += [
-            queue.eq(params.queue_of(table.route.port)),
-            step.eq(~valid | ~table.route.known | Array(rooms)[queue]),
-            axis.tready.eq(step),
-            table.write.eq(self.write),
-            table.dest.eq(data.View(PACKET_HEADER, in_lanes(axis.tdata)).concatenation.dest),
-            table.step.eq(step & begins),
-            self.no_route.eq(valid & first & ~table.route.known),
+        queue = Signal(params.queue_bits, reset_less=True)
+        m.d.comb += axis.tready.eq(1)
+        m.d.sync += [
+            valid.eq(axis.tvalid),
+            queue.eq(self.to),
+            beat.data.eq(axis.tdata),
+            beat.end.eq(last_byte(m, axis.tkeep)),
+            beat.last.eq(axis.tlast),
         ]
-        with m.If(step):
-            m.d.sync += [
-                valid.eq(axis.tvalid),
-                first.eq(begins),
-                beat.data.eq(axis.tdata),
-                beat.end.eq(end),
-                beat.last.eq(axis.tlast),
-            ]
-            with m.If(axis.tvalid):
-                m.d.sync += begins.eq(axis.tlast)
         for k, o in enumerate(self.o):
             m.submodules[f"queue_{k}"] = fifo = Fifo(params.fifo)
             m.d.comb += [
-                rooms[k].eq(fifo.i.ready),
-                fifo.i.valid.eq(valid & table.route.known & (queue == k)),
+                fifo.i.valid.eq(valid & (queue == k)),
                 fifo.i.payload.eq(beat),
                 cast(Any, o.payload).eq(data.View(OUTPUT_BEAT, fifo.o.payload)),
                 o.valid.eq(fifo.o.valid),
                 fifo.o.ready.eq(o.ready),
                 self.left[k].eq(o.valid & o.ready),
             ]
+        expect(m, self, queue_exists=lambda: ~axis.tvalid | (self.to < params.ports))
         return m
 
 

@@ -139,7 +139,6 @@ class NetSparseSwitchParams:
                 {
                     "taken": self.deconcatenator(bool(payload)).events,
                     "sent": self.concatenator(bool(payload)).events,
-                    "no_route": 1,  # a packet has lost its route on its way
                 }
             )
             for payload, name in enumerate(CLASSES)
@@ -166,12 +165,11 @@ class NetSparseSwitchParams:
 
     @property
     def response_entry(self) -> data.StructLayout:
-        """Describe a beat of a response in a middle pipe, and the port that it goes to.
+        """Describe a beat of a response in a middle pipe; its label is the port that it goes to.
 
         ``turn``: others may follow.
         """
-        beat = self.concatenator(True).pr
-        return data.StructLayout({"egress": self.port_bits, "turn": 1, "beat": beat})
+        return data.StructLayout({"turn": 1, "beat": self.concatenator(True).pr})
 
     @property
     def cost_bits(self) -> int:
@@ -242,6 +240,7 @@ class NetSparseSwitchParams:
             destinations=self.destinations,
             credits=True,
             groups=True,
+            label_bits=self.output_room(payload, 1 << 16).port_bits if self.pipes else 0,
         )
 
     def deconcatenator(self, payload: bool) -> DeconcatenatorParams:

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from amaranth.hdl import Array, Cat, Module, Value
+from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import connect
 
@@ -71,8 +71,11 @@ class PipeFabric(Component):
         ]
         return gate
 
-    def cross(self, m: Module, name: str, gates: list, uplinks: list, pipes: list) -> None:
-        """Lead the packets of ``gates`` to the ``pipes``, of which one alone takes all."""
+    def cross(self, m: Module, name: str, gates: list, uplinks: list, pipes: list) -> Any:
+        """Lead the packets of ``gates`` to the ``pipes``, of which one alone takes all.
+
+        Returns of each pipe the port of a packet whose first beat comes in, one bit of all.
+        """
         params = self.params
         crossbar = Crossbar(
             CrossbarParams(
@@ -81,6 +84,7 @@ class PipeFabric(Component):
                 width=params.entering.size,
                 last_bit=params.entering["beat"].offset
                 + params.entering["beat"].shape["tlast"].offset,
+                told_bits=params.port_bits,  # the packet's egress
             )
         )
         m.submodules[name] = crossbar
@@ -101,6 +105,10 @@ class PipeFabric(Component):
                 stream.valid.eq(o.valid),
                 o.ready.eq(stream.ready),
             ]
+        return [
+            [begins.valid & (begins.told == port) for port in range(params.ports)]
+            for begins in crossbar.begins
+        ]
 
     def enter_reads(self, m: Module, pipes: list) -> None:
         """Lead reads to the pipes of the ports that they leave by."""
@@ -108,11 +116,15 @@ class PipeFabric(Component):
         count = params.pipes
         room = Cat(pipes[k % count].open_reads[k // count] for k in range(params.ports))
         gates = [self.gate(m, "reads", k, room) for k in range(params.ports)]
-        uplinks = [Array(self.uplinks)[gate.o.payload.egress] for gate in gates]
-        self.cross(m, "reads_crossbar", gates, uplinks, [pipe.reads for pipe in pipes])
-        for port in range(params.ports):
-            admitted = Cat(gate.admitted[port] for gate in gates).any()
-            m.d.comb += pipes[port % count].admitted_reads[port // count].eq(admitted)
+        uplinks = []  # whether the packet goes to one, looked up on its way into the gate
+        for k, gate in enumerate(gates):
+            uplinks.append(uplink := Signal(name=f"uplink_{k}", reset_less=True))
+            with m.If(gate.i.ready):
+                m.d.sync += uplink.eq(Array(self.uplinks)[gate.i.payload.egress])
+        streams = [pipe.reads for pipe in pipes]
+        admitted = self.cross(m, "reads_crossbar", gates, uplinks, streams)
+        for k, pipe in enumerate(pipes):
+            m.d.comb += pipe.admitted_reads.eq(Cat(admitted[k][k::count]))
 
     def enter_responses(self, m: Module, pipes: list) -> None:
         """Lead responses to the pipes of the ports that they came by."""
@@ -121,10 +133,9 @@ class PipeFabric(Component):
             ports = range(k, params.ports, params.pipes)
             gates = [self.gate(m, "responses", port, pipe.open_responses) for port in ports]
             uplinks = [self.uplinks[port] for port in ports]
-            self.cross(m, f"responses_turns_{k}", gates, uplinks, [pipe.responses])
-            for port in range(params.ports):
-                admitted = Cat(gate.admitted[port] for gate in gates).any()
-                m.d.comb += pipe.admitted_responses[port].eq(admitted)
+            name = f"responses_turns_{k}"
+            (admitted,) = self.cross(m, name, gates, uplinks, [pipe.responses])
+            m.d.comb += pipe.admitted_responses.eq(Cat(admitted))
 
     def leave(self, m: Module, pipes: list) -> None:
         """Lead what waits behind the pipes to the links."""

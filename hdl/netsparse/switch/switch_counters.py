@@ -32,7 +32,6 @@ PIPE_COUNTERS = CountersParams(
     name="pipe",
     counters=(
         *(counter for name in CLASSES for counter in class_counters(name)),
-        *((f"{name}_no_route", 1) for name in CLASSES),  # packets whose route went meanwhile
         *((f"cache_{name}", 1) for name in CACHE_EVENTS.members),
         ("passed_by", 1),  # reads that went on without a lookup: their src's port is stalled
     ),
@@ -65,10 +64,7 @@ def count_pipe(events: Any, happened: Any) -> list:
         *(
             statement
             for name in CLASSES
-            for statement in (
-                *count_class(events, name, happened[name].sent, happened[name].taken),
-                events[f"{name}_no_route"].eq(happened[name].no_route),
-            )
+            for statement in count_class(events, name, happened[name].sent, happened[name].taken)
         ),
         *(events[f"cache_{name}"].eq(happened.cache[name]) for name in CACHE_EVENTS.members),
         events.passed_by.eq(happened.passed_by),

@@ -133,6 +133,7 @@ class Reason(StrEnum):
     WHOLE = "whole"  # nothing is concatenated: a PR that came alone, or the end of its group
     FULL = "full"  # no other PR of its length fits
     LENGTH = "length"  # the next PR has another length
+    LABEL = "label"  # the next PR has another label
     DISPLACED = "displaced"  # nothing is concatenated, and the next PR starts a group
     EXPIRED = "expired"
     EXHAUSTED = "exhausted"  # the virtual form's pool
@@ -161,6 +162,7 @@ class Arrival:
     entered: int
     starts: bool = True  #: the group of PRs that belong together, a group being one PR or more
     ends: bool = True  #: likewise
+    label: int = 0  #: PRs of different labels share no packet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +171,7 @@ class Departure:
 
     wire: bytes
     marked: int
+    label: int = 0  #: of all of its PRs
 
 
 @dataclass(frozen=True)
@@ -230,10 +233,14 @@ class Ledger:
         if not rules.concatenate and follower is not None and follower.starts:
             if follower.moved < marked:
                 return Reason.DISPLACED
-        elif follower is not None and follower.request.length == prs[0].request.length:
-            assert follower.entered >= marked - 1, f"did not join: {follower}"
-        elif follower is not None and follower.moved < marked:
-            return Reason.LENGTH
+        elif follower is not None:
+            other = Reason.LABEL if follower.label != prs[0].label else None
+            if follower.request.length != prs[0].request.length:
+                other = Reason.LENGTH
+            if other is None:
+                assert follower.entered >= marked - 1, f"did not join: {follower}"
+            elif follower.moved < marked:
+                return other
         if marked >= prs[0].moved + rules.delay:
             return Reason.EXPIRED
         if rules.flushed is not None and marked >= rules.flushed:
@@ -271,6 +278,8 @@ def matched(arrivals, departures, node: int, addresses: Addresses) -> list[Left]
         start, end = taken[key], taken[key] + len(requests)
         prs = waiting[key][start:end]
         assert [pr.request for pr in prs] == requests, f"other PRs for {key} from number {start}"
+        labels = {pr.label for pr in prs}
+        assert labels == {departure.label}, f"PRs of labels {labels} left with {departure.label}"
         taken[key] = end
         after = waiting[key][end] if end < len(waiting[key]) else None
         packets.append(Left(tuple(prs), departure.marked, after))

@@ -60,10 +60,9 @@ def parts_of_snic(params: SnicParams) -> list[Placed]:
 def parts_of_switch(params: NetSparseSwitchParams) -> list[Placed]:
     """Both concatenators of each middle pipe; routing tables.
 
-    A port has a table for each class, and a pipe three: for reads that hit, and behind each of its
-    concatenators.
+    A port has a table for each class, and a pipe one, for reads that hit.
     """
-    tables = 2 * params.ports + 3 * params.pipes
+    tables = 2 * params.ports + params.pipes
     return [*concatenators(params, params.pipes), (RoutingTable(params), tables)]
 
 

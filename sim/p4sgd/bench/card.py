@@ -1,16 +1,12 @@
 """What the worker of the u280 preset takes of its card, and how long the estimate takes."""
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sim.bench.limits import Limit, Row
+from sim.bench.synth import synth
 
 MOST_SECONDS = Limit(300)
 MOST_SECONDS_AGAIN = Limit(30)
@@ -22,28 +18,14 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     """Estimate worker and engine as a user does, with an empty cache and again."""
     with tempfile.TemporaryDirectory(prefix="ingather-bench-") as folder:
         progress("estimating the u280 worker from nothing")
-        first, worker = synth("p4sgd-worker", Path(folder))
+        first, worker = synth("p4sgd-worker", cache=Path(folder))
         progress("estimating the u280 worker again")
-        again, repeated = synth("p4sgd-worker", Path(folder))
+        again, repeated = synth("p4sgd-worker", cache=Path(folder))
         progress("estimating an engine")
-        _, engine = synth("p4sgd-engine", Path(folder))
+        _, engine = synth("p4sgd-engine", cache=Path(folder))
     if repeated != worker:
         raise RuntimeError("two estimates of one design differ")
     return [*times(first, again, worker), *sizes(engine)]
-
-
-def synth(design: str, folder: Path) -> tuple[float, dict[str, Any]]:
-    """Seconds and figures of ``ingather synth``, whose cache is in ``folder``."""
-    file = folder / f"{design}.json"
-    command = [sys.executable, "-m", "gen", "synth", design, "--json", str(file)]
-    start = time.perf_counter()
-    subprocess.run(
-        command,
-        check=True,
-        capture_output=True,
-        env=os.environ | {"INGATHER_CACHE": str(folder / "cache")},
-    )
-    return time.perf_counter() - start, json.loads(file.read_text())
 
 
 def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:

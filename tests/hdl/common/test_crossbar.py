@@ -5,13 +5,14 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.crossbar import Crossbar, CrossbarParams
+from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = [
     CrossbarParams(inputs=1, outputs=1, width=20),
     CrossbarParams(inputs=3, outputs=4, width=20),
-    CrossbarParams(inputs=4, outputs=3, width=20, last_bit=19),
+    CrossbarParams(inputs=4, outputs=3, width=20, last_bit=19, told_bits=18),
 ]
 
 
@@ -28,6 +29,8 @@ def test_crossbar(params):
         ({"outputs": 0}, "outputs must be from 1 to 64: 0"),
         ({"width": 0}, "width must be at least 1: 0"),
         ({"last_bit": 8}, "last_bit must be None or from 0 to 7: 8"),
+        ({"last_bit": 7, "told_bits": 9}, "told_bits must be from 0 to 8: 9"),
+        ({"told_bits": 1}, "told_bits are of packets: they need a last_bit"),
     ],
 )
 def test_rejects(sizes, message):
@@ -82,6 +85,31 @@ class Bench:
             for k in counts[0]
         ]
         self.sources = [Source(dut, f"i_{k}", stall=source_stall) for k in counts[1]]
+        self.told = [[] for _ in counts[0]]  # first beats, by each output
+        if self.params.told_bits:
+            cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        """What is told is the first beats that are taken, each in its cycle."""
+        inside = [False] * self.params.inputs
+        while True:
+            await RisingEdge(self.dut.clk)
+            taken = {}  # first beats in this cycle, by output
+            for k in range(self.params.inputs):
+                i = unpack(self.params.beat, int(getattr(self.dut, f"i_{k}_payload").value))
+                if (
+                    getattr(self.dut, f"i_{k}_valid").value
+                    and getattr(self.dut, f"i_{k}_ready").value
+                ):
+                    if not inside[k]:
+                        taken[i["to"]] = i["beat"] % (1 << self.params.told_bits)
+                    inside[k] = not i["beat"] >> self.params.last_bit
+            for to, told in enumerate(self.told):
+                shown = unpack(self.params.begins, int(getattr(self.dut, f"begins_{to}").value))
+                assert bool(shown["valid"]) == (to in taken)
+                if to in taken:
+                    assert shown["told"] == taken[to]
+                    told.append(shown["told"])
 
     async def run(self, sent, waits=0):
         """Every input sends its beats; but for those that ``waits`` all arrive."""
@@ -98,6 +126,9 @@ class Bench:
             await RisingEdge(dut.clk)
         assert bool(dut.empty.value) == (not waits)
         assert sum(len(sink.beats) for sink in self.sinks) == sum(map(len, sent)) - waits
+        if self.params.told_bits and not waits:
+            packets = [packets_in(sink.beats) for sink in self.sinks]
+            assert [len(told) for told in self.told] == [len(found) for found in packets]
 
 
 async def run_beats(dut, stalls, choose, count=300):

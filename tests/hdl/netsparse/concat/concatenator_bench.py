@@ -51,7 +51,7 @@ def ones(width):
     return (1 << width) - 1
 
 
-def beats_of(params, pr, starts=True, ends=True):
+def beats_of(params, pr, starts=True, ends=True, label=0):
     """The beats of a PR; what is behind the end of a property is garbage.
 
     In form of groups ``starts`` counts with its first beat and ``ends`` with its last; in others
@@ -62,6 +62,9 @@ def beats_of(params, pr, starts=True, ends=True):
         for beat in beats:
             beat |= {"starts": random.getrandbits(1), "ends": random.getrandbits(1)}
         beats[0]["starts"], beats[-1]["ends"] = starts, ends
+    if params.label_bits:
+        for beat in beats:
+            beat["label"] = label
     return beats
 
 
@@ -90,7 +93,9 @@ class Packets:
 
     dut: object
     stall: object = never
+    labelled: bool = False
     wires: list = field(default_factory=list)
+    labels: list = field(default_factory=list)  #: of packets
     ends: list = field(default_factory=list)  #: cycles of last beats
     starts: list = field(default_factory=list)
     beats: int = 0
@@ -108,7 +113,8 @@ class Packets:
                 assert waiting is None, "a waiting beat went away"
                 continue
             keep, last = int(dut.axis_tkeep.value), int(dut.axis_tlast.value)
-            beat = (int(dut.axis_tdata.value), keep, last, int(dut.axis_tuser.value))
+            label = int(dut.label.value) if self.labelled else 0
+            beat = (int(dut.axis_tdata.value), keep, last, int(dut.axis_tuser.value), label)
             assert waiting in (None, beat), "a waiting beat changed"
             waiting = beat
             if not ready:
@@ -121,6 +127,8 @@ class Packets:
             assert not beat[3]
             if not wire:
                 self.starts.append(cycle())
+                self.labels.append(label)
+            assert label == self.labels[-1]
             wire += beat[0].to_bytes(BEAT_BYTES, "little")[:count]
             self.beats += 1
             if last:
@@ -147,7 +155,7 @@ class Bench:
             "ip_base": bits(32),
         } | settings
         self.stalls = stalls
-        self.requests, self.firsts, self.lasts, self.edges = [], [], [], []
+        self.requests, self.firsts, self.lasts, self.edges, self.labels = [], [], [], [], []
         self.entered, self.marked, self.counted = [], [], []
         self.credits, self.grown = [], []
         self.left = self.stall_cycles = 0
@@ -160,7 +168,7 @@ class Bench:
         if first:
             await start(self.dut)
         self.source = Source(self.dut, "prs", stall=self.stalls[0])
-        self.packets = Packets(self.dut, self.stalls[1])
+        self.packets = Packets(self.dut, self.stalls[1], bool(self.params.label_bits))
         self.watchers = [
             cocotb.start_soon(self.packets.watch()),
             cocotb.start_soon(self.watch_events()),
@@ -202,11 +210,12 @@ class Bench:
         beats = len(moved) - (bool(moved) and moved[-1] == now)
         return self.left < len(self.firsts) and self.firsts[self.left] < beats
 
-    async def send(self, requests, edges=None):
+    async def send(self, requests, edges=None, labels=None):
         """Send PRs; returns when the last has moved.
 
         ``edges`` says of each whether it starts a group and whether it ends one; else each does
-        both, or, if all may be concatenated, anything.
+        both, or, if all may be concatenated, anything. ``labels`` are theirs; else those for one
+        destination have one.
         """
         beats = []
         for k, pr in enumerate(requests):
@@ -215,7 +224,9 @@ class Bench:
             if self.settings["concatenate"]:
                 edge = bool(random.getrandbits(1)), bool(random.getrandbits(1))
             self.edges.append(edge)
-            own = beats_of(self.params, pr, *edge)
+            label = labels[k] if labels else pr.dest % (1 << self.params.label_bits)
+            self.labels.append(label)
+            own = beats_of(self.params, pr, *edge, label)
             self.firsts.append(self.beats)
             self.beats += len(own)
             self.lasts.append(self.beats - 1)
@@ -257,14 +268,23 @@ class Bench:
         assert len(self.entered) == len(self.requests)
         assert len(self.marked) == len(self.packets.wires)
         arrivals = [
-            Arrival(request=pr, moved=moved[first], entered=entered, starts=edge[0], ends=edge[1])
-            for pr, first, entered, edge in zip(
-                self.requests, self.firsts, self.entered, self.edges, strict=True
+            Arrival(
+                request=pr,
+                moved=moved[first],
+                entered=entered,
+                starts=edge[0],
+                ends=edge[1],
+                label=label,
+            )
+            for pr, first, entered, edge, label in zip(
+                self.requests, self.firsts, self.entered, self.edges, self.labels, strict=True
             )
         ]
         departures = [
-            Departure(wire=wire, marked=marked)
-            for wire, marked in zip(self.packets.wires, self.marked, strict=True)
+            Departure(wire=wire, marked=marked, label=label)
+            for wire, marked, label in zip(
+                self.packets.wires, self.marked, self.packets.labels, strict=True
+            )
         ]
         for last, entered in zip(self.lasts, self.entered, strict=True):
             assert entered >= moved[last] + self.component.entry_latency

@@ -124,7 +124,7 @@ class ExpirationProof(Component):
                 "waits": In(1),
                 "admits": In(1),
                 "force": In(1),
-                "free": In(bits_for(params.lines)),
+                "free": In(bits_for(params.pr_lines)),
                 "free_line": In(params.line_bits),
             },
         )
@@ -204,7 +204,7 @@ class ExpirationProof(Component):
         marks = self.waits & queues.expires
         with m.If(queues.decided.any()):
             check(m, "length_decided_fits", beat.length <= params.most_property_bytes)
-            check(m, "asks_for_its_lines", self.demand.lines == lines)
+            check(m, "asks_for_its_lines", self.demand.lines == Mux(beat.first, lines, 0))
         read = queues.arrival
         there = queues.valid | (rest != 0)  # a PR, or the rest of one
         check(m, "length_fits", ~there | (read.length <= params.most_property_bytes))
@@ -213,7 +213,8 @@ class ExpirationProof(Component):
             claim(m, "waits_for_a_reason", marks | queues.closes | here | lacks)
         claim(m, "one_mark_while_one_waits", ~(self.waits & queues.closes & queues.expires_now))
         reach(m, "would_be_two_while_one_waits", marks & queues.decided.any() & ~queues.moves)
-        reach(m, "every_line_is_free", queues.moves & beat.first & (self.free == params.lines))
+        enough = self.free == params.pr_lines
+        reach(m, "a_line_for_every_pr", queues.moves & beat.first & enough)
         reach(m, "no_line_is_free", queues.decided.any() & beat.first & (self.free == 0))
 
     def list(self, m: Module) -> None:

@@ -44,6 +44,7 @@ class LinePoolProof(Component):
     peeks = {
         "words": "dut.fifo.words[*]",
         "entered": "dut.entered",
+        "count": "dut.count",
         "read_at": "dut.fifo.read_at",
         "write_at": "dut.fifo.write_at",
         "stored": "dut.fifo.stored",
@@ -67,6 +68,7 @@ class LinePoolProof(Component):
                 "followers": In(data.ArrayLayout(params.line_bits, params.lines)),
                 "words": In(data.ArrayLayout(params.line_bits, params.lines)),
                 "entered": In(bits_for(params.lines)),
+                "count": In(bits_for(params.lines)),
                 "read_at": In(params.line_bits),
                 "write_at": In(params.line_bits),
                 "stored": In(bits_for(params.lines)),
@@ -93,18 +95,19 @@ class LinePoolProof(Component):
         with m.If(self.takes):
             claim(m, "taken_once", (dut.line < lines) & ~Array(taken)[dut.line])
         ones = count_ones(list(taken))
-        claim(m, "none_lost", dut.free + ones == self.entered)
+        claim(m, "none_lost", self.count + ones == self.entered)
+        most = self.params.pr_lines
+        claim(m, "enough_is_told", dut.free == Mux(self.count < most, self.count, most))
         # What induction needs: every line is taken, listed or has not entered.
         check(m, "entered_in_range", self.entered <= lines)
-        check(m, "list_is_sound", (self.read_at < lines) & (dut.free == self.stored))
+        check(m, "list_is_sound", (self.read_at < lines) & (self.count == self.stored))
         behind = self.read_at + self.stored
         check(m, "list_has_an_end", self.write_at == Mux(behind < lines, behind, behind - lines))
-        check(
-            m, "list_knows", (self.filled == (dut.free != 0)) & (self.full == (dut.free == lines))
-        )
+        check(m, "list_knows_if_empty", self.filled == (self.count != 0))
+        check(m, "list_knows_if_full", self.full == (self.count == lines))
         for k in range(lines):
             place = [
-                (n < dut.free) & (Array(self.words)[(self.read_at + n) % lines] == k)
+                (n < self.count) & (Array(self.words)[(self.read_at + n) % lines] == k)
                 for n in range(lines)
             ]
             found = taken[k] + count_ones(place)
@@ -113,10 +116,10 @@ class LinePoolProof(Component):
         used = Signal()  # a line has been returned
         with m.If(self.returns):
             m.d.sync += used.eq(1)
-        reach(m, "all_taken_and_returned", (ones == 0) & (dut.free == lines) & used)
-        reach(m, "all_taken", (ones == lines) & (dut.free == 0))
-        reach(m, "last_one_taken_beside_a_return", self.takes & self.returns & (dut.free == 1))
-        reach(m, "list_wrapped", used & (self.read_at == 0) & (dut.free == lines - 1))
+        reach(m, "all_taken_and_returned", (ones == 0) & (self.count == lines) & used)
+        reach(m, "all_taken", (ones == lines) & (self.count == 0))
+        reach(m, "last_one_taken_beside_a_return", self.takes & self.returns & (self.count == 1))
+        reach(m, "list_wrapped", used & (self.read_at == 0) & (self.count == lines - 1))
         return m
 
     def links_of(self, m: Module, dut: LinePool) -> None:

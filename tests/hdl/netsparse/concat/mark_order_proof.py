@@ -14,7 +14,8 @@ class MarkOrderProof(Component):
 
     Packets enter the queue without a gap in the order of their numbers: of two that are marked in
     one cycle the one that expires comes first. The queue itself is proven by ``FifoProof``.
-    Assumed is what ``QueueTable`` is proven to keep: while one waits only one more is marked.
+    Assumed is what ``QueueTable`` is proven to keep: while one waits only one more is marked; and
+    that there is room, as a concatenator counts its packets.
     """
 
     #: Inputs that are wired to what is inside instead.

@@ -13,21 +13,23 @@ from sim.netsparse.golden.concatenation import Kind, Reason
 from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
 from tests.long import short_and_long
 
-FULL = ConcatenatorParams(payload=True, nodes=12, credits=True, groups=True)
+FULL = ConcatenatorParams(payload=True, nodes=12, credits=True, groups=True, label_bits=3)
 # Times of few bits, which wrap around often; 30 reads are exactly an MTU.
 READS = ConcatenatorParams(payload=False, nodes=128, mtu=64 + 30 * 18, most_delay=30, credits=True)
 VIRTUAL = ConcatenatorParams(payload=True, nodes=40, most_delay=100, pool=64, destinations=12)
-VIRTUAL_READS = ConcatenatorParams(payload=False, nodes=128, pool=64, destinations=32, groups=True)
+VIRTUAL_READS = ConcatenatorParams(
+    payload=False, nodes=128, pool=64, destinations=32, groups=True, label_bits=1
+)
 JUMBO = ConcatenatorParams(
     payload=True, nodes=2, mtu=9216, most_property_bytes=4096, most_delay=600, credits=True
 )
 
 EVERY = ("every", "delay", "errors", "separate", "stalled", "backlog", "order", "flush")
 FORMS = {
-    "full": (FULL, (*EVERY, "full", "responses", "groups")),
+    "full": (FULL, (*EVERY, "full", "responses", "groups", "labels")),
     "reads": (READS, (*EVERY, "wrap", "reads")),
     "virtual": (VIRTUAL, (*EVERY, "exhausted")),
-    "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual", "groups")),
+    "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual", "groups", "labels")),
     "jumbo": (JUMBO, ("jumbo", "full_backlog")),
 }
 
@@ -115,6 +117,29 @@ async def separate_packets(dut, stalls):
         assert bench.packets.starts[0] == bench.source.cycles[0] + bench.component.latency
         taken = bench.packets.ends[-1] - bench.packets.starts[0] + 1
         assert taken == bench.packets.beats  # no pause between packets
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+@cocotb.parametrize(concatenate=[1, 0])
+async def labels_keep_prs_apart(dut, stalls, concatenate):
+    """PRs for one destination leave in a packet as long as their label stays the same."""
+    bench = await Bench(dut, stalls=stalls.value, concatenate=concatenate, delay=90).start()
+    params = bench.params
+    for _ in range(5):
+        requests, labels, edges = [], [], []
+        for _ in range(12):
+            dest, count = random.randrange(3), random.choice([1, 2, 5])
+            label = random.randrange(1 << params.label_bits)
+            requests += [request(params, dest, 4) for _ in range(count)]
+            labels += [label] * count
+            edges += [(k == 0, k == count - 1) for k in range(count)]
+            if not random.randrange(4):  # in the middle of a group, too
+                labels[-1] ^= 1
+        await bench.send(requests, edges, labels)
+    ledger = await bench.finish()
+    assert Reason.LABEL in ledger.reasons
+    assert max(bench.prs) > 2
 
 
 def some_group(params, dest):

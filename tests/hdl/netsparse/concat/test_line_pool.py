@@ -34,7 +34,7 @@ async def packets_of_lines(dut, greed):
     taken, most = set(), 0
     for _ in range(1500):
         await FallingEdge(dut.clk)
-        assert int(dut.free.value) + len(taken) <= params.lines
+        assert int(dut.free.value) <= min(params.pr_lines, params.lines - len(taken))
         if leader in follower:
             assert int(dut.follower.value) == follower[leader]
         takes = random.random() < greed and int(dut.free.value) > 0
@@ -85,11 +85,11 @@ async def a_line_a_cycle(dut):
         await RisingEdge(dut.clk)
     for _ in range(3):
         await FallingEdge(dut.clk)
-        assert int(dut.free.value) == params.lines
+        assert int(dut.free.value) == params.pr_lines
         taken = []
         dut.takes.value = 1
         for left in range(params.lines, 0, -1):
-            assert int(dut.free.value) == left
+            assert int(dut.free.value) == min(left, params.pr_lines)
             taken.append(int(dut.line.value))
             await FallingEdge(dut.clk)
         assert int(dut.free.value) == 0

@@ -55,6 +55,12 @@ def table(old, new, kind, claim, **options):
     return Mutant(f"{FOLDER}.queue_table", old, new, places, kind, claim, **options)
 
 
+def decision(old, new, kind, claim, **options):
+    """A broken Decision."""
+    places = (f"{FOLDER}.queue_table.Decision",)
+    return Mutant(f"{FOLDER}.decision", old, new, places, kind, claim, **options)
+
+
 def queue(old, new, kind, claim, **options):
     """A broken ExpirationQueue."""
     places = (f"{EXPIRATION}.ExpirationQueue", f"{CONCATENATOR}.ExpirationQueue")
@@ -71,6 +77,9 @@ MUTANTS = {
     # lines
     "lists a line twice": pool(
         "enters.eq(~self.returns &", "enters.eq(", LinePoolProof, "in_one_place"
+    ),
+    "tells of a line too many": pool(
+        "Mux(count <= most,", "Mux(count < most,", LinePoolProof, "enough_is_told"
     ),
     "leaks lines": pool("self.takes & ~counts", "~counts", LinePoolProof, "none_lost"),
     "gives a line away twice": pool(
@@ -91,42 +100,51 @@ MUTANTS = {
         "(waits & (self.expires | self.arrives)) | both", "both", "none_lost_or_made"
     ),
     # queues
-    "splits a PR": table("self.expires & ~within)", "self.expires)", ExpirationProof, "not_split"),
+    "splits a PR": decision(
+        "self.expires & ~(self.inside & self.here)", "self.expires", ExpirationProof, "not_split"
+    ),
     "is late for nothing": table(
-        "late | (self.expires & within)", "0", ExpirationProof, "open_has_an_entry"
+        "rule.late.eq(late)", "rule.late.eq(0)", ExpirationProof, "open_has_an_entry"
     ),
-    "opens in vain": table(
-        "was_open & fits & ~expires_here", "fits", ExpirationProof, "open_has_an_entry"
+    "is late a cycle later": decision(
+        "self.closes_joined | (self.late_now & self.last)",
+        "self.closes_joined",
+        ExpirationProof,
+        "open_has_an_entry",
     ),
-    "marks a second one": table(
+    "opens in vain": table("~(was_open & fits)", "~fits", ExpirationProof, "open_has_an_entry"),
+    "marks a second one": decision(
         "full.eq(self.waits & self.expires)",
         "full.eq(0)",
         ExpirationProof,
         "one_mark_while_one_waits",
     ),
     "waits within a PR": table(
-        "stays.eq(beat.first & lacks)",
-        "stays.eq(lacks)",
+        "~(beat.first & lacks)",
+        "~lacks",
         ExpirationProof,
         "only_a_first_beat_waits",
     ),
     "a full list of lines looks empty": table(
-        "self.free < demand.lines",
-        "self.free[:-1] < demand.lines",
+        "self.free >= demand.lines",
+        "self.free[:-1] >= demand.lines",
         ExpirationProof,
         "waits_for_a_reason",
     ),
     "wants a line more": table(
-        "self.free < demand.lines",
-        "self.free <= demand.lines",
+        "self.free >= demand.lines",
+        "self.free > demand.lines",
         ExpirationProof,
         "waits_for_a_reason",
     ),
     "takes without a line": table(
-        "(self.free < demand.lines)", "0", ConcatenatorProof, "there_is_a_line"
+        "(self.free >= demand.lines)", "(1)", ConcatenatorProof, "there_is_a_line"
     ),
-    "splits a PR that is late": table(
-        "self.expires & ~within)", "self.expires)", ConcatenatorProof, "not_split_by_time"
+    "splits a PR that is late": decision(
+        "self.expires & ~(self.inside & self.here)",
+        "self.expires",
+        ConcatenatorProof,
+        "not_split_by_time",
     ),
     # the EQ
     "overlooks a close": queue(" & ~gone),", "),", ExpirationProof, "fresh_is_open"),
@@ -156,11 +174,11 @@ MUTANTS = {
         "takes.eq(self.moves &", "takes.eq(beat_valid &", ConcatenatorProof, "lines_return"
     ),
     "counts no PR": concatenation("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
-    "closes within a PR": concatenation("arrival.last & (ends", "(ends", "not_split"),
+    "closes within a PR": concatenation(
+        "arrival.last & (ends | (self.demand", "(ends | (self.demand", "not_split"
+    ),
     "takes all that comes": concatenation(
-        "Mux(self.opens, self.demand.most < 0, before.mark.used > self.demand.most)",
-        "0",
-        "within_the_mtu",
+        "before.mark.used > self.demand.most", "0", "within_the_mtu"
     ),
 }
 SAMPLES = ["a full list of lines looks empty", "the later one first"]

@@ -67,7 +67,7 @@ class Bench:
         dut.valid.value = beat is not None
         if beat is not None:
             dut.arrival.value = pack(params.arrival, beat)
-        dut.free.value = random.randrange(params.pr_lines + 2) if self.short() else params.lines
+        dut.free.value = random.randint(0, params.pr_lines) if self.short() else params.pr_lines
         dut.ready.value, dut.admits.value = not self.short(), not self.short()
         dut.waits.value = self.busy()
         dut.free_line.value = line = random.randrange(params.lines)

@@ -84,7 +84,7 @@ async def run(dut, lengths, sink, misses=0.0, most=1):
         fields = {**got["beat"]}
         octets = fields.pop("data").to_bytes(BEAT_BYTES, "little")
         assert {name: fields[name] for name in beat} == beat
-        assert (got["egress"], octets[: len(data)]) == (egress, data)
+        assert (fields["label"], octets[: len(data)]) == (egress, data)
     check_groups(out, groups, sink is never)
     return pushed, out.cycles, reserved
 

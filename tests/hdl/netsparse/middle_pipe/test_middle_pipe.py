@@ -92,6 +92,27 @@ async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
+@cocotb.parametrize(concatenate=[1, 0])
+async def routes_may_change_under_traffic(dut, stalls, concatenate):
+    """What is inside leaves by the port that it was let in for, and all of its room comes back."""
+    bench = await Bench(dut, stalls).start(concatenate=concatenate)
+    pool, lost = some_idxs(), FAR[-2:]
+    for _ in range(60):
+        for _ in range(6):
+            ingress, requests = some_packet(bench, pool, [LENGTH] * 3 + [64])
+            known = bench.routes[requests[0].dest] is not None  # or it would not come here
+            if known and requests[0].src not in lost:  # else it might look up or not
+                bench.send(ingress, requests)
+        await bench.wait(random.randint(10, 60))
+        await bench.route(random.choice(lost), random.choice([None, UPLINK, UPLINK]))
+        node = random.choice([node for node in ROUTES if node not in lost])
+        await bench.route(node, random.choice([0, 1, UPLINK]))
+    await bench.drain()
+    assert bench.seen[Outcome.HIT] > 20
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
 async def packets_stay_as_whole_as_they_came(dut, stalls):
     """Without concatenation: what hits and what misses of a packet leaves in one packet each."""
     bench = await Bench(dut, stalls).start()

@@ -25,7 +25,6 @@ class Bench:
         self.params = params_in_simulator(NetSparseSwitchParams)
         (self.stall, self.sink), self.opens = stalls, opens
         self.sent, self.left, self.cycles = [], [], []  # beats, and when they left
-        self.ports, self.admitted = [], []  # of packets
         self.waited = self.closed = 0
 
     async def start(self):
@@ -47,7 +46,6 @@ class Bench:
             if dut.rst.value:
                 continue
             valid, waits = bool(dut.o_valid.value), bool(dut.waits.value)
-            admitted = int(dut.admitted.value)
             beat = unpack(params.routed, int(dut.o_payload.value))
             moves = valid and bool(dut.o_ready.value)
             if valid and not inside:
@@ -60,9 +58,6 @@ class Bench:
                 self.closed += offered
             offered = valid and not moves and not inside
             self.waited += waits
-            assert admitted == (1 << beat["egress"]) * (moves and not inside)
-            if admitted:
-                self.admitted.append(beat["egress"])
             held += bool(dut.i_valid.value and dut.i_ready.value) - moves
             if moves:
                 self.left.append(beat)
@@ -74,7 +69,6 @@ class Bench:
         layout = self.params.routed
         for length in lengths:
             port = random.randrange(self.params.ports)
-            self.ports.append(port)
             for k in range(length):
                 fields = unpack(layout, random.getrandbits(layout.size)) | {"egress": port}
                 fields["beat"]["tlast"] = int(k == length - 1)
@@ -83,7 +77,6 @@ class Bench:
         while len(self.left) < len(self.sent):
             await self.edge
         assert self.left == self.sent
-        assert self.admitted == self.ports
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

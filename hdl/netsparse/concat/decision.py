@@ -1,0 +1,56 @@
+"""What becomes of a beat, once it is known whether a packet expires in this cycle."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+
+class Decision(Component):
+    """Decides what a beat does, from what is known of it and from ``expires``, which is late.
+
+    ``here``: the packet of the beat's queue is the one that expires, or, ``inside`` a PR, that of
+    the PR. It ``expires_now`` unless it is that of a PR ``inside``, which is marked with the PR's
+    last beat; ``late_now`` says that. Two marks in a cycle are one too many while the first of two
+    others ``waits``: then the beat waits.
+
+    A beat that is ``able`` and has ``enough`` lines ``moves``. It ``opens`` a packet if it is
+    ``fresh``, or if its queue's has just expired. It ``closes`` its packet if it is its PR's
+    ``last`` and the packet is late, or if what it would do to that packet says so: one that it
+    opens (``closes_new``), or one that it joins (``closes_joined``). A packet that the beat may not
+    join is ``displaced``: that too ``closes`` one, as ``displaces`` tells, and the beat waits.
+    Latency: none.
+
+    It is a component of its own so that nothing which is known early shares logic with ``expires``:
+    from there to a mark are two LUTs.
+    """
+
+    latency = 0
+
+    def __init__(self, params: None = None) -> None:
+        inputs = (
+            *("expires", "waits", "inside", "here", "able", "enough", "first", "last", "fresh"),
+            *("closes_new", "closes_joined", "displaced"),
+        )
+        outputs = ("expires_now", "expires_here", "late_now", "opens", "moves", "closes")
+        ports = dict.fromkeys(inputs, In(1)) | dict.fromkeys((*outputs, "displaces"), Out(1))
+        super().__init__(params, ports)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        full = Signal()
+        closes = Signal()
+        m.d.comb += [
+            full.eq(self.waits & self.expires),
+            self.late_now.eq(self.expires & self.inside & self.here),
+            self.expires_now.eq(self.expires & ~(self.inside & self.here)),
+            self.expires_here.eq(self.expires & self.here & ~self.inside),
+            self.opens.eq(self.first & (self.fresh | self.expires_here)),
+            self.moves.eq(self.able & self.enough & ~full),
+            closes.eq(
+                Mux(self.opens, self.closes_new, self.closes_joined | (self.late_now & self.last))
+            ),
+            self.displaces.eq(self.displaced & ~self.expires_here & ~full),
+            self.closes.eq((self.moves & closes) | self.displaces),
+        ]
+        return m

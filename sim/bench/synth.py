@@ -1,0 +1,29 @@
+"""What ``ingather synth`` says of a design, as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+
+def synth(design: str, *, preset: str = "", cache: Path | None = None) -> tuple[float, dict]:
+    """Seconds and figures of an estimate; ``cache`` is a folder in place of the usual one.
+
+    Raises CalledProcessError if the command fails.
+    """
+    environment: dict[str, Any] = {"INGATHER_CACHE": str(cache)} if cache else {}
+    with tempfile.TemporaryDirectory(prefix="ingather-bench-") as folder:
+        file = Path(folder) / "figures.json"
+        command = [sys.executable, "-m", "gen", "synth", design, "--json", str(file)]
+        start = time.perf_counter()
+        subprocess.run(
+            command + (["--preset", preset] if preset else []),
+            check=True,
+            capture_output=True,
+            env=os.environ | environment,
+        )
+        return time.perf_counter() - start, json.loads(file.read_text())
