@@ -24,7 +24,17 @@ from sim.harness.cache import CHECKOUT, cached_folder, digest
 SOURCE = Path(__file__).with_name("host.cpp")
 HEADERS = Path(sysconfig.get_path("include"))
 
-_idle: dict[int, list["Host"]] = {}  #: hosts that no simulation runs in, by process
+#: what cocotb reads from the environment when it is imported
+READ_ON_IMPORT = (
+    "COCOTB_ENABLE_PROFILING",
+    "COCOTB_INDEXING_CHANGED_WARNING",
+    "COCOTB_PDB_ON_EXCEPTION",
+    "COCOTB_SCHEDULER_DEBUG",
+    "COCOTB_TRUST_INERTIAL_WRITES",
+)
+
+Kind = tuple[int, tuple[str | None, ...]]
+_idle: dict[Kind, list["Host"]] = {}  #: hosts that no simulation runs in
 _lock = threading.Lock()
 
 
@@ -40,10 +50,7 @@ class Request:
 
 
 class Host:
-    """A process that simulators are forked from, one at a time.
-
-    Its ``environment`` is that of the first of them, as cocotb reads some of it when imported.
-    """
+    """A process that simulators are forked from, one at a time, all of one :func:`kind`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         modules = os.pathsep.join([str(CHECKOUT), *sys.path])
@@ -80,6 +87,11 @@ class Host:
             self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
+
+
+def kind(environment: Mapping[str, str]) -> Kind:
+    """Simulations of one kind may be forked from one process: who asks, what cocotb has read."""
+    return os.getpid(), tuple(environment.get(name) for name in READ_ON_IMPORT)
 
 
 def libpython() -> str:
@@ -121,7 +133,7 @@ def simulate(
         path=list(sys.path),
     )
     with _lock:
-        idle = _idle.setdefault(os.getpid(), [])
+        idle = _idle.setdefault(kind(environment), [])
         host = idle.pop() if idle else None
     host = host or Host(environment)
     try:
@@ -137,5 +149,6 @@ def simulate(
 @atexit.register
 def end_idle() -> None:
     """End the hosts of this process in which nothing runs."""
-    for host in _idle.pop(os.getpid(), []):
-        host.end()
+    for mine in [known for known in _idle if known[0] == os.getpid()]:
+        for host in _idle.pop(mine):
+            host.end()
