@@ -77,6 +77,6 @@ def test_a_simulator_that_dies_is_one_line(tmp_path):
     assert status == 2
     assert is_one_line(errors), errors
     assert "the simulator ran no test, or died: " in errors
-    assert "-9; its log: " in errors
+    assert "ended by SIGKILL; its log: " in errors
     assert left_in(tmp_path) == []
     assert not list((tmp_path / "tmp").iterdir())

@@ -55,7 +55,7 @@ MUTANTS = {
     "full one too early": fifo(
         "full.eq(stored == depth - 1)", "full.eq(stored == depth - 2)", "full_as_said"
     ),
-    "full for ever": fifo("stored - 1), full.eq(0)", "stored - 1)", "full_as_said"),
+    "full for ever": fifo("[full.eq(0)]", "[]", "full_as_said"),
     "filled without the first": fifo(
         "filled.eq(1)", "filled.eq(stored != 0)", "comes_to_the_output"
     ),
