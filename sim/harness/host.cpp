@@ -10,8 +10,28 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <string>
 #include <vector>
+
+// What a design holds before its first step is zero, as it is in a process whose memory is new.
+
+static void* zeroed(void* memory, std::size_t size) {
+    if (!memory) throw std::bad_alloc();
+    return std::memset(memory, 0, size);
+}
+
+void* operator new(std::size_t size) { return zeroed(std::malloc(size), size); }
+
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    const std::size_t unit = static_cast<std::size_t>(alignment);
+    return zeroed(std::aligned_alloc(unit, (size + unit - 1) / unit * unit), size);
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 
 static int failed() {
     PyErr_Print();

@@ -108,12 +108,13 @@ def program() -> Path:
     """The host's program, compiled once for this Python; BuildError if that cannot be done."""
     library = libpython()
     require_compiler()
-    key = digest(SOURCE.read_text(), library, sys.version, output_of("g++", "--version"))
+    # Simulators call the operators of the host that allocate memory: -rdynamic.
+    flags = ["-std=c++17", "-O1", "-rdynamic", f"-I{HEADERS}", f"-Wl,-rpath,{Path(library).parent}"]
+    key = digest(SOURCE.read_text(), *flags, library, sys.version, output_of("g++", "--version"))
 
     def compile_it(target: Path) -> None:
-        command = ["g++", "-std=c++17", "-O1", str(SOURCE), "-o", str(target / "host")]
-        command += [f"-I{HEADERS}", library, f"-Wl,-rpath,{Path(library).parent}", "-ldl"]
-        execute(command, target)
+        sources = [str(SOURCE), library, "-ldl"]
+        execute(["g++", *flags, *sources, "-o", str(target / "host")], target)
 
     return cached_folder("runtime", key, compile_it)[0] / "host"
 

@@ -14,16 +14,26 @@ from sim.harness import host
 
 TOLD = r"""
 #include <signal.h>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+static int used_memory() {
+    for (int size = 8; size < 100000; size += 8) {
+        const char* memory = size % 128 ? new char[size] : static_cast<char*>(
+            operator new(size, std::align_val_t(64)));
+        for (int place = 0; place < size; ++place) if (memory[place]) return 1;
+    }
+    return 0;
+}
 int main(int count, char** words) {
     char folder[4096];
     for (int place = 1; place < count; ++place) printf("%s ", words[place]);
     printf("in %s, ", getcwd(folder, sizeof folder));
     printf("%s, input ends: %d\n", getenv("TOLD"), getchar() == EOF);
     fflush(stdout);
+    if (count > 1 && !strcmp(words[1], "memory")) return used_memory();
     if (count > 1 && !strcmp(words[1], "sleep")) sleep(1000);
     if (count > 1 && !strcmp(words[1], "die")) raise(SIGSEGV);
     return count - 1;
@@ -42,7 +52,16 @@ host.simulate(sys.argv[1:], Path.cwd(), environment, Path("log"))
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("library")
     (folder / "told.cpp").write_text(TOLD)
-    command = ["g++", "-w", "-shared", "-fPIC", "-o", folder / "told.so", folder / "told.cpp"]
+    command = [
+        "g++",
+        "-std=c++17",
+        "-w",
+        "-shared",
+        "-fPIC",
+        "-o",
+        folder / "told.so",
+        folder / "told.cpp",
+    ]
     subprocess.run(command, check=True)
     return str(folder / "told.so")
 
@@ -80,6 +99,10 @@ def test_what_cocotb_reads_on_import_is_that_of_the_simulation(library, tmp_path
     (new,) = set(psutil.Process().children()) - before
     assert new.environ()["COCOTB_SCHEDULER_DEBUG"] == "1"
     host.end_idle()
+
+
+def test_memory_is_as_in_a_new_process(library, tmp_path):
+    assert asked([library, "memory"], tmp_path)[0] == 0
 
 
 def test_what_cannot_be_loaded_is_said(tmp_path):
