@@ -79,6 +79,10 @@ class Host:
             raise RuntimeError("the process that simulators start in has died")
         return int(answer)
 
+    def lives(self) -> bool:
+        """Whether the process is there."""
+        return self.process.poll() is None
+
     def end(self) -> None:
         """End the process; a simulation that runs in it is killed."""
         assert self.process.stdin is not None
@@ -135,8 +139,9 @@ def simulate(
     )
     with _lock:
         idle = _idle.setdefault(kind(environment), [])
-        host = idle.pop() if idle else None
-    host = host or Host(environment)
+        while idle and not idle[-1].lives():  # somebody has killed it
+            idle.pop()
+        host = idle.pop() if idle else Host(environment)
     try:
         status = host.simulate(request)
     except BaseException:  # nobody knows what it still does

@@ -34,6 +34,7 @@ int main(int count, char** words) {
     printf("%s, input ends: %d\n", getenv("TOLD"), getchar() == EOF);
     fflush(stdout);
     if (count > 1 && !strcmp(words[1], "memory")) return used_memory();
+    if (count > 1 && !strcmp(words[1], "alone")) kill(getppid(), SIGKILL);
     if (count > 1 && !strcmp(words[1], "sleep")) sleep(1000);
     if (count > 1 && !strcmp(words[1], "die")) raise(SIGSEGV);
     return count - 1;
@@ -111,12 +112,17 @@ def test_what_cannot_be_loaded_is_said(tmp_path):
     assert "none.so: cannot open shared object file" in log
 
 
-def test_a_host_that_dies_is_replaced(library, tmp_path):
+def test_a_host_that_was_killed_is_replaced(library, tmp_path):
     asked([library], tmp_path)
     for process in psutil.Process().children():
         process.kill()
+        process.wait()
+    assert asked([library], tmp_path)[0] == 0
+
+
+def test_a_host_that_dies_meanwhile_is_told(library, tmp_path):
     with pytest.raises(RuntimeError, match="simulators start in has died"):
-        asked([library], tmp_path)
+        asked([library, "alone"], tmp_path)
     assert asked([library], tmp_path)[0] == 0
 
 
