@@ -38,6 +38,10 @@ _idle: dict[Kind, list["Host"]] = {}  #: hosts that no simulation runs in
 _lock = threading.Lock()
 
 
+class HostDied(RuntimeError):
+    """The host of a simulation has ended before the simulation."""
+
+
 @dataclass(frozen=True)
 class Request:
     """A simulation that is to run."""
@@ -76,7 +80,7 @@ class Host:
             self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise RuntimeError("the process that simulators start in has died")
+            raise HostDied(f"the process that simulators start in has died: {self.process.wait()}")
         return int(answer)
 
     def lives(self) -> bool:
@@ -128,7 +132,8 @@ def simulate(
 ) -> int:
     """Run a simulator, which is built as a library, in ``folder``; its output is added to ``log``.
 
-    Returns the exit status, negative for the number of a signal.
+    Returns the exit status, negative for the number of a signal. A host that has died is replaced,
+    unless the simulation has begun: then HostDied is raised.
     """
     request = Request(
         command=[*map(str, command)],
@@ -137,18 +142,32 @@ def simulate(
         environment=dict(environment),
         path=list(sys.path),
     )
+    try:
+        return simulate_in(taken(kind(environment)) or Host(environment), request)
+    except HostDied:
+        if log.exists() and log.stat().st_size:
+            raise
+        return simulate_in(Host(environment), request)
+
+
+def taken(wanted: Kind) -> Host | None:
+    """A host of that kind that is idle; None if there is none."""
     with _lock:
-        idle = _idle.setdefault(kind(environment), [])
+        idle = _idle.setdefault(wanted, [])
         while idle and not idle[-1].lives():  # somebody has killed it
             idle.pop()
-        host = idle.pop() if idle else Host(environment)
+        return idle.pop() if idle else None
+
+
+def simulate_in(host: Host, request: Request) -> int:
+    """Run a simulator in ``host``, which is idle from then on; the exit status."""
     try:
         status = host.simulate(request)
     except BaseException:  # nobody knows what it still does
         host.end()
         raise
     with _lock:
-        idle.append(host)
+        _idle.setdefault(kind(request.environment), []).append(host)
     return status
 
 
