@@ -204,8 +204,8 @@ async def units_share_the_bits(dut, lines, stalls):
         unit.queue.extend(where[number :: len(bench.units)])
     await bench.finish()
     assert judge.ones
-    assert judge.zeros
     asked = sorted({idx for _, idx in where})
+    assert judge.zeros or len(asked) <= 3  # so few may all be set before one is looked up
     answers = await bench.ask([(False, idx) for idx in asked])
     assert [a.bit for a in answers] == [idx in judge.sets for idx in asked]
     await bench.evict()
