@@ -65,13 +65,15 @@ class PacketSwitchParams(ABC):
     ingress_depth: int = 512  #: most packets that can wait at each port, a power of two
     egress_depth: int = 64  #: most answers that can wait at each port
 
-    frames: ClassVar[FrameFormat]  #: with bm, job, epoch and slot_field among its fields
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
-    slot_field: ClassVar[str]  #: of a request: the slot that it is for, 16 bits
+    slot_field: ClassVar[str | None]  #: of a request: its slot, 16 bits; None: it names no slot
     verdict: ClassVar[type[enum.Enum]]  #: what became of a packet: NONE, the rule's, REFUSALS
 
     def __init_subclass__(cls) -> None:
-        missing = [name for name in ("NONE", *REFUSALS) if name not in cls.verdict.__members__]
+        names = ["NONE", *REFUSALS]
+        if cls.slot_field is None:
+            names.remove("WRONG_SLOT")
+        missing = [name for name in names if name not in cls.verdict.__members__]
         if missing:
             raise TypeError(f"{cls.__name__}.verdict has no {', '.join(missing)}")
 
@@ -84,6 +86,11 @@ class PacketSwitchParams(ABC):
         for name in ("slots", "ingress_depth"):
             if not is_power_of_two(getattr(self, name)):
                 raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+
+    @property
+    @abstractmethod
+    def frames(self) -> FrameFormat:
+        """Return the frames' format, with bm, job, epoch and slot_field among its fields."""
 
     @property
     @abstractmethod

@@ -7,6 +7,7 @@ from amaranth.lib import data, enum
 
 from hdl.common.checks import check_range
 from hdl.p4sgd.network.frame import FRAMES, LANES
+from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
 
 USES = 256  #: of a slot, told apart by the eight bits on the wire
@@ -41,7 +42,6 @@ class SwitchParams(PacketSwitchParams):
     lanes: int = LANES  #: number of activations that are added, 1..8
     value_bits: int = PAYLOAD_BITS  #: width of an activation, 4..32
 
-    frames = FRAMES
     only_answers = ("acked", "saturated")
     slot_field = "seq"
     verdict = Verdict
@@ -58,6 +58,11 @@ class SwitchParams(PacketSwitchParams):
             f"p{self.ports}_s{self.slots}_j{self.jobs}_{self.lanes}x{self.value_bits}"
             f"_i{self.ingress_depth}_e{self.egress_depth}"
         )
+
+    @property
+    def frames(self) -> FrameFormat:
+        """Return the format of P4SGD's frames."""
+        return FRAMES
 
     @property
     def fields(self) -> dict[str, int]:

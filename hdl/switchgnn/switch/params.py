@@ -1,0 +1,328 @@
+"""The sizes of SwitchGNN's switch, and the bundles that its parts exchange."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from amaranth.hdl import Shape, ShapeLike, signed
+from amaranth.lib import data, enum
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.fifo import FifoParams
+from hdl.common.memory import STYLES, MemoryParams
+from hdl.switch.frame_format import FrameFormat
+from hdl.switch.packet_port import PacketPortParams
+from hdl.switch.params import PacketSwitchParams
+from hdl.switchgnn.protocol import (
+    ACK_BITS,
+    FEATURE_BITS,
+    SUM_BITS,
+    Kind,
+    frame_bytes,
+    frame_format,
+    payload_bytes,
+)
+
+TURN_BITS = 32  #: of a turn's number, which never wraps
+TAG_BITS = 8  #: of a turn's number that an aggregator keeps
+SEQ_BITS = 32  #: of a frame's number in its turn
+ENTRY_BITS = 16  #: of an entry of a row of lists: the index, and above it whether it is valid
+INDEX_BITS = ENTRY_BITS - 1
+COUNT_BITS = 16  #: of the contributions that an aggregator expects
+DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
+OPEN_TURNS = 2  #: most turns that a job may have open
+PROGRAM_STEPS = 256  #: most steps of a job's turn program
+
+
+class Verdict(enum.Enum, shape=5):
+    """Says what became of a frame; of those from ``WRONG_RUN`` on the last that applies."""
+
+    NONE = 0  #: there was no frame
+    ADDED = 1  #: FEATURE, PARTIAL: it is new
+    REPEATED = 2  #: FEATURE, PARTIAL: it is not, and is acknowledged at once
+    AHEAD = 3  #: FEATURE, PARTIAL: it is beyond the window
+    UNLOADED = 4  #: FEATURE, PARTIAL: the turn's aggregators are not loaded yet
+    FETCHED = 5  #: FETCH: of an open turn; the sum leaves again if it is complete
+    UNREADY = 6  #: FETCH: of an aggregator that the job has not
+    DONE = 7  #: of the oldest open turn, be it once more
+    OVER = 8  #: DONE: of a turn that has ended; answered by ADVANCE
+    EARLY = 9  #: DONE: of a later turn than the oldest open one
+    PASSED = 10  #: RAW, RAWFETCH: handed on
+    CLOSED = 11  #: of a turn that is not open
+    MISPLACED = 12  #: a kind that no worker may send
+    WRONG_RUN = 13  #: it is of another epoch than the job's
+    WRONG_WORKER = 14  #: it has not exactly the bit of the port that it came by
+    WRONG_JOB = 15  #: it is of no active job, or not of one of this port
+    MALFORMED = 16  #: of a wrong length or kind, or with bits set that are zero
+    FOREIGN = 17  #: it has another destination, ethertype or version
+    CORRUPT = 18  #: its checksum is wrong
+
+
+class BankOperation(enum.Enum, shape=3):
+    """Says what a bank does with one of its aggregators."""
+
+    NONE = 0
+    ADD = 1  #: a contribution is added; the first one of a turn takes the aggregator
+    FETCH = 2  #: a sum that is complete is to leave again, unless it waits to leave already
+    READ = 3  #: the first aggregator in the list of a port leaves
+    LOAD = 4  #: it gets a descriptor, and belongs to no turn yet
+
+
+class TableError(enum.Enum, shape=3):
+    """Says why a contribution that a list asks for is not added."""
+
+    NONE = 0
+    OUTSIDE = 1  #: not an aggregator of the job's region
+    UNUSED = 2  #: an aggregator that the block has no destination for
+    COMPLETE = 3  #: its sum has all its contributions
+    NO_SUCH_ROW = 4  #: a row behind the job's lists
+
+
+@dataclass(frozen=True, kw_only=True)
+class GnnSwitchParams(PacketSwitchParams):
+    """Sizes of SwitchGNN's switch: P banks of aggregators of L sums each (the design's page)."""
+
+    slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
+    ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
+    egress_depth: int = 512  #: beats of results and features that can wait at each port
+    banks: int = 8  #: P: aggregators that a row of lists can name, 1..16
+    lanes: int = 128  #: L: features of a frame and sums of an aggregator, a power of two, 2..128
+    window: int = 128  #: W: frames that a sender may be ahead, a power of two, 2..128
+    rows: int = 4096  #: rows of lists on chip, a power of two
+    descriptor_rows: int = 4096  #: rows of descriptors on chip, a power of two
+    tasks: int = 32  #: frames that can wait for their lists, a power of two, 4..512
+    style: str = "ultra"  #: of the memory of aggregators: block, ultra or distributed
+
+    only_answers: ClassVar[tuple[str, ...]] = ()
+    slot_field: ClassVar[str | None] = None
+    verdict: ClassVar = Verdict
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("slots", self.slots, 2, 1 << INDEX_BITS)
+        check_range("banks", self.banks, 1, 16)
+        for name, least, most in (
+            ("lanes", 2, 128),
+            ("window", 2, ACK_BITS),
+            ("rows", 2, 1 << 20),
+            ("descriptor_rows", 2, 1 << 20),
+            ("tasks", 4, 512),
+        ):
+            check_range(name, getattr(self, name), least, most)
+            if not is_power_of_two(getattr(self, name)):
+                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        if self.style not in STYLES:
+            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+
+    @property
+    def suffix(self) -> str:
+        """Tells every size."""
+        return (
+            f"p{self.ports}_{self.banks}x{self.slots}x{self.lanes}_w{self.window}_j{self.jobs}"
+            f"_r{self.rows}_d{self.descriptor_rows}_t{self.tasks}_i{self.ingress_depth}"
+            f"_e{self.egress_depth}_{self.style}"
+        )
+
+    @property
+    def frames(self) -> FrameFormat:
+        """Describe the frames."""
+        return frame_format(self.lanes)
+
+    @property
+    def fields(self) -> Mapping[str, ShapeLike]:
+        """Describe what is judged of a frame, beside its job and its epoch."""
+        return {
+            "kind": Kind,
+            "turn": TURN_BITS,
+            "seq": SEQ_BITS,
+            "list": 32,
+            "source": 32,
+            "raw": self.ports,
+            "rows": 16,
+        }
+
+    @property
+    def payload(self) -> data.Layout:
+        """Describe nothing: payloads wait apart from what is judged."""
+        return data.StructLayout({})
+
+    @property
+    def answer(self) -> data.StructLayout:
+        """Describe what goes out: see :attr:`delivery`."""
+        return self.delivery
+
+    @property
+    def sums(self) -> data.ArrayLayout:
+        """Describe the sums of an aggregator, the payload of a PARTIAL and of a RESULT."""
+        return data.ArrayLayout(signed(SUM_BITS), self.lanes)
+
+    @property
+    def features(self) -> data.ArrayLayout:
+        """Describe the payload of a FEATURE."""
+        return data.ArrayLayout(signed(FEATURE_BITS), self.lanes)
+
+    @property
+    def bank_bits(self) -> int:
+        """Return the width of a bank's number."""
+        return max(1, ceil_log2(self.banks))
+
+    @property
+    def count_bits(self) -> int:
+        """Return the width of a number of aggregators of a bank."""
+        return bits_for(self.slots)
+
+    @property
+    def result_beats(self) -> int:
+        """Return the beats of a RESULT, the longest frame."""
+        return self.frames.beats
+
+    @property
+    def raw_beats(self) -> int:
+        """Return the beats of a RAW."""
+        return -(-frame_bytes(Kind.RAW, self.lanes) // self.frames.beat_bytes)
+
+    @property
+    def payload_beats(self) -> int:
+        """Return the beats of the payload of the longest frame."""
+        return payload_bytes(Kind.RESULT, self.lanes) // self.frames.beat_bytes
+
+    # Aggregators.
+
+    @property
+    def entry(self) -> data.StructLayout:
+        """Describe an aggregator."""
+        return data.StructLayout(
+            {
+                "sums": self.sums,
+                "expected": COUNT_BITS,  # contributions; 0: the block has no destination for it
+                "remaining": COUNT_BITS,  # contributions that are missing from the sum
+                "tag": TAG_BITS,  # of the turn that the sum is of
+                "port": self.port_bits,  # that the sum leaves by
+                "complete": 1,
+                "queued": 1,  # it is in the list of a port
+            }
+        )
+
+    @property
+    def bank_memory(self) -> MemoryParams:
+        """Return the sizes of the memory of a bank."""
+        return MemoryParams(bits=self.entry.size, depth=self.slots, style=self.style)
+
+    @property
+    def region(self) -> data.StructLayout:
+        """Describe where a turn's aggregators are in every bank."""
+        return data.StructLayout({"base": self.slot_bits, "count": self.count_bits})
+
+    @property
+    def descriptor(self) -> data.StructLayout:
+        """Describe what an aggregator is loaded with."""
+        return data.StructLayout({"expected": COUNT_BITS, "port": self.port_bits})
+
+    @property
+    def bank_command(self) -> data.StructLayout:
+        """Describe what a bank does in a cycle."""
+        return data.StructLayout(
+            {
+                "operation": BankOperation,
+                "index": INDEX_BITS,  # of the aggregator in the region; READ: none
+                "region": self.region,
+                "tag": TAG_BITS,  # ADD, FETCH: of the turn; LOAD: of the turn before it
+                "port": self.port_bits,  # READ: whose list
+                "descriptor": self.descriptor,  # LOAD
+            }
+        )
+
+    @property
+    def bank_result(self) -> data.StructLayout:
+        """Describe a sum that leaves its bank."""
+        return data.StructLayout(
+            {
+                "port": self.port_bits,
+                "slot": self.slot_bits,  # the index in the bank
+                "tag": TAG_BITS,
+                "sums": self.sums,
+            }
+        )
+
+    # Jobs.
+
+    @property
+    def port_job(self) -> data.StructLayout:
+        """Describe what a port has to know of its job."""
+        return data.StructLayout(
+            {
+                "active": 1,
+                "job": self.job_bits,
+                "epoch": 16,
+                "lo": TURN_BITS,  # the oldest open turn
+            }
+        )
+
+    # The way out.
+
+    @property
+    def delivery(self) -> data.StructLayout:
+        """Describe what ports send as RESULT or RAW."""
+        return data.StructLayout(
+            {
+                "raw": 1,  # a RAW, whose features are in the lower half of sums
+                "job": self.job_bits,
+                "epoch": 16,
+                "turn": TURN_BITS,
+                "list": 32,  # RESULT: number of the aggregator
+                "source": 32,  # RAW
+                "sums": self.sums,
+            }
+        )
+
+    @property
+    def ack_state(self) -> data.StructLayout:
+        """Describe what has come of an open turn by a port, and whether an ACK is to tell."""
+        return data.StructLayout(
+            {"wanted": 1, "turn": TURN_BITS, "base": SEQ_BITS, "arrived": self.window}
+        )
+
+    @property
+    def raw_request(self) -> data.StructLayout:
+        """Describe a RAWFETCH on its way to the feature's owner."""
+        return data.StructLayout({"turn": TURN_BITS, "source": 32, "asking": self.ports})
+
+    @property
+    def control_frame(self) -> data.StructLayout:
+        """Describe a frame without a payload: ACK, ADVANCE or RAWFETCH."""
+        return data.StructLayout(
+            {
+                "kind": Kind,
+                "job": self.job_bits,
+                "epoch": 16,
+                "turn": TURN_BITS,
+                "seq": SEQ_BITS,  # ACK
+                "ecn": 1,  # ACK
+                "bitmap": ACK_BITS,  # ACK
+                "source": 32,  # RAWFETCH
+                "raw": self.ports,  # RAWFETCH: who asks
+            }
+        )
+
+    @property
+    def egress_fifo(self) -> FifoParams:
+        """Return the sizes of the queue of beats that wait at a port."""
+        return FifoParams(width=self.frames.axis.data_bits + 1, depth=self.egress_depth)
+
+    # The way in.
+
+    @property
+    def port_params(self) -> PacketPortParams:
+        """Return the sizes of a port."""
+        return PacketPortParams(frames=self.frames, words=self.ingress_depth)
+
+    @property
+    def row(self) -> data.ArrayLayout:
+        """Describe a row of lists: for each bank an index, and whether it is valid."""
+        return data.ArrayLayout(data.StructLayout({"index": INDEX_BITS, "valid": 1}), self.banks)
+
+    @property
+    def verdict_bits(self) -> int:
+        """Return the width of a verdict."""
+        return Shape.cast(Verdict).width
