@@ -205,9 +205,20 @@ class GnnSwitchParams(PacketSwitchParams):
         )
 
     @property
-    def bank_memory(self) -> MemoryParams:
-        """Return the sizes of the memory of a bank."""
-        return MemoryParams(bits=self.entry.size, depth=self.slots, style=self.style)
+    def state(self) -> data.StructLayout:
+        """Describe an aggregator apart from its sums."""
+        fields = self.entry.members
+        return data.StructLayout({name: fields[name] for name in fields if name != "sums"})
+
+    @property
+    def sums_memory(self) -> MemoryParams:
+        """Return the sizes of the memory of a bank's sums."""
+        return MemoryParams(bits=self.sums.size, depth=self.slots, style=self.style)
+
+    @property
+    def state_memory(self) -> MemoryParams:
+        """Return the sizes of the memory of what a bank's aggregators have beside their sums."""
+        return MemoryParams(bits=self.state.size, depth=self.slots, style=self.style)
 
     @property
     def region(self) -> data.StructLayout:

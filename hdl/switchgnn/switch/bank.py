@@ -1,0 +1,133 @@
+"""A bank of aggregators: a command a cycle, and the lists of those that wait to leave."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, low_bits
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.switch.update_memory import UpdateMemory
+from hdl.switchgnn.switch.bank_rule import BankRule
+from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams, TableError
+from hdl.switchgnn.switch.ready_lists import ReadyLists
+
+
+class Bank(Component):
+    """Does a command with one of its aggregators every cycle, as :class:`BankRule` says.
+
+    The aggregator of a ``command`` is number ``index`` of its region, or of a READ the first one
+    in the list of its port, which must be ``ready``. An ``index`` that the region has not changes
+    nothing, whatever the command. ``payload`` comes :attr:`lead` cycles after its ADD; in all other
+    cycles it means nothing.
+
+    A READ's ``result`` comes :attr:`read_latency` cycles later, with ``result_valid``, unless the
+    aggregator has been loaded anew, or is complete for another port by now, in whose list it waits
+    from then on. All sums are behind the multiplexer of the memory's latest changes, so they want a
+    register where they are taken. ``added`` and ``error`` say :attr:`latency` cycles after every
+    command whether an ADD's contribution was added, and why it was not; OUTSIDE is said of a
+    FETCH and of a LOAD, too. A sum that completes is in its list, and can be read,
+    :attr:`ready_latency` cycles after its last ADD if that list was empty.
+
+    Throughput: one command a cycle, the same aggregator over and over included; for one list a READ
+    every ``ReadyLists.recovery`` cycles. Never stalls. The sums that wait stay in their
+    aggregators, so that nothing is lost if all are complete at once.
+
+    Contents of a memory survive a reset, so all aggregators are cleared behind it: that is
+    ``busy`` for a cycle each, in which commands are NONE.
+    """
+
+    lead = 1 + UpdateMemory.lead
+    read_latency = lead
+    latency = lead + 1
+    ready_latency = latency + 1
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "command": In(params.bank_command),
+                "payload": In(params.sums),
+                "ready": Out(params.ports),
+                "result_valid": Out(1),
+                "result": Out(params.bank_result),
+                "added": Out(1),
+                "error": Out(TableError),
+                "busy": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, command = self.params, self.command
+        m.submodules.lists = lists = ReadyLists(params)
+        m.submodules.rule = rule = BankRule(params)
+        # Sums are apart from the rest of their aggregator, so that only an ADD writes them.
+        m.submodules.sums = sums = UpdateMemory(params.sums_memory)
+        m.submodules.states = states = UpdateMemory(params.state_memory)
+        is_read = command.operation == BankOperation.READ
+        outside = command.index >= command.region.count
+        clearing = self.clear(m)
+        address = Signal(params.slot_bits, reset_less=True)
+        inside = low_bits(command.region.base + command.index, params.slot_bits)
+        m.d.sync += address.eq(Mux(self.busy, clearing, Mux(is_read, lists.head, inside)))
+        m.d.comb += [
+            lists.pop.eq(is_read),
+            lists.port.eq(command.port),
+            self.ready.eq(lists.ready),
+            sums.address.eq(address),
+            states.address.eq(address),
+            rule.clear.eq(delay(m, self.busy, self.lead, "clear", reset_less=False)),
+            rule.operation.eq(
+                delay(m, command.operation, self.lead, "operation", reset_less=False)
+            ),
+            rule.outside.eq(delay(m, outside, self.lead, "outside")),
+            rule.tag.eq(delay(m, command.tag, self.lead, "tag")),
+            rule.port.eq(delay(m, command.port, self.lead, "port")),
+            rule.descriptor.eq(delay(m, command.descriptor, self.lead, "descriptor")),
+            rule.payload.eq(self.payload),
+        ]
+        before, after = params.state(states.before), Signal(params.state)
+        for name in params.state.members:
+            m.d.comb += [rule.before[name].eq(before[name]), after[name].eq(rule.after[name])]
+        slot = delay(m, address, self.lead - 1, "slot")
+        m.d.comb += [
+            rule.before.sums.eq(sums.before),
+            sums.after.eq(rule.after.sums),
+            sums.write.eq(rule.added),
+            states.after.eq(after),
+            states.write.eq(rule.write),
+            self.result_valid.eq(rule.leaves),
+            self.result.port.eq(rule.port),
+            self.result.slot.eq(slot),
+            self.result.tag.eq(before.tag),
+            self.result.sums.eq(sums.before),
+            lists.push.valid.eq(delay(m, rule.push, 1, "push", reset_less=False)),
+            lists.push.slot.eq(delay(m, slot, 1, "push_slot")),
+            lists.push.port.eq(delay(m, before.port, 1, "push_port")),
+        ]
+        m.d.sync += [self.added.eq(rule.added), self.error.eq(rule.error)]
+        self.state_expectations(m)
+        return m
+
+    def clear(self, m: Module) -> Signal:
+        """Go through all aggregators behind a reset; return which one is to be cleared."""
+        slot, busy = Signal(self.params.slot_bits), Signal(init=1)
+        m.d.comb += self.busy.eq(busy)
+        with m.If(busy):
+            m.d.sync += [slot.eq(slot + 1), busy.eq(slot != self.params.slots - 1)]
+        return slot
+
+    def state_expectations(self, m: Module) -> None:
+        """State what commands may be given."""
+        command, region = self.command, self.command.region
+        is_none = command.operation == BankOperation.NONE
+        is_read = command.operation == BankOperation.READ
+        expect(
+            m,
+            self,
+            waits_until_all_is_cleared=lambda: is_none | ~self.busy,
+            reads_what_is_ready=lambda: ~is_read | (self.ready >> command.port)[0],
+            regions_are_in_the_bank=lambda: (
+                is_none | is_read | (region.base + region.count <= self.params.slots)
+            ),
+        )

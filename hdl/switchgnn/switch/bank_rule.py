@@ -1,0 +1,145 @@
+"""What a command does to an aggregator."""
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import COUNT_BITS, BankOperation, GnnSwitchParams, TableError
+
+
+class BankRule(Component):
+    """Decides what becomes of an aggregator, as logic: the rule of `sim/switchgnn/golden`.
+
+    ``before`` is the aggregator that ``operation`` is for. With ``write`` it becomes ``after``
+    apart from its sums, and with ``added`` its sums do, which without ``added`` mean nothing.
+
+    - ADD: the first contribution of a turn, known by its ``tag``, replaces the sums, all others
+      are added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes
+      the aggregator complete, and it is to leave.
+    - FETCH: a complete sum of the turn ``tag`` is to leave again, unless it waits to.
+    - READ: the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
+      complete and of that port. A complete one of another port goes on waiting in that one's list.
+    - LOAD: it gets its ``descriptor`` and the ``tag``, and is complete no more. One that waits in a
+      list stays there. If the switch has no such port, the aggregator is one that expects nothing.
+    - ``clear``: it expects nothing and waits nowhere.
+
+    ``outside`` says that the aggregator is not of the command's region: of ADD, FETCH and LOAD
+    nothing happens then, and ``error`` is OUTSIDE. ``push`` says that the aggregator enters the
+    list of ``before.port``; that is so if it becomes queued, or goes on waiting elsewhere.
+
+    Latency: none. Sums are added while it is decided whether they are; from ``before.tag`` there is
+    the comparison and one LUT in front of the carry chain.
+    """
+
+    latency = 0
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        command = params.bank_command
+        super().__init__(
+            params,
+            {
+                "clear": In(1),
+                "operation": In(BankOperation),
+                "outside": In(1),
+                "tag": In(command["tag"].shape),
+                "port": In(params.port_bits),
+                "descriptor": In(params.descriptor),
+                "payload": In(params.sums),
+                "before": In(params.entry),
+                "after": Out(params.entry),
+                "write": Out(1),
+                "added": Out(1),
+                "error": Out(TableError),
+                "push": Out(1),
+                "leaves": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        before, after = self.before, self.after
+        is_add, is_fetch, is_read, is_load = (
+            self.operation == operation
+            for operation in (
+                BankOperation.ADD,
+                BankOperation.FETCH,
+                BankOperation.READ,
+                BankOperation.LOAD,
+            )
+        )
+        same = Signal()  # the aggregator is of the command's turn
+        unused = Signal()  # the block has no destination for it
+        mine = Signal()  # it is in the list of its own port
+        last = Signal()  # the contribution is the last one
+        fetched, moves, loaded = Signal(), Signal(), Signal()
+        completes = self.added & last
+        m.d.comb += [
+            same.eq(before.tag == self.tag),
+            unused.eq(before.expected == 0),
+            mine.eq(before.port == self.port),
+            last.eq(Mux(same, before.remaining == 1, before.expected == 1)),
+            self.added.eq(is_add & ~self.outside & ~unused & ~(before.complete & same)),
+            fetched.eq(is_fetch & ~self.outside & before.complete & same & ~before.queued),
+            self.leaves.eq(is_read & before.complete & mine),
+            moves.eq(is_read & before.complete & ~mine),
+            loaded.eq(is_load & ~self.outside),
+            self.write.eq(self.clear | self.added | fetched | is_read | loaded),
+            self.push.eq((completes & ~before.queued) | fetched | moves),
+            after.queued.eq(
+                ~self.clear & Mux(is_read, moves, before.queued | completes | is_fetch)
+            ),
+            after.complete.eq(~self.clear & ~is_load & Mux(is_add, last, before.complete)),
+        ]
+        self.count(m, same, is_add, is_load)
+        self.sum(m, same)
+        m.d.comb += self.error.eq(TableError.NONE)
+        with m.If((is_add | is_fetch | is_load) & self.outside):
+            m.d.comb += self.error.eq(TableError.OUTSIDE)
+        with m.Elif(is_add & unused):
+            m.d.comb += self.error.eq(TableError.UNUSED)
+        with m.Elif(is_add & before.complete & same):
+            m.d.comb += self.error.eq(TableError.COMPLETE)
+        return m
+
+    def count(self, m: Module, same: Value, is_add: Value, is_load: Value) -> None:
+        """Say whose the aggregator is, and how many contributions its sum misses."""
+        before, after = self.before, self.after
+        m.d.comb += [
+            after.expected.eq(before.expected),
+            after.remaining.eq(before.remaining),
+            after.tag.eq(before.tag),
+            after.port.eq(before.port),
+        ]
+        with m.If(self.clear):
+            m.d.comb += [after.expected.eq(0), after.remaining.eq(0), after.tag.eq(0)]
+            m.d.comb += after.port.eq(0)
+        with m.Elif(is_load):
+            m.d.comb += [
+                after.expected.eq(Mux(self.has_port(), self.descriptor.expected, 0)),
+                after.remaining.eq(0),
+                after.tag.eq(self.tag),
+                after.port.eq(Mux(self.has_port(), self.descriptor.port, 0)),
+            ]
+        with m.Elif(is_add):
+            # Both are counted down while the tags are compared.
+            fewer, first = Signal(COUNT_BITS), Signal(COUNT_BITS)
+            m.d.comb += [
+                fewer.eq(before.remaining - 1),
+                first.eq(before.expected - 1),
+                after.remaining.eq(Mux(same, fewer, first)),
+                after.tag.eq(self.tag),
+            ]
+
+    def has_port(self) -> Value:
+        """State whether the switch has the descriptor's port."""
+        params = self.params
+        if params.ports == 1 << params.port_bits:
+            return Const(1)
+        return self.descriptor.port < params.ports
+
+    def sum(self, m: Module, same: Value) -> None:
+        """Add up every lane; the choice between adding and taking is in the adder's LUTs."""
+        for k, value in enumerate(self.payload):
+            kept = Mux(same, self.before.sums[k], 0)
+            m.d.comb += self.after.sums[k].eq(low_bits(value + kept, len(value)))

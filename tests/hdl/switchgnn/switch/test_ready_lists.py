@@ -1,0 +1,144 @@
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.ready_lists import ReadyLists, push_layout
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
+
+SIZES = [TINY, bank_sizes(ports=2, slots=2), bank_sizes(ports=8, slots=1024)]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_ready_lists(params):
+    simulate(ReadyLists(params), __name__)
+
+
+def test_recovery():
+    assert ReadyLists.recovery == 3
+
+
+class Lists:
+    """A queue for each port; what is done to them goes to the lists under test, too."""
+
+    def __init__(self, dut, params):
+        self.dut, self.params = dut, params
+        self.queues = [deque() for _ in range(params.ports)]
+        self.since = [ReadyLists.recovery] * params.ports  # cycles since a pop left something
+
+    @property
+    def ready(self):
+        pairs = zip(self.queues, self.since, strict=True)
+        return [len(queue) > 0 and since >= ReadyLists.recovery for queue, since in pairs]
+
+    @property
+    def free(self):
+        """What is in no queue."""
+        return sorted(set(range(self.params.slots)).difference(*self.queues))
+
+    async def step(self, push=None, pop=None):
+        """Do in a cycle what is pushed, a pair of slot and port, and popped, a port."""
+        dut, params = self.dut, self.params
+        slot, port = push or (random.randrange(params.slots), random.randrange(params.ports))
+        pushed = {"valid": int(push is not None), "slot": slot, "port": port}
+        dut.push.value = pack(push_layout(params), pushed)
+        dut.pop.value = int(pop is not None)
+        asked = random.randrange(params.ports) if pop is None else pop
+        dut.port.value = asked
+        ready = self.ready
+        await RisingEdge(dut.clk)
+        assert int(dut.ready.value) == sum(bit << k for k, bit in enumerate(ready))
+        if ready[asked]:
+            assert int(dut.head.value) == self.queues[asked][0]
+        self.since = [since + 1 for since in self.since]
+        if pop is not None:
+            assert ready[pop]
+            self.queues[pop].popleft()
+            self.since[pop] = 1 if self.queues[pop] else ReadyLists.recovery
+        if push is not None:
+            self.queues[port].append(slot)
+
+    async def empty(self):
+        """Pop whatever can be until nothing is left."""
+        while any(self.queues):
+            ready = [port for port, bit in enumerate(self.ready) if bit]
+            await self.step(pop=random.choice(ready) if ready else None)
+        assert self.ready == [False] * self.params.ports
+        await self.step()
+
+
+async def begin(dut):
+    params = params_in_simulator(GnnSwitchParams)
+    dut.push.value = dut.pop.value = 0
+    await start(dut)
+    return Lists(dut, params)
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(pushes=[0.2, 0.6, 1.0], pops=[0.2, 0.6, 1.0])
+async def keeps_the_order(dut, pushes, pops):
+    lists = await begin(dut)
+    ports = range(lists.params.ports)
+    hot = 0
+    free = list(range(lists.params.slots))
+    for k in range(600):
+        if k % 100 == 0:
+            hot = random.choice(ports)
+        push = pop = None
+        if free and random.random() < pushes:
+            slot = free.pop(random.randrange(len(free)))
+            push = slot, random.choice((hot, random.choice(ports)))
+        ready = [port for port in ports if lists.ready[port]]
+        if ready and random.random() < pops:
+            pop = hot if hot in ready else random.choice(ready)
+            free.append(lists.queues[pop][0])
+        await lists.step(push, pop)
+    await lists.empty()
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def one_list_holds_all(dut):
+    lists = await begin(dut)
+    for port in range(lists.params.ports):
+        for slot in random.sample(range(lists.params.slots), lists.params.slots):
+            await lists.step((slot, port))
+        await lists.empty()
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_list_of_one_is_replaced_every_cycle(dut):
+    lists = await begin(dut)
+    await lists.step((0, 1))
+    for k in range(1, 100):
+        await lists.step((k % lists.params.slots, 1), pop=1)
+    await lists.empty()
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(behind=[0, 1, 2, 3])
+async def a_reset_empties_all_lists(dut, behind):
+    """Also one whose next slot is on its way."""
+    lists = await begin(dut)
+    for slot in lists.free:
+        await lists.step((slot, slot % lists.params.ports))
+    for _ in range(4):
+        await lists.step()
+    await lists.step(pop=0)
+    for _ in range(behind):
+        await lists.step()
+    dut.push.value = dut.pop.value = 0
+    dut.rst.value = 1
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    lists = Lists(dut, lists.params)
+    for _ in range(4):
+        await lists.step()
+    for slot in lists.free:
+        await lists.step((slot, 0))
+    await lists.empty()
