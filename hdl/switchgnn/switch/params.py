@@ -33,6 +33,8 @@ COUNT_BITS = 16  #: of the contributions that an aggregator expects
 DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
 OPEN_TURNS = 2  #: most turns that a job may have open
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
+READ_CYCLES = 5  #: from a READ that is chosen to its sum
+DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
 
 
 class Verdict(enum.Enum, shape=5):
@@ -112,6 +114,7 @@ class GnnSwitchParams(PacketSwitchParams):
             check_range(name, getattr(self, name), least, most)
             if not is_power_of_two(getattr(self, name)):
                 raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        check_range("egress_depth", self.egress_depth, self.result_beats, 1 << 16)
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
 
@@ -317,9 +320,14 @@ class GnnSwitchParams(PacketSwitchParams):
         )
 
     @property
+    def egress_beat(self) -> data.StructLayout:
+        """Describe a beat on its way out; which bytes count follows from the kind of frame."""
+        return data.StructLayout({"data": self.frames.axis.data_bits, "last": 1})
+
+    @property
     def egress_fifo(self) -> FifoParams:
-        """Return the sizes of the queue of beats that wait at a port."""
-        return FifoParams(width=self.frames.axis.data_bits + 1, depth=self.egress_depth)
+        """Return the sizes of the queue of beats that wait at a port; room for each is claimed."""
+        return FifoParams(width=self.egress_beat.size, depth=self.egress_depth, refuses=False)
 
     # The way in.
 

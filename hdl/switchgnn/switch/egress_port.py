@@ -1,0 +1,159 @@
+"""A port on the way out: sums and features that wait there, and control frames between them."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.fifo import Fifo
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.switchgnn.protocol import CONTROL_BYTES, Head, Kind, Target
+from hdl.switchgnn.switch.egress_room import EgressRoom
+from hdl.switchgnn.switch.frame_serializer import FrameSerializer
+from hdl.switchgnn.switch.params import DELIVERY_CYCLES, GnnSwitchParams
+
+CONTROL, DATA = range(2)  #: inputs of the arbiter, which expects the last one behind a reset
+
+
+class EgressPort(Component):
+    """Sends what is delivered to a port, and the frames of ``control``, as frames of ``axis``.
+
+    Frames go from ``source`` to ``destination`` and have the port's ``bit`` as their bm. With
+    ``claim`` room for the longest frame is taken; it may come if ``open`` was high in the cycle
+    before. :attr:`delay` cycles later comes ``deliver`` with a ``delivery``, or ``voided``, which
+    gives the room back; ``open`` keeps claims a RESULT's beats apart. So every frame that comes
+    finds the serializer idle and room in the queue, and nothing here makes anybody wait.
+
+    A RESULT or RAW is marked (ecn) if more than ``mark_level`` beats waited in the queue in the
+    cycle before it came; with a ``mark_level`` of 0 none is. ``urgent`` says that no RESULT or RAW
+    waits in the queue or is on its way to it, so that the port idles. It is a
+    register, so it is still high in the cycle of a claim.
+
+    Fields of a ``control`` frame that its kind does not use are zero. Data and control frames take
+    turns while both wait, frame by frame, so a control frame waits
+    for a RESULT or two at most. ``sent_results``, ``sent_raws`` and ``marks`` are high for a cycle
+    behind the one in which the head of such a frame, or one with ecn, an ACK's too, has left.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency` from ``deliver`` to the head at ``axis``, a
+    cycle more if a control frame was the last to leave. Stalls: beats wait in the queue; when it
+    is full, ``open`` is low.
+    """
+
+    delay = DELIVERY_CYCLES
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        self.latency = FrameSerializer.latency + params.egress_fifo.latency + StreamArbiter.latency
+        super().__init__(
+            params,
+            {
+                "destination": In(48),
+                "source": In(48),
+                "bit": In(32),
+                "mark_level": In(16),
+                "open": Out(1),
+                "claim": In(1),
+                "deliver": In(1),
+                "voided": In(1),
+                "delivery": In(params.delivery),
+                "control": In(stream.Signature(params.control_frame)),
+                "axis": Out(params.frames.axis),
+                "urgent": Out(1),
+                "sent_results": Out(1),
+                "sent_raws": Out(1),
+                "marks": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.room = room = EgressRoom(params)
+        m.submodules.serializer = serializer = FrameSerializer(params)
+        m.submodules.fifo = fifo = Fifo(params.egress_fifo)
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(
+                width=params.egress_beat.size, count=2, last_bit=params.egress_beat["last"].offset
+            )
+        )
+        sums, control = arbiter.i[DATA], arbiter.i[CONTROL]
+        congested = Signal()
+        m.d.sync += congested.eq((fifo.level > self.mark_level) & self.mark_level.any())
+        m.d.comb += [
+            room.claim.eq(self.claim),
+            room.voided.eq(self.voided),
+            room.shorter.eq(self.deliver & self.delivery.raw),
+            room.left.eq(sums.valid & sums.ready),
+            self.open.eq(room.open),
+            serializer.destination.eq(self.destination),
+            serializer.source.eq(self.source),
+            serializer.bm.eq(self.bit),
+            serializer.congested.eq(congested),
+            serializer.deliver.eq(self.deliver),
+            serializer.delivery.eq(self.delivery),
+            fifo.i.valid.eq(serializer.valid),
+            fifo.i.payload.eq(serializer.beat),
+            sums.payload.eq(fifo.o.payload),
+            sums.valid.eq(fifo.o.valid),
+            fifo.o.ready.eq(sums.ready),
+            control.payload.eq(Cat(self.control_head(m), Value.cast(1))),
+            control.valid.eq(self.control.valid),
+            self.control.ready.eq(control.ready),
+        ]
+        self.drive_axis(m, arbiter)
+        claims = Signal(self.delay)  # of the last cycles, the latest in the lowest bit
+        waits = serializer.busy | serializer.valid | fifo.level.any()
+        m.d.sync += [
+            claims.eq(Cat(self.claim, claims[:-1])),
+            self.urgent.eq(~(self.claim | claims.any() | waits)),
+        ]
+        expect(
+            m, self, comes_when_it_was_announced=lambda: claims[-1] == (self.deliver ^ self.voided)
+        )
+        return m
+
+    def control_head(self, m: Module) -> Value:
+        """Return the only beat of the control frame that waits."""
+        frame, head, target = self.control.payload, Signal(Head), Signal(Target)
+        m.d.comb += [
+            target.as_value().eq(0),
+            head.as_value().eq(0),
+            target.source.eq(frame.source),
+            target.raw.eq(frame.raw),
+            *self.params.frames.fill(head, self.destination, self.source),
+            *(
+                head[name].eq(frame[name])
+                for name in ("kind", "job", "epoch", "turn", "seq", "ecn")
+            ),
+            head.bm.eq(self.bit),
+            head.about.bitmap.eq(frame.bitmap | target.as_value()),  # one of them is zero
+        ]
+        beat = Signal(self.params.egress_beat["data"].shape)
+        m.d.comb += beat.eq(head)
+        return beat
+
+    def drive_axis(self, m: Module, arbiter: Any) -> None:
+        """Send the arbiter's beats, and tell which frames begin to leave."""
+        axis, beat = self.axis, self.params.egress_beat(arbiter.o.payload.payload)
+        head = data.View(Head, beat.data[: Head.as_shape().size])
+        control_keep = (1 << CONTROL_BYTES) - 1
+        inside = Signal()  # a frame
+        begins = Signal()
+        moves = axis.tvalid & axis.tready
+        m.d.comb += [
+            axis.tdata.eq(beat.data),
+            axis.tkeep.eq(Mux(arbiter.o.payload.index == CONTROL, control_keep, ~0)),
+            axis.tlast.eq(beat.last),
+            axis.tvalid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(axis.tready),
+            begins.eq(moves & ~inside),
+        ]
+        with m.If(moves):
+            m.d.sync += inside.eq(~beat.last)
+        m.d.sync += [
+            self.sent_results.eq(begins & (head.kind == Kind.RESULT)),
+            self.sent_raws.eq(begins & (head.kind == Kind.RAW)),
+            self.marks.eq(begins & head.ecn),
+        ]
