@@ -1,6 +1,8 @@
 """Counters of events, all of them shown."""
 
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import cast
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
@@ -44,6 +46,12 @@ class CountersParams:
     def index_bits(self) -> int:
         """Return the width of a counter's place in the order of their names."""
         return ceil_log2(max(2, len(self.counters)))
+
+
+def numbered(counters: CountersParams, name: str) -> type[IntEnum]:
+    """Return the counters of a set by their numbers, as software chooses one."""
+    members = {counter.upper(): k for k, (counter, _) in enumerate(counters.counters)}
+    return cast(type[IntEnum], IntEnum(name, members))
 
 
 class EventCounters(Component):

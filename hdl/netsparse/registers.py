@@ -5,10 +5,7 @@ is written field by field and submitted to a client unit, or lies in a ring in h
 (:mod:`hdl.netsparse.queue.params`); its completion is read later, here or from another ring.
 """
 
-from enum import IntEnum
-from typing import cast
-
-from hdl.common.event_counters import CountersParams
+from hdl.common.event_counters import numbered
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import INDEX_BITS, SIZE_BITS, Fault
@@ -253,12 +250,6 @@ RING_REGISTERS = (
         ),
     ),
 )
-
-
-def numbered(counters: CountersParams, name: str) -> type[IntEnum]:
-    """Return the counters of a bank by their numbers."""
-    members = {counter.upper(): k for k, (counter, _) in enumerate(counters.counters)}
-    return cast(type[IntEnum], IntEnum(name, members))
 
 
 COUNTER_REGISTERS = (

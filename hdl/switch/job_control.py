@@ -16,25 +16,34 @@ class State(enum.Enum, shape=2):
     IDLE = 0
     CHECK = 1  #: it is compared with the other jobs, one a cycle
     DECIDE = 2
-    CLEAR = 3  #: slots are cleared
+    PREPARE = 3  #: slots are cleared, or what else the rule keeps
 
 
 class JobControl(Component):
     """Keeps the ``table`` of jobs and carries out a host's ``command``.
 
-    A start that is not refused makes the job inactive, clears its slots and makes it active
-    again; a stop makes it inactive. ``reason`` tells of the last command; ``busy`` is a start
+    A start that is not refused makes the job inactive, prepares its rule's state and makes it
+    active again; a stop makes it inactive. ``reason`` tells of the last command; ``busy`` is a start
     under way, in which the command's operands must hold still and other commands are refused.
     A job may be started anew with ports and slots that it has itself.
 
     Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, as every job
-    is looked at. For every slot that is cleared, ``hold`` takes a cycle from the ports: one in
+    is looked at. Where packets name no slot, the rule prepares itself: ``preparing`` is high until
+    ``prepared``. Else slots are cleared: for every slot ``hold`` takes a cycle from the ports: one in
     which none has a packet ``waiting``, but at least every fourth, so that a start ends under any
     load. In the cycle after it, which has no packet, ``clear`` is high with the slot and the job's
     ports.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
+        by_slot = {
+            "waiting": In(1),
+            "hold": Out(1),
+            "clear": Out(1),
+            "slot": Out(params.slot_bits),
+            "ports": Out(params.ports),
+        }
+        by_rule = {"preparing": Out(1), "prepared": In(1)}
         super().__init__(
             params,
             {
@@ -42,11 +51,7 @@ class JobControl(Component):
                 "busy": Out(1),
                 "reason": Out(Refusal),
                 "table": Out(data.ArrayLayout(params.job, params.jobs)),
-                "waiting": In(1),
-                "hold": Out(1),
-                "clear": Out(1),
-                "slot": Out(params.slot_bits),
-                "ports": Out(params.ports),
+                **(by_slot if params.slot_field else by_rule),
             },
         )
 
@@ -58,7 +63,12 @@ class JobControl(Component):
         active = Array(self.table[k].active for k in range(self.params.jobs))
         scan = Signal(self.params.job_bits)
         refusal = self.judge(m, state, scan, index, end)
-        clearing, last = self.clear_slots(m, state, end)
+        if self.params.slot_field:
+            clearing, last = self.clear_slots(m, state, end)
+            prepared = clearing & last
+        else:
+            m.d.comb += self.preparing.eq(state == State.PREPARE)
+            prepared = self.prepared
         m.d.comb += [
             end.eq(command.base + command.count),
             self.busy.eq(state != State.IDLE),
@@ -78,11 +88,11 @@ class JobControl(Component):
                     m.d.sync += state.eq(State.DECIDE)
             with m.Case(State.DECIDE):
                 with m.If(refusal == Refusal.NONE):
-                    m.d.sync += state.eq(State.CLEAR)
+                    m.d.sync += state.eq(State.PREPARE)
                     self.enter(m, index, end)
                 with m.Else():
                     m.d.sync += [self.reason.eq(refusal), state.eq(State.IDLE)]
-            with m.Case(State.CLEAR), m.If(clearing & last):
+            with m.Case(State.PREPARE), m.If(prepared):
                 m.d.sync += [state.eq(State.IDLE), active[index].eq(1)]
         with m.If(self.busy & (command.start | command.stop)):
             m.d.sync += self.reason.eq(Refusal.BUSY)
@@ -137,7 +147,7 @@ class JobControl(Component):
         turn = Signal(range(TURNS))
         m.d.comb += behind.eq((at + 1)[:17])
         clearing = self.hold
-        m.d.comb += clearing.eq((state == State.CLEAR) & (~self.waiting | (turn == TURNS - 1)))
+        m.d.comb += clearing.eq((state == State.PREPARE) & (~self.waiting | (turn == TURNS - 1)))
         m.d.sync += [
             self.clear.eq(clearing),
             self.slot.eq(at[: self.params.slot_bits]),

@@ -1,6 +1,7 @@
 """Which packets belong to a job of the switch: the others go no further."""
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
@@ -23,11 +24,25 @@ class JobTable(Component):
     place of ``valid``, with ``request.everyone`` and no other field. Every packet is thus judged
     by the job as it was when the slot was read. Commands, ``busy``, ``reason``, ``waiting`` and
     ``hold`` are those of :class:`JobControl`; ``active`` has a bit for each job.
+
+    Where packets name no slot there is neither ``slot`` nor ``clear``; then ``preparing`` and
+    ``prepared`` are those of :class:`JobControl`, and ``table`` shows the jobs to the rule.
     """
 
     latency = 2
 
     def __init__(self, params: PacketSwitchParams) -> None:
+        by_slot = {
+            "waiting": In(1),
+            "hold": Out(1),
+            "slot": Out(params.slot_bits),
+            "clear": Out(1),
+        }
+        by_rule = {
+            "preparing": Out(1),
+            "prepared": In(1),
+            "table": Out(data.ArrayLayout(params.job, params.jobs)),
+        }
         super().__init__(
             params,
             {
@@ -35,14 +50,11 @@ class JobTable(Component):
                 "busy": Out(1),
                 "reason": Out(Refusal),
                 "active": Out(params.jobs),
-                "waiting": In(1),
-                "hold": Out(1),
+                **(by_slot if params.slot_field else by_rule),
                 "packet_valid": In(1),
                 "sender": In(params.ports),
                 "packet": In(params.packet),
-                "slot": Out(params.slot_bits),
                 "valid": Out(1),
-                "clear": Out(1),
                 "ahead": Out(params.header),
                 "request": Out(params.request),
                 "refused": Out(params.verdict),
@@ -54,14 +66,10 @@ class JobTable(Component):
         params = self.params
         m.submodules.control = control = JobControl(params)
         jobs = range(params.jobs)
-        asked = self.packet.header[params.slot_field]
         m.d.comb += [
             control.command.eq(self.command),
-            control.waiting.eq(self.waiting),
             self.busy.eq(control.busy),
             self.reason.eq(control.reason),
-            self.hold.eq(control.hold),
-            self.slot.eq(Mux(control.clear, control.slot, asked)[: params.slot_bits]),
             *(self.active[k].eq(control.table[k].active) for k in jobs),
         ]
         # The job that the packet names, or the one that is being started.
@@ -69,17 +77,21 @@ class JobTable(Component):
         judged_packet = Signal(params.packet, reset_less=True)
         judged_sender = Signal(params.ports, reset_less=True)
         judging = Signal()
-        clearing = Signal()
         table = Array(control.table[k].as_value() for k in jobs)
         m.d.sync += [
             job.eq(params.job(table[self.packet.header.job])),
             judged_packet.eq(self.packet),
             judged_sender.eq(self.sender),
             judging.eq(self.packet_valid),
-            clearing.eq(control.clear),
         ]
-        with m.If(control.clear):
-            m.d.sync += job.ports.eq(control.ports)
+        if params.slot_field:
+            self.clear_slots(m, control, job)
+        else:
+            m.d.comb += [
+                self.preparing.eq(control.preparing),
+                control.prepared.eq(self.prepared),
+                self.table.eq(control.table),
+            ]
         verdict = self.judge(m, judged_packet, judged_sender, job)
         nothing = params.verdict.NONE
         good = verdict == nothing
@@ -91,7 +103,6 @@ class JobTable(Component):
             request.header.eq(judged_packet.header),
             request.payload.eq(judged_packet.payload),
             self.valid.eq(judging & good),
-            self.clear.eq(clearing),
             self.refused.eq(Mux(judging, verdict, nothing)),
         ]
         others = self.sender & (self.sender - 1)
@@ -99,12 +110,29 @@ class JobTable(Component):
             m,
             self,
             one_port_sends=lambda: ~self.packet_valid | ((self.sender != 0) & (others == 0)),
-            no_packet_behind_hold=lambda: (
-                ~(delay(m, self.hold, 1, "held", reset_less=False) & self.packet_valid)
-            ),
             operands_hold_still=lambda: self.operands_hold_still(m),
         )
         return m
+
+    def clear_slots(self, m: Module, control: JobControl, job) -> None:
+        """Let slots that are cleared pass through the stages of packets."""
+        asked = self.packet.header[self.params.slot_field]
+        clearing = Signal()
+        m.d.comb += [
+            control.waiting.eq(self.waiting),
+            self.hold.eq(control.hold),
+            self.slot.eq(Mux(control.clear, control.slot, asked)[: self.params.slot_bits]),
+        ]
+        m.d.sync += [clearing.eq(control.clear), self.clear.eq(clearing)]
+        with m.If(control.clear):
+            m.d.sync += job.ports.eq(control.ports)
+        expect(
+            m,
+            self,
+            no_packet_behind_hold=lambda: (
+                ~(delay(m, self.hold, 1, "held", reset_less=False) & self.packet_valid)
+            ),
+        )
 
     def operands_hold_still(self, m: Module) -> Value:
         """State that what a job is started with stays as it is while the table is ``busy``."""
@@ -117,7 +145,7 @@ class JobTable(Component):
         is.
         """
         header, kinds = packet.header, self.params.verdict
-        slot, verdict = header[self.params.slot_field], Signal(kinds)
+        verdict = Signal(kinds)
         with m.If(packet.quality == Quality.CORRUPT):
             m.d.comb += verdict.eq(kinds.CORRUPT)
         with m.Elif(packet.quality == Quality.FOREIGN):
@@ -130,6 +158,8 @@ class JobTable(Component):
             m.d.comb += verdict.eq(kinds.WRONG_WORKER)
         with m.Elif(header.epoch != job.epoch):
             m.d.comb += verdict.eq(kinds.WRONG_RUN)
-        with m.Elif((slot < job.base) | (slot >= job.end)):
-            m.d.comb += verdict.eq(kinds.WRONG_SLOT)
+        if self.params.slot_field:
+            slot = header[self.params.slot_field]
+            with m.Elif((slot < job.base) | (slot >= job.end)):
+                m.d.comb += verdict.eq(kinds.WRONG_SLOT)
         return verdict

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
@@ -46,7 +47,7 @@ class PacketPort(Component):
 
     ``judged`` is high for a cycle for every packet that has come, with its ``quality``, and
     ``lost`` with it where a good one found no room: all others of GOOD quality leave, in order.
-    ``address`` is the destination that is ours. Beats are those of
+    ``address`` is the destination that is ours; ``used`` is how many beats wait. Beats are those of
     :func:`hdl.switch.frame_filter.word_layout`.
 
     Throughput: a beat a cycle; ``axis.tready`` is always high, as a MAC cannot wait. Latency:
@@ -66,6 +67,7 @@ class PacketPort(Component):
                 "judged": Out(1),
                 "quality": Out(Quality),
                 "lost": Out(1),
+                "used": Out(bits_for(params.words)),
             },
         )
 
@@ -96,5 +98,6 @@ class PacketPort(Component):
             self.judged.eq(judge.valid),
             self.quality.eq(judge.quality),
             self.lost.eq(judge.valid & good & lost),
+            self.used.eq(buffer.used),
         ]
         return m

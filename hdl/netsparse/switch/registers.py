@@ -1,8 +1,8 @@
 """A NetSparse switch's registers, declared once for hardware, driver and documentation."""
 
+from hdl.common.event_counters import numbered
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw, wide
 from hdl.netsparse.protocol import LENGTH_BITS
-from hdl.netsparse.registers import numbered
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 

@@ -9,7 +9,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.checks import check_range, is_power_of_two
-from hdl.common.fifo import FifoParams
+from hdl.common.fifo import DISTRIBUTED_WORDS, FifoParams
 from hdl.common.memory import STYLES, MemoryParams
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.packet_port import PacketPortParams
@@ -23,6 +23,7 @@ from hdl.switchgnn.protocol import (
     frame_format,
     payload_bytes,
 )
+from hdl.switchgnn.switch.row_reader import RowReaderParams
 
 TURN_BITS = 32  #: of a turn's number, which never wraps
 TAG_BITS = 8  #: of a turn's number that an aggregator keeps
@@ -32,6 +33,7 @@ INDEX_BITS = ENTRY_BITS - 1
 COUNT_BITS = 16  #: of the contributions that an aggregator expects
 DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
 OPEN_TURNS = 2  #: most turns that a job may have open
+LEVEL_BITS = 17  #: of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
 READ_CYCLES = 5  #: from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
@@ -81,6 +83,17 @@ class TableError(enum.Enum, shape=3):
     NO_SUCH_ROW = 4  #: a row behind the job's lists
 
 
+class TaskKind(enum.Enum, shape=3):
+    """Says what is to be done for a frame, or for a turn that opens."""
+
+    DROP = 0  #: its payload, if it brought one, is for nobody
+    ROWS = 1  #: FEATURE: it is added to the aggregators of its rows, and copied
+    ONE = 2  #: PARTIAL: it is added to one aggregator
+    FETCH = 3  #: the sum of one aggregator leaves again
+    LOAD = 4  #: a turn's aggregators get their descriptors
+    FENCE = 5  #: nothing: it says that all before it has been done
+
+
 @dataclass(frozen=True, kw_only=True)
 class GnnSwitchParams(PacketSwitchParams):
     """Sizes of SwitchGNN's switch: P banks of aggregators of L sums each (the design's page)."""
@@ -88,12 +101,12 @@ class GnnSwitchParams(PacketSwitchParams):
     slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
     ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
     egress_depth: int = 512  #: beats of results and features that can wait at each port
-    banks: int = 8  #: P: aggregators that a row of lists can name, 1..16
+    banks: int = 8  #: P: aggregators that a row of lists can name, a power of two, 1..16
     lanes: int = 128  #: L: features of a frame and sums of an aggregator, a power of two, 2..128
     window: int = 128  #: W: frames that a sender may be ahead, a power of two, 2..128
     rows: int = 4096  #: rows of lists on chip, a power of two
     descriptor_rows: int = 4096  #: rows of descriptors on chip, a power of two
-    tasks: int = 32  #: frames that can wait for their lists, a power of two, 4..512
+    tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
     style: str = "ultra"  #: of the memory of aggregators: block, ultra or distributed
 
     only_answers: ClassVar[tuple[str, ...]] = ()
@@ -103,13 +116,13 @@ class GnnSwitchParams(PacketSwitchParams):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range("slots", self.slots, 2, 1 << INDEX_BITS)
-        check_range("banks", self.banks, 1, 16)
         for name, least, most in (
+            ("banks", 1, 16),
             ("lanes", 2, 128),
             ("window", 2, ACK_BITS),
             ("rows", 2, 1 << 20),
             ("descriptor_rows", 2, 1 << 20),
-            ("tasks", 4, 512),
+            ("tasks", 16, 512),
         ):
             check_range(name, getattr(self, name), least, most)
             if not is_power_of_two(getattr(self, name)):
@@ -273,6 +286,139 @@ class GnnSwitchParams(PacketSwitchParams):
             }
         )
 
+    @property
+    def row_bits(self) -> int:
+        """Return the width of a number of rows of lists."""
+        return bits_for(self.rows)
+
+    @property
+    def descriptor_bits(self) -> int:
+        """Return the width of a number of rows of descriptors."""
+        return bits_for(self.descriptor_rows)
+
+    @property
+    def lists(self) -> data.StructLayout:
+        """Describe the rows of lists that a job has."""
+        return data.StructLayout({"base": self.row_bits, "count": self.row_bits})
+
+    @property
+    def job_tables(self) -> data.StructLayout:
+        """Describe what a job is started with, beside its ports and its aggregators."""
+        return data.StructLayout(
+            {
+                "two": 1,  # two turns are open, each with half of the job's aggregators
+                "lists": self.lists,
+                "last_step": ceil_log2(PROGRAM_STEPS),  # of the turn program
+            }
+        )
+
+    @property
+    def step(self) -> data.StructLayout:
+        """Describe a step of a turn program: a block, and the turns that it is done for."""
+        return data.StructLayout(
+            {
+                "first": self.descriptor_bits,  # row of descriptors of the block
+                "height": self.count_bits,  # rows that it has
+                "turns": TURN_BITS,  # at least 1
+            }
+        )
+
+    @property
+    def job_turns(self) -> data.StructLayout:
+        """Describe what a frame has to do with the turns of its job."""
+        return data.StructLayout(
+            {
+                "past": 1,  # its turn has ended
+                "lowest": 1,  # is the oldest open one
+                "following": 1,  # is the other open one
+                "place": 1,  # of its turn among those that are open
+                "loaded": 1,  # that turn's aggregators have their descriptors
+                "region": self.region,
+                "lists": self.lists,
+            }
+        )
+
+    @property
+    def port_region(self) -> data.StructLayout:
+        """Describe where the aggregators of a port's job are."""
+        return data.StructLayout(
+            {
+                "base": self.slot_bits,
+                "count": self.count_bits,  # of a turn in each bank
+                "two": 1,  # turns are open, the odd ones' aggregators behind the even ones'
+            }
+        )
+
+    @property
+    def task(self) -> data.StructLayout:
+        """Describe what is to be done, in the order in which frames were judged."""
+        return data.StructLayout(
+            {
+                "kind": TaskKind,
+                "brings": 1,  # a payload waits
+                "job": self.job_bits,
+                "turn": TURN_BITS,
+                "region": self.region,
+                "list": 32,  # first row; ONE, FETCH: aggregator; LOAD: row of descriptors
+                "rows": 16,  # ROWS, and LOAD: of descriptors that there are
+                "height": self.count_bits,  # LOAD: rows of aggregators that are loaded
+                "lists": self.lists,
+                "source": 32,
+                "raw": self.ports,  # ports that get a copy
+            }
+        )
+
+    @property
+    def list_table(self) -> RowReaderParams:
+        """Return the sizes of the table of lists."""
+        return RowReaderParams(bits=self.row.size, rows=self.rows)
+
+    @property
+    def descriptor_row(self) -> data.ArrayLayout:
+        """Describe a row of descriptors: one for each bank."""
+        return data.ArrayLayout(self.descriptor, self.banks)
+
+    @property
+    def descriptor_table(self) -> RowReaderParams:
+        """Return the sizes of the table of descriptors."""
+        return RowReaderParams(bits=self.descriptor_row.size, rows=self.descriptor_rows)
+
+    @property
+    def issued(self) -> data.StructLayout:
+        """Describe whose a row is whose additions begin."""
+        return data.StructLayout(
+            {
+                "job": self.job_bits,
+                "turn": TURN_BITS,
+                "row": 32,  # of the lists of the job
+                "number": 32,  # of the aggregator of a PARTIAL
+                "indices": self.indices,
+            }
+        )
+
+    @property
+    def indices(self) -> data.ArrayLayout:
+        """Describe the index that each bank is asked for."""
+        return data.ArrayLayout(INDEX_BITS, self.banks)
+
+    @property
+    def copy(self) -> data.StructLayout:
+        """Describe a feature that leaves as RAW."""
+        return data.StructLayout(
+            {
+                "ports": self.ports,
+                "job": self.job_bits,
+                "turn": TURN_BITS,
+                "source": 32,
+                "features": self.features,
+            }
+        )
+
+    @property
+    def task_fifo(self) -> FifoParams:
+        """Return the sizes of the queue of tasks."""
+        return FifoParams(width=self.task.size, depth=self.tasks, refuses=False)
+
     # The way out.
 
     @property
@@ -335,6 +481,39 @@ class GnnSwitchParams(PacketSwitchParams):
     def port_params(self) -> PacketPortParams:
         """Return the sizes of a port."""
         return PacketPortParams(frames=self.frames, words=self.ingress_depth)
+
+    @property
+    def stored_head(self) -> data.StructLayout:
+        """Describe what is kept of a head while its payload comes."""
+        return data.StructLayout(
+            {
+                "header": self.header,
+                "own": 1,  # bm is the bit of the port
+                "known": 1,  # the job's number is not too large
+                "features": 1,  # its payload is one of features
+                "sums": 1,  # or of sums
+                "broken": 1,  # no such kind, or bits set that are zero
+            }
+        )
+
+    @property
+    def payload_words(self) -> data.ArrayLayout:
+        """Describe a payload in beats."""
+        return data.ArrayLayout(self.frames.axis.data_bits, self.payload_beats)
+
+    @property
+    def arrival(self) -> data.StructLayout:
+        """Describe a frame behind its port."""
+        return data.StructLayout(
+            {"packet": self.packet, "brings": 1, "payload": self.payload_words}
+        )
+
+    @property
+    def payload_fifo(self) -> FifoParams:
+        """Return the sizes of the queue of payloads; whoever sends sees to it that one fits."""
+        style = "distributed" if self.tasks <= DISTRIBUTED_WORDS else "block"
+        width = self.payload_words.size
+        return FifoParams(width=width, depth=self.tasks, style=style, refuses=False)
 
     @property
     def row(self) -> data.ArrayLayout:

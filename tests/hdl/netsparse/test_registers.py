@@ -1,7 +1,8 @@
 import json
 
+from hdl.common.event_counters import numbered
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.registers import IDENTITY, constants, numbered, snic_registers
+from hdl.netsparse.registers import IDENTITY, constants, snic_registers
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 

@@ -1,8 +1,9 @@
 import json
 from dataclasses import replace
 
+from hdl.common.event_counters import numbered
 from hdl.netsparse.switch.params import CLASSES, MOST_PORTS, NetSparseSwitchParams
-from hdl.netsparse.switch.registers import IDENTITY, constants, numbered, switch_registers
+from hdl.netsparse.switch.registers import IDENTITY, constants, switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from tests.hdl.netsparse.switch.test_params import LARGEST
 from tests.hdl.netsparse.switch.test_switch import SPINE, TOR

@@ -1,0 +1,90 @@
+"""Features that leave as RAW: they wait for the ports that they are for, or are dropped."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+
+DEPTH = 16  #: copies that can wait
+PATIENCE = 128  #: cycles that a copy waits for ports that take none: several of the longest frames
+#: Cycles from a claim to its delivery's entering the way of results: a READ's, from its choice on.
+CLAIM_LAG = 5
+
+
+class CopyQueue(Component):
+    """Sends each ``copy`` to all of its ports, which take it together or apart.
+
+    A place is kept by ``reserve``, while there is ``room``; the copy comes later, with ``push``.
+    The first that waits claims, with ``claim``, all of its ports that are ``open`` in a cycle that
+    is not ``blocked``; :data:`CLAIM_LAG` cycles later ``deliver`` has the same ports, and
+    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy, which
+    ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
+
+    Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles to the claim.
+    """
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        self.queue = ReservedFifoParams(width=params.copy.size, depth=DEPTH)
+        # A copy whose ports have all been claimed is inside until the last delivery.
+        self.targets = FifoParams(width=params.ports, depth=DEPTH, refuses=False)
+        super().__init__(
+            params,
+            {
+                "room": Out(1),
+                "reserve": In(1),
+                "push": In(1),
+                "copy": In(params.copy),
+                "active": In(params.ports),
+                "open": In(params.ports),
+                "blocked": In(1),
+                "claim": Out(params.ports),
+                "deliver": Out(params.ports),
+                "delivered": Out(params.copy),
+                "dropped": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.copies = copies = ReservedFifo(self.queue)
+        m.submodules.targets = targets = Fifo(self.targets)
+        served = Signal(params.ports)  # ports that the first copy needs no more
+        age = Signal(range(PATIENCE + 1))
+        left = Signal(params.ports)
+        gone = Signal(params.ports)
+        ends = Signal()
+        m.d.comb += [
+            copies.reserve.eq(self.reserve),
+            self.room.eq(copies.room),
+            copies.push.eq(self.push),
+            copies.payload.eq(self.copy),
+            targets.i.valid.eq(self.push),
+            targets.i.payload.eq(self.copy.ports),
+            left.eq(Mux(targets.o.valid, targets.o.payload & ~served & self.active, 0)),
+            self.claim.eq(Mux(self.blocked, 0, left & self.open)),
+            self.dropped.eq(Mux(age == PATIENCE, left & ~self.claim, 0)),
+            gone.eq(self.claim | self.dropped),
+            ends.eq(targets.o.valid & ~(left & ~gone).any()),
+            targets.o.ready.eq(ends),
+        ]
+        with m.If(ends | ~targets.o.valid):
+            m.d.sync += [served.eq(0), age.eq(0)]
+        with m.Else():
+            m.d.sync += [served.eq(served | gone), age.eq(age + 1)]
+        m.d.comb += [
+            self.deliver.eq(delay(m, self.claim, CLAIM_LAG, "claim", reset_less=False)),
+            self.delivered.eq(params.copy(copies.o.payload)),
+            copies.o.ready.eq(delay(m, ends, CLAIM_LAG, "ends", reset_less=False)),
+        ]
+        expect(
+            m,
+            self,
+            copies_are_there=lambda: copies.o.valid | ~(self.deliver.any() | copies.o.ready),
+        )
+        return m

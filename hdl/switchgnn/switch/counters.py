@@ -1,0 +1,30 @@
+"""What SwitchGNN's switch counts beside verdicts: of each port, and as a whole."""
+
+from hdl.common.event_counters import CountersParams
+from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS
+
+PORT_COUNTERS = CountersParams(
+    name="port",
+    counters=tuple(
+        (name, 1)
+        for name in (
+            "overflows",  # frames lost as the port's queue was full
+            "results",  # RESULTs that left, repeated ones too
+            "raws",  # RAWs that left
+            "controls",  # ACKs, ADVANCEs and RAWFETCHes that left
+            "marks",  # RESULTs and RAWs that say that the port is congested
+            "raws_dropped",  # RAWs that the port did not take in time
+            "requests_dropped",  # RAWFETCHes for which there was no room
+        )
+    ),
+)
+
+TOTAL_COUNTERS = CountersParams(
+    name="total",
+    counters=(
+        *ROW_EVENTS.counters,
+        ("additions", 5),  # into aggregators
+        ("reads", 1),  # of aggregators, for a RESULT
+        ("turns", 4),  # that have ended
+    ),
+)

@@ -1,0 +1,143 @@
+"""The beats of a frame, put together: what is judged of it, and the payload beside it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.switch.frame_filter import Quality, word_layout
+from hdl.switch.frame_format import copied
+from hdl.switchgnn.protocol import (
+    CONTROL_BYTES,
+    FEATURE_BITS,
+    FIELD_BYTES,
+    LANE_BITS,
+    SUM_BITS,
+    Head,
+    Kind,
+)
+from hdl.switchgnn.switch.params import GnnSwitchParams
+
+
+class FrameAssembler(Component):
+    """Every frame of ``beats`` becomes one of ``frames``: ``packet``, and the payload it brought.
+
+    ``payload`` has the beats behind the head from beat 0 on; what a shorter payload leaves over is
+    undefined. A frame is malformed if its kind does not exist, if it has another length than its
+    kind, or if bits are set that are zero in frames of its kind (the design's page, Frames).
+
+    The last beat is not stored: it is looked at while it waits. Throughput: a beat a cycle, so a
+    frame every :attr:`GnnSwitchParams.result_beats` cycles at most. Latency: none from the last
+    beat. Stalls: holds.
+    """
+
+    latency = 0
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "beats": In(stream.Signature(word_layout(params.frames))),
+                "bit": In(32),
+                "frames": Out(stream.Signature(params.arrival)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, beat = self.params, self.beats.payload
+        stored = Signal(params.stored_head, reset_less=True)
+        before = Signal(range(params.frames.beats + 1))  # beats of the frame that are stored
+        broken_before = Signal(reset_less=True)
+        words = [
+            Signal(params.frames.axis.data_bits, name=f"word_{k}", reset_less=True)
+            for k in range(params.payload_beats - 1)
+        ]
+        head = Signal(params.stored_head)  # of the frame whose beat this is
+        inside = before != 0
+        fresh = self.head_of(m, beat)
+        m.d.comb += head.eq(Mux(inside, stored, fresh))
+        broken = broken_before | (beat.last & self.padding(beat.data, head))
+        with m.If(self.beats.valid & self.beats.ready):
+            with m.If(~inside):
+                m.d.sync += stored.eq(fresh)
+            m.d.sync += [
+                before.eq(Mux(beat.last, 0, before + 1)),
+                broken_before.eq(Mux(beat.last, 0, Mux(inside, broken, fresh.broken))),
+            ]
+            for k, word in enumerate(words):
+                with m.If(before == k + 1):
+                    m.d.sync += word.eq(beat.data)
+        arrival = self.frames.payload
+        wrong = Mux(inside, broken | ~beat.keep.all(), fresh.broken | beat.keep[CONTROL_BYTES])
+        good = ~wrong & self.is_end(head, before)
+        # PARTIAL, FEATURE and RAW; a RESULT is not for a switch.
+        brings = (head.features | head.sums) & (head.header.kind != Kind.RESULT)
+        m.d.comb += [
+            self.frames.valid.eq(self.beats.valid & beat.last),
+            self.beats.ready.eq(self.frames.ready | ~beat.last),
+            arrival.packet.quality.eq(Mux(good, Quality.GOOD, Quality.MALFORMED)),
+            arrival.packet.own.eq(head.own),
+            arrival.packet.known.eq(head.known),
+            arrival.packet.header.eq(head.header),
+            arrival.brings.eq(good & brings),
+        ]
+        for k in range(params.payload_beats):
+            live = k == params.payload_beats - 1
+            value = beat.data if live else Mux(before == k + 1, beat.data, words[k])
+            m.d.comb += arrival.payload[k].eq(value)
+        return m
+
+    def head_of(self, m: Module, beat) -> Any:
+        """Return what is kept of a beat that is a head."""
+        params, bits = self.params, beat.data
+        frame: Any = data.View(Head, bits[: 8 * FIELD_BYTES])
+        target = frame.about.target
+        head: Any = Signal(params.stored_head, name="fresh")
+        widths = {bits: is_one_of(frame.kind, LANE_BITS, bits) for bits in (FEATURE_BITS, SUM_BITS)}
+        rest = bits[8 * FIELD_BYTES : 8 * CONTROL_BYTES].any()
+        rest |= bits[8 * CONTROL_BYTES :].any() & ~beat.last
+        is_ack = frame.kind == Kind.ACK
+        m.d.comb += [
+            *copied(head.header, frame),  # its source is replaced by the vertex
+            *copied(head.header, target),
+            head.own.eq(frame.bm == self.bit),
+            head.known.eq(frame.job < params.jobs),
+            head.features.eq(widths[FEATURE_BITS]),
+            head.sums.eq(widths[SUM_BITS]),
+            head.broken.eq(
+                ~Cat(frame.kind == kind for kind in Kind).any()
+                | rest
+                | (target.nothing.any() & ~is_ack)
+            ),
+        ]
+        return head
+
+    def is_end(self, head, before: Value) -> Value:
+        """Return whether the beat behind ``before`` others is the last one of its kind."""
+        params = self.params
+        end = Mux(head.sums, beats_of(SUM_BITS, params), beats_of(FEATURE_BITS, params))
+        return before == Mux(head.sums | head.features, end, 0)
+
+    def padding(self, bits: Value, head) -> Value:
+        """Return whether a last beat of payload has bits set behind the last lane."""
+        wrong: list[Value] = []
+        for width, is_wide in ((FEATURE_BITS, head.features), (SUM_BITS, head.sums)):
+            used = width * self.params.lanes % len(bits)
+            if used:
+                wrong.append(is_wide & bits[used:].any())
+        return Cat(wrong).any()
+
+
+def beats_of(lane_bits: int, params: GnnSwitchParams) -> int:
+    """Return the beats of a payload of lanes of so many bits."""
+    return -(-lane_bits * params.lanes // (8 * BEAT_BYTES))
+
+
+def is_one_of(kind: Any, kinds: Mapping[Kind, int], bits: int) -> Value:
+    """Return whether ``kind`` is one of those with lanes of so many bits."""
+    return Cat(kind == one for one, width in kinds.items() if width == bits).any()

@@ -1,0 +1,91 @@
+"""All ports of the switch, merged into a frame a cycle; payloads wait apart from what is judged."""
+
+from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo
+from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.switchgnn.switch.ingress_port import GnnIngressPort
+from hdl.switchgnn.switch.params import LEVEL_BITS, GnnSwitchParams
+
+
+class GnnIngress(Component):
+    """Takes the frames of all ports in turn, round robin, one a cycle.
+
+    ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
+    stalled. If it ``brings`` a payload, that follows in ``payloads``, in the same order. With
+    ``hold`` no frame follows a cycle later. ``overflows`` are high for a cycle where a port lost a
+    frame, ``congested`` while more than ``mark_level`` beats wait at it; at 0 it never is.
+
+    Throughput: no cycle is idle while any port has a frame. Latency: :attr:`latency` to
+    ``packet``, with no other port's frame ahead.
+    """
+
+    latency = GnnIngressPort.latency + 1
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "axis": In(params.frames.axis).array(params.ports),
+                "address": In(48),
+                "hold": In(1),
+                "valid": Out(1),
+                "sender": Out(params.ports),
+                "packet": Out(params.packet),
+                "brings": Out(1),
+                "payloads": Out(stream.Signature(params.payload_words)),
+                "overflows": Out(params.ports),
+                "mark_level": In(LEVEL_BITS),
+                "congested": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
+        m.submodules.payloads = payloads = Fifo(params.payload_fifo)
+        ports = []
+        for k in range(params.ports):
+            m.submodules[f"port_{k}"] = port = GnnIngressPort(params)
+            connect(m, flipped(self.axis[k]), port.axis)
+            m.d.comb += [
+                port.address.eq(self.address),
+                port.bit.eq(1 << k),
+                self.overflows[k].eq(port.overflow),
+                self.congested[k].eq((port.used > self.mark_level) & (self.mark_level != 0)),
+                port.arrivals.ready.eq(turns.grant[k] & ~self.hold),
+            ]
+            ports.append(port)
+        chosen = Signal(params.arrival)
+        taken = Signal()
+        arrivals = Array(port.arrivals.payload.as_value() for port in ports)
+        m.d.comb += [
+            turns.asking.eq(Cat(port.arrivals.valid for port in ports)),
+            turns.take.eq(~self.hold),
+            taken.eq(turns.asking.any() & ~self.hold),
+            chosen.eq(params.arrival(arrivals[turns.index])),
+        ]
+        packet = Signal(params.packet, reset_less=True)
+        sender = Signal(params.ports, reset_less=True)
+        payload = Signal(params.payload_words, reset_less=True)
+        m.d.comb += [
+            self.packet.eq(packet),
+            self.sender.eq(sender),
+            payloads.i.payload.eq(payload),
+            payloads.i.valid.eq(self.valid & self.brings),
+            self.payloads.payload.eq(params.payload_words(payloads.o.payload)),
+            self.payloads.valid.eq(payloads.o.valid),
+            payloads.o.ready.eq(self.payloads.ready),
+        ]
+        m.d.sync += [
+            self.valid.eq(taken),
+            self.brings.eq(chosen.brings),
+            sender.eq(turns.grant),
+            packet.eq(chosen.packet),
+            payload.eq(chosen.payload),
+        ]
+        return m

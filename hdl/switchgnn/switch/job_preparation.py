@@ -1,0 +1,61 @@
+"""What must have happened before a job that starts is active."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
+
+QUIET = 32  #: cycles in which nothing of an earlier run leaves: more than any pipeline has
+
+
+class JobPreparation(Component):
+    """Sees to it that nothing of a job's earlier run is left when it is ``prepared``.
+
+    With ``preparing``, ``begin`` is high for a cycle. A FENCE follows all tasks of earlier runs;
+    when it has been ``fenced``, sums of ports without an active job are no more put into lists.
+    Those that wait there leave for nobody: until :data:`QUIET` cycles have gone by without one,
+    which ``leaving`` tells. ``busy`` says that aggregators are being cleared, which comes first.
+    """
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "preparing": In(1),
+                "busy": In(1),
+                "begin": Out(1),
+                "fence": Out(stream.Signature(params.task)),
+                "fenced": In(1),
+                "leaving": In(1),
+                "prepared": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        begun = Signal()
+        asked = Signal()  # the FENCE is among the tasks
+        passed = Signal()  # and has had its turn
+        quiet = Signal(range(QUIET + 1))
+        m.d.comb += [
+            self.begin.eq(self.preparing & ~begun & ~self.busy),
+            self.fence.valid.eq(begun & ~asked),
+            self.fence.payload.kind.eq(TaskKind.FENCE),
+            self.prepared.eq(quiet == QUIET),
+        ]
+        with m.If(~self.preparing | self.prepared):
+            m.d.sync += [begun.eq(0), asked.eq(0), passed.eq(0), quiet.eq(0)]
+        with m.Else():
+            with m.If(self.begin):
+                m.d.sync += begun.eq(1)
+            with m.If(self.fence.valid & self.fence.ready):
+                m.d.sync += asked.eq(1)
+            with m.If(asked & self.fenced):
+                m.d.sync += passed.eq(1)
+            with m.If(~passed | self.leaving):
+                m.d.sync += quiet.eq(0)
+            with m.Else():
+                m.d.sync += quiet.eq(quiet + 1)
+        return m

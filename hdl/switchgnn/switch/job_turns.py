@@ -1,0 +1,98 @@
+"""The turns of one job: which are open, who is done with the oldest, which are loaded."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import OPEN_TURNS, TURN_BITS, GnnSwitchParams
+
+
+class JobTurns(Component):
+    """Keeps ``lo``, the oldest open turn, which ends when all ``ports`` are done with it.
+
+    ``begin`` starts the job anew: turn 0 is open, and turn 1 with ``two``. What ``turn``, the one
+    of a frame, has to do with the job's turns is told a cycle later. ``done`` says that the ports
+    of ``sender`` have all of turn ``lo``. Once all have, and the turn is loaded, it ``ends``: in
+    the next cycle that is ``quiet``, in which no frame is being judged, ``ended`` is high while
+    ``lo`` is still that of the turn that ends, and ``place`` its place among those that are open.
+
+    Turns are opened one after the other: ``waits`` says that ``turn_waits`` is to be opened, at
+    place ``opens``; ``opened`` says that its aggregators are loaded. ``stop`` opens none any more.
+    """
+
+    latency = 1
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "begin": In(1),
+                "stop": In(1),
+                "two": In(1),
+                "ports": In(params.ports),
+                "turn": In(TURN_BITS),
+                "past": Out(1),
+                "lowest": Out(1),
+                "following": Out(1),
+                "done": In(1),
+                "sender": In(params.ports),
+                "ends": Out(1),
+                "quiet": In(1),
+                "ended": Out(1),
+                "place": Out(1),
+                "lo": Out(TURN_BITS),
+                "loaded": Out(OPEN_TURNS),
+                "waits": Out(1),
+                "turn_waits": Out(TURN_BITS),
+                "opens": Out(1),
+                "opened": In(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        lo = Signal(TURN_BITS)
+        after = Signal(TURN_BITS, init=1)  # the turn behind lo
+        done = Signal(self.params.ports)
+        unopened = Signal(range(OPEN_TURNS + 1))  # open turns that are not loaded yet
+        place = lo[0] & self.two
+        m.d.sync += [
+            self.past.eq(self.turn < lo),
+            self.lowest.eq(self.turn == lo),
+            self.following.eq((self.turn == after) & self.two),
+        ]
+        m.d.comb += [
+            self.lo.eq(lo),
+            self.place.eq(place),
+            self.ends.eq((done == self.ports) & self.loaded.bit_select(place, 1)),
+            self.ended.eq(self.ends & self.quiet),
+            self.waits.eq(unopened != 0),
+            # With two open turns, one of which is not loaded, that one is the later one.
+            self.turn_waits.eq(Mux(self.two & (unopened != OPEN_TURNS), after, lo)),
+            self.opens.eq(self.turn_waits[0] & self.two),
+        ]
+        with m.If(self.begin):
+            m.d.sync += [
+                lo.eq(0),
+                after.eq(1),
+                done.eq(0),
+                self.loaded.eq(0),
+                unopened.eq(Mux(self.two, OPEN_TURNS, 1)),
+            ]
+        with m.Else():
+            with m.If(self.ended):
+                m.d.sync += [
+                    lo.eq(after),
+                    after.eq((after + 1)[:TURN_BITS]),
+                    done.eq(0),
+                    self.loaded.bit_select(place, 1).eq(0),
+                ]
+            with m.Elif(self.done):
+                m.d.sync += done.eq(done | self.sender)
+            with m.If(self.opened):
+                m.d.sync += self.loaded.bit_select(self.opens, 1).eq(1)
+            with m.If(self.stop):
+                m.d.sync += unopened.eq(0)
+            with m.Else():
+                m.d.sync += unopened.eq((unopened + self.ended - self.opened)[: len(unopened)])
+        return m

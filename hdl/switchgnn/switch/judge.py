@@ -1,0 +1,195 @@
+"""What becomes of the frames of jobs: windows, turns, and a task for each that is to be added."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.switchgnn.protocol import Kind
+from hdl.switchgnn.switch.params import OPEN_TURNS, TURN_BITS, GnnSwitchParams, TaskKind, Verdict
+from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
+
+CONTRIBUTIONS = (Kind.FEATURE, Kind.PARTIAL)
+WORKERS_SEND = (*CONTRIBUTIONS, Kind.RAW, Kind.FETCH, Kind.DONE, Kind.RAWFETCH)
+
+
+class Judge(Component):
+    """Decides by the switch's rule (``sim/switchgnn/golden/switch_rule.py``) about a frame a cycle.
+
+    ``request`` is a frame of a job that comes with ``valid``, or of none, which ``refused`` tells;
+    ``brings`` says that its payload waits. ``about`` says a cycle later what its turn is to its job
+    (:class:`TurnTable`). :attr:`latency` cycles after it came, ``verdict`` says what became of it,
+    and ``sender`` by which port it came. With ``task_valid``, ``task`` is what is to be done, for
+    every frame that brought a payload and every FETCH; it must be taken. ``raw_request`` goes to
+    the ports in ``raw_request_to``.
+
+    ``done`` says that ``done_sender`` has all of the oldest open turn of ``done_job``. ``over`` has
+    the bit of a port that is to be told again what turn is the oldest. ``acks`` tell of the windows
+    of each port; ``acked`` says which leave; ``clear`` empties them.
+
+    Throughput: a frame a cycle.
+    """
+
+    latency = 3
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(ACK_SETTINGS),
+                "valid": In(1),
+                "refused": In(Verdict),
+                "request": In(params.request),
+                "brings": In(1),
+                "about": In(params.job_turns),
+                "done": Out(1),
+                "done_job": Out(params.job_bits),
+                "done_sender": Out(params.ports),
+                "over": Out(params.ports),
+                "regions": In(data.ArrayLayout(params.port_region, params.ports)),
+                "clear": In(data.ArrayLayout(OPEN_TURNS, params.ports)),
+                "port_jobs": In(data.ArrayLayout(params.port_job, params.ports)),
+                "acks": Out(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
+                "acked": In(data.ArrayLayout(OPEN_TURNS, params.ports)),
+                "busy": Out(1),
+                "verdict": Out(Verdict),
+                "sender": Out(params.ports),
+                "task_valid": Out(1),
+                "task": Out(params.task),
+                "raw_request": Out(params.raw_request),
+                "raw_request_to": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        step = data.StructLayout({"refused": Verdict, "request": self.params.request})
+        looked = Signal(step, reset_less=True)  # what ``about`` is about
+        looked_valid = Signal()
+        decided = Signal(step, reset_less=True)  # what the windows have told of
+        decided_valid = Signal()
+        then = Signal(self.params.job_turns, reset_less=True)
+        brings = delay(m, self.brings, 2, "brings", reset_less=False)
+        m.d.sync += [
+            looked_valid.eq(self.valid),
+            looked.refused.eq(self.refused),
+            looked.request.eq(self.request),
+            decided_valid.eq(looked_valid),
+            decided.eq(looked),
+            then.eq(self.about),
+        ]
+        m.d.comb += self.busy.eq(self.valid | looked_valid | decided_valid)
+        self.look(m, looked_valid, looked.request)
+        repeated, ahead = self.mark(m, looked_valid, looked.request, decided.request.sender)
+        verdict = self.decide(m, decided_valid, decided, then, repeated, ahead)
+        m.d.sync += [self.verdict.eq(verdict), self.sender.eq(decided.request.sender)]
+        self.order(m, verdict, decided.request, then, brings)
+        return m
+
+    def look(self, m: Module, valid: Signal, request: Any) -> None:
+        """Say who is done, and who has to be told that a turn is over."""
+        done = valid & (request.header.kind == Kind.DONE)
+        m.d.comb += [
+            self.done.eq(done & self.about.lowest),
+            self.done_job.eq(request.header.job),
+            self.done_sender.eq(request.sender),
+            self.over.eq(Mux(done & self.about.past, request.sender, 0)),
+        ]
+
+    def mark(self, m: Module, valid: Signal, request: Any, sender: Any) -> tuple[Value, Value]:
+        """Mark what may be added in its port's window; return what the window of ``sender`` said
+        of the frame before.
+        """
+        params, about = self.params, self.about
+        adds = Cat(request.header.kind == k for k in CONTRIBUTIONS).any()
+        admit = valid & adds & (about.lowest | about.following) & about.loaded
+        windows = []
+        for k in range(params.ports):
+            m.submodules[f"window_{k}"] = window = PortWindow(params)
+            m.d.comb += [
+                window.settings.eq(self.settings),
+                window.clear.eq(self.clear[k]),
+                window.turn.eq(self.request.header.turn[0] & self.regions[k].two),
+                window.seq.eq(self.request.header.seq),
+                window.admit.eq(admit & request.sender[k]),
+                window.acked.eq(self.acked[k]),
+            ]
+            m.d.comb += [self.acks[k][place].eq(window.acks[place]) for place in range(OPEN_TURNS)]
+            # The turn at a place is the oldest, or the one behind it.
+            lo, two = self.port_jobs[k].lo, self.regions[k].two
+            after = Signal(TURN_BITS, name=f"after_{k}", reset_less=True)
+            m.d.sync += after.eq((lo + 1)[:TURN_BITS])
+            m.d.comb += [
+                window.turns[0].eq(Mux(two & lo[0], after, lo)),
+                window.turns[1].eq(Mux(lo[0], lo, after)),
+            ]
+            windows.append(window)
+        repeated = (Cat(window.repeated for window in windows) & sender).any()
+        return repeated, (Cat(window.ahead for window in windows) & sender).any()
+
+    def decide(
+        self, m: Module, valid: Signal, step: Any, about: Any, repeated: Value, ahead: Value
+    ) -> Any:
+        """Return what becomes of a frame."""
+        verdict = Signal(Verdict)
+        kind = step.request.header.kind
+        aggregators = about.region.count << exact_log2(self.params.banks)
+        exists = step.request.header.list < aggregators
+        with m.If(~valid):
+            m.d.comb += verdict.eq(step.refused)
+        with m.Elif(~Cat(kind == k for k in WORKERS_SEND).any()):
+            m.d.comb += verdict.eq(Verdict.MISPLACED)
+        with m.Elif(kind == Kind.DONE):
+            late = Mux(about.past, Verdict.OVER, Verdict.EARLY)
+            m.d.comb += verdict.eq(Mux(about.lowest, Verdict.DONE, late))
+        with m.Elif(~about.lowest & ~about.following):
+            m.d.comb += verdict.eq(Verdict.CLOSED)
+        with m.Elif(kind == Kind.FETCH):
+            ready = about.loaded & exists
+            m.d.comb += verdict.eq(Mux(ready, Verdict.FETCHED, Verdict.UNREADY))
+        with m.Elif((kind == Kind.RAW) | (kind == Kind.RAWFETCH)):
+            m.d.comb += verdict.eq(Verdict.PASSED)
+        with m.Elif(~about.loaded):
+            m.d.comb += verdict.eq(Verdict.UNLOADED)
+        with m.Else():
+            new = Mux(repeated, Verdict.REPEATED, Verdict.ADDED)
+            m.d.comb += verdict.eq(Mux(ahead, Verdict.AHEAD, new))
+        return verdict
+
+    def order(self, m: Module, verdict: Any, request: Any, about: Any, brings: Signal) -> None:
+        """Give the task that follows from a verdict, or the request for a feature."""
+        task = Signal(self.params.task, reset_less=True)
+        header, everyone = request.header, request.everyone
+        copied = header.raw & everyone
+        is_raw = header.kind == Kind.RAW
+        passed = verdict == Verdict.PASSED
+        kind = Signal(TaskKind)
+        with m.If(verdict == Verdict.FETCHED):
+            m.d.comb += kind.eq(TaskKind.FETCH)
+        with m.Elif(verdict == Verdict.ADDED):
+            is_one = header.kind == Kind.PARTIAL
+            m.d.comb += kind.eq(Mux(is_one, TaskKind.ONE, TaskKind.ROWS))
+        with m.Elif(passed & is_raw):
+            m.d.comb += kind.eq(TaskKind.ROWS)
+        m.d.comb += self.task.eq(task)
+        m.d.sync += [
+            self.task_valid.eq(brings | (verdict == Verdict.FETCHED)),
+            task.kind.eq(kind),
+            task.brings.eq(brings),
+            task.job.eq(header.job),
+            task.turn.eq(header.turn),
+            task.region.eq(about.region),
+            task.lists.eq(about.lists),
+            task.list.eq(header.list),
+            task.rows.eq(Mux(is_raw, 0, header.rows)),
+            task.source.eq(header.source),
+            task.raw.eq(copied),
+            self.raw_request.turn.eq(header.turn),
+            self.raw_request.source.eq(header.source),
+            self.raw_request.asking.eq(request.sender),
+            self.raw_request_to.eq(Mux(passed & (header.kind == Kind.RAWFETCH), copied, 0)),
+        ]

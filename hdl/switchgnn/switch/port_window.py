@@ -1,0 +1,132 @@
+"""What has come by a port in each of its open turns, and when to acknowledge it."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import OPEN_TURNS, SEQ_BITS, GnnSwitchParams
+
+DELAY_BITS = 16
+#: When a port acknowledges, set by the host.
+ACK_SETTINGS = data.StructLayout(
+    {
+        "every": 8,  # new frames that one ACK answers, at least 1
+        "delay": DELAY_BITS,  # most cycles until a new frame is answered
+    }
+)
+
+
+class PortWindow(Component):
+    """Keeps a window of frames for each open turn: ``turn`` is 0 or 1, its place.
+
+    A frame's seq comes with ``turn``; a cycle later ``admit`` says that it is that of a FEATURE or
+    PARTIAL of this port that may be added. If it is new it is marked, and :attr:`latency` cycles
+    after the seq ``repeated`` says that it was not new, ``ahead`` that it is beyond the window.
+
+    A window begins at ``base``, the first seq that has not come, and bit k of ``arrived`` stands
+    for seq ``base + k``. It moves on by one seq a cycle, or by eight, so for some cycles after a
+    gap has been filled ``base`` may itself be marked. An ACK tells the same all the while; only a
+    frame that is more than W ahead of an ACK's base may be refused meanwhile.
+
+    ``acks`` tell the windows and whether an ACK is ``wanted``: ``settings.every`` new frames have
+    come since the last one, one is ``settings.delay`` cycles old, or an old one was repeated.
+    ``acked`` says for each that it leaves now. ``clear`` empties the windows; their ``turns`` are
+    told by who clears them.
+
+    Throughput: a frame a cycle.
+    """
+
+    latency = 2
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(ACK_SETTINGS),
+                "clear": In(OPEN_TURNS),
+                "turns": In(32).array(OPEN_TURNS),
+                "turn": In(1),
+                "seq": In(SEQ_BITS),
+                "admit": In(1),
+                "repeated": Out(1),
+                "ahead": Out(1),
+                "acks": Out(params.ack_state).array(OPEN_TURNS),
+                "acked": In(OPEN_TURNS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        window = self.params.window
+        bases = [Signal(SEQ_BITS, name=f"base_{k}") for k in range(OPEN_TURNS)]
+        windows = [Signal(window, name=f"arrived_{k}") for k in range(OPEN_TURNS)]
+        steps = [self.step(m, arrived, k) for k, arrived in enumerate(windows)]
+        # How far the seq is from the base as it will be a cycle later, below 0 if it is behind it.
+        far = Signal(SEQ_BITS + 1, reset_less=True)
+        turn = Signal(reset_less=True)
+        base = Mux(self.turn, bases[1], bases[0])
+        step = Mux(self.turn, steps[1], steps[0])
+        m.d.sync += [far.eq((self.seq - base - step)[: SEQ_BITS + 1]), turn.eq(self.turn)]
+        behind, at = far[-1], far[: len(far) - 1]
+        inside = Signal()
+        new = Signal()
+        repeated = Signal()
+        m.d.comb += inside.eq(~behind & ~(at >> window.bit_length() - 1).any())
+        place = at[: window.bit_length() - 1]
+        seen = Mux(turn, windows[1], windows[0]).bit_select(place, 1)
+        m.d.comb += [
+            new.eq(self.admit & inside & ~seen),
+            repeated.eq(self.admit & (behind | (inside & seen))),
+        ]
+        m.d.sync += [
+            self.repeated.eq(repeated),
+            self.ahead.eq(self.admit & ~behind & ~inside),
+        ]
+        for k, (base, arrived, step) in enumerate(zip(bases, windows, steps, strict=True)):
+            mine = turn if k else ~turn
+            mark = Signal(window, name=f"mark_{k}")
+            with m.If(self.admit & inside & mine):
+                m.d.comb += mark.eq(1 << place)
+            marked = arrived | mark
+            with m.If(self.clear[k]):
+                m.d.sync += [arrived.eq(0), base.eq(0)]
+            with m.Else():
+                moved = Mux(step[3], marked >> 8, Mux(step[0], marked >> 1, marked))
+                m.d.sync += [arrived.eq(moved), base.eq((base + step)[:SEQ_BITS])]
+            self.acknowledge(m, k, new & mine, repeated & mine)
+            m.d.comb += [
+                self.acks[k].turn.eq(self.turns[k]),
+                self.acks[k].base.eq(base),
+                self.acks[k].arrived.eq(arrived),
+            ]
+        return m
+
+    def step(self, m: Module, arrived: Signal, k: int) -> Signal:
+        """Return by how much a window moves on: 0, 1 or 8."""
+        step = Signal(4, name=f"step_{k}")
+        eight = arrived[:8].all() if len(arrived) >= 8 else 0
+        m.d.comb += step.eq(Mux(eight, 8, arrived[0]))
+        return step
+
+    def acknowledge(self, m: Module, k: int, new, repeated) -> None:
+        """Decide when an ACK of a turn is wanted."""
+        count = Signal(8, name=f"count_{k}")  # new frames since the last ACK
+        age = Signal(DELAY_BITS, name=f"age_{k}")  # cycles since the first of them
+        wanted = Signal(name=f"wanted_{k}")
+        came = Signal(name=f"came_{k}")
+        again = Signal(name=f"again_{k}")
+        m.d.comb += self.acks[k].wanted.eq(wanted)
+        m.d.sync += [came.eq(new), again.eq(repeated)]
+        due = (count >= self.settings.every) | (age >= self.settings.delay)
+        with m.If(self.clear[k] | self.acked[k]):
+            # An ACK tells of what came in the cycle before, too.
+            m.d.sync += [count.eq(0), age.eq(0), wanted.eq(0)]
+        with m.Else():
+            m.d.sync += [
+                count.eq((count + (came & ~count.all()))[:8]),
+                age.eq(Mux(count.any(), age + ~age.all(), 0)[:DELAY_BITS]),
+                wanted.eq(wanted | again | (count.any() & due)),
+            ]
+        with m.If(self.clear[k]):
+            m.d.sync += [came.eq(0), again.eq(0)]

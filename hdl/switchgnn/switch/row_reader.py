@@ -1,0 +1,121 @@
+"""Tables on chip: their rows, read one a cycle, ahead of when they are needed."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, low_bits
+from hdl.common.component import Component
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+
+AHEAD = 8  #: rows that can wait: more than the cycles from one that is asked for to its leaving
+FIRST_BITS = 32  #: of the first row that is asked for
+COUNT_BITS = 16  #: of the number of rows that are asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowReaderParams:
+    """Sizes of a table."""
+
+    bits: int  #: width of a row
+    rows: int  #: number of rows, at least 2
+    style: str = "block"  #: of their memory, one of hdl.common.memory.STYLES
+
+    @property
+    def suffix(self) -> str:
+        """Tells the memory."""
+        return self.memory.suffix
+
+    @property
+    def memory(self) -> MemoryParams:
+        """Return the sizes of the table's memory."""
+        return MemoryParams(bits=self.bits, depth=self.rows, style=self.style)
+
+    @property
+    def request(self) -> data.StructLayout:
+        """Describe rows that are asked for: ``count``, at least 1, from ``first`` of a part on."""
+        bits = (self.rows).bit_length()
+        part = data.StructLayout({"base": bits, "count": bits})
+        return data.StructLayout({"first": FIRST_BITS, "count": COUNT_BITS, "part": part})
+
+    @property
+    def found(self) -> data.StructLayout:
+        """Describe a row that leaves."""
+        return data.StructLayout({"row": self.bits, "missing": 1, "last": 1})
+
+
+class RowReader(Component):
+    """Gives the rows that each of ``requests`` asks for, in order; the ``last`` one is marked.
+
+    Rows are numbered within the request's part of the table. One that the part has not is
+    ``missing``: what it holds means nothing. Whoever fills the table writes ``row`` at ``address``
+    with ``write``.
+
+    Throughput: a row a cycle; the next request's first row follows the last one's at once.
+    Latency: :attr:`latency` from a request to its first row. Stalls: holds, :data:`AHEAD` rows
+    ahead.
+    """
+
+    latency = 2 + DualPortMemory.latency + ReservedFifo.latency
+
+    def __init__(self, params: RowReaderParams) -> None:
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.request)),
+                "rows": Out(stream.Signature(params.found)),
+                "write": In(1),
+                "address": In(params.memory.address_bits),
+                "row": In(params.bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.memory = memory = DualPortMemory(params.memory)
+        m.submodules.found = found = ReservedFifo(
+            ReservedFifoParams(width=params.found.size, depth=AHEAD)
+        )
+        asked = self.requests.payload
+        done = Signal(COUNT_BITS)  # rows of the request that are on their way
+        step = Signal()
+        last = Signal()
+        m.d.comb += [
+            last.eq(done == (asked.count - 1)[:COUNT_BITS]),
+            step.eq(self.requests.valid & found.room),
+            self.requests.ready.eq(found.room & last),
+            found.reserve.eq(step),
+        ]
+        with m.If(step):
+            m.d.sync += done.eq(Mux(last, 0, done + 1))
+        # First the number of the row, then where it is and whether it is there.
+        number = Signal(FIRST_BITS + 1, reset_less=True)
+        part = Signal(params.request["part"].shape, reset_less=True)
+        address = Signal(params.memory.address_bits, reset_less=True)
+        missing = Signal(reset_less=True)
+        m.d.sync += [
+            number.eq(asked.first + done),
+            part.eq(asked.part),
+            address.eq(low_bits(part.base + number, len(address))),
+            missing.eq(number >= part.count),
+        ]
+        read = DualPortMemory.latency
+        arrived = params.found(found.payload)
+        m.d.comb += [
+            memory.read_address.eq(address),
+            memory.write_address.eq(self.address),
+            memory.write_data.eq(self.row),
+            memory.write.eq(self.write),
+            found.push.eq(delay(m, step, 2 + read, "asked", reset_less=False)),
+            arrived.row.eq(memory.read_data),
+            arrived.missing.eq(delay(m, missing, read, "missing")),
+            arrived.last.eq(delay(m, last, 2 + read, "last")),
+            self.rows.payload.eq(found.o.payload),
+            self.rows.valid.eq(found.o.valid),
+            found.o.ready.eq(self.rows.ready),
+        ]
+        return m

@@ -1,0 +1,85 @@
+"""Tasks in the order in which frames were judged, and the lists that they are for."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
+
+#: Most frames that may still become tasks when ``hold`` is seen: all those under way behind the
+#: ports, and those of the cycles in which it is on its way.
+UNDER_WAY = 10
+
+
+class TaskQueue(Component):
+    """Queues every ``task`` that comes with ``valid``; a ``fence`` or ``load`` finds a gap.
+
+    ``tasks`` leave in order. ``lists`` asks for the rows of each FEATURE that has some, in the same
+    order and ahead of its task. With ``hold`` no frame may be taken in: there is only room for
+    those under way, or a fence or load waits for a gap.
+
+    Throughput: a task a cycle. Latency: :attr:`latency`.
+    """
+
+    latency = 1
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        self.request = params.list_table.request
+        self.requests = FifoParams(width=self.request.size, depth=params.tasks, refuses=False)
+        super().__init__(
+            params,
+            {
+                "valid": In(1),
+                "task": In(params.task),
+                "fence": In(stream.Signature(params.task)),
+                "load": In(stream.Signature(params.task)),
+                "tasks": Out(stream.Signature(params.task)),
+                "lists": Out(stream.Signature(self.request)),
+                "hold": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.queue = queue = Fifo(params.task_fifo)
+        m.submodules.requests = requests = Fifo(self.requests)
+        waiting = Signal()  # a fence or load
+        room = Signal()
+        gap = Signal()
+        next_task = Signal(params.task)
+        m.d.sync += [
+            room.eq(queue.level < params.tasks - UNDER_WAY),
+            waiting.eq(self.fence.valid | self.load.valid),
+        ]
+        m.d.comb += [
+            self.hold.eq(~room | waiting),
+            gap.eq(~self.valid & room),
+            self.fence.ready.eq(gap),
+            self.load.ready.eq(gap & ~self.fence.valid),
+            next_task.eq(Mux(self.fence.valid, self.fence.payload, self.load.payload)),
+            queue.i.valid.eq(self.valid | (gap & (self.fence.valid | self.load.valid))),
+            queue.i.payload.eq(Mux(self.valid, self.task, next_task)),
+            self.tasks.payload.eq(params.task(queue.o.payload)),
+            self.tasks.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.tasks.ready),
+        ]
+        request = Signal(self.request)
+        m.d.comb += [
+            request.first.eq(self.task.list),
+            request.count.eq(self.task.rows),
+            request.part.base.eq(self.task.lists.base),
+            request.part.count.eq(self.task.lists.count),
+            requests.i.payload.eq(request),
+            requests.i.valid.eq(
+                self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()
+            ),
+            self.lists.payload.eq(self.request(requests.o.payload)),
+            self.lists.valid.eq(requests.o.valid),
+            requests.o.ready.eq(self.lists.ready),
+        ]
+        expect(m, self, finds_room=lambda: ~self.valid | (queue.level != params.tasks))
+        return m

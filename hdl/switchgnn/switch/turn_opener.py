@@ -1,0 +1,162 @@
+"""What follows in a job's turn program: whose aggregators are loaded before a turn opens."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import data, enum, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.arithmetic import index_of
+from hdl.common.component import Component
+from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.round_robin import lowest
+from hdl.switchgnn.switch.params import (
+    OPEN_TURNS,
+    PROGRAM_STEPS,
+    TURN_BITS,
+    GnnSwitchParams,
+    TaskKind,
+)
+
+
+class State(enum.Enum, shape=2):
+    """Says what becomes of a turn that is to be opened."""
+
+    IDLE = 0
+    READ = 1  #: the step of its job's program is being read
+    DECIDE = 2  #: the step is there
+    LOAD = 3  #: its block is to be loaded
+
+
+class TurnOpener(Component):
+    """Opens the turns that wait, one at a time, as the turn programs of their jobs say.
+
+    A job's program has up to 256 steps of a block and a number of turns; behind the last comes the
+    first again. ``waits`` has a bit for each job, ``turns`` and ``places`` say which turn waits. A
+    turn whose aggregators hold its block already is ``opened`` at once, any other behind a task
+    ``load`` has been taken. That writes as many rows as the block has, or as the block before had.
+    ``begin`` starts the program of ``job`` anew, with nothing loaded.
+
+    The host writes ``step`` of ``job`` with ``write``. Latency: 5 cycles from a turn that waits to
+    its opening without a load.
+    """
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        self.walk = data.StructLayout(
+            {
+                "step": exact_log2(PROGRAM_STEPS),
+                "begun": 1,  # the step's turns left are counted
+                "left": TURN_BITS,
+            }
+        )
+        self.held = data.StructLayout(
+            {"valid": 1, "first": params.descriptor_bits, "height": params.count_bits}
+        )
+        self.memory = MemoryParams(
+            bits=params.step.size, depth=max(2, params.jobs * PROGRAM_STEPS), style="block"
+        )
+        super().__init__(
+            params,
+            {
+                "write": In(1),
+                "write_job": In(params.job_bits),
+                "write_step": In(exact_log2(PROGRAM_STEPS)),
+                "written": In(params.step),
+                "begin": In(params.jobs),
+                "waits": In(params.jobs),
+                "turns": In(TURN_BITS).array(params.jobs),
+                "places": In(params.jobs),
+                "regions": In(data.ArrayLayout(params.region, 2)).array(params.jobs),
+                "last_steps": In(exact_log2(PROGRAM_STEPS)).array(params.jobs),
+                "opened": Out(params.jobs),
+                "load": Out(stream.Signature(params.task)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.steps = steps = DualPortMemory(self.memory)
+        jobs = range(params.jobs)
+        walks = [Signal(self.walk, name=f"walk_{k}") for k in jobs]
+        held = [Signal(data.ArrayLayout(self.held, OPEN_TURNS), name=f"held_{k}") for k in jobs]
+        state = Signal(State)
+        chosen = Signal(params.jobs, reset_less=True)  # the job
+        job = index_of(chosen, params.job_bits)
+        place = (self.places & chosen).any()
+        elapsed = Signal(range(DualPortMemory.latency + 1))
+        walk = self.walk(Array(w.as_value() for w in walks)[job])
+        old = self.held(Array(h.as_value() for h in held)[job].word_select(place, self.held.size))
+        step = params.step(steps.read_data)
+        m.d.comb += [
+            steps.read_address.eq(walk.step + job * PROGRAM_STEPS),
+            steps.write_address.eq(self.write_step + self.write_job * PROGRAM_STEPS),
+            steps.write.eq(self.write),
+            steps.write_data.eq(self.written),
+        ]
+        same = Signal(reset_less=True)
+        height = Signal(params.count_bits, reset_less=True)
+        region = params.region(
+            Array(r.as_value() for r in self.regions)[job].word_select(place, params.region.size)
+        )
+        opening = Signal()
+        with m.Switch(state):
+            with m.Case(State.IDLE):
+                m.d.sync += [chosen.eq(lowest(self.waits)), elapsed.eq(0)]
+                with m.If(self.waits.any() & ~self.begin.any()):
+                    m.d.sync += state.eq(State.READ)
+            with m.Case(State.READ):
+                m.d.sync += elapsed.eq(elapsed + 1)
+                with m.If(elapsed == DualPortMemory.latency):
+                    m.d.sync += state.eq(State.DECIDE)
+                rows = Mux(old.valid, old.height, region.count)
+                m.d.sync += [
+                    same.eq(old.valid & (old.first == step.first) & (old.height == step.height)),
+                    height.eq(Mux(step.height > rows, step.height, rows)),
+                ]
+            with m.Case(State.DECIDE):
+                m.d.comb += opening.eq(same)
+                m.d.sync += state.eq(Mux(same, State.IDLE, State.LOAD))
+            with m.Case(State.LOAD):
+                m.d.comb += [self.load.valid.eq(1), opening.eq(self.load.ready)]
+                with m.If(self.load.ready):
+                    m.d.sync += state.eq(State.IDLE)
+        self.fill_task(m, job, step, height, region)
+        # A job that was stopped or started meanwhile waits for nothing.
+        with m.If((state != State.IDLE) & ~(self.waits & chosen & ~self.begin).any()):
+            m.d.comb += [self.load.valid.eq(0), opening.eq(0)]
+            m.d.sync += state.eq(State.IDLE)
+        m.d.comb += self.opened.eq(Mux(opening, chosen, 0))
+        for k in jobs:
+            self.move_on(m, walks[k], held[k], k, step, place)
+        return m
+
+    def fill_task(self, m: Module, job, step, height, region) -> None:
+        """Fill the task that loads a block; its tag is of the turn before."""
+        task = self.load.payload
+        m.d.comb += [
+            task.kind.eq(TaskKind.LOAD),
+            task.job.eq(job),
+            task.turn.eq((Array(self.turns)[job] - 1)[:TURN_BITS]),
+            task.region.eq(region),
+            task.list.eq(step.first),
+            task.rows.eq(step.height),
+            task.height.eq(height),
+        ]
+
+    def move_on(self, m: Module, walk, held, k: int, step, place) -> None:
+        """Move on in the program of a job, and note what its aggregators hold."""
+        left = Mux(walk.begun, walk.left, step.turns)
+        with m.If(self.begin[k]):
+            m.d.sync += [walk.eq(0), held.eq(0)]
+        with m.Elif(self.opened[k]):
+            m.d.sync += [walk.left.eq((left - 1)[:TURN_BITS]), walk.begun.eq(left > 1)]
+            with m.If(left <= 1):
+                last = walk.step == self.last_steps[k]
+                m.d.sync += walk.step.eq(Mux(last, 0, walk.step + 1))
+            for turn in range(OPEN_TURNS):
+                with m.If(place == turn):
+                    m.d.sync += [
+                        held[turn].valid.eq(1),
+                        held[turn].first.eq(step.first),
+                        held[turn].height.eq(step.height),
+                    ]

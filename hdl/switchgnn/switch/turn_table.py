@@ -1,0 +1,174 @@
+"""The turns of all jobs, and what each port has to know of its own job."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hdl.common.arithmetic import delay, low_bits
+from hdl.common.component import Component
+from hdl.switchgnn.switch.job_turns import JobTurns
+from hdl.switchgnn.switch.params import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.turn_opener import TurnOpener
+
+STEP_BITS = exact_log2(PROGRAM_STEPS)
+
+
+class TurnTable(Component):
+    """Knows the turns of the jobs in ``table``; ``turn`` of ``job`` is a frame's.
+
+    ``about`` tells a cycle later what that turn is to the job. ``done`` says that ``sender`` has
+    all of the oldest open turn of ``done_job``; ``ends``, ``quiet`` and the rest of a turn's life
+    are as in :class:`JobTurns`, tasks to ``load`` as in :class:`TurnOpener`. ``begin`` starts a job
+    anew: ``started``, with ``tables``.
+
+    ``ports`` and ``regions`` tell each port of its job, ``clear`` says for each port which of its
+    windows are to be empty: those of turns that end. ``advance`` says that the job of a port has
+    another oldest turn, which ``ports`` tell already.
+    """
+
+    latency = 1
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "table": In(data.ArrayLayout(params.job, params.jobs)),
+                "begin": In(1),
+                "started": In(params.job_bits),
+                "tables": In(params.job_tables),
+                "write": In(1),
+                "write_step": In(STEP_BITS),
+                "written": In(params.step),
+                "job": In(params.job_bits),
+                "turn": In(TURN_BITS),
+                "about": Out(params.job_turns),
+                "done": In(1),
+                "done_job": In(params.job_bits),
+                "sender": In(params.ports),
+                "quiet": In(1),
+                "ends": Out(1),
+                "ended": Out(params.jobs),
+                "load": Out(stream.Signature(params.task)),
+                "ports": Out(data.ArrayLayout(params.port_job, params.ports)),
+                "regions": Out(data.ArrayLayout(params.port_region, params.ports)),
+                "clear": Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
+                "advance": Out(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.opener = opener = TurnOpener(params)
+        connect(m, opener.load, flipped(self.load))
+        m.d.comb += [
+            opener.write.eq(self.write),
+            opener.write_job.eq(self.started),
+            opener.write_step.eq(self.write_step),
+            opener.written.eq(self.written),
+        ]
+        jobs = [self.add_job(m, opener, k) for k in range(params.jobs)]
+        chosen = Signal(params.job_turns, reset_less=True)
+        job = Signal(params.job_bits, reset_less=True)
+        m.d.sync += [job.eq(self.job), chosen.place.eq(self.turn[0])]
+        self.tell(m, jobs, job, chosen)
+        m.d.comb += self.ends.eq(Cat(turns.ends for turns, _ in jobs).any())
+        for k in range(params.ports):
+            self.tell_port(m, jobs, k)
+        return m
+
+    def add_job(self, m: Module, opener: TurnOpener, k: int) -> tuple[JobTurns, Any]:
+        """Add the turns of a job; return them and what it was started with."""
+        params, entry = self.params, self.table[k]
+        m.submodules[f"job_{k}"] = turns = JobTurns(params)
+        tables = Signal(params.job_tables, name=f"tables_{k}", reset_less=True)
+        begin = self.begin & (self.started == k)
+        # A turn has all of a job's aggregators, or half of them.
+        region = Signal(data.ArrayLayout(params.region, OPEN_TURNS), name=f"region_{k}")
+        size = low_bits(entry.end - entry.base, params.count_bits)
+        count = Mux(tables.two, size >> 1, size)
+        with m.If(begin):
+            m.d.sync += tables.eq(self.tables)
+        for turn in range(OPEN_TURNS):
+            m.d.sync += [
+                region[turn].base.eq(
+                    low_bits(entry.base + (count if turn else 0), params.slot_bits)
+                ),
+                region[turn].count.eq(count),
+            ]
+        m.d.comb += [
+            turns.begin.eq(delay(m, begin, 2, f"begin_{k}", reset_less=False)),
+            turns.stop.eq(0),
+            turns.two.eq(tables.two),
+            turns.ports.eq(entry.ports),
+            turns.turn.eq(self.turn),
+            turns.done.eq(self.done & (self.done_job == k)),
+            turns.sender.eq(self.sender),
+            turns.quiet.eq(self.quiet),
+            self.ended[k].eq(turns.ended),
+            opener.begin[k].eq(turns.begin),
+            opener.waits[k].eq(turns.waits),
+            opener.turns[k].eq(turns.turn_waits),
+            opener.places[k].eq(turns.opens),
+            opener.regions[k].eq(region),
+            opener.last_steps[k].eq(tables.last_step),
+            turns.opened.eq(opener.opened[k]),
+        ]
+        return turns, (tables, region)
+
+    def tell(self, m: Module, jobs: list, job: Value, chosen: Any) -> None:
+        """Tell of the frame's turn: what every job found out, of the one that is named."""
+        about = self.about
+        two = Array(tables.two for _, (tables, _) in jobs)[job]
+        place = chosen.place & two
+        m.d.comb += [
+            *(
+                about[name].eq(Array(getattr(turns, name) for turns, _ in jobs)[job])
+                for name in ("past", "lowest", "following")
+            ),
+            about.place.eq(place),
+            about.loaded.eq(Array(turns.loaded for turns, _ in jobs)[job].bit_select(place, 1)),
+            about.region.as_value().eq(
+                Array(region.as_value() for _, (_, region) in jobs)[job].word_select(
+                    place, self.params.region.size
+                )
+            ),
+            about.lists.as_value().eq(
+                Array(tables.lists.as_value() for _, (tables, _) in jobs)[job]
+            ),
+        ]
+
+    def tell_port(self, m: Module, jobs: list, k: int) -> None:
+        """Tell a port of the job that it is one of."""
+        params = self.params
+        mine = Cat(entry.active & entry.ports[k] for entry in self.table)
+        told = Signal(params.port_job, name=f"told_{k}")
+        region = Signal(params.port_region, name=f"port_region_{k}", reset_less=True)
+        number = Cat(
+            Cat(mine[j] for j in range(params.jobs) if j >> bit & 1).any()
+            for bit in range(params.job_bits)
+        )
+        m.d.sync += [
+            told.active.eq(mine.any()),
+            told.job.eq(number),
+            told.epoch.eq(Array(entry.epoch for entry in self.table)[number]),
+            told.lo.eq(Array(turn.lo for turn, _ in jobs)[number]),
+            region.base.eq(Array(r[0].base for _, (_, r) in jobs)[number]),
+            region.count.eq(Array(r[0].count for _, (_, r) in jobs)[number]),
+            region.two.eq(Array(tables.two for _, (tables, _) in jobs)[number]),
+        ]
+        m.d.comb += [self.ports[k].eq(told), self.regions[k].eq(region)]
+        # The windows of a turn that ends are empty a cycle later, when lo is another one.
+        ended = Cat(
+            turn.ended & entry.ports[k] for (turn, _), entry in zip(jobs, self.table, strict=True)
+        )
+        begun = Cat(
+            turn.begin & entry.ports[k] for (turn, _), entry in zip(jobs, self.table, strict=True)
+        )
+        for place in range(OPEN_TURNS):
+            here = Cat(turn.place == place for turn, _ in jobs)
+            m.d.comb += self.clear[k][place].eq((ended & here).any() | begun.any())
+        m.d.comb += self.advance[k].eq(delay(m, ended.any(), 2, f"advance_{k}", reset_less=False))
