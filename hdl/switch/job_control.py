@@ -23,13 +23,13 @@ class JobControl(Component):
     """Keeps the ``table`` of jobs and carries out a host's ``command``.
 
     A start that is not refused makes the job inactive, prepares its rule's state and makes it
-    active again; a stop makes it inactive. ``reason`` tells of the last command; ``busy`` is a start
-    under way, in which the command's operands must hold still and other commands are refused.
+    active again; a stop makes it inactive. ``reason`` tells of the last command; ``busy`` is a
+    start under way, in which the command's operands must hold still and other commands are refused.
     A job may be started anew with ports and slots that it has itself.
 
     Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, as every job
     is looked at. Where packets name no slot, the rule prepares itself: ``preparing`` is high until
-    ``prepared``. Else slots are cleared: for every slot ``hold`` takes a cycle from the ports: one in
+    ``prepared``. Else slots are cleared: for each one ``hold`` takes a cycle from the ports, one in
     which none has a packet ``waiting``, but at least every fourth, so that a start ends under any
     load. In the cycle after it, which has no packet, ``clear`` is high with the slot and the job's
     ports.

@@ -22,8 +22,8 @@ class CopyQueue(Component):
     A place is kept by ``reserve``, while there is ``room``; the copy comes later, with ``push``.
     The first that waits claims, with ``claim``, all of its ports that are ``open`` in a cycle that
     is not ``blocked``; :data:`CLAIM_LAG` cycles later ``deliver`` has the same ports, and
-    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy, which
-    ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
+    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy,
+    which ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
 
     Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles to the claim.
     """

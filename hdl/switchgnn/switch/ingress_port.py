@@ -18,9 +18,8 @@ BAD_FRAMES = FifoParams(width=2, depth=16)
 class GnnIngressPort(Component):
     """Every frame of ``axis`` becomes one of ``arrivals``, broken ones as well, without a payload.
 
-    ``address`` is the switch's own, ``bit`` the one that the worker behind this port must send; ``used`` is how many
-    beats wait.
-    Throughput: a beat a cycle; ``axis.tready`` is always high,
+    ``address`` is the switch's own, ``bit`` the one that the worker behind this port must send;
+    ``used`` is how many beats wait. Throughput: a beat a cycle; ``axis.tready`` is always high,
     as a MAC cannot wait. Latency: :attr:`latency` from a frame's last beat to its arrival, if it
     has two beats and nothing waits. Full: the frame is lost and ``overflow`` is high for a cycle;
     so are broken ones of which 16 wait to be counted.

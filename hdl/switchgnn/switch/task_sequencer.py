@@ -48,8 +48,8 @@ class TaskSequencer(Component):
     is promised by ``copy_reserve``, for which ``copy_room`` must be high; it comes with
     ``copy_push`` when the payload does.
 
-    ``issued`` tells whose the commands are, if they are additions. ``missing`` says that the job has
-    no such row, ``outside`` that a number is none of an aggregator of a bank.
+    ``issued`` tells whose the commands are, if they are additions. ``missing`` says that the job
+    has no such row, ``outside`` that a number is none of an aggregator of a bank.
 
     Throughput: a row a cycle, the first of a task behind the last of another. Latency:
     :attr:`latency` from a task to its first commands.

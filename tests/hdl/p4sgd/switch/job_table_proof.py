@@ -79,7 +79,7 @@ class JobTableProof(Component):
 
     def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
         """The first and the last slot, a start under load and one of a job that runs."""
-        slots, clearing = self.params.slots, self.state == State.CLEAR
+        slots, clearing = self.params.slots, self.state == State.PREPARE
         first = Signal()  # a packet of slot 0 has gone on
         runs = Signal()  # the job that is being started was active
         with m.If(dut.valid & (asked.slot == 0)):
@@ -97,7 +97,7 @@ class JobTableProof(Component):
         params, command = self.params, self.command
         index = command.job[: params.job_bits]
         end = command.base + command.count
-        clearing = self.state == State.CLEAR
+        clearing = self.state == State.PREPARE
         for k in range(params.jobs):
             job = self.table[k]
             with m.If(job.active):
