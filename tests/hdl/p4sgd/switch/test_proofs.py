@@ -161,7 +161,7 @@ MUTANTS = {
     "takes no slots": control("(command.count == 0) |", "0 |", "cleared_in_time", depth=18),
     "takes no ports": control("m.Elif(command.ports == 0)", "m.Elif(0)", "job_has_ports_and_slots"),
     "active before it is cleared": control(
-        "m.If(clearing & last)", "m.If(clearing)", "requests_as_promised"
+        "prepared = clearing & last", "prepared = clearing", "requests_as_promised"
     ),
     "leaves the last slot": control("behind == end", "(behind + 1 >= end)", "requests_as_promised"),
     "active while it is cleared": control("active.eq(0),", "active.eq(1),", "requests_as_promised"),
