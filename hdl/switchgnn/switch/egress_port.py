@@ -123,10 +123,12 @@ class EgressPort(Component):
             target.source.eq(frame.source),
             target.raw.eq(frame.raw),
             *self.params.frames.fill(head, self.destination, self.source),
-            *(
-                head[name].eq(frame[name])
-                for name in ("kind", "job", "epoch", "turn", "seq", "ecn")
-            ),
+            head.kind.eq(frame.kind),
+            head.job.eq(frame.job),
+            head.epoch.eq(frame.epoch),
+            head.turn.eq(frame.turn),
+            head.seq.eq(frame.seq),
+            head.ecn.eq(frame.ecn),
             head.bm.eq(self.bit),
             head.about.bitmap.eq(frame.bitmap | target.as_value()),  # one of them is zero
         ]

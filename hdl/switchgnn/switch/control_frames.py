@@ -1,0 +1,125 @@
+"""What a port tells its worker beside sums: ACK, ADVANCE, RAWFETCH."""
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.switchgnn.protocol import Kind
+from hdl.switchgnn.switch.params import OPEN_TURNS, GnnSwitchParams
+
+RAW_REQUESTS = 16  #: that can wait at a port: a worker asks again for those that are lost
+ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: those who ask; below them the ACKs of turns
+
+
+class ControlFrames(Component):
+    """Makes a stream ``o`` of control frames of what is to be told, in turn.
+
+    - ``acks``: while one is ``wanted``, an ACK of it is to leave. ``acked`` has its bit set in the
+      cycle in which its content is taken; another one may be wanted in the next cycle.
+    - ``advance`` for a cycle: an ADVANCE leaves, with the ``lo`` that the job has when it is made;
+      several may become one.
+    - ``raw_request``, with ``raw_valid``: a RAWFETCH. It is never refused; with
+      :data:`RAW_REQUESTS` that wait it is lost, and ``dropped`` is high in that cycle.
+
+    Frames are of the ``job``. While it is not active, nothing is taken in, and what waits goes
+    away, RAWFETCHes one a cycle, apart from a frame that ``o`` has offered already: that one stays,
+    of the epoch that it was made in. ``congested`` is the ACKs' ECN echo. Fields that a kind does
+    not use are zero.
+
+    Throughput: a frame every two cycles. Latency: :attr:`latency` from an ACK's being wanted, when
+    nothing else is, and a cycle more for the others. Stalls: who is next is chosen meanwhile, but
+    looked at when the frame before has left, so that no frame is old. Fair: whoever waits is passed
+    by three others at most.
+    """
+
+    latency = 2
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "job": In(params.port_job),
+                "congested": In(1),
+                "acks": In(params.ack_state).array(OPEN_TURNS),
+                "acked": Out(OPEN_TURNS),
+                "advance": In(1),
+                "raw_valid": In(1),
+                "raw_request": In(params.raw_request),
+                "dropped": Out(1),
+                "o": Out(stream.Signature(params.control_frame)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        width = self.params.raw_request.size
+        m.submodules.requests = requests = Fifo(FifoParams(width=width, depth=RAW_REQUESTS))
+        m.submodules.turn = turn = RoundRobin(RoundRobinParams(count=OPEN_TURNS + 2))
+        active = self.job.active
+        frame, offered = Signal(self.params.control_frame, reset_less=True), Signal()
+        advancing = Signal()  # an ADVANCE is to leave
+        wanted = Cat(*(ack.wanted for ack in self.acks), advancing, requests.o.valid)
+        chosen = Signal(len(wanted))  # who is next, at most one
+        taken = Signal(len(wanted))
+        m.d.comb += [
+            taken.eq(Mux(active & ~offered, chosen & wanted, 0)),
+            self.acked.eq(taken[:OPEN_TURNS]),
+            turn.asking.eq(wanted),
+            turn.take.eq(active & ~chosen.any()),
+            requests.i.payload.eq(self.raw_request),
+            requests.i.valid.eq(self.raw_valid & active),
+            requests.o.ready.eq(taken[RAWFETCH] | ~active),
+            self.dropped.eq(self.raw_valid & active & ~requests.i.ready),
+            self.o.payload.eq(frame),
+            self.o.valid.eq(offered),
+        ]
+        with m.If(~active | taken.any() | (chosen.any() & ~(chosen & wanted).any())):
+            m.d.sync += chosen.eq(0)
+        with m.Elif(~chosen.any()):
+            m.d.sync += chosen.eq(turn.grant)
+        m.d.sync += [
+            advancing.eq(active & (self.advance | (advancing & ~taken[ADVANCE]))),
+            offered.eq(Mux(offered, ~self.o.ready, taken.any())),
+        ]
+        with m.If(~offered):
+            m.d.sync += self.filled(frame, chosen, self.params.raw_request(requests.o.payload))
+        expect(
+            m,
+            self,
+            is_empty_when_a_job_begins=lambda: (
+                ~requests.o.valid | ~active | delay(m, active, 1, "was_active", reset_less=False)
+            ),
+        )
+        return m
+
+    def filled(self, frame: data.View, chosen: Signal, request: data.View) -> list[Any]:
+        """Return statements that make ``frame`` what the chosen one tells."""
+        job = self.job
+
+        def of(tells: Mapping[int, Any]) -> Value:
+            return reduce(or_, (Mux(chosen[k], value, 0) for k, value in tells.items()))
+
+        acks = dict(enumerate(self.acks))
+        kinds = dict.fromkeys(acks, Kind.ACK) | {ADVANCE: Kind.ADVANCE, RAWFETCH: Kind.RAWFETCH}
+        turns = {k: ack.turn for k, ack in acks.items()}
+        return [
+            frame.kind.eq(of(kinds)),
+            frame.job.eq(job.job),
+            frame.epoch.eq(job.epoch),
+            frame.turn.eq(of(turns | {ADVANCE: job.lo, RAWFETCH: request.turn})),
+            frame.seq.eq(of({k: ack.base for k, ack in acks.items()})),
+            frame.ecn.eq(of(dict.fromkeys(acks, self.congested))),
+            frame.bitmap.eq(of({k: ack.arrived for k, ack in acks.items()})),
+            frame.source.eq(of({RAWFETCH: request.source})),
+            frame.raw.eq(of({RAWFETCH: request.asking})),
+        ]
