@@ -61,7 +61,7 @@ class Bank(Component):
         params, command = self.params, self.command
         m.submodules.lists = lists = ReadyLists(params)
         m.submodules.rule = rule = BankRule(params)
-        # Sums are apart from the rest of their aggregator, so that only an ADD writes them.
+        # Sums are apart from the rest of their aggregator, so that only an ADD writes them, and adds nothing else.
         m.submodules.sums = sums = UpdateMemory(params.sums_memory)
         m.submodules.states = states = UpdateMemory(params.state_memory)
         is_read = command.operation == BankOperation.READ

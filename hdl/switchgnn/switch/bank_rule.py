@@ -12,24 +12,26 @@ class BankRule(Component):
     """Decides what becomes of an aggregator, as logic: the rule of `sim/switchgnn/golden`.
 
     ``before`` is the aggregator that ``operation`` is for. With ``write`` it becomes ``after``
-    apart from its sums, and with ``added`` its sums do, which without ``added`` mean nothing.
+    apart from its sums, and with ``added`` its sums do.
 
     - ADD: the first contribution of a turn, known by its ``tag``, replaces the sums, all others
       are added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes
-      the aggregator complete, and it is to leave.
+      the aggregator complete, and it is to leave. Without ``added``, ``error`` says why not, and
+      the aggregator stays as it is.
     - FETCH: a complete sum of the turn ``tag`` is to leave again, unless it waits to.
     - READ: the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
       complete and of that port. A complete one of another port goes on waiting in that one's list.
     - LOAD: it gets its ``descriptor`` and the ``tag``, and is complete no more. One that waits in a
-      list stays there. If the switch has no such port, the aggregator is one that expects nothing.
-    - ``clear``: it expects nothing and waits nowhere.
+      list stays there. If the switch has no such port, the aggregator is not used.
+    - ``clear``: it is not used and waits nowhere.
 
     ``outside`` says that the aggregator is not of the command's region: of ADD, FETCH and LOAD
     nothing happens then, and ``error`` is OUTSIDE. ``push`` says that the aggregator enters the
     list of ``before.port``; that is so if it becomes queued, or goes on waiting elsewhere.
 
-    Latency: none. Sums are added while it is decided whether they are; from ``before.tag`` there is
-    the comparison and one LUT in front of the carry chain.
+    Latency: none. What is written chooses what the next cycle's ``before`` is, so that ``write``
+    does not depend on ``before``, and ``added`` on little of it. The tags' comparison and one LUT
+    stand in front of the adders.
     """
 
     latency = 0
@@ -69,59 +71,64 @@ class BankRule(Component):
             )
         )
         same = Signal()  # the aggregator is of the command's turn
-        unused = Signal()  # the block has no destination for it
+        finished = Signal()  # it has all contributions of that turn
         mine = Signal()  # it is in the list of its own port
         last = Signal()  # the contribution is the last one
-        fetched, moves, loaded = Signal(), Signal(), Signal()
-        completes = self.added & last
+        completes, fetched, moves = Signal(), Signal(), Signal()
+        inside = (is_add | is_fetch | is_load) & ~self.outside
         m.d.comb += [
             same.eq(before.tag == self.tag),
-            unused.eq(before.expected == 0),
+            finished.eq(before.complete & same),
             mine.eq(before.port == self.port),
             last.eq(Mux(same, before.remaining == 1, before.expected == 1)),
-            self.added.eq(is_add & ~self.outside & ~unused & ~(before.complete & same)),
-            fetched.eq(is_fetch & ~self.outside & before.complete & same & ~before.queued),
+            self.added.eq(is_add & ~self.outside & before.used & ~finished),
+            completes.eq(self.added & last),
+            fetched.eq(is_fetch & ~self.outside & finished & ~before.queued),
             self.leaves.eq(is_read & before.complete & mine),
             moves.eq(is_read & before.complete & ~mine),
-            loaded.eq(is_load & ~self.outside),
-            self.write.eq(self.clear | self.added | fetched | is_read | loaded),
+            self.write.eq(self.clear | is_read | inside),
             self.push.eq((completes & ~before.queued) | fetched | moves),
-            after.queued.eq(
-                ~self.clear & Mux(is_read, moves, before.queued | completes | is_fetch)
-            ),
-            after.complete.eq(~self.clear & ~is_load & Mux(is_add, last, before.complete)),
+            after.queued.eq(~self.clear & Mux(is_read, moves, before.queued | completes | fetched)),
+            after.complete.eq(~self.clear & ~is_load & Mux(self.added, last, before.complete)),
         ]
-        self.count(m, same, is_add, is_load)
+        self.count(m, same, is_load)
         self.sum(m, same)
         m.d.comb += self.error.eq(TableError.NONE)
         with m.If((is_add | is_fetch | is_load) & self.outside):
             m.d.comb += self.error.eq(TableError.OUTSIDE)
-        with m.Elif(is_add & unused):
+        with m.Elif(is_add & ~before.used):
             m.d.comb += self.error.eq(TableError.UNUSED)
-        with m.Elif(is_add & before.complete & same):
+        with m.Elif(is_add & finished):
             m.d.comb += self.error.eq(TableError.COMPLETE)
         return m
 
-    def count(self, m: Module, same: Value, is_add: Value, is_load: Value) -> None:
+    def count(self, m: Module, same: Value, is_load: Value) -> None:
         """Say whose the aggregator is, and how many contributions its sum misses."""
         before, after = self.before, self.after
         m.d.comb += [
+            after.used.eq(before.used),
             after.expected.eq(before.expected),
             after.remaining.eq(before.remaining),
             after.tag.eq(before.tag),
             after.port.eq(before.port),
         ]
         with m.If(self.clear):
-            m.d.comb += [after.expected.eq(0), after.remaining.eq(0), after.tag.eq(0)]
-            m.d.comb += after.port.eq(0)
+            m.d.comb += [
+                after.used.eq(0),
+                after.expected.eq(0),
+                after.remaining.eq(0),
+                after.tag.eq(0),
+                after.port.eq(0),
+            ]
         with m.Elif(is_load):
             m.d.comb += [
-                after.expected.eq(Mux(self.has_port(), self.descriptor.expected, 0)),
+                after.used.eq(self.has_port() & (self.descriptor.expected != 0)),
+                after.expected.eq(self.descriptor.expected),
                 after.remaining.eq(0),
                 after.tag.eq(self.tag),
                 after.port.eq(Mux(self.has_port(), self.descriptor.port, 0)),
             ]
-        with m.Elif(is_add):
+        with m.Elif(self.added):
             # Both are counted down while the tags are compared.
             fewer, first = Signal(COUNT_BITS), Signal(COUNT_BITS)
             m.d.comb += [

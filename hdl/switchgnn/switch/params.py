@@ -211,7 +211,8 @@ class GnnSwitchParams(PacketSwitchParams):
         return data.StructLayout(
             {
                 "sums": self.sums,
-                "expected": COUNT_BITS,  # contributions; 0: the block has no destination for it
+                "used": 1,  # the block has a destination for it, so that expected is not 0
+                "expected": COUNT_BITS,  # contributions
                 "remaining": COUNT_BITS,  # contributions that are missing from the sum
                 "tag": TAG_BITS,  # of the turn that the sum is of
                 "port": self.port_bits,  # that the sum leaves by
