@@ -61,7 +61,8 @@ class Bank(Component):
         params, command = self.params, self.command
         m.submodules.lists = lists = ReadyLists(params)
         m.submodules.rule = rule = BankRule(params)
-        # Sums are apart from the rest of their aggregator, so that only an ADD writes them, and adds nothing else.
+        # Sums are apart from the rest of their aggregator, so that only an ADD writes them: nothing
+        # has to keep a payload out of the adders.
         m.submodules.sums = sums = UpdateMemory(params.sums_memory)
         m.submodules.states = states = UpdateMemory(params.state_memory)
         is_read = command.operation == BankOperation.READ
