@@ -1,8 +1,9 @@
 """A job of the golden switch and workers from the tables that were planned for it."""
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,12 @@ class PlannedJob:
         self.depth, self.window = depth, window
         shares = range(tables.workers), range(tables.blocks)
         self.shares = [[self.share(worker, block) for block in shares[1]] for worker in shares[0]]
+
+    def with_features(self, features: Sequence[NDArray[np.int16]]) -> Self:
+        """The job with other features; its tables are not looked through again."""
+        other = copy(self)
+        other.features = features
+        return other
 
     @cached_property
     def slices(self) -> list[Slice]:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sim.switchgnn.golden.aggregation import aggregate, edges_inside
 from sim.switchgnn.planning.saved import starts
 from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, VALID, Tables
 from sim.switchgnn.planning.workers import WorkerPartition
@@ -33,7 +34,7 @@ def executed(
     width = int(tables.widths[aggregation])
     if features.shape[1] != width:
         raise ValueError(f"the aggregation is of {width} features, not {features.shape[1]}")
-    sums = _inside(adjacency, partition) @ features.astype(np.int64)
+    sums = aggregate(edges_inside(adjacency, partition.owner), features)
     for block in range(tables.blocks):
         payload, additions = _block(tables, block, len(features))
         used = _check_block(tables, partition, block, additions)
@@ -45,15 +46,6 @@ def executed(
                 raise WrongTableError(f"block {block}: a sum is over 32 bits")
             sums[vertices, lanes] += results[used]
     return sums
-
-
-def _inside(adjacency: csr_array, partition: WorkerPartition) -> csr_array:
-    """The edges between vertices of the same worker."""
-    edges = adjacency.tocoo()
-    rows, columns = edges.coords
-    kept = partition.owner[rows] == partition.owner[columns]
-    ones = np.ones(int(kept.sum()), np.int64)
-    return csr_array((ones, (rows[kept], columns[kept])), adjacency.shape)
 
 
 def _descriptor_rows(tables: Tables, block: int) -> slice:

@@ -12,3 +12,24 @@ def aggregate(adjacency: csr_array, features: NDArray[np.integer]) -> NDArray[np
     ``features`` and the sums are [vertices, features].
     """
     return adjacency.astype(np.int64) @ features.astype(np.int64)
+
+
+def edges_inside(adjacency: csr_array, owner: NDArray[np.integer]) -> csr_array:
+    """The edges between vertices of the same worker, which no switch has to do with.
+
+    ``owner`` is the worker of each vertex.
+    """
+    destinations, sources = adjacency.tocoo().coords
+    return _those(adjacency, owner[destinations] == owner[sources])
+
+
+def edges_between(adjacency: csr_array, owner: NDArray[np.integer]) -> csr_array:
+    """The edges between vertices of different workers."""
+    destinations, sources = adjacency.tocoo().coords
+    return _those(adjacency, owner[destinations] != owner[sources])
+
+
+def _those(adjacency: csr_array, kept: NDArray[np.bool_]) -> csr_array:
+    destinations, sources = adjacency.tocoo().coords
+    ones = np.ones(int(kept.sum()), np.int64)
+    return csr_array((ones, (destinations[kept], sources[kept])), adjacency.shape)

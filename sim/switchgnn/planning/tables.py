@@ -9,7 +9,7 @@ index i of every bank. The number of an aggregator, in frames, is index x P + ba
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +149,12 @@ def tables(
         summand_first=summand_first,
         summand=summand,
     )
+
+
+def with_program(made: Tables, shape: SwitchShape, widths: Sequence[int]) -> Tables:
+    """The tables for aggregations of other widths: only the turn program depends on them."""
+    program = turn_program(made.blocks, shape, widths)
+    return replace(made, program=program, widths=np.array(widths, np.int64))
 
 
 def turn_program(blocks: int, shape: SwitchShape, widths: Sequence[int]) -> NDArray[np.uint32]:

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from sim.switchgnn.golden.aggregation import aggregate
+from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.links import join, run
 from sim.switchgnn.planning.preparation import PLANS, prepare
 from sim.switchgnn.planning.shape import SwitchShape
 from tests.sim.switchgnn.cases import directed
-from tests.sim.switchgnn.golden.test_bad_links import Links, join, run
+from tests.sim.switchgnn.golden.test_bad_links import EARLY, bad_links
 
 WIDTHS = [5, 3]  #: of two aggregations, in slices of 4
 
@@ -28,7 +29,7 @@ def test_every_sum_is_exact(rng, plan, theta, open_turns):
     ]
     job = PlannedJob(tables, features, depth=shape.depth, window=3)
     assert len(job.slices) == tables.program[:, 1].sum()
-    links = Links(rng, lanes=shape.lanes)
+    links = bad_links(rng, shape.lanes)
     switch = SwitchModel(ports=4, banks=2, depth=16, jobs=1)
     links.ends["switch"] = switch.take
     setup = job.setup(open_turns, ack_every=3)
@@ -36,10 +37,8 @@ def test_every_sum_is_exact(rng, plan, theta, open_turns):
     workers = {w: job.worker(w, 0, 9, open_turns) for w in range(tables.workers)}
     for port, worker in workers.items():
         join(links, port, worker, "switch", port)
-    run(links, {"switch": switch}, workers)
-    cut = adjacency.tocoo()
-    between = partition.owner[cut.coords[0]] != partition.owner[cut.coords[1]]
-    cut.data = cut.data * between
+    run(links, {"switch": switch}, workers, early=EARLY)
+    cut = edges_between(adjacency, partition.owner)
     for found, values in zip(job.sums(list(workers.values())), features, strict=True):
-        assert np.array_equal(found, aggregate(cut.tocsr(), values))
+        assert np.array_equal(found, aggregate(cut, values))
     assert switch.table.active[0].errors == {}

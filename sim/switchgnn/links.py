@@ -1,0 +1,125 @@
+"""Links between ends that take frames and answer them, as events: frames are bytes in between.
+
+There is no time: what was sent waits until it is delivered, one frame at a time. Timers run out
+when nothing is left to deliver, or earlier where a test wants them to.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.harness.session import RunFailed
+from sim.switchgnn.golden.frames import Frame, Quality
+from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.golden.worker import WorkerModel
+from sim.switchgnn.wire import NOWHERE, judge, to_octets
+
+Place = str | int
+End = tuple[Place, int]  #: one of the ports of a place
+Sent = Iterable[tuple[int, Frame]]  #: by which port, and the frame
+MOST_DELIVERIES = 10_000_000  #: of a job, unless told otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """What links do to a frame, each with a chance."""
+
+    drop: float = 0.0  #: it is lost
+    duplicate: float = 0.0  #: it comes again, after some that were sent later
+    reorder: float = 0.0  #: another one, whichever, comes before it
+    corrupt: float = 0.0  #: one of its bits is wrong
+    again: float = 0.0  #: one that was sent at any time before, whichever, comes once more
+
+
+class Links:
+    """Frames on their way, between ends that are functions of a port and what arrives there."""
+
+    def __init__(self, rng: np.random.Generator, *, lanes: int, faults: Faults) -> None:
+        self.rng, self.lanes, self.faults = rng, lanes, faults
+        self.flying: deque[tuple[End, bytes]] = deque()
+        self.ends: dict[Place, Callable[[int, Frame | Quality], Sent]] = {}
+        self.peers: dict[End, End] = {}  #: both directions of each link
+        self.ever: list[tuple[End, bytes]] = []  #: all that was sent, if it may come again
+        self.counts: Counter[str] = Counter()  #: frames, bytes, and faults by their names
+
+    def connect(self, one: End, other: End) -> None:
+        """A link between two ends."""
+        self.peers[one], self.peers[other] = other, one
+
+    def send(self, place: Place, frames: Sent) -> None:
+        """Frames leave an end."""
+        for port, frame in frames:
+            octets = to_octets(frame, self.lanes)
+            self.flying.append((self.peers[place, port], octets))
+            self.counts["frames"] += 1
+            self.counts["bytes"] += len(octets)
+            if self.faults.again:
+                self.ever.append(self.flying[-1])
+
+    def deliver(self) -> None:
+        """One frame arrives, or is lost; its answers are sent."""
+        if self.happens("reorder"):
+            at = int(self.rng.integers(len(self.flying)))
+            self.flying[at], self.flying[0] = self.flying[0], self.flying[at]
+        (place, port), octets = flight = self.flying.popleft()
+        if self.happens("drop"):
+            return
+        if self.happens("duplicate"):
+            self.flying.append(flight)
+        if self.happens("again"):
+            self.flying.append(self.ever[int(self.rng.integers(len(self.ever)))])
+        corrupt = self.happens("corrupt")
+        arrival = judge(octets, self.lanes, NOWHERE.destination, corrupt=corrupt)
+        self.send(place, self.ends[place](port, arrival))
+
+    def happens(self, fault: str) -> bool:
+        """Whether a fault does, which is counted."""
+        chance = getattr(self.faults, fault)
+        happens = bool(chance and self.rng.random() < chance)
+        self.counts[fault] += happens
+        return happens
+
+
+def join(links: Links, place: Place, worker: WorkerModel, switch: Place, port: int) -> None:
+    """A worker at a port of a switch."""
+    links.connect((place, 0), (switch, port))
+    links.ends[place] = lambda _, arrival: [
+        (0, frame) for frame in (*worker.take(arrival), *worker.send())
+    ]
+
+
+def run(
+    links: Links,
+    switches: Mapping[Place, SwitchModel],
+    workers: Mapping[Place, WorkerModel],
+    *,
+    early: float = 0.0,
+    most: int = MOST_DELIVERIES,
+) -> None:
+    """Deliver until all turns are over; RunFailed if they are not after so many frames.
+
+    ``early`` is the chance, with every frame, that all timers run out although others are on their
+    way. It is small: each time many frames are sent, and only one is delivered.
+    """
+    for switch in switches.values():
+        switch.load()
+    for place, worker in workers.items():
+        links.send(place, [(0, frame) for frame in worker.send()])
+    for _ in range(most):
+        if all(worker.ended for worker in workers.values()):
+            return
+        if not links.flying:
+            for place, switch in switches.items():
+                links.send(place, switch.ack_delay_over())
+        if not links.flying or (early and links.rng.random() < early):
+            for place, switch in switches.items():
+                links.send(place, [*switch.ack_delay_over(), *switch.partial_timeout()])
+            for place, worker in workers.items():
+                links.send(place, [(0, frame) for frame in worker.timeout()])
+        if links.flying:
+            links.deliver()
+        for switch in switches.values():
+            switch.load()
+    raise RunFailed(f"the turns are not over after {most:,} frames")
