@@ -1,7 +1,9 @@
 """Graphs by name: digits, a family, a Matrix Market file, or an .npz file of SciPy's."""
 
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from scipy.sparse import csr_array, load_npz
 
 from gen.errors import UserError
 from sim.switchgnn.graphs.families import FAMILIES, simple
+from sim.switchgnn.graphs.vertices import Vertices
 from sim.workloads.family_options import generated
 from sim.workloads.files import UnreadableError, read_unpacked
 from sim.workloads.matrices import MatrixError, load_matrix
@@ -29,6 +32,7 @@ class Graph:
     adjacency: csr_array  #: int8 [V, V]: a one in row v, column u for each edge from u to v
     features: NDArray[np.float64] | None = None  #: [V, features], finite
     labels: NDArray[np.int64] | None = None  #: [V]
+    train: NDArray[np.bool_] | None = None  #: [V]: whether it is trained on
 
     @property
     def vertices(self) -> int:
@@ -47,8 +51,9 @@ def load_graph(text: str | Path) -> Graph:
     "digits" is the graph of the ten nearest neighbours among scikit-learn's digits. "reddit",
     "yelp", "products" with options, such as "reddit:scale=0.1,seed=3", are the families. A Matrix
     Market file, packed or not, has an edge from u to v for each nonzero in row v, column u; its
-    values are of no account. So has an .npz file that scipy.sparse.save_npz wrote; arrays
-    ``features`` [V, features] and ``labels`` [V] may be added to it.
+    values are of no account. So has an .npz file that scipy.sparse.save_npz wrote. Arrays
+    ``features`` [V, features], ``labels`` [V] and ``train`` [V], true or false, may be added to it;
+    those of a Matrix Market file may be in an .npz file beside it: NAME.npz of NAME.mtx.gz.
     """
     name, colon, settings = str(text).partition(":")
     try:
@@ -59,7 +64,7 @@ def load_graph(text: str | Path) -> Graph:
             return Graph(name=str(text), adjacency=made)
         if Path(text).suffix == ".npz":
             return _archive(Path(text))
-        return Graph(name=str(text), adjacency=pattern(load_matrix(text)))
+        return _beside(Graph(name=str(text), adjacency=pattern(load_matrix(text))))
     except (MatrixError, UnreadableError) as error:
         raise UserError(str(error)) from None
 
@@ -97,14 +102,44 @@ def pattern(matrix: Any) -> csr_array:
     return csr_array((np.ones(made.nnz, np.int8), made.indices, made.indptr), made.shape)
 
 
+def _beside(graph: Graph) -> Graph:
+    """The graph of a Matrix Market file, with what is beside it."""
+    stem, suffix, _ = graph.name.rpartition(".mtx")
+    path = Path(f"{stem}.npz")
+    if not suffix or not path.is_file():
+        return graph
+    with _opened(path, _content(path), "an .npz file of vertices") as archive:
+        return replace(graph, **vars(Vertices.of(path, archive, graph.vertices)))
+
+
 def _archive(path: Path) -> Graph:
+    content = _content(path)
+    with _opened(path, content, "a graph that scipy.sparse.save_npz wrote") as archive:
+        matrix = csr_array(load_npz(BytesIO(content)))
+        rows, columns = (int(size) for size in matrix.shape or ())
+        if rows != columns or not matrix.nnz:
+            raise UserError(
+                f"{path}: must be square and have edges, is {rows} x {columns} with {matrix.nnz}"
+            )
+        if not np.isfinite(matrix.data).all():
+            raise UserError(f"{path}: has values that are not finite")
+        vertices = Vertices.of(path, archive, rows)
+    return Graph(name=str(path), adjacency=pattern(matrix), **vars(vertices))
+
+
+def _content(path: Path) -> bytes:
     content = read_unpacked(path)
     if not content.startswith(ARCHIVE_MARK):
         raise UserError(f"{path}: not an .npz file")
+    return content
+
+
+@contextmanager
+def _opened(path: Path, content: bytes, expected: str) -> Iterator[Any]:
+    """The arrays of an .npz file; UserError if it, or one of them, cannot be read."""
     try:
-        matrix = csr_array(load_npz(BytesIO(content)))
         with np.load(BytesIO(content), allow_pickle=False) as archive:
-            features, labels = archive.get("features"), archive.get("labels")
+            yield archive
     except (
         ValueError,
         KeyError,
@@ -114,38 +149,4 @@ def _archive(path: Path) -> Graph:
         zipfile.BadZipFile,
     ) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UserError(
-            f"{path}: not a graph that scipy.sparse.save_npz wrote ({reason})"
-        ) from None
-    rows, columns = (int(size) for size in matrix.shape or ())
-    if rows != columns or not matrix.nnz:
-        raise UserError(
-            f"{path}: must be square and have edges, is {rows} x {columns} with {matrix.nnz}"
-        )
-    if not np.isfinite(matrix.data).all():
-        raise UserError(f"{path}: has values that are not finite")
-    return Graph(
-        name=str(path),
-        adjacency=pattern(matrix),
-        features=None if features is None else _features(path, features, rows),
-        labels=None if labels is None else _labels(path, labels, rows),
-    )
-
-
-def _features(path: Path, features: NDArray[Any], vertices: int) -> NDArray[np.float64]:
-    if features.ndim != 2 or len(features) != vertices or features.dtype.kind not in "biuf":
-        raise UserError(
-            f"{path}: features must be numbers [{vertices}, features], not {features.dtype}"
-            f" {list(features.shape)}"
-        )
-    if not np.isfinite(features).all():
-        raise UserError(f"{path}: features must be finite, found NaN or infinity")
-    return features.astype(np.float64)
-
-
-def _labels(path: Path, labels: NDArray[Any], vertices: int) -> NDArray[np.int64]:
-    if labels.shape != (vertices,) or labels.dtype.kind not in "biu":
-        raise UserError(
-            f"{path}: labels must be integers [{vertices}], not {labels.dtype} {list(labels.shape)}"
-        )
-    return labels.astype(np.int64)
+        raise UserError(f"{path}: not {expected} ({reason})") from None

@@ -1,5 +1,7 @@
 """Graphs by name, and what is wrong with files."""
 
+import gzip
+
 import numpy as np
 import pytest
 from scipy.io import mmwrite
@@ -55,13 +57,39 @@ def archived(path, matrix, **more):
     return path
 
 
+VERTICES = {
+    "features": np.eye(3, 2, dtype=np.float32),
+    "labels": np.arange(3),
+    "train": np.array([True, False, True]),
+}
+
+
 def test_an_archive_of_scipys_may_bring_features_and_labels(tmp_path):
     matrix = csr_array(np.array([[0, 3, 0], [0, 0, 0], [1, 0, 0]]))
-    more = {"features": np.eye(3, 2, dtype=np.float32), "labels": np.arange(3)}
-    found = load_graph(archived(tmp_path / "graph.npz", matrix, **more))
+    found = load_graph(archived(tmp_path / "graph.npz", matrix, **VERTICES))
     assert found.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
     assert found.features.tolist() == np.eye(3, 2).tolist()
     assert found.labels.tolist() == [0, 1, 2]
+    assert found.train.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
+def test_an_archive_beside_a_matrix_market_file_brings_them_too(tmp_path, suffix):
+    mmwrite(tmp_path / "a.mtx", coo_array(([1], ([0], [1])), (3, 3)))
+    if suffix == ".mtx.gz":
+        (tmp_path / "a.mtx.gz").write_bytes(gzip.compress((tmp_path / "a.mtx").read_bytes()))
+    assert load_graph(tmp_path / f"a{suffix}").features is None
+    np.savez(tmp_path / "a.npz", **VERTICES)
+    found = load_graph(tmp_path / f"a{suffix}")
+    assert found.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert found.features.tolist() == np.eye(3, 2).tolist()
+    assert (found.labels.tolist(), found.train.tolist()) == ([0, 1, 2], [True, False, True])
+    np.savez(tmp_path / "a.npz", labels=np.arange(4))
+    with pytest.raises(UserError, match=r"a.npz: labels must be integers \[3\]"):
+        load_graph(tmp_path / f"a{suffix}")
+    (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 nonsense")
+    with pytest.raises(UserError, match=r"a.npz: not an .npz file of vertices \("):
+        load_graph(tmp_path / f"a{suffix}")
 
 
 SQUARE = csr_array(np.eye(3))
@@ -80,6 +108,8 @@ SQUARE = csr_array(np.eye(3))
             "features must be numbers .3, features., not",
         ),
         (SQUARE, {"labels": np.ones(3)}, r"labels must be integers \[3\], not float64"),
+        (SQUARE, {"train": np.ones(3)}, "train must be true or false for each of 3 vertices, not"),
+        (SQUARE, {"train": np.ones(2, bool)}, r"train must be .* not bool \[2\]"),
     ],
 )
 def test_an_archive_that_is_no_graph(tmp_path, matrix, more, message):
