@@ -15,7 +15,7 @@ def bank_sizes(*, ports=3, slots=8, lanes=2, style="distributed"):
         window=4,
         rows=16,
         descriptor_rows=16,
-        tasks=4,
+        tasks=16,
         ingress_depth=64,
         egress_depth=64,
     )
