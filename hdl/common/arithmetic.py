@@ -25,6 +25,13 @@ def low_bits(value: ValueLike, bits: int) -> Value:
     return value[:bits] if len(value) > bits else value
 
 
+def half(value: ValueLike, upper: Value) -> Value:
+    """Return the upper half of ``value``, or the lower one."""
+    value = Value.cast(value)
+    size = len(value) // 2
+    return Mux(upper, value[size:], value[:size])
+
+
 def rounded_half(value: Value) -> Value:
     """``floor(value / 2 + 1/2)``: the last step of a rounding shift."""
     return (value + 1) >> 1

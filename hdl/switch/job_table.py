@@ -101,7 +101,7 @@ class JobTable(Component):
             request.sender.eq(judged_sender),
             request.everyone.eq(job.ports),
             request.header.eq(judged_packet.header),
-            request.payload.eq(judged_packet.payload),
+            *(request[name].eq(judged_packet[name]) for name in params.brought),
             self.valid.eq(judging & good),
             self.refused.eq(Mux(judging, verdict, nothing)),
         ]

@@ -99,8 +99,8 @@ class PacketSwitchParams(ABC):
 
     @property
     @abstractmethod
-    def payload(self) -> data.Layout:
-        """Describe what a request brings."""
+    def payload(self) -> data.Layout | None:
+        """Describe what a request brings; None: nothing that the job table has to pass on."""
 
     @property
     @abstractmethod
@@ -138,7 +138,7 @@ class PacketSwitchParams(ABC):
                 "own": 1,  # bm is the bit of the port
                 "known": 1,  # the job's number is not too large
                 "header": self.header,
-                "payload": self.payload,
+                **self.brought,
             }
         )
 
@@ -163,9 +163,14 @@ class PacketSwitchParams(ABC):
                 "sender": self.ports,  # one bit
                 "everyone": self.ports,  # the job's ports
                 "header": self.header,
-                "payload": self.payload,
+                **self.brought,
             }
         )
+
+    @property
+    def brought(self) -> dict[str, data.Layout]:
+        """Return the field of what a packet brings, if it brings something."""
+        return {} if self.payload is None else {"payload": self.payload}
 
     @property
     def ingress_fifo(self) -> FifoParams:

@@ -20,9 +20,9 @@ class CopyQueue(Component):
     """Sends each ``copy`` to all of its ports, which take it together or apart.
 
     A place is kept by ``reserve``, while there is ``room``; the copy comes later, with ``push``.
-    The first that waits claims, with ``claim``, all of its ports that are ``open`` in a cycle that
-    is not ``blocked``; :data:`CLAIM_LAG` cycles later ``deliver`` has the same ports, and
-    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy,
+    The first that waits claims, with ``claim``, all of its ports that were ``open`` in the cycle
+    before, unless it is ``blocked``; ``waiting`` says that some are open. :data:`CLAIM_LAG` cycles
+    later ``deliver`` has the same ports, and ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy,
     which ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
 
     Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles to the claim.
@@ -42,6 +42,7 @@ class CopyQueue(Component):
                 "active": In(params.ports),
                 "open": In(params.ports),
                 "blocked": In(1),
+                "waiting": Out(1),
                 "claim": Out(params.ports),
                 "deliver": Out(params.ports),
                 "delivered": Out(params.copy),
@@ -54,6 +55,7 @@ class CopyQueue(Component):
         params = self.params
         m.submodules.copies = copies = ReservedFifo(self.queue)
         m.submodules.targets = targets = Fifo(self.targets)
+        was_open = delay(m, self.open, 1, "was_open", reset_less=False)
         served = Signal(params.ports)  # ports that the first copy needs no more
         age = Signal(range(PATIENCE + 1))
         left = Signal(params.ports)
@@ -67,7 +69,8 @@ class CopyQueue(Component):
             targets.i.valid.eq(self.push),
             targets.i.payload.eq(self.copy.ports),
             left.eq(Mux(targets.o.valid, targets.o.payload & ~served & self.active, 0)),
-            self.claim.eq(Mux(self.blocked, 0, left & self.open)),
+            self.waiting.eq((left & self.open).any()),
+            self.claim.eq(Mux(self.blocked, 0, left & was_open)),
             self.dropped.eq(Mux(age == PATIENCE, left & ~self.claim, 0)),
             gone.eq(self.claim | self.dropped),
             ends.eq(targets.o.valid & ~(left & ~gone).any()),

@@ -64,7 +64,7 @@ class JobTurns(Component):
         m.d.comb += [
             self.lo.eq(lo),
             self.place.eq(place),
-            self.ends.eq((done == self.ports) & self.loaded.bit_select(place, 1)),
+            self.ends.eq((done == self.ports) & Mux(place, self.loaded[1], self.loaded[0])),
             self.ended.eq(self.ends & self.quiet),
             self.waits.eq(unopened != 0),
             # With two open turns, one of which is not loaded, that one is the later one.

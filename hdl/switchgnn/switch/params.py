@@ -33,7 +33,7 @@ INDEX_BITS = ENTRY_BITS - 1
 COUNT_BITS = 16  #: of the contributions that an aggregator expects
 DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
 OPEN_TURNS = 2  #: most turns that a job may have open
-LEVEL_BITS = 17  #: of a number of beats that wait at a port
+LEVEL_BITS = 16  #: of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
 READ_CYCLES = 5  #: from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
@@ -159,9 +159,8 @@ class GnnSwitchParams(PacketSwitchParams):
         }
 
     @property
-    def payload(self) -> data.Layout:
-        """Describe nothing: payloads wait apart from what is judged."""
-        return data.StructLayout({})
+    def payload(self) -> None:
+        """Payloads wait apart from what is judged."""
 
     @property
     def answer(self) -> data.StructLayout:

@@ -74,7 +74,7 @@ class PortWindow(Component):
         repeated = Signal()
         m.d.comb += inside.eq(~behind & ~(at >> window.bit_length() - 1).any())
         place = at[: window.bit_length() - 1]
-        seen = Mux(turn, windows[1], windows[0]).bit_select(place, 1)
+        seen = (Mux(turn, windows[1], windows[0]) >> place)[0]
         m.d.comb += [
             new.eq(self.admit & inside & ~seen),
             repeated.eq(self.admit & (behind | (inside & seen))),

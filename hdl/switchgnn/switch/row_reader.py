@@ -76,7 +76,7 @@ class RowReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.memory = memory = DualPortMemory(params.memory)
+        m.submodules.table = memory = DualPortMemory(params.memory)
         m.submodules.found = found = ReservedFifo(
             ReservedFifoParams(width=params.found.size, depth=AHEAD)
         )

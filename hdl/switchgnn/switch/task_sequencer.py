@@ -22,7 +22,7 @@ from hdl.switchgnn.switch.params import (
 )
 
 #: Cycles from a task's row to its payload: those of the commands behind it, and the banks' lead.
-PAYLOAD_LAG = 5
+PAYLOAD_LAG = 6
 
 #: Why no row was begun in a cycle, and how many were.
 ROW_EVENTS = CountersParams(
@@ -128,8 +128,8 @@ class TaskSequencer(Component):
             self.descriptor_requests.valid.eq(self.tasks.valid & is_load & ~asked),
             request.first.eq(0),
             request.count.eq(task.height),
-            request.part.base.eq(task.list),
-            request.part.count.eq(task.rows),
+            request.part.base.eq(low_bits(task.list, len(request.part.base))),
+            request.part.count.eq(low_bits(task.rows, len(request.part.count))),
         ]
         with m.If(ends):
             m.d.sync += asked.eq(0)
@@ -183,7 +183,7 @@ class TaskSequencer(Component):
             self.issued.job.eq(task.job),
             self.issued.turn.eq(task.turn),
             self.issued.number.eq(task.list),
-            self.issued.row.eq(Mux(has_rows, task.list + index, 0)),
+            self.issued.row.eq(Mux(has_rows, (task.list + index)[:32], 0)),
         ]
         m.d.comb += [self.issued.indices[k].eq(commands[k].index) for k in range(params.banks)]
 

@@ -5,7 +5,7 @@ from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hdl.common.arithmetic import index_of
+from hdl.common.arithmetic import half, index_of
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.round_robin import lowest
@@ -85,7 +85,7 @@ class TurnOpener(Component):
         place = (self.places & chosen).any()
         elapsed = Signal(range(DualPortMemory.latency + 1))
         walk = self.walk(Array(w.as_value() for w in walks)[job])
-        old = self.held(Array(h.as_value() for h in held)[job].word_select(place, self.held.size))
+        old = self.held(half(Array(h.as_value() for h in held)[job], place))
         step = params.step(steps.read_data)
         m.d.comb += [
             steps.read_address.eq(walk.step + job * PROGRAM_STEPS),
@@ -95,9 +95,7 @@ class TurnOpener(Component):
         ]
         same = Signal(reset_less=True)
         height = Signal(params.count_bits, reset_less=True)
-        region = params.region(
-            Array(r.as_value() for r in self.regions)[job].word_select(place, params.region.size)
-        )
+        region = params.region(half(Array(r.as_value() for r in self.regions)[job], place))
         opening = Signal()
         with m.Switch(state):
             with m.Case(State.IDLE):

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hdl.common.arithmetic import delay, low_bits
+from hdl.common.arithmetic import delay, half, low_bits
 from hdl.common.component import Component
 from hdl.switchgnn.switch.job_turns import JobTurns
 from hdl.switchgnn.switch.params import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS, GnnSwitchParams
@@ -130,11 +130,9 @@ class TurnTable(Component):
                 for name in ("past", "lowest", "following")
             ),
             about.place.eq(place),
-            about.loaded.eq(Array(turns.loaded for turns, _ in jobs)[job].bit_select(place, 1)),
+            about.loaded.eq(half(Array(turns.loaded for turns, _ in jobs)[job], place)),
             about.region.as_value().eq(
-                Array(region.as_value() for _, (_, region) in jobs)[job].word_select(
-                    place, self.params.region.size
-                )
+                half(Array(region.as_value() for _, (_, region) in jobs)[job], place)
             ),
             about.lists.as_value().eq(
                 Array(tables.lists.as_value() for _, (tables, _) in jobs)[job]
