@@ -42,6 +42,11 @@ def next_above(asking: Value, last: Value) -> Value:
     return found[: len(asking)] | found[len(asking) :]
 
 
+def first_of(ahead: Value, asking: Value) -> Value:
+    """Return the lowest bit of ``ahead``, those of ``asking`` whose turn is first, or of all."""
+    return Mux(ahead.any(), lowest(ahead), lowest(asking))
+
+
 class RoundRobin(Component):
     """``grant`` is one of the bits of ``asking``: the next one above the last that was taken.
 
@@ -70,7 +75,7 @@ class RoundRobin(Component):
         ahead = Signal(count)
         m.d.comb += [
             ahead.eq(self.asking & above),
-            self.grant.eq(Mux(ahead.any(), lowest(ahead), lowest(self.asking))),
+            self.grant.eq(first_of(ahead, self.asking)),
             self.index.eq(index_of(self.grant)),
         ]
         with m.If(self.take & self.asking.any()):

@@ -102,7 +102,7 @@ class ControlFrames(Component):
         )
         return m
 
-    def filled(self, frame: data.View, chosen: Signal, request: data.View) -> list[Any]:
+    def filled(self, frame: Any, chosen: Signal, request: data.View) -> list[Any]:
         """Return statements that make ``frame`` what the chosen one tells."""
         job = self.job
 

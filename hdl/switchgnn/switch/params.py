@@ -24,6 +24,7 @@ from hdl.switchgnn.protocol import (
     payload_bytes,
 )
 from hdl.switchgnn.switch.row_reader import RowReaderParams
+from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
 
 TURN_BITS = 32  #: of a turn's number, which never wraps
 TAG_BITS = 8  #: of a turn's number that an aggregator keeps
@@ -464,6 +465,11 @@ class GnnSwitchParams(PacketSwitchParams):
                 "raw": self.ports,  # RAWFETCH: who asks
             }
         )
+
+    @property
+    def read_schedule(self) -> ReadScheduleParams:
+        """Return the sizes of what chooses which bank reads for which port."""
+        return ReadScheduleParams(ports=self.ports, banks=self.banks)
 
     @property
     def egress_beat(self) -> data.StructLayout:

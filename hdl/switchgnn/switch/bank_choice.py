@@ -1,0 +1,95 @@
+"""Which bank's list a port is read from, if it is its turn."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.arithmetic import delay
+from hdl.common.component import Component
+from hdl.common.round_robin import first_of
+from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
+
+
+def next_turn(turn: Signal, from_turn: Signal) -> list[Any]:
+    """Return statements after which the next bit is the one in ``turn``.
+
+    Those from it on to the highest are ``from_turn``, the ones that are first.
+    """
+    all_from = turn[-1].replicate(len(turn))  # around the end
+    return [
+        turn.eq(turn.rotate_left(1)),
+        from_turn.eq((from_turn << 1)[: len(turn)] | all_from),
+    ]
+
+
+class BankChoice(Component):
+    """Chooses among the lists of one port anew every cycle: of banks that are free for a READ.
+
+    ``ready`` and ``holes`` are those of the cycle; behind it ``has`` says that a list is ready and
+    ``asks`` that one of them is in a bank with a hole. If the port is chosen then, ``chosen`` is
+    high in the cycle behind that, in which ``read`` is the bank, and 0 otherwise. A list that was
+    read counts as not ready in that cycle and ``params.settling`` - 1 more.
+
+    Fair: one of the banks is in turn, until its list has been read or is not ready; then it is the
+    next one's turn. Other banks' lists may be read before it, but ``params.passes`` times only:
+    then the port waits for a hole of the one in turn.
+    """
+
+    def __init__(self, params: ReadScheduleParams) -> None:
+        super().__init__(
+            params,
+            {
+                "ready": In(params.banks),
+                "holes": In(params.banks),
+                "chosen": In(1),
+                "has": Out(1),
+                "asks": Out(1),
+                "read": Out(params.banks),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        banks = self.params.banks
+        choice = Signal(banks, reset_less=True)
+        before = Signal(banks, reset_less=True)  # what ``chosen`` is about
+        settling = self.read
+        masked = self.read
+        for k in range(self.params.settling - 1):
+            settling = delay(m, settling, 1, f"read_{k}", reset_less=False)
+            masked |= settling
+        listed = Signal(banks)
+        free = Signal(banks)
+        turn = Signal(banks, init=1)
+        from_turn = Signal(banks, init=(1 << banks) - 1)  # the bank in turn, and those above it
+        strict = Signal()  # only it may be read
+        m.d.comb += [
+            self.read.eq(Mux(self.chosen, before, 0)),
+            listed.eq(self.ready & ~masked),
+            free.eq(listed & self.holes & (turn | ~strict.replicate(banks))),
+        ]
+        m.d.sync += [
+            choice.eq(first_of(free & from_turn, free)),
+            before.eq(choice),
+            self.has.eq(listed.any()),
+            self.asks.eq(free.any()),
+        ]
+        self.take_turns(m, (listed & turn).any(), turn, from_turn, strict)
+        return m
+
+    def take_turns(
+        self, m: Module, waits: Value, turn: Signal, from_turn: Signal, strict: Signal
+    ) -> None:
+        """Go on to the next bank, unless the list of the one in turn ``waits``."""
+        passes = self.params.passes
+        passed = Signal(bits_for(passes))
+        with m.If(~waits):
+            m.d.sync += [
+                *next_turn(turn, from_turn),
+                passed.eq(0),
+                strict.eq(0),
+            ]
+        with m.Elif(self.chosen & ~strict):
+            m.d.sync += [passed.eq(passed + 1), strict.eq(passed == passes - 1)]

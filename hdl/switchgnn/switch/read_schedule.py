@@ -1,0 +1,137 @@
+"""Which bank reads a finished sum, for which port, in which cycle."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.arithmetic import delay, index_of
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.round_robin import first_of, lowest
+from hdl.switchgnn.switch.bank_choice import BankChoice, next_turn
+from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
+
+
+class ReadSchedule(Component):
+    """Chooses at most one READ a cycle among the ``ready`` lists of ``open`` ports.
+
+    In a cycle with ``read``, a bit for a bank, that bank reads the list of ``port``, and the bit of
+    that port in ``claim`` takes its room. The choice looks at ``ready`` (of each bank, a bit for
+    each port) two cycles before, at ``holes``, the banks that have nothing else to do in the cycle
+    of the READ, two cycles before as well, and at ``open`` and ``taken`` one cycle before:
+    :attr:`holes_ahead`, :attr:`open_ahead`. With ``taken`` nothing is read. All outputs are
+    registers or gates behind them.
+
+    ``open`` is low in the cycle of a claim, and from the next cycle on it stays high once it is,
+    until there is a claim. ``ready`` may be late by ``params.settling`` cycles: a list that is read
+    is not chosen before.
+
+    ``make_hole`` is high for a cycle if a port has ready lists but none in a bank with a hole, and
+    is ``urgent``, or has waited for ``params.patience`` cycles while it is its turn. A hole for all
+    banks has to be among ``holes`` ``params.hole_cycles`` cycles later; the port asks once more if
+    it has not been chosen then.
+
+    Fair: one of the ports is in turn, until it has been read, or is closed or without ready lists;
+    then it is the next one's turn. Urgent ports go before all others, and from the one in turn on
+    in order. An open port with ready lists is read within ``params.most_wait`` cycles, and a
+    ``taken`` costs ``params.hole_cycles`` + 4 more at most; each list is among
+    ``params.most_passes`` READs of its port (:class:`BankChoice`). A closed port holds up nobody.
+
+    Throughput: a READ a cycle while an open port has a list that is ready in a bank with a hole.
+    """
+
+    holes_ahead = 2
+    open_ahead = 1
+
+    def __init__(self, params: ReadScheduleParams) -> None:
+        super().__init__(
+            params,
+            {
+                "ready": In(params.ports).array(params.banks),
+                "holes": In(params.banks),
+                "open": In(params.ports),
+                "urgent": In(params.ports),
+                "taken": In(1),
+                "read": Out(params.banks),
+                "port": Out(params.port_bits),
+                "claim": Out(params.ports),
+                "make_hole": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        ports = self.params.ports
+        has, asks = Signal(ports), Signal(ports)
+        reads = []
+        for k in range(ports):
+            m.submodules[f"choice_{k}"] = choice = BankChoice(self.params)
+            reads.append(choice.read)
+            m.d.comb += [
+                choice.ready.eq(Cat(ready[k] for ready in self.ready)),
+                choice.holes.eq(self.holes),
+                choice.chosen.eq(self.claim[k]),
+                has[k].eq(choice.has),
+                asks[k].eq(choice.asks),
+            ]
+        for bank in range(self.params.banks):
+            m.d.comb += self.read[bank].eq(Cat(read[bank] for read in reads).any())
+        turn, from_turn = Signal(ports, init=1), Signal(ports, init=(1 << ports) - 1)
+        late = self.take_turns(m, has, turn, from_turn)
+        pressed = Signal(ports)  # ports that go first
+        first, free = Signal(ports), Signal(ports)
+        grant = Signal(ports)
+        m.d.comb += [
+            free.eq(asks & self.open),
+            first.eq(free & pressed),
+            grant.eq(
+                Mux(
+                    first.any(),
+                    first_of(first & from_turn, first),
+                    first_of(free & from_turn, free),
+                )
+            ),
+            self.port.eq(index_of(self.claim, self.params.port_bits)),
+        ]
+        m.d.sync += [
+            pressed.eq(self.urgent | Mux(late, turn, 0)),
+            self.claim.eq(Mux(self.taken, 0, grant)),
+        ]
+        self.make_holes(m, has & self.open & ~asks & pressed)
+        return m
+
+    def take_turns(self, m: Module, has: Value, turn: Signal, from_turn: Signal) -> Signal:
+        """Go on to the next port, unless the one in turn waits; return whether it does for long."""
+        patience = self.params.patience
+        waited = Signal(bits_for(patience))
+        late = Signal()
+        with m.If(~(has & self.open & turn).any()):
+            m.d.sync += [
+                *next_turn(turn, from_turn),
+                waited.eq(0),
+                late.eq(0),
+            ]
+        with m.Elif(~late):
+            m.d.sync += [waited.eq(waited + 1), late.eq(waited == patience - 1)]
+        return late
+
+    def make_holes(self, m: Module, wanting: Value) -> None:
+        """Make a hole for one of the ports that are ``wanting``, and then wait for it."""
+        made = Signal(self.params.ports)  # for whom
+        waiting = delayed = made
+        for k in range(self.params.hole_cycles):
+            delayed = delay(m, delayed, 1, f"made_{k}", reset_less=False)
+            waiting |= delayed
+        wants = Signal(self.params.ports)
+        m.d.comb += wants.eq(wanting & ~waiting)
+        m.d.sync += [made.eq(lowest(wants)), self.make_hole.eq(wants.any())]
+        asked = self.make_hole
+        expect(
+            m,
+            self,
+            claims_close_ports=lambda: ~(self.claim & self.open).any(),
+            holes_are_made=lambda: (
+                ~delay(m, asked, self.params.hole_cycles, "asked", reset_less=False)
+                | self.holes.all()
+            ),
+        )

@@ -1,0 +1,52 @@
+"""The sizes of what chooses the reads of banks."""
+
+from dataclasses import dataclass
+
+from amaranth.utils import ceil_log2
+
+from hdl.common.checks import check_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadScheduleParams:
+    """Says how many ports and banks there are, and how soon banks and rows follow a choice."""
+
+    ports: int  #: 2..32
+    banks: int  #: 1..16
+    settling: int = 2  #: cycles from a READ until ``ready`` tells what it has left
+    hole_cycles: int = 2  #: cycles from ``make_hole`` until ``holes`` has what was made
+    patience: int = 32  #: cycles that a port may wait for holes when it is its turn
+    passes: int = 3  #: results of other banks that may go before one of the bank in turn
+
+    def __post_init__(self) -> None:
+        check_range("ports", self.ports, 2, 32)
+        check_range("banks", self.banks, 1, 16)
+        check_range("settling", self.settling, 1, 8)
+        check_range("hole_cycles", self.hole_cycles, 1, 16)
+        check_range("patience", self.patience, 2, 1024)
+        check_range("passes", self.passes, 1, 16)
+
+    @property
+    def suffix(self) -> str:
+        """Tells all sizes."""
+        return (
+            f"{self.ports}x{self.banks}_s{self.settling}_h{self.hole_cycles}"
+            f"_p{self.patience}_{self.passes}"
+        )
+
+    @property
+    def port_bits(self) -> int:
+        """Return the width of a port's number."""
+        return ceil_log2(self.ports)
+
+    @property
+    def most_wait(self) -> int:
+        """Return the cycles within which an open port with ready lists is read, if nothing else
+        takes the way out.
+        """
+        return self.ports * (self.patience + 2 * self.hole_cycles + 8)
+
+    @property
+    def most_passes(self) -> int:
+        """Return the READs of a port among which there is one of each of its lists, while ready."""
+        return self.banks * (self.passes + 2)
