@@ -23,8 +23,8 @@ from hdl.switchgnn.protocol import (
     frame_format,
     payload_bytes,
 )
-from hdl.switchgnn.switch.row_reader import RowReaderParams
 from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
+from hdl.switchgnn.switch.row_reader import RowReaderParams
 
 TURN_BITS = 32  #: of a turn's number, which never wraps
 TAG_BITS = 8  #: of a turn's number that an aggregator keeps
