@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo
@@ -79,8 +80,7 @@ class EgressPort(Component):
             )
         )
         sums, control = arbiter.i[DATA], arbiter.i[CONTROL]
-        congested = Signal()
-        m.d.sync += congested.eq((fifo.level > self.mark_level) & self.mark_level.any())
+        level = delay(m, fifo.level, 1, "level", reset_less=False)
         m.d.comb += [
             room.claim.eq(self.claim),
             room.voided.eq(self.voided),
@@ -90,7 +90,7 @@ class EgressPort(Component):
             serializer.destination.eq(self.destination),
             serializer.source.eq(self.source),
             serializer.bm.eq(self.bit),
-            serializer.congested.eq(congested),
+            serializer.congested.eq((level > self.mark_level) & self.mark_level.any()),
             serializer.deliver.eq(self.deliver),
             serializer.delivery.eq(self.delivery),
             fifo.i.valid.eq(serializer.valid),

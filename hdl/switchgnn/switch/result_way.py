@@ -1,0 +1,155 @@
+"""The one way from all banks to all ports: sums get their turn and number, copies pass."""
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.arithmetic import delay, index_of
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.round_robin import lowest
+from hdl.switchgnn.switch.params import (
+    DELIVERY_CYCLES,
+    OPEN_TURNS,
+    READ_CYCLES,
+    TAG_BITS,
+    TURN_BITS,
+    GnnSwitchParams,
+)
+
+
+class ResultWay(Component):
+    """Makes a ``delivery`` of each sum that leaves a bank, and of each ``copy`` of a feature.
+
+    In a cycle at most one bit of ``valids`` is set, and says whose of the ``results`` counts, or
+    else ``copies`` may have the ports that get the ``copy``. :attr:`latency` cycles later each port
+    concerned has its bit either in ``deliver``, with the ``delivery``, or in ``voided``:
+
+    - A sum is a RESULT of an open turn of the port's job, the one that its ``tag`` is of, and it
+      lies among that turn's aggregators; its list is their index x banks + bank. Any other sum is
+      voided: its turn has ended, or the port has a new job by now.
+    - A copy is voided for ports that have another job than its own, or none; if the lowest port
+      has, for all, as a job has all of its ports or none.
+
+    ``jobs`` and ``regions`` are what each port has to know of its job in the cycle in which a sum
+    or a copy comes. Throughput: a sum or a copy a cycle. Never stalls: ports have room for all.
+    """
+
+    latency = DELIVERY_CYCLES - READ_CYCLES
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        #: of a port, for each turn that may be open: what tells its sums, and how they are counted
+        place = data.StructLayout(
+            {"open": 1, "turn": TURN_BITS, "first": params.slot_bits, "end": params.count_bits}
+        )
+        self.known = data.StructLayout(
+            {
+                "active": 1,
+                "job": params.job_bits,
+                "epoch": 16,
+                "places": data.ArrayLayout(place, OPEN_TURNS),
+            }
+        )
+        super().__init__(
+            params,
+            {
+                "valids": In(params.banks),
+                "results": In(params.bank_result).array(params.banks),
+                "copies": In(params.ports),
+                "copy": In(params.copy),
+                "jobs": In(params.port_job).array(params.ports),
+                "regions": In(params.port_region).array(params.ports),
+                "deliver": Out(params.ports),
+                "voided": Out(params.ports),
+                "delivery": Out(params.delivery),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        known = [self.knowledge(m, k) for k in range(params.ports)]
+        came = Signal()  # a sum
+        copies = Signal(params.ports)
+        bank = Signal(params.bank_bits, reset_less=True)
+        result = Signal(params.bank_result, reset_less=True)
+        copy = {
+            name: delay(m, self.copy[name], 1, f"copy_{name}") for name in ("job", "turn", "source")
+        }
+        self.merge(m, bank, result)
+        m.d.sync += [came.eq(self.valids.any()), copies.eq(self.copies)]
+        mine = data.View(self.known, Array(port.as_value() for port in known)[result.port])
+        hit, index, turn = self.find(m, mine, result)
+        delivered = Signal(params.ports)
+        concerned = Signal(params.ports)
+        for k, port in enumerate(known):
+            fits = port.active & (port.job == copy["job"]) & (mine.job == copy["job"])
+            m.d.comb += [
+                concerned[k].eq(copies[k] | (came & (result.port == k))),
+                delivered[k].eq(Mux(came, hit, mine.active & fits)),
+            ]
+        delivery = self.delivery
+        m.d.sync += [
+            self.deliver.eq(concerned & delivered),
+            self.voided.eq(concerned & ~delivered),
+            delivery.raw.eq(~came),
+            delivery.job.eq(mine.job),
+            delivery.epoch.eq(mine.epoch),
+            delivery.turn.eq(Mux(came, turn, copy["turn"])),
+            delivery.list.eq(Cat(bank[: exact_log2(params.banks)], index)),
+            delivery.source.eq(copy["source"]),
+            delivery.sums.eq(result.sums),
+        ]
+        return m
+
+    def knowledge(self, m: Module, k: int) -> Any:
+        """Return what is known of port ``k``: prepared, as it seldom changes."""
+        job, region = self.jobs[k], self.regions[k]
+        known = Signal(self.known, name=f"known_{k}")
+        m.d.sync += [known.active.eq(job.active), known.job.eq(job.job), known.epoch.eq(job.epoch)]
+        for number, place in enumerate(known.places):
+            turn = (job.lo + number)[:TURN_BITS]
+            upper = region.two & (job.lo[0] ^ number)  # the second half is the odd turns'
+            m.d.sync += [
+                place.open.eq(job.active & (region.two if number else 1)),
+                place.turn.eq(turn),
+                place.first.eq((region.base + Mux(upper, region.count, 0))[: len(place.first)]),
+                place.end.eq(
+                    (region.base + Mux(upper, region.count << 1, region.count))[: len(place.end)]
+                ),
+            ]
+        return known
+
+    def merge(self, m: Module, bank: Signal, result: Any) -> None:
+        """Register the sum that comes, and the bank that it comes from, or the copy."""
+        valids, copies = self.valids, self.copies
+        for name in ("port", "slot", "tag", "sums"):
+            merged = reduce(
+                or_,
+                (Mux(valids[k], Value.cast(each[name]), 0) for k, each in enumerate(self.results)),
+            )
+            if name == "port":  # of a copy, any of its ports, for what all of its job have
+                merged = merged | index_of(lowest(copies), self.params.port_bits)
+            if name == "sums":
+                merged = merged | Mux(copies.any(), self.copy.features.as_value(), 0)
+            m.d.sync += Value.cast(result[name]).eq(merged)
+        m.d.sync += bank.eq(index_of(valids, len(bank)))
+        came = Cat(valids, copies.any())
+        expect(m, self, one_comes_at_a_time=lambda: ~(came & (came - 1)[: len(came)]).any())
+
+    def find(self, m: Module, mine: Any, result: Any) -> tuple[Value, Value, Value]:
+        """Return whether a sum is of an open turn of ``mine``, its index there, and the turn."""
+        hits, indices, turns = [], [], []
+        for number in range(OPEN_TURNS):
+            place = mine.places[number]
+            same = place.open & (place.turn[:TAG_BITS] == result.tag)
+            inside = (result.slot >= place.first) & (result.slot < place.end)
+            hits.append(same & inside)
+            indices.append(Mux(same, (result.slot - place.first)[: len(result.slot)], 0))
+            turns.append(Mux(same, place.turn, 0))
+        return Cat(hits).any(), reduce(or_, indices), reduce(or_, turns)

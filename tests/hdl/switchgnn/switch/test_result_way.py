@@ -1,0 +1,155 @@
+"""Sums of any bank, slot and tag, for ports whose jobs change; copies in between."""
+
+import random
+from collections import Counter, deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.result_way import ResultWay
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [
+    GnnSwitchParams(ports=3, lanes=2, window=4, banks=2, slots=16, jobs=2),
+    GnnSwitchParams(ports=2, lanes=32, window=32, banks=1, slots=512, jobs=1),
+    GnnSwitchParams(ports=8, lanes=4, window=32, banks=8, slots=32768, jobs=32),
+]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}x{params.banks}")
+def test_result_way(params):
+    simulate(ResultWay(params), __name__)
+
+
+def some(shape, **fields):
+    return unpack(shape, random.getrandbits(shape.size)) | fields
+
+
+class Bench:
+    """Tells the ports' jobs; knows what becomes of each sum and copy, and when."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(GnnSwitchParams)
+        self.ports, self.banks = range(self.params.ports), range(self.params.banks)
+        self.epochs = [random.getrandbits(16) for _ in range(self.params.jobs)]
+        self.jobs, self.regions = [], []
+        for _ in self.ports:
+            job, region = self.some_job()
+            self.jobs.append(job)
+            self.regions.append(region)
+        self.expected = deque([(0, 0, None)] * ResultWay.latency)
+        self.seen = Counter()
+        dut.valids.value = dut.copies.value = 0
+
+    async def start(self):
+        await start(self.dut)
+        return self
+
+    def some_job(self):
+        params = self.params
+        two = random.getrandbits(1)
+        count = random.randint(1, params.slots >> two)
+        base = random.randint(0, params.slots - (count << two))
+        lo = random.choice((0, 255, (1 << 32) - 2, random.getrandbits(32)))
+        number = random.randrange(params.jobs)
+        job = {"active": random.random() < 0.9, "job": number, "epoch": self.epochs[number]}
+        return job | {"lo": lo}, {"base": base, "count": count, "two": two}
+
+    def some_result(self):
+        """For a port; half of the time of an open turn, and often among its aggregators."""
+        params, port = self.params, random.choice(self.ports)
+        job, region = self.jobs[port], self.regions[port]
+        tag = random.choice((job["lo"] + random.randint(-1, 2), random.getrandbits(8))) & 255
+        end = region["base"] + (region["count"] << region["two"])
+        edges = (region["base"], end - 1, end, region["base"] + region["count"])
+        slot = random.choice(
+            (*edges, random.randrange(params.slots), random.randrange(*edges[:3:2]))
+        )
+        return some(params.bank_result, port=port, tag=tag, slot=slot % params.slots)
+
+    def result_of(self, bank, result):
+        """What its port gets of a sum; None if that is nothing."""
+        port = result["port"]
+        job, region = self.jobs[port], self.regions[port]
+        if not job["active"]:
+            return None
+        for turn in range(job["lo"], job["lo"] + 1 + region["two"]):
+            half = turn & 1 if region["two"] else 0
+            index = result["slot"] - region["base"] - half * region["count"]
+            if turn & 255 == result["tag"] and 0 <= index < region["count"]:
+                number = index * self.params.banks + bank
+                run = {"job": job["job"], "epoch": job["epoch"], "turn": turn}
+                return run | {"raw": 0, "list": number, "sums": result["sums"]}
+        return None
+
+    async def step(self, *, bank=None, result=None, ports=0, copy=None):
+        """A cycle, with a sum of ``bank``, or a copy for a bitmap of ports."""
+        dut, params = self.dut, self.params
+        for k in self.ports:
+            getattr(dut, f"jobs_{k}").value = pack(params.port_job, self.jobs[k])
+            getattr(dut, f"regions_{k}").value = pack(params.port_region, self.regions[k])
+        dut.valids.value = 0 if bank is None else 1 << bank
+        for b in self.banks:
+            shown = result if b == bank else some(params.bank_result)
+            getattr(dut, f"results_{b}").value = pack(params.bank_result, shown)
+        dut.copies.value = ports
+        dut.copy.value = pack(params.copy, copy or some(params.copy))
+        delivery, deliver = None, 0
+        if result is not None:
+            ports = 1 << result["port"]
+            delivery = self.result_of(bank, result)
+            deliver = ports if delivery else 0
+        elif ports:
+            fits = [job["active"] and job["job"] == copy["job"] for job in self.jobs]
+            lowest = (ports & -ports).bit_length() - 1
+            deliver = ports & sum(fit << k for k, fit in enumerate(fits)) if fits[lowest] else 0
+            delivery = {name: copy[name] for name in ("job", "turn", "source")}
+            delivery |= {"raw": 1, "epoch": self.epochs[copy["job"]]}
+            features = pack(params.features, copy["features"])
+            delivery |= {"sums": unpack(params.sums, features)}
+        self.expected.append((deliver, ports & ~deliver, delivery))
+        await self.edge
+        self.look()
+
+    def look(self):
+        deliver, voided, golden = self.expected.popleft()
+        found = int(self.dut.deliver.value), int(self.dut.voided.value)
+        assert found == (deliver, voided)
+        self.seen["voided"] += bool(voided)
+        if deliver:
+            delivery = unpack(self.params.delivery, int(self.dut.delivery.value))
+            assert {name: delivery[name] for name in golden} == golden
+            self.seen[f"raw {golden['raw']}"] += 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def sums_and_copies(dut, stalls):
+    """Each a fixed time after it came, without a gap if there is none."""
+    source, change = stalls
+    bench = await Bench(dut).start()
+    for _ in range(1500):
+        if change() or random.random() < 0.02:
+            k = random.choice(bench.ports)
+            bench.jobs[k], bench.regions[k] = bench.some_job()
+        if random.random() < 0.1:
+            job = random.choice(bench.jobs)
+            job["lo"] += job["lo"] < (1 << 32) - 2
+        if source():
+            await bench.step()
+        elif random.random() < 0.2:
+            job = random.choice(bench.jobs)["job"]
+            ports = sum(1 << k for k in bench.ports if bench.jobs[k]["job"] == job)
+            ports |= random.getrandbits(bench.params.ports) if random.random() < 0.5 else 0
+            await bench.step(ports=ports, copy=some(bench.params.copy, job=job))
+        else:
+            bank = random.choice(bench.banks)
+            await bench.step(bank=bank, result=bench.some_result())
+    for _ in range(ResultWay.latency):
+        await bench.step()
+    assert min(bench.seen[name] for name in ("voided", "raw 0", "raw 1")) > 10
