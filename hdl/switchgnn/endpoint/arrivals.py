@@ -1,0 +1,164 @@
+"""Judges the frames that come in, as far as that goes without what the worker misses."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.switch.frame_filter import word_layout
+from hdl.switchgnn.endpoint.bundles import Verdict
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.protocol import (
+    CONTROL_BYTES,
+    FEATURE_BITS,
+    FIELD_BYTES,
+    SUM_BITS,
+    Head,
+    Kind,
+)
+
+#: What a frame is compared with.
+OWN = data.StructLayout({"worker": 32, "job": 16, "epoch": 16, "lo": 32, "next": 32, "sending": 32})
+
+NARROW = (Kind.FEATURE, Kind.RAW)
+WIDE = (Kind.PARTIAL, Kind.RESULT)
+CONTROL = (Kind.ACK, Kind.ADVANCE, Kind.FETCH, Kind.DONE, Kind.RAWFETCH)
+
+
+def head_of(beat: Value) -> Any:
+    """Return the fields of a frame's first beat."""
+    return data.View(Head, beat[: 8 * FIELD_BYTES])
+
+
+def one_of(kind: Any, kinds: tuple[Kind, ...]) -> Value:
+    """Return whether ``kind`` is one of ``kinds``."""
+    found = kind == kinds[0]
+    for other in kinds[1:]:
+        found = found | (kind == other)
+    return found
+
+
+class Arrivals(Component):
+    """Gives every beat of ``packets`` as ``beats``, with what can be said of it.
+
+    A frame is malformed if its length is not that of its kind, if its kind is none, or if bits are
+    set that are zero in every frame; all else about it is said with its first beat. Turns are
+    compared as they were when the frame came by: whoever takes it looks at their last bits again.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: holds.
+    """
+
+    latency = 2
+
+    def __init__(self, params: EndpointParams) -> None:
+        self.form = data.StructLayout(
+            {
+                "clean": 1,  # a head's bits behind its fields are zero
+                "bare": 1,  # so are those behind ``rows``
+                "control": 1,  # the beat has as many bytes as a control frame
+                "whole": 1,  # the beat has all bytes
+                "narrow": 1,  # bits behind a feature are zero
+                "wide": 1,  # bits behind a sum are zero
+            }
+        )
+        super().__init__(
+            params,
+            {
+                "packets": In(stream.Signature(word_layout(params.frames))),
+                "own": In(OWN),
+                "beats": Out(stream.Signature(params.arrival)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        word = self.packets.payload
+        measured = Signal(word_layout(self.params.frames), reset_less=True)
+        form = Signal(self.form, reset_less=True)
+        valid = Signal()
+        moves = Signal()
+        m.d.comb += [
+            moves.eq(~self.beats.valid | self.beats.ready),
+            self.packets.ready.eq(~valid | moves),
+        ]
+        with m.If(self.packets.ready):
+            m.d.sync += [
+                valid.eq(self.packets.valid),
+                measured.eq(word),
+                form.eq(self.measure(m, word)),
+            ]
+        self.judge(m, measured, form, valid, moves)
+        return m
+
+    def measure(self, m: Module, word) -> Any:
+        """Return the form of a beat, whatever it is."""
+        lanes, form = self.params.lanes, Signal(self.form)
+        head = head_of(word.data)
+        m.d.comb += [
+            form.clean.eq(~word.data[8 * FIELD_BYTES :].any()),
+            form.bare.eq(~head.about.target.nothing.any()),
+            form.control.eq(word.keep == (1 << CONTROL_BYTES) - 1),
+            form.whole.eq(word.keep.all()),
+            form.narrow.eq(~word.data[lanes * FEATURE_BITS :].any()),
+            form.wide.eq(~word.data[lanes * SUM_BITS :].any()),
+        ]
+        return form
+
+    def judge(self, m: Module, word, form, valid: Signal, moves: Signal) -> None:
+        """Judge a beat that was measured, with what is known of those before it."""
+        params, own, beat = self.params, self.own, self.beats.payload
+        head = head_of(word.data)
+        first = Signal(init=1)
+        wrong_before = Signal(reset_less=True)
+        is_wide = Signal(reset_less=True)  # the frame of the payload's beat
+        left = Signal(range(params.sum_beats + 1), reset_less=True)  # beats of its payload
+        wide, narrow = one_of(head.kind, WIDE), one_of(head.kind, NARROW)
+        control = one_of(head.kind, CONTROL)
+        wrong_head = (
+            ~form.clean
+            | (~form.bare & (head.kind != Kind.ACK))
+            | ~Mux(word.last, control & form.control, (wide | narrow) & form.whole)
+        )
+        wrong_payload = (
+            wrong_before
+            | ~form.whole
+            | ~Mux(is_wide, form.wide, form.narrow)
+            | (word.last != (left == 1))
+        )
+        wrong = Mux(first, wrong_head, wrong_payload)
+        target = head.about.target
+        with m.If(moves):
+            m.d.sync += [
+                self.beats.valid.eq(valid),
+                beat.first.eq(first),
+                beat.last.eq(word.last),
+                beat.malformed.eq(wrong),
+                beat.is_lo.eq(head.turn == own.lo),
+                beat.is_next.eq(head.turn == own.next),
+                beat.is_sending.eq(head.turn == own.sending),
+                beat.in_sums.eq(~target.list[exact_log2(params.aggregators) :].any()),
+                beat.in_copies.eq(~target.source[exact_log2(params.copies) :].any()),
+                beat.data.eq(word.data),
+                beat.stranger.eq(self.stranger(m, head)),
+            ]
+            with m.If(valid):
+                m.d.sync += [first.eq(word.last), wrong_before.eq(wrong), left.eq(left - 1)]
+                with m.If(first):
+                    m.d.sync += [
+                        is_wide.eq(wide),
+                        left.eq(Mux(wide, params.sum_beats, params.feature_beats)),
+                    ]
+
+    def stranger(self, m: Module, head) -> Any:
+        """Return why a frame is not for this worker in this run, or NONE."""
+        own, stranger = self.own, Signal(Verdict)
+        with m.If(head.job != own.job):
+            m.d.comb += stranger.eq(Verdict.WRONG_JOB)
+        with m.Elif(head.bm != own.worker):
+            m.d.comb += stranger.eq(Verdict.WRONG_WORKER)
+        with m.Elif(head.epoch != own.epoch):
+            m.d.comb += stranger.eq(Verdict.WRONG_RUN)
+        return stranger

@@ -1,0 +1,71 @@
+"""When a job runs, how it ends, and why."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switchgnn.endpoint.bundles import Cause, State
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+CALM = 4  #: cycles without anything under way, after which a job has ended
+
+
+class Control(Component):
+    """Starts a job with ``start``, and ends it with ``stop``, when it has ``finished``, or failed.
+
+    ``start`` has no effect while a job runs or stops, ``stop`` none unless one runs. ``run`` is low
+    while there is no job: its hardware is in reset. A job ends by way of STOPPING, in which
+    ``halt`` lets nothing begin, until ``quiet`` says that no bus owes an answer and ``inside`` that
+    no frame is leaving. The first of ``failures`` is kept as ``cause``, until the next start; its
+    bits are those of :class:`Cause`, from TABLES on.
+    """
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "start": In(1),
+                "stop": In(1),
+                "finished": In(1),
+                "failures": In(len(Cause) - 1),
+                "quiet": In(1),
+                "inside": In(1),
+                "state": Out(State),
+                "cause": Out(Cause),
+                "run": Out(1),
+                "halt": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        calm = Signal(CALM)
+        finished = Signal()
+        failed = self.cause != Cause.NONE
+        m.d.sync += [
+            self.run.eq((self.state == State.RUNNING) | (self.state == State.STOPPING)),
+        ]
+        m.d.comb += self.halt.eq((self.state == State.STOPPING) | (self.run & failed))
+        with m.Switch(self.state):
+            with m.Case(State.RUNNING):
+                m.d.sync += calm.eq(0)
+                with m.If(self.run & (self.stop | self.finished | failed)):
+                    m.d.sync += [
+                        self.state.eq(State.STOPPING),
+                        finished.eq(self.finished & ~self.stop),
+                    ]
+                for k, cause in reversed(list(enumerate(list(Cause)[1:]))):
+                    with m.If(self.run & self.failures[k] & ~failed):
+                        m.d.sync += self.cause.eq(cause)
+            with m.Case(State.STOPPING):
+                m.d.sync += calm.eq(Mux(self.quiet & ~self.inside, Cat(Const(1, 1), calm[:-1]), 0))
+                with m.If(calm.all()):
+                    m.d.sync += [
+                        self.state.eq(
+                            Mux(failed, State.FAILED, Mux(finished, State.FINISHED, State.IDLE))
+                        ),
+                        self.run.eq(0),
+                    ]
+            with m.Default(), m.If(self.start):
+                m.d.sync += [self.state.eq(State.RUNNING), self.cause.eq(Cause.NONE)]
+        return m

@@ -1,0 +1,58 @@
+"""Says that the worker has all of the oldest open turn, until it is over."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.protocol import Kind
+
+
+class DoneTimer(Component):
+    """Gives a job of DONE(``turn``) when ``complete`` is high, and again every ``timeout`` cycles.
+
+    ``over`` ends that: the turn is another one from the next cycle on. ``said`` is high when a job
+    of the turn was taken. ``complete`` stays high until ``over``.
+
+    Latency: :attr:`latency` from ``complete`` to the job. Stalls: holds; a job that waits when its
+    turn ends still leaves, and the switch answers it with an ADVANCE that is no news.
+    """
+
+    latency = 2
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "turn": In(32),
+                "complete": In(1),
+                "over": In(1),
+                "timeout": In(32),
+                "jobs": Out(stream.Signature(params.job)),
+                "said": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        job = self.jobs.payload
+        turn = Signal(32, reset_less=True)
+        timer = Signal(32, reset_less=True)
+        complete = Signal()
+        due = Signal()
+        taken = self.jobs.valid & self.jobs.ready
+        m.d.comb += [
+            due.eq(complete & (~self.said | (timer >= self.timeout))),
+            job.as_value().eq(0),
+            job.kind.eq(Kind.DONE),
+            job.turn.eq(turn),
+        ]
+        m.d.sync += [complete.eq(self.complete & ~self.over), timer.eq(timer + 1)]
+        with m.If(~self.jobs.valid | self.jobs.ready):
+            m.d.sync += [self.jobs.valid.eq(due & ~self.over & ~taken), turn.eq(self.turn)]
+        with m.If(taken):
+            m.d.sync += [timer.eq(0), self.said.eq(turn == self.turn)]
+        with m.If(self.over):
+            m.d.sync += self.said.eq(0)
+        return m

@@ -1,0 +1,124 @@
+"""SwitchGNN's endpoint: a worker's side, between its memory and a port of the switch."""
+
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.common.register_block import RegisterBlock
+from hdl.switchgnn.endpoint.control import Control
+from hdl.switchgnn.endpoint.counters import EndpointCounters
+from hdl.switchgnn.endpoint.job_runner import JobRunner
+from hdl.switchgnn.endpoint.memory_ports import BUSES, MemoryPorts
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.endpoint.registers import constants, endpoint_registers
+
+
+class Endpoint(Component):
+    """Sends a worker's features, turn by turn, and writes the sums and copies that it gets.
+
+    Sections 3.3 and 3.4 of SwitchGNN, corrected as :mod:`sim.switchgnn.golden.worker_rule` is. A
+    host lays tables, features and room for sums out in memory
+    (:mod:`hdl.switchgnn.endpoint.memory_layouts`), sets the registers
+    (:mod:`hdl.switchgnn.endpoint.registers`) and starts the job; when its state is FINISHED, every
+    sum is in memory.
+
+    ``m_axi_tables`` and ``m_axi_features`` are read, ``m_axi_sums`` is written. ``m_axis`` leads to
+    the switch, ``s_axis`` comes from it; the latter is never held up.
+
+    Throughput: a frame leaves in as many cycles as it has beats, and comes in so, while neither
+    window, memory, rate nor link holds it up; counters say which does.
+    """
+
+    register_map = staticmethod(endpoint_registers)
+
+    def __init__(self, params: EndpointParams) -> None:
+        self.registers = endpoint_registers(params)
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                "m_axi_tables": Out(params.read_axi),
+                "m_axi_features": Out(params.read_axi),
+                "m_axi_sums": Out(params.write_axi),
+                "m_axis": Out(AXIS),
+                "s_axis": In(AXIS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.control = control = Control(params)
+        m.submodules.memory = memory = MemoryPorts(params)
+        m.submodules.counters = counters = EndpointCounters(params)
+        m.domains.job = domain = ClockDomain(local=True)
+        job = JobRunner(params)
+        m.submodules.job = DomainRenamer("job")(job)
+        m.d.comb += [domain.clk.eq(ClockSignal()), domain.rst.eq(ResetSignal() | ~control.run)]
+        connect(m, flipped(self.s_axil), registers.axil)
+        connect(m, job.m_axis, flipped(self.m_axis))
+        connect(m, flipped(self.s_axis), job.s_axis)
+        for name in ("table_bursts", "payload_bursts", "sum_bursts", "sum_beats"):
+            connect(m, getattr(job, name), getattr(memory, name))
+        for name in ("table_given", "payload_given", "sum_answered", "sum_answered_slot"):
+            m.d.comb += getattr(job, name).eq(getattr(memory, name))
+        for name in ("m_axi_tables", "m_axi_features", "m_axi_sums"):
+            connect(m, getattr(memory, name), flipped(getattr(self, name)))
+        given, status = registers.control, registers.status
+        m.d.comb += [
+            *(status[name].eq(value) for name, value in constants(params).items()),
+            control.start.eq(given.start),
+            control.stop.eq(given.stop),
+            control.finished.eq(job.finished),
+            control.failures.eq(Cat(memory.failed, job.illegal_program, job.illegal_list)),
+            control.quiet.eq(memory.quiet),
+            control.inside.eq(job.inside),
+            job.stop.eq(control.halt),
+            memory.stop.eq(control.halt),
+            memory.timeout.eq(given.memory_timeout),
+            memory.revive.eq(given.revive_buses),
+            counters.run.eq(control.run),
+            counters.events.eq(job.events),
+            counters.clear.eq(given.clear_counters),
+            counters.select.eq(given.counter),
+            status.count.eq(counters.value),
+            status.state.eq(control.state),
+            status.cause.eq(control.cause),
+            *(getattr(status, name).eq(getattr(job, name)) for name in ("lo", "sending", "rate")),
+        ]
+        for name in BUSES:
+            for field in ("broken", "silent", "owes"):
+                m.d.comb += status[f"{name}_{field}"].eq(memory.buses[name][field])
+        self.settle(m, given, job.settings)
+        return m
+
+    def settle(self, m: Module, given, settings) -> None:
+        """Give the job what the host has set."""
+        program = Cat(given.program_low, given.program_high)
+        same = (
+            "worker",
+            "job",
+            "epoch",
+            "turns",
+            "ready_turns",
+            "two_open",
+            "send_timeout",
+            "fetch_timeout",
+            "fetch_gap",
+            "done_timeout",
+        )
+        rate = settings.rate
+        m.d.comb += [
+            settings.address.eq(Cat(given.own_address_low, given.own_address_high)),
+            settings.switch_address.eq(Cat(given.switch_address_low, given.switch_address_high)),
+            settings.program.eq(program[exact_log2(BEAT_BYTES) : self.params.address_bits]),
+            *(settings[name].eq(given[name]) for name in same),
+            rate.enabled.eq(given.rate_control),
+            rate.burst.eq(given.burst),
+            rate.round_trip.eq(given.round_trip),
+            *(rate[name].eq(given[f"rate_{name}"]) for name in ("most", "least", "step")),
+        ]

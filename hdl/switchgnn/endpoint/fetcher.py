@@ -1,0 +1,125 @@
+"""Asks for what is missing of the oldest open turn, when nothing has come for a while."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.arithmetic import index_of
+from hdl.common.component import Component
+from hdl.switchgnn.endpoint.bundles import LOOKUP, SLOT_BITS
+from hdl.switchgnn.endpoint.memory_layouts import WORD_BITS
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.protocol import Kind
+
+
+class Fetcher(Component):
+    """Sends FETCH (``jobs``) and RAWFETCH (``lookups``, of sources) for what ``turn`` misses.
+
+    ``misses`` is high while the turn's tables are loaded and something is missing. When neither
+    ``news`` of the turn nor another turn has come for ``timeout`` cycles, all words of the slot
+    are walked once, and each bit that is one is asked for, ``gap`` cycles at least behind the one
+    before. Then the timer begins anew. A round ends early when nothing is missing any more, or
+    with the turn (``over``); a bit that is cleared while its word is in hand is asked for in vain.
+
+    Only the oldest open turn is asked for: none can end before it, and what comes late for the
+    next one is more likely to be on its way.
+
+    Throughput: an empty word in 3 cycles. Stalls: holds.
+    """
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "turn": In(32),
+                "misses": In(1),
+                "news": In(1),
+                "over": In(1),
+                "timeout": In(32),
+                "gap": In(16),
+                "scan": Out(stream.Signature(params.table_bits)),
+                "word": In(WORD_BITS),
+                "jobs": Out(stream.Signature(params.job)),
+                "lookups": Out(stream.Signature(LOOKUP)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        timer = Signal(32, reset_less=True)
+        number = Signal(params.word_bits, reset_less=True)
+        word = Signal(WORD_BITS, reset_less=True)
+        item = Signal(params.word_bits + exact_log2(WORD_BITS), reset_less=True)
+        waited = Signal(16, reset_less=True)
+        ends = Signal()
+        ended = Signal()  # the turn that the round began with
+        taken = Signal()
+        last = number == params.words - 1
+        below = word & ~(word - 1)[:WORD_BITS]  # the lowest one alone
+        m.d.comb += [
+            self.scan.payload.eq(Cat(number, self.turn[:SLOT_BITS])),
+            ends.eq(self.over | ended | ~self.misses),
+        ]
+        of_sum = self.ask(m, item)
+        with m.If(waited != self.gap):
+            m.d.sync += waited.eq(waited + 1)
+        m.d.sync += ended.eq(ended | self.over)
+        with m.FSM():
+            with m.State("REST"):
+                m.d.sync += [timer.eq(timer + 1), number.eq(0), ended.eq(0)]
+                with m.If(self.news | self.over | ~self.misses):
+                    m.d.sync += timer.eq(0)
+                with m.Elif(timer >= self.timeout):
+                    m.next = "READ"
+            with m.State("READ"):
+                m.d.comb += self.scan.valid.eq(1)
+                with m.If(self.scan.ready):
+                    m.next = "KEEP"
+            with m.State("KEEP"):
+                m.d.sync += word.eq(self.word)
+                m.next = "FIND"
+            with m.State("FIND"):
+                m.d.sync += [
+                    item.eq(Cat(index_of(below), number)),
+                    timer.eq(0),
+                ]
+                with m.If(ends):
+                    m.next = "REST"
+                with m.Elif(word.any()), m.If(waited >= self.gap):
+                    m.d.sync += word.eq(word & ~below)
+                    m.next = "ASK"
+                with m.Elif(last):
+                    m.next = "REST"
+                with m.Else():
+                    m.d.sync += number.eq(number + 1)
+                    m.next = "READ"
+            with m.State("ASK"):
+                m.d.comb += [
+                    self.jobs.valid.eq(of_sum),
+                    self.lookups.valid.eq(~of_sum),
+                    taken.eq(Mux(of_sum, self.jobs.ready, self.lookups.ready)),
+                ]
+                with m.If(taken):
+                    m.d.sync += waited.eq(0)
+                    m.next = "FIND"
+        return m
+
+    def ask(self, m: Module, item: Signal) -> Value:
+        """Fill in what is asked for; return whether it is a sum."""
+        asked = Signal(32, reset_less=True)  # the turn, as it was when its word was read
+        job, lookup = self.jobs.payload, self.lookups.payload
+        behind = WORD_BITS * self.params.sum_words
+        with m.If(~self.jobs.valid & ~self.lookups.valid):
+            m.d.sync += asked.eq(self.turn)
+        m.d.comb += [
+            job.as_value().eq(0),
+            lookup.as_value().eq(0),
+            job.kind.eq(Kind.FETCH),
+            job.turn.eq(asked),
+            job.list.eq(item),
+            lookup.turn.eq(asked),
+            lookup.source.eq(item - Const(behind)),
+        ]
+        return item < behind

@@ -1,0 +1,280 @@
+"""The sizes of SwitchGNN's endpoint, and the bundles of its parts that have them."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+from amaranth.utils import bits_for, ceil_log2, exact_log2
+
+from hdl.common.axi import AxiReadSignature, AxiWriteSignature
+from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.packets import BEAT_BYTES
+from hdl.switch.frame_format import FrameFormat
+from hdl.switch.packet_port import PacketPortParams
+from hdl.switchgnn.endpoint.bundles import BEAT_BITS, RATE_SETTINGS, SLOT_BITS, Verdict
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, WORD_BITS
+from hdl.switchgnn.protocol import (
+    ACK_BITS,
+    FEATURE_BITS,
+    SUM_BITS,
+    Kind,
+    frame_format,
+    payload_bytes,
+)
+
+
+def port_beat(port: AxiPortParams) -> data.StructLayout:
+    """Describe a beat as :class:`hdl.common.axi_read_port.AxiReadPort` gives it."""
+    return data.StructLayout(
+        {"valid": 1, "failed": 1, "last": 1, "tag": port.tag_bits, "data": port.data_bits}
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointParams:
+    """Sizes of a worker's endpoint."""
+
+    lanes: int = 128  #: L: features of a frame, a power of two, 2..128
+    window: int = 128  #: W: frames that may be sent ahead of the oldest one without ACK, 2..128
+    banks: int = 8  #: of the switch, a power of two, 1..16
+    depth: int = 4096  #: aggregators that a turn has in each bank, a power of two, 2..32768
+    copies: int = 4096  #: most sources whose features are copied, a power of two, 2..65536
+    address_bits: int = 34  #: width of a byte address in memory, 16..64
+    prefetch_beats: int = 256  #: beats of payloads in flight or waiting, a power of two
+    ingress_beats: int = 512  #: beats of frames that can wait to be taken, a power of two
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("lanes", 2, 128),
+            ("banks", 1, 16),
+            ("depth", 2, 32768),
+            ("copies", 2, 65536),
+            ("prefetch_beats", 16, 4096),
+        ):
+            check_range(name, getattr(self, name), low, high)
+            if not is_power_of_two(getattr(self, name)):
+                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        check_range("window", self.window, 2, ACK_BITS)
+        check_range("address_bits", self.address_bits, 16, 64)
+        _ = self.port  # judges
+
+    @property
+    def suffix(self) -> str:
+        """Tells every size."""
+        return (
+            f"{self.banks}x{self.depth}x{self.lanes}_w{self.window}_c{self.copies}"
+            f"_a{self.address_bits}_p{self.prefetch_beats}_i{self.ingress_beats}"
+        )
+
+    @property
+    def frames(self) -> FrameFormat:
+        """Describe the frames."""
+        return frame_format(self.lanes)
+
+    @property
+    def port(self) -> PacketPortParams:
+        """Return the sizes of where frames come in."""
+        return PacketPortParams(frames=self.frames, words=self.ingress_beats)
+
+    @property
+    def aggregators(self) -> int:
+        """Return the aggregators of a turn."""
+        return self.banks * self.depth
+
+    @property
+    def sum_words(self) -> int:
+        """Return the words of ``wanted`` that stand for aggregators."""
+        return -(-self.aggregators // WORD_BITS)
+
+    @property
+    def words(self) -> int:
+        """Return the words of ``wanted``."""
+        return self.sum_words - (-self.copies // WORD_BITS)
+
+    @property
+    def word_bits(self) -> int:
+        """Return the width of a word's number."""
+        return max(1, ceil_log2(self.words))
+
+    @property
+    def table_bits(self) -> int:
+        """Return the width of a word's place in the table of all slots: word, then slot."""
+        return self.word_bits + SLOT_BITS
+
+    @property
+    def missing_bits(self) -> int:
+        """Return the width of a number of sums and copies."""
+        return bits_for(self.aggregators + self.copies)
+
+    def payload_beats(self, bits: int) -> int:
+        """Return the beats of a payload with lanes of so many bits."""
+        kind = {FEATURE_BITS: Kind.FEATURE, SUM_BITS: Kind.PARTIAL}[bits]
+        return payload_bytes(kind, self.lanes) // BEAT_BYTES
+
+    @property
+    def feature_beats(self) -> int:
+        """Return the beats of a feature, a power of two."""
+        return self.payload_beats(FEATURE_BITS)
+
+    @property
+    def sum_beats(self) -> int:
+        """Return the beats of a sum, a power of two."""
+        return self.payload_beats(SUM_BITS)
+
+    @property
+    def beat_address_bits(self) -> int:
+        """Return the width of a beat's number in memory."""
+        return self.address_bits - exact_log2(BEAT_BYTES)
+
+    @property
+    def base_bits(self) -> int:
+        """Return the width of an aligned address, without the bits that are zero."""
+        return self.address_bits - exact_log2(ALIGNMENT)
+
+    @property
+    def context(self) -> data.StructLayout:
+        """Describe what is kept of a turn's record; addresses without the bits that are zero."""
+        names = ("list", "features", "sums", "copies", "sources")
+        return data.StructLayout(dict.fromkeys(names, self.base_bits) | {"sends": 32})
+
+    @property
+    def job(self) -> data.StructLayout:
+        """Describe a frame that is to leave: what its head says, and where its payload lies."""
+        return data.StructLayout(
+            {
+                "kind": Kind,
+                "again": 1,
+                "turn": 32,
+                "seq": 32,
+                "list": 32,
+                "source": 32,
+                "raw": 32,
+                "rows": 16,
+                "beat": self.beat_address_bits,
+            }
+        )
+
+    @property
+    def arrival(self) -> data.StructLayout:
+        """Describe a beat of a frame that was judged; all but the first two are of heads.
+
+        ``malformed`` is of a last beat, and of its whole frame.
+        """
+        return data.StructLayout(
+            {
+                "first": 1,
+                "last": 1,
+                "malformed": 1,
+                "stranger": Verdict,  # NONE for a frame of this run of the job, for this worker
+                "is_lo": 1,  # its turn was the oldest open one
+                "is_next": 1,  # or the one behind it
+                "is_sending": 1,  # and the one that is being sent
+                "in_sums": 1,  # its list is an aggregator of a turn
+                "in_copies": 1,  # its source is one
+                "data": BEAT_BITS,
+            }
+        )
+
+    @property
+    def write(self) -> data.StructLayout:
+        """Describe a beat that is to be written, and the slot that it is for."""
+        return data.StructLayout(
+            {
+                "beat": self.beat_address_bits,
+                "data": BEAT_BITS,
+                "strobes": BEAT_BYTES,
+                "slot": SLOT_BITS,
+            }
+        )
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """Describe what a host sets; all but ``ready_turns`` holds still while a job runs."""
+        return data.StructLayout(
+            {
+                "address": 48,  # own, the source of what is sent; first byte lowest
+                "switch_address": 48,
+                "worker": 32,  # bit of the switch's port
+                "job": 16,
+                "epoch": 16,
+                "turns": 32,
+                "ready_turns": 32,  # turns whose features are in memory
+                "two_open": 1,  # two turns are open at a time, else one
+                "program": self.beat_address_bits,
+                "send_timeout": 32,
+                "fetch_timeout": 32,
+                "fetch_gap": 16,
+                "done_timeout": 32,
+                "rate": RATE_SETTINGS,
+            }
+        )
+
+    @property
+    def table_port(self) -> AxiPortParams:
+        """Return the sizes of the port that tables are read by; the tag is the client."""
+        return AxiPortParams(
+            address_bits=self.address_bits, data_bits=BEAT_BITS, tag_bits=2, outstanding=256
+        )
+
+    @property
+    def table_port_beat(self) -> data.StructLayout:
+        """Describe a beat from the port of tables."""
+        return port_beat(self.table_port)
+
+    @property
+    def payload_port_beat(self) -> data.StructLayout:
+        """Describe a beat from the port of payloads."""
+        return port_beat(self.payload_port)
+
+    @property
+    def payload_port(self) -> AxiPortParams:
+        """Return the sizes of the port that payloads are read by."""
+        return AxiPortParams(
+            address_bits=self.address_bits,
+            data_bits=BEAT_BITS,
+            length_bits=max(1, ceil_log2(self.sum_beats)),
+            outstanding=min(self.prefetch_beats, 256),
+        )
+
+    @property
+    def write_port(self) -> AxiPortParams:
+        """Return the sizes of the port that sums are written by; the tag is the slot."""
+        return AxiPortParams(
+            address_bits=self.address_bits, data_bits=BEAT_BITS, tag_bits=SLOT_BITS, outstanding=256
+        )
+
+    @property
+    def read_axi(self) -> AxiReadSignature:
+        """Describe a bus that is read by."""
+        return AxiReadSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
+
+    @property
+    def write_axi(self) -> AxiWriteSignature:
+        """Describe the bus that is written by."""
+        return AxiWriteSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
+
+
+#: What a design is built for: proofs, tests, a U280.
+PRESETS = {
+    "tiny": EndpointParams(
+        lanes=2,
+        window=4,
+        banks=2,
+        depth=8,
+        copies=64,
+        address_bits=20,
+        prefetch_beats=16,
+        ingress_beats=64,
+    ),
+    "small": EndpointParams(
+        lanes=32,
+        window=32,
+        banks=4,
+        depth=512,
+        copies=256,
+        address_bits=24,
+        prefetch_beats=128,
+        ingress_beats=128,
+    ),
+    "full": EndpointParams(),
+}

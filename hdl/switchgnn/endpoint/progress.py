@@ -1,0 +1,97 @@
+"""Which turns are over, open, loaded and begun."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.switchgnn.endpoint.bundles import SLOTS
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+SETTLING = 3  #: cycles behind a change in which nothing else is decided
+
+
+class Progress(Component):
+    """Counts turns: ``lo`` is the oldest open one, ``turns`` how many the job has.
+
+    ``load`` asks for ``loading``, the next turn, until ``loaded``: all that are open and, ahead of
+    time, those behind them, as far as there are slots. ``begin`` starts the sending of turn
+    ``beginning`` when it is open (``two_open``: two are), loaded, one of the ``ready`` turns whose
+    features are in memory, and when ``free`` says that all of the turn before has been
+    acknowledged and has left. ``advance`` ends turn ``lo``: if it has not begun it never will
+    (``end``: it has). ``is_loaded`` and ``has_begun`` tell of lo and the turn behind it.
+    ``finished``: all turns are over. ``waits``: the next turn could begin, but its features are
+    not there.
+
+    Latency: 2 cycles from a change to what follows from it.
+    """
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "turns": In(32),
+                "ready": In(32),
+                "two_open": In(1),
+                "free": In(1),
+                "load": Out(1),
+                "loading": Out(32),
+                "loaded": In(1),
+                "begin": Out(1),
+                "beginning": Out(32),
+                "end": Out(1),
+                "advance": In(1),
+                "lo": Out(32),
+                "next": Out(32),
+                "is_loaded": Out(2),
+                "has_begun": Out(2),
+                "finished": Out(1),
+                "waits": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        loaded = Signal(range(SLOTS + 1))  # turns from lo on
+        begun = Signal(range(3))  # likewise
+        settling = Signal(SETTLING, init=(1 << SETTLING) - 1)
+        calm = ~settling.any()
+        following = Signal(32, init=1)
+        may_begin = Signal()
+        may_load = Signal()
+        ready = Signal()
+        changes = Signal()
+        m.d.comb += [
+            self.next.eq(following),
+            changes.eq(self.advance | self.loaded | self.begin),
+            self.load.eq(may_load & calm),
+            self.begin.eq(may_begin & ready & calm & self.free & ~self.advance),
+            self.waits.eq(may_begin & ~ready & self.free),
+            self.end.eq(self.advance & (begun == 1)),
+            self.is_loaded.eq(Mux(loaded > 1, 3, loaded.any())),
+            self.has_begun.eq(Mux(begun > 1, 3, begun)),
+        ]
+        m.d.sync += [
+            settling.eq(Mux(changes, (1 << SETTLING) - 1, settling >> 1)),
+            may_load.eq((loaded != SLOTS) & (self.loading != self.turns)),
+            may_begin.eq(
+                (begun < Mux(self.two_open, 2, 1))
+                & (begun < loaded)
+                & (self.beginning != self.turns)
+            ),
+            ready.eq(self.beginning < self.ready),
+            self.finished.eq(self.lo == self.turns),
+            loaded.eq((loaded + self.loaded - self.advance)[: len(loaded)]),
+        ]
+        with m.If(self.loaded):
+            m.d.sync += self.loading.eq(self.loading + 1)
+        with m.If(self.advance):
+            m.d.sync += [self.lo.eq(following), following.eq(following + 1)]
+            with m.If(begun.any()):
+                m.d.sync += begun.eq(begun - 1)
+            with m.Else():
+                m.d.sync += self.beginning.eq(self.beginning + 1)
+        with m.Elif(self.begin):
+            m.d.sync += [begun.eq(begun + 1), self.beginning.eq(self.beginning + 1)]
+        expect(m, self, ends_what_is_loaded=lambda: ~self.advance | loaded.any())
+        return m

@@ -1,0 +1,108 @@
+"""From the order of a frame to what its head says and where its payload lies."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import BEAT_BYTES
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.switchgnn.endpoint.bundles import ORDER, TABLE_BEAT, UNDER_WAY
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.protocol import Kind
+
+BASE_BEATS = exact_log2(ALIGNMENT // BEAT_BYTES)  #: bits of a beat's number that a base has not
+
+
+class RecordReader(Component):
+    """Reads the record of every order from the list, and makes a job of it, in order.
+
+    Each order reads the beat that its record is in, so frames that are sent again are read again
+    and nothing of a list is kept. ``context`` and ``turn`` are those of the turn that is being
+    sent; they hold still until the jobs of all orders have left. A record of another kind than
+    FEATURE and PARTIAL is ``illegal``, for a cycle, and makes no job; nor does one whose read
+    failed.
+
+    Throughput: a job a cycle, while :data:`UNDER_WAY` orders cover the memory's latency. Latency:
+    :attr:`request_latency` from an order to ``request``, :attr:`latency` from the record's beat to
+    the job. Stalls: when jobs wait, orders do.
+    """
+
+    request_latency = 0
+    latency = 2
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "orders": In(stream.Signature(ORDER)),
+                "context": In(params.context),
+                "turn": In(32),
+                "request": Out(stream.Signature(params.beat_address_bits)),
+                "beat": In(TABLE_BEAT),
+                "jobs": Out(stream.Signature(params.job)),
+                "illegal": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, order = self.params, self.orders.payload
+        m.submodules.waiting = waiting = Fifo(FifoParams(width=ORDER.size, depth=UNDER_WAY))
+        m.submodules.made = made = ReservedFifo(
+            ReservedFifoParams(width=params.job.size, depth=UNDER_WAY, cancels=True)
+        )
+        oldest = ORDER(waiting.o.payload)
+        record = Signal(SendRecord, reset_less=True)
+        taken = Signal(ORDER, reset_less=True)
+        came = Signal()
+        failed = Signal(reset_less=True)
+        legal = (record.kind == Kind.FEATURE) | (record.kind == Kind.PARTIAL)
+        good = legal & ~failed
+        origin = Cat(Const(0, BASE_BEATS), self.context.list)
+        job = Signal(params.job)
+        connect(m, made.o, flipped(self.jobs))
+        m.d.comb += [
+            self.request.payload.eq((origin + (order.seq >> 1))[: params.beat_address_bits]),
+            # There is room in ``waiting`` where there is in ``made``.
+            self.request.valid.eq(self.orders.valid & made.room),
+            self.orders.ready.eq(self.request.ready & made.room),
+            made.reserve.eq(self.orders.valid & self.orders.ready),
+            waiting.i.valid.eq(made.reserve),
+            waiting.i.payload.eq(order),
+            waiting.o.ready.eq(self.beat.valid),
+            made.push.eq(came & good),
+            made.cancel.eq(came & ~good),
+            made.payload.eq(job),
+            self.illegal.eq(came & ~legal & ~failed),
+            *self.filled(job, record, taken),
+        ]
+        half = SendRecord.as_shape().size
+        m.d.sync += [
+            came.eq(self.beat.valid),
+            failed.eq(self.beat.failed),
+            taken.eq(oldest),
+            record.eq(Mux(oldest.seq[0], self.beat.data[half:], self.beat.data[:half])),
+        ]
+        return m
+
+    def filled(self, job, record, order) -> list:
+        """Make the job of a record."""
+        params = self.params
+        origin = Cat(Const(0, BASE_BEATS), self.context.features)
+        offset = Mux(
+            record.kind == Kind.FEATURE,
+            record.place << exact_log2(params.feature_beats),
+            record.place << exact_log2(params.sum_beats),
+        )
+        names = ("kind", "list", "source", "raw", "rows")
+        return [
+            *(job[name].eq(record[name]) for name in names),
+            job.turn.eq(self.turn),
+            job.seq.eq(order.seq),
+            job.again.eq(order.again),
+            job.beat.eq((origin + offset)[: params.beat_address_bits]),
+        ]

@@ -1,0 +1,169 @@
+"""The frames of the turn that is being sent: in order, within the window, again on a timer."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, ORDER, UNDER_WAY
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+
+class SendWindow(Component):
+    """Orders the ``sends`` frames of a turn, seq by seq, until all of them are acknowledged.
+
+    ``begin`` starts a turn, when ``idle``; ``end`` gives it up, as an ADVANCE acknowledges all of
+    it. A frame is ordered for the first time when it is less than ``params.window`` ahead of the
+    oldest that is not acknowledged. ``left`` says that an ordered frame has left, in the order of
+    ``orders``, and ``left_again`` that it was ordered ``again``.
+
+    One turn at a time is enough, as a turn begins when all of the one before is acknowledged.
+    What an ACK says never shrinks at the switch. So of two ACKs the one with the higher base says
+    more, and one with a lower base than the window's brings nothing: it is left out. An ACK whose
+    base was never ordered is no switch's and has no effect (``nonsense``).
+
+    When the oldest frame has not been acknowledged for ``timeout`` cycles, every frame that had
+    left by then and is not acknowledged is ordered again, once; the timer starts anew when the
+    last of them has left. Until then, and while the base moves, nothing is repeated, so a frame
+    is repeated at most once in ``timeout`` cycles, however slowly frames leave.
+
+    Throughput: an order a cycle; one in two again. Latency: an order is there 2 cycles after
+    ``begin``. Stalls: holds. ``full``: nothing new is ordered because the window is full.
+    """
+
+    latency = 2
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "begin": In(1),
+                "sends": In(32),
+                "end": In(1),
+                "ack": In(ACKNOWLEDGEMENT),
+                "timeout": In(32),
+                "orders": Out(stream.Signature(ORDER)),
+                "left": In(1),
+                "left_again": In(1),
+                "active": Out(1),
+                "idle": Out(1),
+                "acknowledged": Out(1),
+                "nonsense": Out(1),
+                "full": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count = Signal(32, reset_less=True)  # of frames
+        base = Signal(32, reset_less=True)  # the oldest that is not acknowledged
+        arrived = Signal(self.params.window, reset_less=True)  # bit k: base + k is acknowledged
+        following = Signal(32, reset_less=True)  # the next that is ordered for the first time
+        moved = Signal()  # the base
+        free = Signal()  # for an order
+        new = Signal()
+        m.d.comb += free.eq(~self.orders.valid | self.orders.ready)
+        self.take_ack(m, base, arrived, following, moved)
+        again, seq = self.repeat(m, base, arrived, free & ~new, moved)
+        room = (following - base)[: bits_for(2 * self.params.window)] < self.params.window
+        waits = Signal()
+        m.d.comb += [
+            waits.eq(self.active & ~self.end & (following != count)),
+            new.eq(waits & room & free),
+            self.full.eq(waits & ~room),
+        ]
+        with m.If(free):
+            m.d.sync += [
+                self.orders.valid.eq(new | again),
+                self.orders.payload.seq.eq(Mux(new, following, seq)),
+                self.orders.payload.again.eq(~new),
+            ]
+        with m.If(new):
+            m.d.sync += following.eq(following + 1)
+        under_way = Signal(bits_for(4 * self.params.window + 4 * UNDER_WAY))  # and have not left
+        m.d.sync += [
+            under_way.eq(under_way + (new | again) - self.left),
+            self.acknowledged.eq(self.active & ~self.begin & (base == count)),
+        ]
+        m.d.comb += self.idle.eq(~under_way.any())
+        with m.If(self.begin):
+            m.d.sync += [
+                self.active.eq(1),
+                self.acknowledged.eq(0),
+                count.eq(self.sends),
+                base.eq(0),
+                arrived.eq(0),
+                following.eq(0),
+            ]
+        with m.Elif(self.end):
+            m.d.sync += self.active.eq(0)
+        expect(
+            m,
+            self,
+            begins_when_idle=lambda: ~self.begin | self.idle,
+            what_leaves_was_ordered=lambda: ~self.left | under_way.any(),
+        )
+        return m
+
+    def take_ack(
+        self, m: Module, base: Signal, arrived: Signal, following: Signal, moved: Signal
+    ) -> None:
+        """Take what an ACK says, unless a later one has come."""
+        ack = self.ack
+        news = ack.bitmap[: self.params.window]
+        valid = Signal()
+        m.d.comb += [
+            valid.eq(ack.valid & self.active & (ack.base <= following)),
+            self.nonsense.eq(ack.valid & ~(self.active & (ack.base <= following))),
+            moved.eq(valid & (ack.base > base)),
+        ]
+        with m.If(moved):
+            m.d.sync += [base.eq(ack.base), arrived.eq(news)]
+        with m.Elif(valid & (ack.base == base)):
+            m.d.sync += arrived.eq(arrived | news)
+
+    def repeat(
+        self, m: Module, base: Signal, arrived: Signal, free, moved: Signal
+    ) -> tuple[Signal, Signal]:
+        """Return whether a frame is ordered again, when ``free``, and which."""
+        sent = Signal(32, reset_less=True)  # frames that have left, for the first time
+        mark = Signal(32, reset_less=True)  # frames that had left when the timer began
+        timer = Signal(32, reset_less=True)
+        scanning = Signal()
+        cursor = Signal(32, reset_less=True)
+        looked = Signal()  # at the cursor's frame: the next two hold
+        index = Signal(range(2 * self.params.window), reset_less=True)
+        below = Signal(reset_less=True)
+        repeating = Signal(bits_for(2 * self.params.window))  # ordered again, and have not left
+        again = Signal()
+        known = Signal()
+        m.d.comb += [
+            known.eq(below | Array(arrived)[index[: len(index) - 1]]),
+            again.eq(scanning & looked & ~known & free),
+        ]
+        m.d.sync += repeating.eq(repeating + again - (self.left & self.left_again))
+        with m.If(self.left & ~self.left_again):
+            m.d.sync += sent.eq(sent + 1)
+        with m.If(scanning):
+            m.d.sync += [
+                looked.eq(~looked),
+                index.eq((cursor - base)[: len(index)]),
+                below.eq(cursor < base),
+            ]
+            with m.If(looked), m.If(known | again):
+                m.d.sync += cursor.eq(cursor + 1)
+            with m.Elif(cursor >= mark):
+                m.d.sync += [scanning.eq(0), looked.eq(0)]
+        with m.Elif(moved | repeating.any() | (base >= mark)):
+            m.d.sync += [timer.eq(0), mark.eq(sent)]
+        with m.Elif(timer >= self.timeout):
+            m.d.sync += [scanning.eq(self.active), cursor.eq(base), looked.eq(0), timer.eq(0)]
+        with m.Else():
+            m.d.sync += timer.eq(timer + 1)
+        with m.If(self.begin | self.end):
+            m.d.sync += [scanning.eq(0), timer.eq(0)]
+        with m.If(self.begin):
+            m.d.sync += [sent.eq(0), mark.eq(0)]
+        return again, cursor

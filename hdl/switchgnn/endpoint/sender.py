@@ -1,0 +1,142 @@
+"""The worker's sending half: frames of lists, answers and requests, as fast as they may leave."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.packets import AXIS
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, LEAVING, TABLE_BEAT
+from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.endpoint.payload_reader import PayloadReader, is_wide
+from hdl.switchgnn.endpoint.record_reader import RecordReader
+from hdl.switchgnn.endpoint.send_window import SendWindow
+from hdl.switchgnn.endpoint.token_bucket import TokenBucket
+from hdl.switchgnn.protocol import Kind
+
+OTHERS = 3  #: that give jobs: FETCH, DONE, and the lookup of sources
+
+#: What happened, or held frames up, in a cycle.
+SENDER_EVENTS = data.StructLayout(
+    {
+        "leaving": LEAVING,
+        "halved": 1,
+        "nonsense": 1,  # an ACK that no switch sends
+        "full": 1,  # the window holds the next frame up
+        "late_payload": 1,  # a payload that has not come does
+        "late_list": 1,  # frames are ordered, and none is there
+        "slow": 1,  # the rate does
+        "link": 1,  # the link does
+    }
+)
+
+
+class Sender(Component):
+    """Sends the frames of ``turn``, which ``begin`` starts and ``end`` gives up, and ``others``.
+
+    ``context`` is that of ``turn``; both are kept from ``begin`` on. ``sending`` is the turn that
+    was begun last, and ``free`` says that all of it is acknowledged, or given up, and has left.
+    ``others`` take turns with the frames of the list, in front of the payloads' queue: they wait
+    behind what is prefetched. ``stop`` cuts nothing: ``inside`` says that a frame is leaving.
+    ``illegal``: a record of the list is none.
+
+    Throughput: a frame in as many cycles as it has beats, once its first payload has come, as long
+    as :data:`hdl.switchgnn.endpoint.params.UNDER_WAY` frames cover the latency of a record and of a
+    payload. Stalls: holds; see :data:`SENDER_EVENTS` for who holds up.
+    """
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(params.settings),
+                "begin": In(1),
+                "turn": In(32),
+                "context": In(params.context),
+                "end": In(1),
+                "sending": Out(32),
+                "free": Out(1),
+                "ack": In(ACKNOWLEDGEMENT),
+                "congested": In(1),
+                "request": Out(stream.Signature(params.beat_address_bits)),
+                "beat": In(TABLE_BEAT),
+                "others": In(stream.Signature(params.job)).array(OTHERS),
+                "bursts": Out(stream.Signature(params.payload_port.burst)),
+                "given": In(params.payload_port_beat),
+                "axis": Out(AXIS),
+                "stop": In(1),
+                "inside": Out(1),
+                "illegal": Out(1),
+                "rate": Out(17),
+                "events": Out(SENDER_EVENTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, settings = self.params, self.settings
+        m.submodules.window = window = SendWindow(params)
+        m.submodules.records = records = RecordReader(params)
+        m.submodules.jobs = jobs = StreamArbiter(
+            StreamArbiterParams(width=params.job.size, count=1 + OTHERS)
+        )
+        m.submodules.payloads = payloads = PayloadReader(params)
+        m.submodules.writer = writer = FrameWriter(params)
+        m.submodules.bucket = bucket = TokenBucket(params)
+        connect(m, window.orders, records.orders)
+        connect(m, records.request, flipped(self.request))
+        connect(m, payloads.bursts, flipped(self.bursts))
+        connect(m, payloads.heads, writer.heads)
+        connect(m, payloads.payload, writer.payload)
+        connect(m, writer.axis, flipped(self.axis))
+        context = Signal(params.context, reset_less=True)
+        with m.If(self.begin):
+            m.d.sync += [context.eq(self.context), self.sending.eq(self.turn)]
+        for give, take in zip((records.jobs, *self.others), jobs.i, strict=True):
+            m.d.comb += [
+                take.payload.eq(give.payload),
+                take.valid.eq(give.valid),
+                give.ready.eq(take.ready),
+            ]
+        leaving = writer.leaving
+        listed = leaving.valid & ((leaving.kind == Kind.FEATURE) | is_wide(leaving.kind))
+        m.d.comb += [
+            window.begin.eq(self.begin),
+            window.sends.eq(self.context.sends),
+            window.end.eq(self.end),
+            window.ack.eq(self.ack),
+            window.timeout.eq(settings.send_timeout),
+            window.left.eq(listed),
+            window.left_again.eq(leaving.again),
+            self.free.eq(window.idle & (window.acknowledged | ~window.active)),
+            records.context.eq(context),
+            records.turn.eq(self.sending),
+            records.beat.eq(self.beat),
+            self.illegal.eq(records.illegal),
+            payloads.jobs.payload.eq(jobs.o.payload.payload),
+            payloads.jobs.valid.eq(jobs.o.valid),
+            jobs.o.ready.eq(payloads.jobs.ready),
+            payloads.given.eq(self.given),
+            *(writer.signature_of_job[name].eq(settings[name]) for name in SIGNATURE.members),
+            writer.may_begin.eq(bucket.may_begin),
+            writer.stop.eq(self.stop),
+            self.inside.eq(writer.inside),
+            bucket.settings.eq(settings.rate),
+            bucket.congested.eq(self.congested),
+            bucket.beat.eq(writer.beat),
+            self.rate.eq(bucket.rate),
+        ]
+        ready = writer.heads.valid & ~writer.waits
+        m.d.comb += [
+            self.events.leaving.eq(leaving),
+            self.events.halved.eq(bucket.halved),
+            self.events.nonsense.eq(window.nonsense),
+            self.events.full.eq(window.full),
+            self.events.late_payload.eq(writer.waits),
+            self.events.late_list.eq(~window.idle & ~Cat(writer.heads.valid, jobs.o.valid).any()),
+            self.events.slow.eq(ready & ~bucket.may_begin),
+            self.events.link.eq(self.axis.tvalid & ~self.axis.tready),
+        ]
+        return m

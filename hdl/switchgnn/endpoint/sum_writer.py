@@ -1,0 +1,78 @@
+"""Writes beats, and knows for each slot whether all of them are in memory."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, SLOTS
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+COUNT_BITS = 10  #: of the beats of a slot that are under way; a port has fewer
+
+
+class SumWriter(Component):
+    """Gives each of ``writes`` to a port as a burst of one beat; the port's tag is the slot.
+
+    ``written`` has a bit for each slot: every beat that was taken for it is in memory, as B says.
+    Bursts of one beat let a frame that ends early leave nothing unfinished on the bus. ``stop``
+    lets no burst begin; the beat of one that has begun still follows.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat to the port. Stalls: holds.
+    """
+
+    latency = StreamRegister.latency
+
+    def __init__(self, params: EndpointParams) -> None:
+        port = params.write_port
+        super().__init__(
+            params,
+            {
+                "writes": In(stream.Signature(params.write)),
+                "stop": In(1),
+                "bursts": Out(stream.Signature(port.burst)),
+                "beats": Out(
+                    stream.Signature(
+                        data.StructLayout({"data": BEAT_BITS, "strobes": BEAT_BYTES, "last": 1})
+                    )
+                ),
+                "answered": In(1),
+                "answered_slot": In(SLOT_BITS),
+                "written": Out(SLOTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.cut = cut = StreamRegister(StreamRegisterParams(width=params.write.size))
+        write = params.write(cut.o.payload)
+        begun = Signal()  # the port has the beat's burst
+        m.d.comb += [
+            cut.i.payload.eq(self.writes.payload),
+            cut.i.valid.eq(self.writes.valid),
+            self.writes.ready.eq(cut.i.ready),
+            self.bursts.payload.address.eq(write.beat << exact_log2(BEAT_BYTES)),
+            self.bursts.payload.tag.eq(write.slot),
+            self.bursts.valid.eq(cut.o.valid & ~begun & ~self.stop),
+            self.beats.payload.data.eq(write.data),
+            self.beats.payload.strobes.eq(write.strobes),
+            self.beats.payload.last.eq(1),
+            self.beats.valid.eq(
+                cut.o.valid & (begun | (self.bursts.valid & self.bursts.ready)),
+            ),
+            cut.o.ready.eq(self.beats.valid & self.beats.ready),
+        ]
+        with m.If(self.beats.valid):
+            m.d.sync += begun.eq(~self.beats.ready)
+        taken = self.writes.valid & self.writes.ready
+        for k in range(SLOTS):
+            count = Signal(COUNT_BITS, name=f"under_way_{k}")
+            more = taken & (self.writes.payload.slot == k)
+            fewer = self.answered & (self.answered_slot == k)
+            m.d.sync += count.eq((count + more - fewer)[:COUNT_BITS])
+            m.d.comb += self.written[k].eq(~count.any())
+        return m

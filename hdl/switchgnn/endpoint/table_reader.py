@@ -1,0 +1,62 @@
+"""Beats of tables for several clients, by one port."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, TABLE_CLIENTS
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+
+class TableReader(Component):
+    """Reads the beat of memory that each of ``requests[k]`` names; it comes as ``beats[k]``.
+
+    Clients take turns; the beats of each come in the order in which it asked. Nobody can hold
+    ``beats`` up: a client asks when it has room. ``bursts`` and ``given`` belong to an
+    :class:`hdl.common.axi_read_port.AxiReadPort`, whose tag is the client.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a request to ``bursts``, none from
+    ``given`` to ``beats``. Stalls: requests wait.
+    """
+
+    latency = StreamArbiter.latency
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "requests": In(stream.Signature(params.beat_address_bits)).array(TABLE_CLIENTS),
+                "beats": Out(TABLE_BEAT).array(TABLE_CLIENTS),
+                "bursts": Out(stream.Signature(params.table_port.burst)),
+                "given": In(params.table_port_beat),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        bits = self.params.beat_address_bits
+        m.submodules.arbiter = arbiter = StreamArbiter(
+            StreamArbiterParams(width=bits, count=TABLE_CLIENTS)
+        )
+        chosen = Signal(arbiter.params.output)
+        m.d.comb += [
+            chosen.eq(arbiter.o.payload),
+            self.bursts.payload.address.eq(chosen.payload << exact_log2(BEAT_BYTES)),
+            self.bursts.payload.tag.eq(chosen.index),
+            self.bursts.valid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(self.bursts.ready),
+        ]
+        for k, (request, beat) in enumerate(zip(self.requests, self.beats, strict=True)):
+            m.d.comb += [
+                arbiter.i[k].payload.eq(request.payload),
+                arbiter.i[k].valid.eq(request.valid),
+                request.ready.eq(arbiter.i[k].ready),
+                beat.valid.eq(self.given.valid & (self.given.tag == k)),
+                beat.failed.eq(self.given.failed),
+                beat.data.eq(self.given.data),
+            ]
+        return m

@@ -1,0 +1,241 @@
+"""Takes frames: sums and copies once each, what ACKs and ADVANCEs say, what others ask for."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn.endpoint.arrivals import head_of
+from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, BEAT_BITS, LOOKUP, SLOT_BITS, Verdict
+from hdl.switchgnn.endpoint.memory_layouts import WORD_BITS
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.endpoint.record_reader import BASE_BEATS
+from hdl.switchgnn.protocol import FEATURE_BITS, SUM_BITS, Kind
+
+#: What is known of turns; of those with two bits the first is of lo, the other of the next one.
+TURNS = data.StructLayout(
+    {
+        "lo": SLOT_BITS,  # the last bits of turns' numbers
+        "sending": SLOT_BITS,
+        "is_open": 2,
+        "is_loaded": 2,
+        "has_begun": 2,
+        "may_advance": 1,  # the worker has said that it has all of lo
+    }
+)
+
+
+class Taker(Component):
+    """Does with each frame of ``beats`` what the worker's rule says, and tells ``verdict`` of it.
+
+    RESULT and RAW: a sum or copy that is missing is written (``writes``), beat by beat as it comes,
+    and is missing no more (``clear``, with what remains of its word) when the last beat was right.
+    Before, it is written and still missing: what a malformed frame wrote is overwritten by the sum
+    that is fetched. A sum shorter than a beat is written to its part of the beat. What is not
+    missing is not written. ``look`` reads the word of the table; it is there a cycle later.
+
+    ACK: ``ack``, in the cycle of the frame, if its turn is the one that is being sent. ADVANCE:
+    ``advance``, if it ends turn lo and the worker has said that it has all of it; others are no
+    news. So an ADVANCE that is wrong cannot make the worker leave out a sum, and as the switch
+    waits for that DONE, no right one is missed. RAWFETCH: ``lookups``, if the turn has begun; what
+    finds no room there will be asked for again.
+
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a beat to what it causes, and to
+    ``verdict``, which comes with the frame's last beat, one more. Stalls: ``writes`` holds.
+    """
+
+    latency = 1
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "beats": In(stream.Signature(params.arrival)),
+                "turns": In(TURNS),
+                "look": Out(1),
+                "place": Out(params.table_bits),
+                "word": In(WORD_BITS),
+                "clear": Out(1),
+                "cleared_place": Out(params.table_bits),
+                "cleared": Out(WORD_BITS),
+                "slot": Out(SLOT_BITS),
+                "context": In(params.context),
+                "writes": Out(stream.Signature(params.write)),
+                "ack": Out(ACKNOWLEDGEMENT),
+                "advance": Out(1),
+                "lookups": Out(stream.Signature(LOOKUP)),
+                "congested": Out(1),
+                "verdict": Out(Verdict),
+                "marked": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, coming = self.params, self.beats.payload
+        beat = Signal(params.arrival, reset_less=True)
+        valid = Signal()
+        writing = Signal()  # a beat of a payload that is to be written
+        go = Signal()
+        head = head_of(beat.data)
+        begins = Signal()
+        ends = Signal()
+        m.d.comb += [
+            go.eq(~writing | self.writes.ready),
+            self.beats.ready.eq(go),
+            begins.eq(valid & beat.first),
+            ends.eq(valid & beat.last & go),
+            self.look.eq(self.beats.valid & go & coming.first),
+            self.place.eq(self.place_of(head_of(coming.data))),
+            self.slot.eq(head.turn[:SLOT_BITS]),
+        ]
+        with m.If(go):
+            m.d.sync += [valid.eq(self.beats.valid), beat.eq(coming)]
+        found = self.judge(m, beat, head, begins & beat.last & ~beat.malformed)
+        taking = Signal(reset_less=True)
+        held = Signal(Verdict, reset_less=True)
+        mark = Signal(reset_less=True)
+        news = (found == Verdict.SUM) | (found == Verdict.FEATURE)
+        strange = beat.stranger != Verdict.NONE
+        with m.If(begins):
+            m.d.sync += [taking.eq(news), held.eq(found), mark.eq(head.ecn & ~strange)]
+        m.d.sync += self.verdict.eq(Verdict.NONE)
+        with m.If(ends):
+            m.d.sync += self.verdict.eq(
+                Mux(beat.malformed, Verdict.MALFORMED, Mux(beat.first, found, held))
+            )
+        m.d.sync += self.marked.eq(
+            ends & ~beat.malformed & Mux(beat.first, head.ecn & ~strange, mark)
+        )
+        m.d.comb += [
+            writing.eq(valid & ~beat.first & taking),
+            self.clear.eq(ends & ~beat.first & taking & ~beat.malformed),
+        ]
+        self.write(m, beat, head, begins, writing)
+        return m
+
+    def place_of(self, head) -> Value:
+        """Return the place of a frame's word in the table of all slots."""
+        params, target = self.params, head.about.target
+        low, bits = exact_log2(WORD_BITS), params.word_bits
+        word = Mux(
+            head.kind == Kind.RESULT,
+            target.list[low:][:bits],
+            (target.source[low:] + params.sum_words)[:bits],
+        )
+        return Cat(word, head.turn[:SLOT_BITS])
+
+    def judge(self, m: Module, beat, head, acts: Value) -> Any:
+        """Return what becomes of the frame, and do it where ``acts``, with those of one beat."""
+        turns, target, found = self.turns, head.about.target, Signal(Verdict)
+        ahead = (head.turn[:SLOT_BITS] - turns.lo)[:SLOT_BITS]
+        is_open = (beat.is_lo & ~ahead.any()) | (beat.is_next & (ahead == 1))
+        of_turn = {
+            name: Mux(ahead[0], turns[name][1], turns[name][0])
+            for name in ("is_open", "is_loaded", "has_begun")
+        }
+        item = Mux(head.kind == Kind.RESULT, target.list, target.source)
+        known = Mux(head.kind == Kind.RESULT, beat.in_sums, beat.in_copies)
+        missing = Array(self.word)[item[: exact_log2(WORD_BITS)]]
+        ours = beat.stranger == Verdict.NONE
+        lookup = self.lookups.payload
+        m.d.comb += [
+            self.ack.base.eq(head.seq),
+            self.ack.bitmap.eq(head.about.bitmap),
+            self.congested.eq(acts & ours & (head.kind == Kind.ACK) & head.ecn),
+            lookup.answer.eq(1),
+            lookup.turn.eq(head.turn),
+            lookup.source.eq(target.source),
+            lookup.raw.eq(target.raw),
+        ]
+        with m.If(~ours):
+            m.d.comb += found.eq(beat.stranger)
+        with m.Elif(head.kind == Kind.ADVANCE):
+            m.d.comb += found.eq(Verdict.CLOSED)
+            with m.If(beat.is_next & (ahead == 1) & turns.may_advance):
+                m.d.comb += [found.eq(Verdict.ADVANCED), self.advance.eq(acts)]
+        with m.Elif(~is_open | ~of_turn["is_open"]):
+            m.d.comb += found.eq(Verdict.CLOSED)
+        with m.Elif(head.kind == Kind.ACK):
+            sending = beat.is_sending & (turns.sending == head.turn[:SLOT_BITS])
+            m.d.comb += [found.eq(Verdict.ACKNOWLEDGED), self.ack.valid.eq(acts & sending)]
+        with m.Elif((head.kind == Kind.RESULT) | (head.kind == Kind.RAW)):
+            with m.If(~known):
+                m.d.comb += found.eq(Verdict.UNWANTED)
+            with m.Elif(~of_turn["is_loaded"]):
+                m.d.comb += found.eq(Verdict.UNLOADED)
+            with m.Elif(~missing):
+                m.d.comb += found.eq(Verdict.REPEATED)
+            with m.Else():
+                is_sum = head.kind == Kind.RESULT
+                m.d.comb += found.eq(Mux(is_sum, Verdict.SUM, Verdict.FEATURE))
+        with m.Elif(head.kind == Kind.RAWFETCH):
+            with m.If(~of_turn["has_begun"]):
+                m.d.comb += found.eq(Verdict.UNSENT)
+            with m.Elif(~beat.in_copies):
+                m.d.comb += found.eq(Verdict.UNWANTED)
+            with m.Else():
+                m.d.comb += [
+                    self.lookups.valid.eq(acts),
+                    found.eq(Mux(self.lookups.ready, Verdict.ASKED, Verdict.UNSENT)),
+                ]
+        with m.Else():
+            m.d.comb += found.eq(Verdict.UNWANTED)
+        return found
+
+    def write(self, m: Module, beat, head, begins: Signal, writing: Signal) -> None:
+        """Hold what a payload's beats need of the head; write them to their place."""
+        params, write, target = self.params, self.writes.payload, head.about.target
+        address = Signal(params.beat_address_bits, reset_less=True)
+        strobes = Signal(BEAT_BYTES, reset_less=True)
+        wide = Signal(reset_less=True)
+        sums, copies = (
+            Cat(Const(0, BASE_BEATS), self.context[name]) for name in ("sums", "copies")
+        )
+        sum_part, sum_beat = self.part_of(target.list, SUM_BITS)
+        copy_part, copy_beat = self.part_of(target.source, FEATURE_BITS)
+        is_sum = head.kind == Kind.RESULT
+        with m.If(begins):
+            item = Mux(is_sum, target.list, target.source)[: exact_log2(WORD_BITS)]
+            m.d.sync += [
+                address.eq(
+                    Mux(is_sum, sums + sum_beat, copies + copy_beat)[: len(address)],
+                ),
+                strobes.eq(Mux(is_sum, sum_part, copy_part)),
+                wide.eq(is_sum),
+                self.cleared.eq(self.word & ~(Const(1) << item)),
+                self.cleared_place.eq(self.place_of(head)),
+            ]
+        with m.If(writing & self.writes.ready):
+            m.d.sync += address.eq(address + 1)
+        m.d.comb += [
+            self.writes.valid.eq(writing),
+            write.beat.eq(address),
+            write.strobes.eq(strobes),
+            write.slot.eq(self.cleared_place[-SLOT_BITS:]),
+            write.data.eq(
+                Mux(
+                    wide,
+                    self.everywhere(beat.data, SUM_BITS),
+                    self.everywhere(beat.data, FEATURE_BITS),
+                )
+            ),
+        ]
+
+    def part_of(self, item: Value, bits: int) -> tuple[Value, Value]:
+        """Return the strobes of an item's bytes in a beat, and the number of its first beat."""
+        size = self.params.lanes * bits // 8
+        if size >= BEAT_BYTES:
+            return Const(-1, BEAT_BYTES), item << exact_log2(size // BEAT_BYTES)
+        parts = exact_log2(BEAT_BYTES // size)
+        one = Const((1 << size) - 1, BEAT_BYTES)
+        return (one << (item[:parts] << exact_log2(size)))[:BEAT_BYTES], item[parts:]
+
+    def everywhere(self, beat: Value, bits: int) -> Value:
+        """Return a payload's first part, in all parts of a beat that it could have."""
+        size = min(BEAT_BITS, self.params.lanes * bits)
+        return beat[:size].replicate(BEAT_BITS // size)

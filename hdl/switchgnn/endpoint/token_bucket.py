@@ -1,0 +1,89 @@
+"""Rate control: how fast frames may leave, slower after a word of congestion."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.component import Component
+from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+UNIT = 1 << 16  #: cycles that a rate counts beats in, so a beat is worth so many tokens
+UNIT_BITS = exact_log2(UNIT)
+TOKEN_BITS = UNIT_BITS + 14  #: of a signed number: a burst, or the longest frame on credit
+
+
+class TokenBucket(Component):
+    """``may_begin`` says whether a frame may begin; ``beat`` says that a beat has left.
+
+    Every cycle adds ``rate`` tokens, up to ``burst`` beats' worth; a beat takes 65,536. A frame may
+    begin while the tokens are not negative, and leaves whole, on credit. So in any time the beats
+    that leave are at most rate / 65,536 a cycle, a burst and a frame.
+
+    ``congested`` halves the rate, down to ``least``, unless it has been halved within the last
+    ``round_trip`` cycles (``halved`` is high when it does). After each round trip without a
+    halving the rate grows by ``step``, up to ``most``, which it has after a reset. Without
+    ``enabled`` frames may always begin.
+    """
+
+    def __init__(self, params: EndpointParams) -> None:
+        super().__init__(
+            params,
+            {
+                "settings": In(RATE_SETTINGS),
+                "congested": In(1),
+                "beat": In(1),
+                "may_begin": Out(1),
+                "halved": Out(1),
+                "rate": Out(17),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        settings = self.settings
+        tokens = Signal(signed(TOKEN_BITS))
+        added = Signal(signed(TOKEN_BITS + 1))
+        most = Signal(signed(TOKEN_BITS))
+        m.d.comb += [
+            most.eq(Cat(Const(0, UNIT_BITS), settings.burst)),
+            added.eq(tokens + self.rate - Cat(Const(0, UNIT_BITS), self.beat)),
+            self.may_begin.eq(~settings.enabled | ~tokens[-1]),
+        ]
+        with m.If(~settings.enabled):
+            m.d.sync += tokens.eq(0)
+        with m.Else():
+            m.d.sync += tokens.eq(Mux(added > most, most, added)[:TOKEN_BITS])
+        self.adapt(m)
+        return m
+
+    def adapt(self, m: Module) -> None:
+        """Halve the rate, or let it grow."""
+        settings = self.settings
+        begun = Signal()
+        recent = Signal()  # the rate has been halved in this round trip
+        time = Signal(24, reset_less=True)
+        over = Signal()
+        half = self.rate >> 1
+        grown = self.rate + settings.step
+        m.d.comb += [
+            over.eq(time >= settings.round_trip),
+            self.halved.eq(self.congested & settings.enabled & begun & (~recent | over)),
+        ]
+        m.d.sync += begun.eq(1)
+        with m.If(~begun):
+            m.d.sync += [self.rate.eq(settings.most), time.eq(0)]
+        with m.Elif(self.halved):
+            m.d.sync += [
+                self.rate.eq(Mux(half < settings.least, settings.least, half)),
+                recent.eq(1),
+                time.eq(0),
+            ]
+        with m.Elif(over):
+            m.d.sync += [
+                self.rate.eq(Mux(grown > settings.most, settings.most, grown)),
+                recent.eq(0),
+                time.eq(0),
+            ]
+        with m.Else():
+            m.d.sync += time.eq(time + 1)

@@ -1,0 +1,84 @@
+"""What the worker still misses of each turn: a bit for every aggregator and every source."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import data, memory, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.switchgnn.endpoint.bundles import SLOT_BITS, SLOTS
+from hdl.switchgnn.endpoint.memory_layouts import WORD_BITS
+from hdl.switchgnn.endpoint.params import EndpointParams
+
+
+class WantedTable(Component):
+    """Keeps the words of ``wanted`` of all slots; a one is missing.
+
+    ``look`` reads word ``place`` (the word's number, the slot above it): it is ``word`` in the next
+    cycle, and until the next read. ``scan``, with its own place, reads likewise; it moves in a
+    cycle without ``look``. ``clear`` writes ``cleared`` to ``cleared_place``, and takes one from
+    what the slot misses; a read in the same cycle sees it. ``loads`` are words of a slot that
+    nobody reads yet; they move in a cycle without ``clear``. ``set`` says how many bits of
+    ``set_slot`` are one, when all its words are loaded.
+
+    Throughput: one of the reads and one of the writes a cycle. Latency: :attr:`latency`.
+    """
+
+    latency = 1
+
+    def __init__(self, params: EndpointParams) -> None:
+        place = params.table_bits
+        super().__init__(
+            params,
+            {
+                "look": In(1),
+                "place": In(place),
+                "scan": In(stream.Signature(place)),
+                "word": Out(WORD_BITS),
+                "clear": In(1),
+                "cleared_place": In(place),
+                "cleared": In(WORD_BITS),
+                "loads": In(
+                    stream.Signature(data.StructLayout({"place": place, "word": WORD_BITS}))
+                ),
+                "set": In(1),
+                "set_slot": In(SLOT_BITS),
+                "set_missing": In(params.missing_bits),
+                "none": Out(SLOTS),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, load = self.params, self.loads.payload
+        m.submodules.words = words = memory.Memory(
+            shape=WORD_BITS, depth=1 << params.table_bits, init=[], attrs={"ram_style": "block"}
+        )
+        write = words.write_port()
+        read = words.read_port(transparent_for=[write])
+        m.d.comb += [
+            self.scan.ready.eq(~self.look),
+            read.en.eq(self.look | self.scan.valid),
+            read.addr.eq(Mux(self.look, self.place, self.scan.payload)),
+            self.word.eq(read.data),
+            self.loads.ready.eq(~self.clear),
+            write.en.eq(self.clear | self.loads.valid),
+            write.addr.eq(Mux(self.clear, self.cleared_place, load.place)),
+            write.data.eq(Mux(self.clear, self.cleared, load.word)),
+        ]
+        slot = self.cleared_place[-SLOT_BITS:]
+        missing = [
+            Signal(params.missing_bits, name=f"missing_{k}", reset_less=True) for k in range(SLOTS)
+        ]
+        for k, count in enumerate(missing):
+            with m.If(self.set & (self.set_slot == k)):
+                m.d.sync += count.eq(self.set_missing)
+            with m.Elif(self.clear & (slot == k)):
+                m.d.sync += count.eq(count - 1)
+            m.d.comb += self.none[k].eq(~count.any())
+        expect(
+            m,
+            self,
+            clears_what_is_missing=lambda: ~self.clear | Array(missing)[slot].any(),
+        )
+        return m

@@ -1,0 +1,107 @@
+"""A worker's memory, laid out for its endpoint from what a golden worker is set up with."""
+
+import numpy as np
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn import protocol
+from hdl.switchgnn.endpoint.memory_layouts import (
+    ALIGNMENT,
+    SendRecord,
+    SourceRecord,
+    TurnRecord,
+)
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.protocol import payload_bytes
+from sim.harness.payloads import pack
+from sim.switchgnn.golden.frames import Kind
+from sim.switchgnn.golden.worker_rule import WorkerSetup
+
+FILL = 0xA5  #: of memory that nobody has written
+
+
+def octets(struct, values) -> bytes:
+    """A record as it lies in memory."""
+    return pack(struct, values).to_bytes(struct.as_shape().size // 8, "little")
+
+
+class Memory:
+    """Bytes that grow at their end, in pieces that are aligned."""
+
+    def __init__(self) -> None:
+        self.bytes = bytearray()
+
+    def add(self, content: bytes) -> int:
+        """The address of ``content`` in memory."""
+        self.bytes += bytes([FILL]) * (-len(self.bytes) % ALIGNMENT)
+        self.bytes += content
+        return len(self.bytes) - len(content)
+
+
+class WorkerImage:
+    """What a worker's two memories hold at first, and where its sums and copies will be."""
+
+    def __init__(self, params: EndpointParams, setup: WorkerSetup) -> None:
+        self.params, self.setup = params, setup
+        self.tables, self.data = Memory(), Memory()
+        self.lists, self.features, self.sums, self.copies = [], [], [], []  # addresses, by turn
+        records = [self.turn(turn) for turn in range(setup.turns)]
+        self.program = self.tables.add(b"".join(octets(TurnRecord, r) for r in records))
+        for memory in (self.tables, self.data):
+            memory.add(b"")
+        self.first = bytes(self.data.bytes)
+
+    def turn(self, turn):
+        share, lanes = self.setup.share(turn), self.params.lanes
+        payloads, sends, own = bytearray(), b"", {}
+        for seq, sent in enumerate(share.sends):
+            kind = protocol.Kind[sent.kind.name]
+            size = payload_bytes(kind, lanes)
+            payloads += bytes([FILL]) * (-len(payloads) % size)
+            place = len(payloads) // size
+            lane = "<i2" if sent.kind is Kind.FEATURE else "<i4"
+            content = np.asarray(self.setup.payload(turn, seq)).astype(lane).tobytes()
+            payloads += content + bytes([FILL]) * (size - len(content))
+            sends += octets(SendRecord, sent._asdict() | {"kind": kind, "place": place})
+            if sent.kind is Kind.FEATURE:
+                own[sent.source] = {"own": 1, "place": place}
+        sources = own | {copy.source: {"port": copy.owner} for copy in share.copies}
+        count = self.params.copies
+        table = b"".join(octets(SourceRecord, sources.get(u, {})) for u in range(count))
+        self.sums.append(self.data.add(bytes([FILL]) * (self.params.aggregators * lanes * 4)))
+        self.copies.append(self.data.add(bytes([FILL]) * (count * lanes * 2)))
+        self.lists.append(self.tables.add(sends + bytes(-len(sends) % BEAT_BYTES)))
+        self.features.append(self.data.add(bytes(payloads)))
+        return {
+            "list": self.lists[-1],
+            "features": self.features[-1],
+            "sums": self.sums[-1],
+            "copies": self.copies[-1],
+            "wanted": self.tables.add(self.wanted(share)),
+            "sources": self.tables.add(table),
+            "sends": len(share.sends),
+        }
+
+    def wanted(self, share) -> bytes:
+        bits = sum(1 << k for k in share.sums)
+        bits |= sum(1 << 32 * self.params.sum_words + copy.source for copy in share.copies)
+        size = 4 * self.params.words
+        return bits.to_bytes(size + -size % BEAT_BYTES, "little")
+
+    def found(self, memory: bytes):
+        """Sums by turn and aggregator, copies by turn and source, as they lie in ``memory``.
+
+        All other bytes must be what they were.
+        """
+        left, lanes = bytearray(memory), self.params.lanes
+        sums, copies = {}, {}
+        for turn in range(self.setup.turns):
+            share = self.setup.share(turn)
+            places = [(self.sums, "<i4", item, sums) for item in share.sums]
+            places += [(self.copies, "<i2", copy.source, copies) for copy in share.copies]
+            for bases, lane, item, kept in places:
+                size = lanes * np.dtype(lane).itemsize
+                at = bases[turn] + item * size
+                kept[turn, item] = np.frombuffer(memory[at : at + size], lane)
+                left[at : at + size] = self.first[at : at + size]
+        assert left == self.first, "something else was written"
+        return sums, copies

@@ -1,0 +1,86 @@
+"""How jobs start and end."""
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import Cause, State
+from hdl.switchgnn.endpoint.control import CALM, Control
+from hdl.switchgnn.endpoint.params import PRESETS
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
+
+
+def test_control():
+    simulate(Control(PRESETS["tiny"]), __name__)
+
+
+class Bench:
+    def __init__(self, dut):
+        self.dut = dut
+        for name in ("start", "stop", "finished", "failures", "inside"):
+            getattr(dut, name).value = 0
+        dut.quiet.value = 1
+
+    async def pulse(self, name, value=1, cycles=2):
+        signal = getattr(self.dut, name)
+        signal.value = value
+        await RisingEdge(self.dut.clk)
+        signal.value = 0
+        await ClockCycles(self.dut.clk, cycles)
+
+    @property
+    def state(self):
+        return State(int(self.dut.state.value)), Cause(int(self.dut.cause.value))
+
+    async def settle(self, cycles=CALM + 4):
+        await ClockCycles(self.dut.clk, cycles)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(how=["stop", "finished", "failures"])
+async def a_job_runs_and_ends(dut, how):
+    bench = Bench(dut)
+    await start(dut)
+    await bench.settle(2)
+    assert bench.state == (State.IDLE, Cause.NONE)
+    await bench.pulse("stop")
+    assert bench.state == (State.IDLE, Cause.NONE)
+    for _ in range(3):
+        await bench.pulse("start")
+        assert bench.state == (State.RUNNING, Cause.NONE)
+        assert dut.run.value
+        assert not dut.halt.value
+        await bench.pulse("start")
+        assert bench.state == (State.RUNNING, Cause.NONE)
+        dut.quiet.value, dut.inside.value = 0, 1
+        await bench.pulse(how, cycles=3)
+        cause = Cause.TABLES if how == "failures" else Cause.NONE
+        assert bench.state == (State.STOPPING, cause)
+        for quiet, inside in ((1, 1), (0, 0), (0, 1)):
+            dut.quiet.value, dut.inside.value = quiet, inside
+            await bench.settle()
+            await bench.pulse("start")
+            assert bench.state == (State.STOPPING, cause)
+            assert dut.run.value
+            assert dut.halt.value
+        dut.quiet.value, dut.inside.value = 1, 0
+        await bench.settle()
+        ends = {"stop": State.IDLE, "finished": State.FINISHED, "failures": State.FAILED}
+        assert bench.state == (ends[how], cause)
+        assert not dut.run.value
+        assert not dut.halt.value
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def the_first_failure_is_kept(dut):
+    bench = Bench(dut)
+    await start(dut)
+    for first in range(len(Cause) - 1):
+        await bench.pulse("start")
+        await bench.pulse("failures", 1 << first)
+        await bench.pulse("failures", (1 << len(Cause) - 1) - 1)
+        await bench.settle()
+        assert bench.state == (State.FAILED, list(Cause)[1 + first])
+    await bench.pulse("failures", 3)  # without a job
+    await bench.pulse("start")
+    assert bench.state == (State.RUNNING, Cause.NONE)

@@ -1,0 +1,212 @@
+"""Endpoints that are stopped and reset, whose memories fail, and that get any packets."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn.endpoint.memory_layouts import SendRecord, TurnRecord
+from hdl.switchgnn.endpoint.params import PRESETS
+from sim.surroundings.axi_memory import Fault
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.wire import Addresses, to_octets
+from tests.hdl.switchgnn.endpoint.bench import (
+    EPOCH,
+    JOB,
+    SWITCH,
+    Bench,
+    Faults,
+    own_address,
+    run_cluster,
+)
+
+BAD = {"lose": 0.1, "double": 0.2, "late": 0.2}
+TIMEOUT = 300  #: of memories
+
+
+def test_faults(tmp_path):
+    run_cluster(__name__, tmp_path, PRESETS["tiny"])
+
+
+async def bring_up(dut, **faults):
+    bench = Bench(dut, Faults(**faults))
+    await bench.begin()
+    return bench
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(open_turns=[1, 2])
+async def a_stop_leaves_nothing(dut, open_turns):
+    """At any time; the next run of the job, with another epoch, is right."""
+    bench = await bring_up(dut, **BAD)
+    cut = bench.cut(open_turns=open_turns)
+    for run in range(6):
+        await bench.launch(cut, epoch=run, load=run == 0)
+        await ClockCycles(dut.clk, random.choice([1, 50, 200, 1000]))
+        for worker in bench.workers:
+            await worker.registers.write(stop=1)
+        for worker in bench.workers:
+            assert await worker.ends() == ("IDLE", "NONE")
+        sent = [len(wire.sent) for wire in bench.wires]
+        await ClockCycles(dut.clk, 500)
+        assert sent == [len(wire.sent) for wire in bench.wires]
+    await bench.run(cut, epoch=100)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_reset_leaves_nothing(dut):
+    """Also in the middle of a frame, of either direction."""
+    bench = await bring_up(dut)
+    cut = bench.cut()
+    for run in range(4):
+        await bench.launch(cut, epoch=run, load=run == 0)
+        await ClockCycles(dut.clk, random.randrange(400))
+        bench.switch = None
+        dut.rst.value = 1
+        await ClockCycles(dut.clk, 2)
+        dut.rst.value = 0
+        for wire in bench.wires:
+            wire.to.clear()
+        await ClockCycles(dut.clk, 20)
+        for worker in bench.workers:
+            assert await worker.ends() == ("IDLE", "NONE")
+    await bench.run(cut, epoch=100)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(
+    bus=["tables", "features", "sums"],
+    fault=[Fault.ERROR, Fault.MUTE, Fault.DEAF, Fault.LAST],
+)
+async def a_memory_that_fails_ends_the_job(dut, bus, fault):
+    """The host reads why; when the memory is well again, so is the endpoint."""
+    if bus == "sums" and fault is Fault.LAST:
+        fault = Fault.ERROR  # B has no last beat
+    bench = await bring_up(dut)
+    victim = random.choice(bench.workers)
+    way = "write" if bus == "sums" else "read"
+    wanted = {"features": "sends", "sums": "sums"}.get(bus, "sends")
+    shares = []
+    while not any(getattr(share, wanted) for share in shares):
+        cut = bench.cut()
+        image_of = cut.worker(victim.port, JOB, EPOCH).setup
+        shares = [image_of.share(turn) for turn in range(image_of.turns)]
+    await victim.load(image_of)
+    turn = next(k for k, share in enumerate(shares) if getattr(share, wanted))
+    if bus == "tables":
+        at = victim.image.program
+    elif bus == "sums":
+        at = victim.image.sums[turn] + 8 * shares[turn].sums[0]
+    else:
+        at = victim.image.features[turn]
+    failing = {f"fail_{way}": 1, f"fail_{way}_beat": at // BEAT_BYTES, "fault": fault}
+    ram = "tables" if bus == "tables" else "data"
+    victim.set(ram, **failing, fail_response=2)
+    await bench.launch(cut, memory_timeout=TIMEOUT)
+    cause = {"tables": "TABLES", "features": "FEATURES", "sums": "SUMS"}[bus]
+    assert await victim.ends() == ("FAILED", cause)
+    broken = fault is not Fault.ERROR
+    assert await victim.registers.read(f"{bus}_broken") == broken
+    assert await victim.registers.read(f"{bus}_silent") == (fault in (Fault.MUTE, Fault.DEAF))
+    victim.set(ram)
+    for worker in bench.workers:
+        await worker.registers.write(stop=1)
+        await worker.ends()
+    await ClockCycles(dut.clk, 200)
+    assert await victim.registers.read(f"{bus}_owes") == 0
+    await victim.registers.write(revive_buses=1)
+    await ClockCycles(dut.clk, 10)
+    assert await victim.registers.read(f"{bus}_broken") == 0
+    await bench.run(cut, epoch=77)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def records_that_are_none(dut):
+    """The host reads which table is wrong; nothing of it has left."""
+    bench = await bring_up(dut)
+    worker = bench.workers[0]
+    cut = bench.cut(blocks=1)
+    while not cut.shares[0, 0].sends:
+        cut = bench.cut(blocks=1)
+    setup = cut.worker(0, JOB, EPOCH).setup
+    size = TurnRecord.as_shape().size // 8
+    for name in ("list", "features", "sums", "copies", "wanted", "sources"):
+        for wrong in (1, 256, 1 << 20, 1 << 63):
+            await worker.load(setup)
+            at = worker.image.program
+            record = bytearray(worker.image.tables.bytes[at : at + size])
+            field = TurnRecord.as_shape()[name].offset // 8
+            number = int.from_bytes(record[field : field + 8], "little") ^ wrong
+            record[field : field + 8] = number.to_bytes(8, "little")
+            await worker.write("tables", bytes(record), at)
+            await worker.start(setup)
+            assert await worker.ends() == ("FAILED", "PROGRAM")
+    await worker.load(setup)
+    first = cut.shares[0, 0].sends
+    kind = SendRecord.as_shape()["kind"].offset // 8
+    tables = bytearray(worker.image.tables.bytes)
+    for record in range(len(first)):
+        tables[worker.image.lists[0] + 32 * record + kind] = random.choice([0, 6, 7, 255])
+    await worker.write("tables", bytes(tables))
+    await worker.start(setup)
+    assert await worker.ends() == ("FAILED", "LIST")
+    assert all(octets[15] not in (4, 5) for _, _, octets in bench.wires[0].sent)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def any_packets_between(dut):
+    """Packets that are malformed, foreign, of other jobs, or make no sense, while a job runs."""
+    bench = await bring_up(dut, **BAD)
+    cut = bench.cut(open_turns=2)
+    await bench.launch(cut)
+    noise = cocotb.start_soon(make_noise(bench))
+    await bench.finish(cut)
+    noise.cancel()
+    for worker in bench.workers:
+        counts = await worker.counters()
+        assert counts.taken_malformed > 0
+        assert counts.taken_foreign > 0
+        assert counts.taken_unwanted + counts.taken_closed > 0
+
+
+async def make_noise(bench):
+    """Packets to all workers, none of which the switch has sent."""
+    lanes = bench.lanes
+    while True:
+        for wire in bench.wires:
+            kind = random.choice(list(Kind))
+            ours = {"bm": 1 << wire.port, "job": JOB, "epoch": EPOCH}
+            ours |= random.choice([{"job": JOB + 1}, {"bm": 0}, {"epoch": EPOCH + 1}, {}])
+            frame = Frame(kind=kind, turn=random.choice([0, 1, 2, 1 << 31]), **ours)
+            if kind in (Kind.RESULT, Kind.RAW, Kind.FEATURE, Kind.PARTIAL):
+                odd = random.choice([16, 64, 1 << 31])
+                frame = replace(frame, payload=[0] * lanes, list=odd, source=max(odd, 64))
+            if kind in (Kind.ADVANCE, Kind.ACK):
+                frame = replace(frame, turn=1 << 20, seq=1 << 20)
+            octets = to_octets(frame, lanes, Addresses(own_address(wire.port), SWITCH))
+            if random.random() < 0.3:
+                octets = octets[: random.randrange(1, len(octets))]
+            if random.random() < 0.2:
+                octets = random.randbytes(random.choice([1, 60, 64, 200]))
+            wire.send(octets)
+        await ClockCycles(bench.dut.clk, 20)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(open_turns=[1, 2])
+async def turns_wait_for_their_features(dut, open_turns):
+    """Nothing is sent of a turn before the host says that its features are there."""
+    bench = await bring_up(dut)
+    cut = bench.cut(open_turns=open_turns)
+    await bench.launch(cut, ready=0)
+    for ready in range(cut.turns + 1):
+        for worker in bench.workers:
+            await worker.registers.write(ready_turns=ready)
+        for _ in range(2500):
+            await RisingEdge(dut.clk)
+        for wire in bench.wires:
+            turns = [octets[24] for _, _, octets in wire.sent if octets[15] in (4, 5)]
+            assert all(turn < ready for turn in turns)
+    await bench.finish(cut)

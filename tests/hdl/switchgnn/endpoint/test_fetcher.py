@@ -1,0 +1,148 @@
+"""Which sums and copies are asked for, when, and how fast."""
+
+import itertools
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import SLOTS
+from hdl.switchgnn.endpoint.fetcher import Fetcher
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.protocol import Kind
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+TIMEOUT, GAP = 200, 12
+
+
+@pytest.mark.parametrize("preset", ["tiny", "small"])
+def test_fetcher(preset):
+    simulate(Fetcher(PRESETS[preset]), __name__)
+
+
+class Bench:
+    """A table of what is missing, and whoever takes what is asked."""
+
+    def __init__(self, dut, *, scan=never, sink=never, timeout=TIMEOUT, gap=GAP):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(EndpointParams)
+        self.table = {}  # words by place
+        self.scan = Sink(dut, "scan", stall=scan)
+        self.jobs, self.lookups = Sink(dut, "jobs", stall=sink), Sink(dut, "lookups", stall=sink)
+        dut.timeout.value, dut.gap.value, dut.turn.value = timeout, gap, 0
+        for name in ("misses", "news", "over"):
+            getattr(dut, name).value = 0
+        cocotb.start_soon(self.serve())
+
+    async def serve(self):
+        while True:
+            await RisingEdge(self.dut.clk)
+            if self.dut.scan_valid.value and self.dut.scan_ready.value:
+                place = int(self.dut.scan_payload.value)
+                self.dut.word.value = self.table.get(place, 0)
+
+    def miss(self, turn, chance=0.1):
+        """Some of a turn's sums and copies, the first and the last among them; all of them."""
+        params, slot = self.params, turn % SLOTS
+        sums = {0, params.aggregators - 1}
+        sums |= {k for k in range(params.aggregators) if random.random() < chance}
+        copies = {0, params.copies - 1}
+        copies |= {k for k in range(params.copies) if random.random() < chance}
+        for item in [*sums, *(32 * params.sum_words + k for k in copies)]:
+            place = item // 32 | slot << params.word_bits
+            self.table[place] = self.table.get(place, 0) | 1 << item % 32
+        self.dut.turn.value = turn
+        self.dut.misses.value = 1
+        return sums, copies
+
+    async def step(self, cycles):
+        for _ in range(cycles):
+            await self.edge
+
+    @property
+    def asked(self):
+        return len(self.jobs.beats) + len(self.lookups.beats)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def asks_for_each_once_in_a_round(dut, stalls):
+    scan, sink = stalls
+    bench = Bench(dut, scan=scan, sink=sink)
+    await start(dut)
+    turn = 0xFEDC_BA95
+    bench.table = {}
+    sums, copies = bench.miss(turn)
+    began = cycle()
+    for round_ in range(1, 3):
+        while bench.asked < round_ * (len(sums) + len(copies)):
+            await bench.edge
+        jobs, lookups = bench.jobs.beats, bench.lookups.beats
+        assert sorted(job["list"] for job in jobs) == sorted([*sums] * round_)
+        assert sorted(one["source"] for one in lookups) == sorted([*copies] * round_)
+    assert all(job["kind"] is Kind.FETCH and job["turn"] == turn for job in jobs)
+    assert all(not one["answer"] and one["turn"] == turn for one in lookups)
+    cycles = sorted([*bench.jobs.cycles, *bench.lookups.cycles])
+    assert cycles[0] >= began + TIMEOUT
+    gaps = [b - a for a, b in itertools.pairwise(cycles)]
+    assert min(gaps) >= GAP
+    half = len(sums) + len(copies)
+    assert gaps[half - 1] >= TIMEOUT
+    if stalls.none:
+        words = 3 * bench.params.words
+        assert cycles[0] < began + TIMEOUT + 10
+        assert cycles[half - 1] - cycles[0] < half * (GAP + 4) + words
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def news_put_it_off(dut):
+    """As do an end of the turn, and nothing missing."""
+    bench = Bench(dut)
+    await start(dut)
+    bench.miss(1)
+    for name in ("news", "over"):
+        for _ in range(10):
+            await bench.step(TIMEOUT - 5)
+            getattr(dut, name).value = 1
+            await bench.edge
+            getattr(dut, name).value = 0
+    dut.misses.value = 0
+    await bench.step(3 * TIMEOUT)
+    assert bench.asked == 0
+    dut.misses.value = 1
+    await bench.step(TIMEOUT + 20)
+    assert bench.asked > 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_round_ends_with_its_turn(dut):
+    """What follows is asked for in a round of its own, with its own number."""
+    bench = Bench(dut)
+    await start(dut)
+    for turn in range(4, 12):
+        bench.table = {}
+        sums, copies = bench.miss(turn, 0.5)
+        before = len(bench.jobs.beats), len(bench.lookups.beats)
+        await bench.step(TIMEOUT + random.randrange(20 * GAP))
+        jobs, lookups = bench.jobs.beats[before[0] :], bench.lookups.beats[before[1] :]
+        assert all(job["turn"] == turn and job["list"] in sums for job in jobs)
+        assert all(one["turn"] == turn and one["source"] in copies for one in lookups)
+        dut.over.value = 1
+        await bench.edge
+        dut.over.value = 0
+        dut.turn.value = turn + 1
+        await bench.step(5)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_empty_word_takes_3_cycles(dut):
+    bench = Bench(dut)
+    await start(dut)
+    dut.misses.value = 1
+    bench.scan.cycles.clear()
+    await bench.step(TIMEOUT + 3 * bench.params.words + 20)
+    steps = {b - a for a, b in zip(bench.scan.cycles, bench.scan.cycles[1:], strict=False)}
+    assert steps <= {3}
+    assert len(bench.scan.cycles) >= bench.params.words

@@ -1,0 +1,116 @@
+"""Which turns are loaded, begun and over, by a count of what may be."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import SLOTS
+from hdl.switchgnn.endpoint.params import PRESETS
+from hdl.switchgnn.endpoint.progress import Progress
+from sim.harness.streams import start
+from sim.harness.verilator import simulate
+
+TURNS = 30
+
+
+def test_progress():
+    simulate(Progress(PRESETS["tiny"]), __name__)
+
+
+class Bench:
+    """Loads, sends and ends turns at random, as far as it may be."""
+
+    def __init__(self, dut, open_turns, ready=TURNS):
+        self.dut, self.edge, self.open_turns = dut, RisingEdge(dut.clk), open_turns
+        self.lo = self.loaded = self.begun = 0
+        self.begins, self.ends = [], []
+        dut.turns.value, dut.ready.value = TURNS, ready
+        self.ready = ready
+        dut.two_open.value = open_turns == 2
+        for name in ("free", "loaded", "advance"):
+            getattr(dut, name).value = 0
+
+    async def step(self, *, load=0.3, free=0.3, advance=0.3, may_skip=False):
+        """A cycle."""
+        dut = self.dut
+        await self.edge
+        was = {name: int(getattr(dut, name).value) for name in ("loaded", "advance", "begin")}
+        if was["begin"]:
+            turn = int(dut.beginning.value)
+            assert turn == self.begun
+            assert turn < min(self.lo + self.open_turns, self.loaded, self.ready, TURNS)
+            self.begun += 1
+            self.begins.append(turn)
+        self.loaded += was["loaded"]
+        if was["advance"]:
+            assert int(dut.end.value) == (self.begun == self.lo + 1)
+            self.lo += 1
+            self.begun = max(self.begun, self.lo)
+        dut.loaded.value = dut.advance.value = 0
+        loading = dut.load.value and not was["loaded"] and random.random() < load
+        if loading:
+            assert int(dut.loading.value) == self.loaded < min(self.lo + SLOTS, TURNS)
+            dut.loaded.value = 1
+        dut.free.value = random.random() < free
+        may = self.loaded > self.lo and (may_skip or self.begun > self.lo)
+        may = may and not was["begin"] and not was["advance"]
+        dut.advance.value = may and random.random() < advance
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(open_turns=[1, 2], may_skip=[False, True])
+async def turns_follow_each_other(dut, open_turns, may_skip):
+    """All turns are loaded and are over; without skips all are begun, in order, once."""
+    bench = Bench(dut, open_turns)
+    await start(dut)
+    while bench.lo < TURNS:
+        await bench.step(may_skip=may_skip, advance=0.1)
+        assert not (dut.finished.value and bench.lo < TURNS)
+    for _ in range(5):
+        await bench.edge
+    assert dut.finished.value
+    assert not dut.load.value
+    assert int(dut.lo.value) == TURNS
+    if not may_skip:
+        assert bench.begins == list(range(TURNS))
+    assert bench.begins == sorted(set(bench.begins))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(open_turns=[1, 2])
+async def what_may_be_is(dut, open_turns):
+    """Slots fill ahead, but no more begin than are open, and none that is not ready."""
+    bench = Bench(dut, open_turns, ready=3)
+    await start(dut)
+    for _ in range(100):
+        await bench.step(advance=0)
+    assert bench.loaded == SLOTS
+    assert bench.begun == open_turns
+    assert int(dut.is_loaded.value) == 3
+    assert int(dut.has_begun.value) == (1 << open_turns) - 1
+    for lo in range(1, 4):
+        while bench.lo < lo:
+            await bench.step(advance=1)
+        for _ in range(50):
+            await bench.step(advance=0, free=1)
+        assert bench.begun == min(3, lo + open_turns)
+        assert int(dut.lo.value) == lo
+        assert int(dut.next.value) == lo + 1
+    assert dut.waits.value
+    dut.ready.value = bench.ready = 4
+    for _ in range(10):
+        await bench.step(advance=0, free=1)
+    assert bench.begun == 4
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def no_turns_at_all(dut):
+    bench = Bench(dut, 1)
+    dut.turns.value = 0
+    await start(dut)
+    for _ in range(10):
+        await bench.edge
+        assert not dut.load.value
+        assert not dut.begin.value
+    assert dut.finished.value

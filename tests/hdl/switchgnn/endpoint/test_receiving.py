@@ -1,0 +1,381 @@
+"""The receiving half: any frames, and what the golden worker makes of them."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.switch.frame_filter import Quality as HardwareQuality
+from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, SLOTS, Verdict
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.receiver import RECEIVER_EVENTS, Receiver
+from hdl.switchgnn.endpoint.taker import TURNS
+from sim.golden.job_table import Stranger
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.frames import Frame, Kind, Quality
+from sim.switchgnn.golden.worker import WorkerModel
+from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, Taken, WorkerSetup
+from sim.switchgnn.wire import Addresses, judge, to_octets
+
+JOB, EPOCH, PORT, TURNS_OF_JOB = 3, 8, 4, 12
+OWN = bytes.fromhex("02aabbccdd01")
+SIZES = {
+    "tiny": PRESETS["tiny"],
+    "part of a beat": replace(PRESETS["tiny"], lanes=16, depth=16, copies=32),
+    "small": replace(PRESETS["small"], depth=16, copies=64),
+    "long": replace(PRESETS["tiny"], lanes=128),
+}
+NAMES = {
+    Taken.SUM: "SUM",
+    Taken.FEATURE: "FEATURE",
+    Taken.REPEATED: "REPEATED",
+    Taken.UNWANTED: "UNWANTED",
+    Taken.ACKNOWLEDGED: "ACKNOWLEDGED",
+    Taken.ADVANCED: "ADVANCED",
+    Taken.ANSWERED: "ASKED",
+    Taken.UNSENT: "UNSENT",
+    Taken.CLOSED: "CLOSED",
+    Stranger.WRONG_JOB: "WRONG_JOB",
+    Stranger.WRONG_WORKER: "WRONG_WORKER",
+    Stranger.WRONG_RUN: "WRONG_RUN",
+    Quality.MALFORMED: "MALFORMED",
+    Quality.FOREIGN: "FOREIGN",
+    Quality.CORRUPT: "CORRUPT",
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_receiver(size):
+    simulate(Receiver(SIZES[size]), __name__)
+
+
+class Bench:
+    """Turns, a memory and a link around the receiver; beside it a golden worker."""
+
+    def __init__(self, dut, *, open_turns=2, source=never, sink=never):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(EndpointParams)
+        self.source, self.open_turns = source, open_turns
+        self.shares = [self.share() for _ in range(TURNS_OF_JOB)]
+        setup = WorkerSetup(
+            turns=TURNS_OF_JOB,
+            window=4,
+            open_turns=open_turns,
+            share=self.shares.__getitem__,
+            payload=lambda turn, seq: np.zeros(self.params.lanes, np.int32),
+        )
+        self.golden = WorkerModel(setup, PORT, JOB, EPOCH, ready=TURNS_OF_JOB)
+        self.expected, self.found = Counter(), Counter()
+        self.acks, self.advances, self.lookups, self.news = [], 0, Sink(dut, "lookups"), 0
+        self.bursts = Sink(dut, "bursts", stall=sink)
+        self.beats = Sink(dut, "beats", stall=sink)
+        self.answered = 0
+        for name in ("set", "words_valid", "scan_valid", "axis_tvalid", "stop", "answered"):
+            getattr(dut, name).value = 0
+        shape = dut.settings
+        settings = {"address": int.from_bytes(OWN, "little"), "worker": 1 << PORT}
+        settings |= {"job": JOB, "epoch": EPOCH}
+        dut.settings.value = pack(self.params.settings, settings)
+        assert len(shape) == self.params.settings.size
+
+    def share(self):
+        """Half of all sums and copies, the first and the last ones among them."""
+        aggregators, copies = self.params.aggregators, self.params.copies
+        sums = {0, aggregators - 1, *random.sample(range(aggregators), aggregators // 3)}
+        sources = {0, copies - 1, *random.sample(range(copies), copies // 3)}
+        own = sorted(set(range(copies)) - sources)
+        sends = [Contribution(Kind.FEATURE, 0, 1, source) for source in own]
+        return Share(sends, sorted(sums), [Copy(source, 1) for source in sorted(sources)])
+
+    async def begin(self):
+        await start(self.dut)
+        self.golden.send()  # begins what may begin
+        self.say_turns()
+        for turn in range(SLOTS - 1):
+            await self.load(turn)
+        cocotb.start_soon(self.watch())
+
+    async def load(self, turn):
+        """The bitmap of a turn, as the loader gives it."""
+        dut, params, share = self.dut, self.params, self.shares[turn]
+        bits = sum(1 << k for k in share.sums)
+        bits |= sum(1 << 32 * params.sum_words + copy.source for copy in share.copies)
+        slot = turn % SLOTS
+        for number in range(params.words):
+            place = number | slot << params.word_bits
+            word = bits >> 32 * number & 0xFFFFFFFF
+            dut.words_payload.value = place | word << params.table_bits
+            dut.words_valid.value = 1
+            await self.edge
+            while not dut.words_ready.value:
+                await self.edge
+        dut.words_valid.value = 0
+        dut.set.value, dut.set_slot.value = 1, slot
+        dut.set_missing.value = bits.bit_count()
+        await self.edge
+        dut.set.value = 0
+
+    def say_turns(self):
+        state = self.golden.state
+        self.dut.lo.value, self.dut.next.value = state.lo, state.lo + 1
+        self.dut.sending.value = max(state.begun - 1, 0)
+        begun = max(state.begun - state.lo, 0)
+        turns = {
+            "lo": state.lo % SLOTS,
+            "sending": max(state.begun - 1, 0) % SLOTS,
+            "is_open": 1 | (self.open_turns == 2) << 1,
+            "is_loaded": 3,
+            "has_begun": (1 << begun) - 1,
+            "may_advance": 1,
+        }
+        self.dut.turns.value = pack(TURNS, turns)
+        self.dut.context.value = 0
+
+    async def watch(self):
+        dut, edge = self.dut, self.edge
+        while True:
+            await edge
+            dut.answered.value = 0
+            if self.answered < len(self.beats.beats) and random.random() < 0.3:
+                dut.answered.value = 1
+                dut.answered_slot.value = self.bursts.beats[self.answered]["tag"]
+                self.answered += 1
+            events = unpack(RECEIVER_EVENTS, int(dut.events.value))
+            if events["verdict"] is not Verdict.NONE:
+                self.found[events["verdict"].name] += 1
+            if events["judged"] and events["quality"] is not HardwareQuality.GOOD:
+                self.found[events["quality"].name] += 1
+            self.found["marks"] += events["marked"]
+            assert not events["lost"]
+            ack = unpack(ACKNOWLEDGEMENT, int(dut.ack.value))
+            if ack["valid"]:
+                self.acks.append((ack["base"], ack["bitmap"]))
+            self.advances += int(dut.advance.value)
+            self.news += int(dut.news.value)
+
+    async def send(self, octets, corrupt=False):
+        """A packet, beat by beat."""
+        axis = {name: getattr(self.dut, f"axis_{name}") for name in ("tdata", "tkeep", "tlast")}
+        parts = [octets[at : at + BEAT_BYTES] for at in range(0, len(octets), BEAT_BYTES)]
+        for k, part in enumerate(parts):
+            while self.source():
+                self.dut.axis_tvalid.value = 0
+                await self.edge
+            axis["tdata"].value = int.from_bytes(part, "little")
+            axis["tkeep"].value = (1 << len(part)) - 1
+            axis["tlast"].value = last = k == len(parts) - 1
+            self.dut.axis_tuser.value = last and corrupt
+            self.dut.axis_tvalid.value = 1
+            await self.edge
+        self.dut.axis_tvalid.value = 0
+
+    async def give(self, octets, corrupt=False):
+        """A packet for both; the golden worker says what becomes of it."""
+        arrival = judge(octets, self.params.lanes, OWN, corrupt=corrupt)
+        before = self.golden.state
+        if isinstance(arrival, Frame) and self.is_no_news(arrival):
+            self.expected["CLOSED"] += 1
+            self.expected["marks"] += arrival.ecn
+        else:
+            counted = Counter(self.golden.counters)
+            self.golden.take(arrival)
+            (what,) = self.golden.counters - counted
+            self.expected[self.name(what, arrival)] += 1
+            marked = isinstance(arrival, Frame) and arrival.ecn and not isinstance(what, Stranger)
+            self.expected["marks"] += marked
+        await self.send(octets, corrupt)
+        if self.golden.state.lo != before.lo:  # turns are told a little later, as in the endpoint
+            await self.settle()
+            self.golden.send()
+            self.say_turns()
+            if (coming := self.golden.state.lo + SLOTS - 2) < TURNS_OF_JOB:
+                await self.load(coming)
+
+    def is_no_news(self, frame):
+        """An ADVANCE by more than a turn, which no switch sends to a worker that has not asked."""
+        ours = (frame.job, frame.epoch, frame.bm) == (JOB, EPOCH, 1 << PORT)
+        return ours and frame.kind is Kind.ADVANCE and frame.turn > self.golden.state.lo + 1
+
+    def name(self, what, arrival):
+        """What the hardware counts it by: never wanted is as no longer wanted."""
+        params = self.params
+        if what is Taken.UNWANTED:
+            known = arrival.list < params.aggregators
+            if arrival.kind is Kind.RAW or arrival.kind is Kind.RAWFETCH:
+                known = arrival.source < params.copies
+            if known and arrival.kind in (Kind.RESULT, Kind.RAW):
+                return "REPEATED"
+            if known and arrival.kind is Kind.RAWFETCH:
+                return "ASKED"
+        return NAMES[what]
+
+    async def settle(self, cycles=40):
+        quiet = 0
+        while quiet < cycles:
+            await self.edge
+            quiet = 0 if self.dut.bursts_valid.value or self.dut.beats_valid.value else quiet + 1
+
+    def some_frame(self):
+        """One of ours, or nearly."""
+        params, state = self.params, self.golden.state
+        kind = random.choice([Kind.RESULT, Kind.RAW] * 5 + [*Kind])
+        turn = max(0, state.lo + random.choice([-1, 0, 0, 0, 0, 0, 1, 1, 2]))
+        if kind is Kind.ADVANCE:
+            turn = state.lo + random.choice([0, 0, 0, 0, 1, 2, 5])
+        frame = Frame(kind=kind, turn=turn, bm=1 << PORT, job=JOB, epoch=EPOCH)
+        lanes = params.lanes
+        if kind in (Kind.RESULT, Kind.PARTIAL):
+            payload = np.random.default_rng(random.getrandbits(32)).integers(
+                -(1 << 31), 1 << 31, lanes
+            )
+            frame = replace(frame, payload=payload)
+        if kind in (Kind.RAW, Kind.FEATURE):
+            payload = np.random.default_rng(random.getrandbits(32)).integers(
+                -(1 << 15), 1 << 15, lanes
+            )
+            frame = replace(frame, payload=payload)
+        if kind is Kind.ACK:
+            frame = replace(frame, seq=random.randrange(5), bitmap=random.getrandbits(128))
+        else:
+            odd = random.choice([params.aggregators, 1 << 31, params.copies, (1 << 32) - 1])
+            item = random.choice([random.randrange(params.aggregators)] * 9 + [odd])
+            source = random.choice([random.randrange(params.copies)] * 9 + [odd])
+            frame = replace(frame, list=item, source=source, raw=random.getrandbits(32))
+        frame = replace(frame, ecn=random.random() < 0.1)
+        if random.random() < 0.1:
+            wrong = random.choice([{"job": 2}, {"bm": 1}, {"bm": 3 << PORT}, {"epoch": 7}])
+            frame = replace(frame, **wrong)
+        return frame
+
+    def some_packet(self):
+        octets = to_octets(self.some_frame(), self.params.lanes, Addresses(OWN, bytes(6)))
+        kind = random.random()
+        if kind < 0.03:
+            octets = octets + random.randbytes(random.choice([1, 4, 64, 700]))
+        elif kind < 0.06:
+            octets = octets[: random.randrange(1, len(octets))]
+        elif kind < 0.12:
+            at = random.randrange(len(octets))
+            octets = octets[:at] + bytes([octets[at] ^ 1 << random.randrange(8)]) + octets[at + 1 :]
+        return octets
+
+    def memory(self):
+        """What was written, by turn's slot and byte."""
+        written = {}
+        for burst, beat in zip(self.bursts.beats, self.beats.beats, strict=True):
+            content = beat["data"].to_bytes(BEAT_BYTES, "little")
+            for k in range(BEAT_BYTES):
+                if beat["strobes"] >> k & 1:
+                    written[burst["tag"], burst["address"] + k] = content[k]
+        return written
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, open_turns=[1, 2])
+async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
+    source, sink = stalls
+    bench = Bench(dut, open_turns=open_turns, source=source, sink=sink)
+    await bench.begin()
+    for _ in range(700):
+        await bench.give(bench.some_packet(), random.random() < 0.03)
+        if sink is not never:  # the port's buffer holds less than all
+            await bench.settle(15)
+    await bench.settle()
+    assert +bench.found == +bench.expected
+    assert bench.advances == bench.golden.state.lo
+    assert bench.news == len(bench.golden.sums) + len(bench.golden.copies)
+    assert len(bench.lookups.beats) == bench.expected["ASKED"]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def writes_every_sum_to_its_place(dut, stalls):
+    """All of a turn, in any order, with repeats between; complete when memory has answered."""
+    _, sink = stalls
+    bench = Bench(dut, sink=sink)
+    await bench.begin()
+    params, share = bench.params, bench.shares[1]
+    ours = {"turn": 1, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    rng = np.random.default_rng(random.getrandbits(32))
+    frames, places = [], {}
+    for item in share.sums:
+        payload = rng.integers(-(1 << 31), 1 << 31, params.lanes)
+        frames.append(Frame(kind=Kind.RESULT, list=item, payload=payload, **ours))
+        places[4 * params.lanes * item] = payload.astype("<i4").tobytes()
+    context = {name: 0 for name in params.context.members} | {"copies": 1 << 5}
+    for copy in share.copies:
+        payload = rng.integers(-(1 << 15), 1 << 15, params.lanes)
+        frames.append(Frame(kind=Kind.RAW, source=copy.source, payload=payload, **ours))
+        at = (1 << 14) + 2 * params.lanes * copy.source
+        places[at] = payload.astype("<i2").tobytes()
+    dut.context.value = pack(params.context, context)
+    random.shuffle(frames)
+    for frame in frames:
+        assert not int(dut.complete.value) >> 1 & 1
+        octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
+        for _ in range(random.choice([1, 1, 2])):
+            await bench.send(octets)
+        if sink is not never:
+            await bench.settle(5)
+    await bench.settle()
+    while not int(dut.complete.value) >> 1 & 1:
+        await bench.edge
+    await bench.edge
+    assert bench.answered == len(bench.beats.beats)
+    assert bench.found["SUM"] + bench.found["FEATURE"] == len(frames)
+    written = bench.memory()
+    expected = {}
+    for at, content in places.items():
+        expected |= {(1, at + k): byte for k, byte in enumerate(content)}
+    assert written == expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_a_beat_every_cycle(dut):
+    """Frames back to back, all of them written: the memory gets every beat of a payload."""
+    bench = Bench(dut)
+    await bench.begin()
+    params, share = bench.params, bench.shares[0]
+    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    payload = np.arange(params.lanes)
+    octets = b""
+    frames = [Frame(kind=Kind.RESULT, list=k, payload=payload, **ours) for k in share.sums]
+    for frame in frames:
+        octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
+        await bench.send(octets)
+    ended = cycle()
+    await bench.settle()
+    assert len(bench.beats.beats) == params.sum_beats * len(frames)
+    steps = {b - a for a, b in zip(bench.beats.cycles, bench.beats.cycles[1:], strict=False)}
+    assert steps == ({2} if params.sum_beats == 1 else {1, 2})
+    assert bench.beats.cycles[-1] - ended < 20
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_malformed_result_is_still_missing(dut):
+    """Whatever it has written; what comes behind it takes its place."""
+    bench = Bench(dut)
+    await bench.begin()
+    params = bench.params
+    item = bench.shares[0].sums[-1]
+    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    frame = Frame(kind=Kind.RESULT, list=item, payload=np.full(params.lanes, 7), **ours)
+    octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
+    for length in range(1, len(octets)):
+        if length % 8 in (0, 1):
+            await bench.send(octets[:length])
+    await bench.settle()
+    assert {*+bench.found} == {"MALFORMED"}
+    await bench.send(octets)
+    await bench.settle()
+    assert bench.found["SUM"] == 1
+    written = bench.memory()
+    at = 4 * params.lanes * item
+    assert all(written[0, at + k] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes))

@@ -1,0 +1,197 @@
+"""The window of the turn that is sent, against frames and ACKs that are lost and late."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.send_window import SendWindow
+from sim.harness.payloads import pack
+from sim.harness.streams import Monitor, cycle, never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.window import Window
+
+TIMEOUT = 60
+
+
+@pytest.mark.parametrize("preset", ["tiny", "full"])
+def test_send_window(preset):
+    simulate(SendWindow(PRESETS[preset]), __name__)
+
+
+class Bench:
+    """The rest of the sender, a network and a switch: frames are lost, ACKs late or lost."""
+
+    def __init__(self, dut, *, loss=0, stall=never, latency=5):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.width = params_in_simulator(EndpointParams).window
+        self.loss, self.stall, self.latency = loss, stall, latency
+        self.orders = Monitor(dut, "orders")
+        self.leaving = deque()  # orders that were taken, and when they leave
+        self.acks = []  # when they come, and what they say
+        self.window = Window()  # the switch's
+        self.told = Window()  # by the ACKs that have come
+        self.answers = True
+        for name in ("begin", "sends", "end", "ack", "left", "left_again"):
+            getattr(dut, name).value = 0
+        dut.orders_ready.value = 0
+        dut.timeout.value = TIMEOUT
+        self.left = []  # cycle, seq, again
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, seen = self.dut, 0
+        while True:
+            dut.orders_ready.value = not self.stall()
+            await self.edge
+            for order in self.orders.beats[seen:]:
+                self.judge(**order)
+                self.leaving.append((cycle() + random.choice([1, 3]), order))
+            seen = len(self.orders.beats)
+            dut.left.value = 0
+            if self.leaving and self.leaving[0][0] <= cycle():
+                order = self.leaving.popleft()[1]
+                dut.left.value, dut.left_again.value = 1, order["again"]
+                self.arrives(order["seq"])
+                self.left.append((cycle(), order["seq"], order["again"]))
+            self.acknowledge()
+
+    def judge(self, seq, again):
+        """What is ordered now may be."""
+        if again:
+            assert seq in self.ordered
+        else:
+            assert seq == len(self.ordered)
+            assert self.told.holds(seq, self.width)
+            self.ordered.append(seq)
+
+    def arrives(self, seq):
+        if random.random() >= self.loss and self.window.holds(seq, self.width):
+            self.window = self.window.marked(seq)
+        due = cycle() + self.latency + random.randrange(3 * self.latency)
+        if random.random() >= self.loss:
+            self.acks.append((due, self.window))
+
+    def acknowledge(self):
+        """Any of the ACKs that are due, older ones behind newer ones too."""
+        self.dut.ack.value = 0
+        due = [ack for ack in self.acks if ack[0] <= cycle()]
+        if due and self.answers:
+            ack = random.choice(due)
+            self.acks.remove(ack)
+            window = ack[1]
+            said = {"valid": 1, "base": window.base, "bitmap": window.ahead & (1 << 128) - 1}
+            self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
+            self.told = self.told.acknowledged(window.base, window.ahead)
+
+    async def begin(self, sends):
+        self.window = self.told = Window()
+        self.ordered, self.acks = [], []
+        self.left.clear()
+        self.dut.sends.value, self.dut.begin.value = sends, 1
+        await self.edge
+        self.dut.begin.value, self.dut.sends.value = 0, random.getrandbits(32)
+        self.began = cycle()
+        await self.edge
+
+    async def ends(self):
+        while not (self.dut.acknowledged.value and self.dut.idle.value):
+            await self.edge
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(loss=[0, 0.1, 0.4], stall=[never, often])
+async def all_frames_arrive(dut, loss, stall):
+    bench = Bench(dut, loss=loss, stall=stall)
+    await start(dut)
+    for sends in (1, 0, 3, bench.width, 5 * bench.width):
+        await bench.begin(sends)
+        await bench.ends()
+        assert len(bench.ordered) == sends
+        assert bench.window.base == sends
+        assert not dut.full.value
+        if loss == 0:
+            assert not any(again for _, _, again in bench.left)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def orders_a_frame_a_cycle(dut):
+    bench = Bench(dut)
+    await start(dut)
+    await bench.begin(bench.width)
+    await bench.ends()
+    first = bench.began + SendWindow.latency
+    assert bench.orders.cycles == list(range(first, first + bench.width))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_window_fills_and_is_repeated(dut):
+    """Without an answer nothing new is ordered; the first frame again, then all, once a timeout."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(2 * bench.width)
+    for _ in range(6 * TIMEOUT + 10 * bench.width):
+        await bench.edge
+    assert dut.full.value
+    seqs = [(seq, again) for _, seq, again in bench.left]
+    once = [(seq, 0) for seq in range(bench.width)]
+    again = [(seq, 1) for seq in range(bench.width)]
+    news = [seq for seq in seqs if not seq[1]]
+    assert news == once
+    repeats = [seq for seq in seqs if seq[1]]
+    assert repeats[: 1 + bench.width] == again[:1] + again
+    assert set(repeats) == set(again)
+    when = [moment for moment, _, again in bench.left if again]
+    # The timer runs from the first frame's leaving, then from the last of a round.
+    assert TIMEOUT < when[0] - bench.left[0][0] < TIMEOUT + bench.width + 10
+    assert TIMEOUT < when[1] - when[0] < TIMEOUT + 10
+    assert when[bench.width] - when[1] < 3 * bench.width
+    bench.answers = True
+    await bench.ends()
+    assert bench.window.base == 2 * bench.width
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def an_end_gives_up(dut):
+    """Nothing new is ordered; the next turn begins at seq 0."""
+    bench = Bench(dut, stall=rarely)
+    bench.answers = False
+    await start(dut)
+    for _ in range(20):
+        await bench.begin(10 * bench.width)
+        for _ in range(random.randrange(3 * TIMEOUT)):
+            await bench.edge
+        dut.end.value = 1
+        await bench.edge
+        dut.end.value = 0
+        ordered = len(bench.orders.beats)
+        while not dut.idle.value:
+            await bench.edge
+        assert len(bench.orders.beats) <= ordered + 2
+        for _ in range(2 * TIMEOUT):
+            await bench.edge
+        assert not dut.orders_valid.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def nonsense_has_no_effect(dut):
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(2)
+    for _ in range(10):
+        await bench.edge
+    for base in (3, 1 << 31, (1 << 32) - 1):
+        dut.ack.value = pack(ACKNOWLEDGEMENT, {"valid": 1, "base": base, "bitmap": 1})
+        await bench.edge
+        dut.ack.value = 0
+        await bench.edge
+        await bench.edge
+        assert not dut.acknowledged.value
+    bench.answers = True
+    await bench.ends()

@@ -1,0 +1,138 @@
+"""A frame leaves in as many cycles as it has beats, as long as nothing waits."""
+
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.params import PRESETS
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
+from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.switchgnn.endpoint.bench import (
+    EPOCH,
+    JOB,
+    RAMS,
+    SWITCH,
+    Bench,
+    own_address,
+    run_cluster,
+)
+
+FRAMES = 200
+TURNS = 2
+SIZES = {
+    "small": replace(PRESETS["small"], depth=8, copies=32),
+    "full": replace(PRESETS["full"], address_bits=24, depth=4, copies=32),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_throughput(size, tmp_path):
+    run_cluster(__name__, tmp_path, SIZES[size], workers=1)
+
+
+def setup(params, kind):
+    """So many frames in each turn, and nothing to get."""
+    sends = [Contribution(kind, k % 16, 1 if kind is Kind.FEATURE else 0) for k in range(FRAMES)]
+    payloads = np.arange(FRAMES)[:, None] + np.arange(params.lanes)
+    return WorkerSetup(
+        turns=TURNS,
+        window=params.window,
+        share=lambda _: Share(sends),
+        payload=lambda turn, seq: payloads[seq] + turn,
+    )
+
+
+class Mirror(Bench):
+    """Acknowledges every frame at once, and ends a turn when its DONE comes."""
+
+    def __init__(self, dut, **options):
+        super().__init__(dut, **options)
+        self.faults.latency = 1
+        self.arrived, self.frames = [0] * TURNS, []
+        self.ecn = False
+
+    def take(self, port, octets):
+        frame = judge(octets, self.lanes, SWITCH)
+        self.frames.append(frame)
+        signed = {"bm": 1 << port, "job": JOB, "epoch": EPOCH}
+        if frame.kind is Kind.DONE:
+            if self.arrived[frame.turn] < FRAMES:
+                return
+            answer = Frame(kind=Kind.ADVANCE, turn=frame.turn + 1, **signed)
+        else:
+            self.arrived[frame.turn] = max(self.arrived[frame.turn], frame.seq + 1)
+            seq = self.arrived[frame.turn]
+            answer = Frame(kind=Kind.ACK, turn=frame.turn, seq=seq, ecn=self.ecn, **signed)
+        addresses = Addresses(own_address(port), SWITCH)
+        self.wires[port].send(to_octets(answer, self.lanes, addresses))
+
+    async def all_have_left(self, given):
+        """All frames have left, as the list has them."""
+        (worker,) = self.workers
+        assert await worker.ends() == ("FINISHED", "NONE")
+        sent = [frame for frame in self.frames if frame.kind is not Kind.DONE]
+        assert [(frame.turn, frame.seq) for frame in sent] == [
+            (turn, seq) for turn in range(TURNS) for seq in range(FRAMES)
+        ]
+        for frame in sent:
+            assert frame.payload.tolist() == given.payload(frame.turn, frame.seq).tolist()
+            assert frame.list == given.share(0).sends[frame.seq].list
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(kind=[Kind.FEATURE, Kind.PARTIAL], latency=[4, 60])
+async def frames_leave_back_to_back(dut, kind, latency):
+    """From a turn's first frame to its last, while the window covers both reads and the link."""
+    bench = Mirror(dut)
+    await bench.begin()
+    (worker,), (wire,) = bench.workers, bench.wires
+    for name in RAMS:
+        worker.set(name, read_latency=latency)
+    given = setup(worker.params.endpoint, kind)
+    await worker.load(given)
+    await worker.start(given, done_timeout=3000, send_timeout=100_000)
+    await bench.all_have_left(given)
+    beats = 1 + worker.params.endpoint.payload_beats(16 if kind is Kind.FEATURE else 32)
+    covered = worker.params.endpoint.window * beats > 2 * latency + 50
+    for turn in range(TURNS):
+        sent = [s for s in wire.sent if s[2][15] in (4, 5) and s[2][24] == turn]
+        assert all(last - first + 1 == beats for first, last, _ in sent)
+        cycles = sent[-1][1] + 1 - sent[0][0]
+        if covered:
+            other = sum(sent[0][0] < first < sent[-1][0] for first, _, _ in wire.sent) + 1
+            assert cycles == FRAMES * beats + other - (FRAMES - 1)
+    counters = await worker.counters()
+    assert counters.sent_again == 0
+    assert counters.turns == TURNS
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def rate_follows_congestion(dut):
+    """A rate of an eighth; halved by an ACK with ECN, once in a round trip; then it grows."""
+    bench = Mirror(dut)
+    await bench.begin()
+    (worker,), (wire,) = bench.workers, bench.wires
+    given = setup(worker.params.endpoint, Kind.FEATURE)
+    await worker.load(given)
+    rate = {"rate_control": 1, "rate_most": 1 << 13, "rate_least": 1 << 11, "rate_step": 1 << 8}
+    rate |= {"round_trip": 2000, "burst": 8, "done_timeout": 20_000, "send_timeout": 100_000}
+    await worker.start(given, **rate)
+    while bench.arrived[0] < FRAMES // 2:
+        await RisingEdge(dut.clk)
+    assert await worker.registers.read("rate") == 1 << 13
+    beats = 1 + worker.params.endpoint.feature_beats
+    sent = [first for first, _, octets in wire.sent if octets[15] == 4]
+    spent = (sent[-1] - sent[20]) * (1 << 13) >> 16
+    assert abs(spent - (len(sent) - 21) * beats) <= beats + 8
+    bench.ecn = True
+    while bench.arrived[0] < FRAMES // 2 + 4:
+        await RisingEdge(dut.clk)
+    assert await worker.registers.read("rate") == 1 << 12
+    bench.ecn = False
+    await bench.all_have_left(given)
+    assert (await worker.counters()).halvings == 1
+    assert (await worker.counters()).marks >= 4

@@ -1,0 +1,197 @@
+"""A turn's tables, by the reader that all tables have, from any place in memory."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from cocotb.triggers import RisingEdge
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn.endpoint.bundles import SLOTS, TABLE_CLIENTS
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, TurnRecord
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.table_reader import TableReader
+from hdl.switchgnn.endpoint.turn_loader import KEPT, TurnLoader
+from sim.harness.payloads import pack
+from sim.harness.streams import Sink, Source, cycle, never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = {
+    "tiny": PRESETS["tiny"],
+    "several beats": replace(PRESETS["tiny"], depth=512, copies=256),
+    "no whole beat": replace(PRESETS["tiny"], depth=128, copies=64, address_bits=34),
+}
+PROGRAM = 1000  #: beat at which the program begins
+
+
+class LoaderBench(Component):
+    """The loader as the reader's first client; another one asks beside it."""
+
+    def __init__(self, params):
+        loader, reader = TurnLoader(params).signature.members, TableReader(params).signature.members
+        names = ("load", "turn", "program", "write", "slot", "context", "words", "loaded")
+        super().__init__(
+            params,
+            {name: loader[name] for name in (*names, "missing", "illegal")}
+            | {
+                "bursts": reader["bursts"],
+                "given": reader["given"],
+                "other": In(stream.Signature(params.beat_address_bits)),
+                "other_came": Out(data.StructLayout({"valid": 1, "data": 8 * BEAT_BYTES})),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.loader = loader = TurnLoader(self.params)
+        m.submodules.reader = reader = TableReader(self.params)
+        connect(m, loader.request, reader.requests[0])
+        connect(m, flipped(self.other), reader.requests[2])
+        connect(m, reader.bursts, flipped(self.bursts))
+        connect(m, loader.words, flipped(self.words))
+        m.d.comb += [
+            reader.given.eq(self.given),
+            loader.beat.eq(reader.beats[0]),
+            self.other_came.valid.eq(reader.beats[2].valid),
+            self.other_came.data.eq(reader.beats[2].data),
+        ]
+        for name in ("load", "turn", "program"):
+            m.d.comb += getattr(loader, name).eq(getattr(self, name))
+        for name in ("write", "slot", "context", "loaded", "missing", "illegal"):
+            m.d.comb += getattr(self, name).eq(getattr(loader, name))
+        return m
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_turn_loader(size):
+    simulate(LoaderBench(SIZES[size]), __name__)
+
+
+class Bench:
+    """A memory of beats, and what is loaded from it."""
+
+    def __init__(self, dut, *, stall=never, latency=5):
+        self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
+        self.params = params_in_simulator(EndpointParams)
+        self.memory, self.coming, self.failing = {}, [], None
+        self.bursts = Sink(dut, "bursts", stall=stall)
+        self.words = Sink(dut, "words", stall=stall)
+        self.other = Source(dut, "other", stall=rarely)
+        self.contexts, self.loaded, self.other_beats = [], [], []
+        dut.load.value = dut.given.value = 0
+        dut.program.value = PROGRAM
+        cocotb.start_soon(self.serve())
+
+    async def serve(self):
+        dut, seen, shape = self.dut, 0, self.params.table_port_beat
+        while True:
+            await self.edge
+            for burst in self.bursts.beats[seen:]:
+                assert burst["address"] % BEAT_BYTES == 0
+                assert burst["tag"] < TABLE_CLIENTS
+                self.coming.append((cycle() + self.latency, burst))
+            seen = len(self.bursts.beats)
+            dut.given.value = 0
+            if self.coming and self.coming[0][0] <= cycle():
+                _, burst = self.coming.pop(0)
+                at = burst["address"] // BEAT_BYTES
+                beat = {"valid": 1, "tag": burst["tag"], "data": self.memory.get(at, at)}
+                dut.given.value = pack(shape, beat | {"failed": at == self.failing})
+            if dut.write.value:
+                self.contexts.append((int(dut.slot.value), int(dut.context.value)))
+            if dut.loaded.value:
+                self.loaded.append((cycle(), int(dut.slot.value), int(dut.missing.value)))
+            came = int(dut.other_came.value)
+            if came & 1:
+                self.other_beats.append(came >> 1)
+
+    def lay_out(self, turn):
+        """A turn with random tables; what its context is, and its words."""
+        params = self.params
+        record = {
+            name: ALIGNMENT * random.randrange(1, 1 << params.base_bits)
+            for name in (*KEPT, "wanted")
+        } | {"sends": random.getrandbits(32)}
+        self.memory[PROGRAM + turn] = pack(TurnRecord, record)
+        words = [
+            random.choice([0, random.getrandbits(32), (1 << 32) - 1]) for _ in range(params.words)
+        ]
+        for k in range(0, len(words), 16):
+            beat = sum(word << 32 * j for j, word in enumerate(words[k : k + 16]))
+            behind = random.getrandbits(512) << 32 * len(words[k : k + 16])
+            place = (record["wanted"] // BEAT_BYTES + k // 16) % (1 << params.beat_address_bits)
+            self.memory[place] = (beat | behind) & (1 << 512) - 1
+        kept = {name: record[name] // ALIGNMENT for name in KEPT} | {"sends": record["sends"]}
+        return pack(params.context, kept), words
+
+    async def load(self, turn, cycles=5000):
+        self.dut.turn.value, self.dut.load.value = turn, 1
+        before = len(self.loaded)
+        await self.edge
+        began = cycle()
+        for _ in range(cycles):
+            if len(self.loaded) > before or self.dut.illegal.value:
+                break
+            await self.edge
+        self.dut.load.value = 0
+        await self.edge
+        return began
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stall=[never, rarely, often], latency=[1, 90])
+async def loads_what_is_in_memory(dut, stall, latency):
+    bench = Bench(dut, stall=stall, latency=latency)
+    await start(dut)
+    params, expected = bench.params, []
+    others = [random.randrange(PROGRAM) for _ in range(20)]
+    sends = cocotb.start_soon(bench.other.send_all(others))
+    for turn in (0, 1, 2, 3, 4, 7, 11):
+        context, words = bench.lay_out(turn)
+        await bench.load(turn)
+        slot = turn % SLOTS
+        assert bench.contexts[-1] == (slot, context)
+        expected += [
+            {"place": k | slot << params.word_bits, "word": word} for k, word in enumerate(words)
+        ]
+        assert bench.words.beats == expected
+        assert bench.loaded[-1][1:] == (slot, sum(word.bit_count() for word in words))
+    await sends
+    for _ in range(latency + 20):
+        await bench.edge
+    assert bench.other_beats == others
+    assert len(bench.loaded) == 7
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_a_cycle_a_word(dut):
+    """Behind two reads; the beats of the bitmap come one behind the other."""
+    bench = Bench(dut, latency=50)
+    await start(dut)
+    bench.lay_out(5)
+    began = await bench.load(5)
+    cycles = bench.loaded[0][0] - began
+    assert bench.params.words + 100 < cycles < bench.params.words + 125
+    gaps = zip(bench.words.cycles, bench.words.cycles[1:], strict=False)
+    assert {b - a for a, b in gaps} <= {1}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(where=["program", "wanted"])
+async def a_read_that_fails(dut, where):
+    """The record's: nothing is loaded. A bitmap's beat: it is, as whoever sees the bus ends all."""
+    bench = Bench(dut)
+    await start(dut)
+    bench.lay_out(0)
+    record = bench.memory[PROGRAM]
+    offset = TurnRecord.as_shape()["wanted"].offset
+    wanted = (record >> offset & (1 << 64) - 1) // BEAT_BYTES
+    bench.failing = PROGRAM if where == "program" else wanted
+    await bench.load(0)
+    assert bool(dut.illegal.value) == (where == "program")
+    assert bool(bench.loaded) == (where == "wanted")
