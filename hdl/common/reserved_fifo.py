@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
@@ -20,6 +20,7 @@ class ReservedFifoParams:
     width: int  #: bits of a beat, at least 1
     depth: int  #: beats that it holds, reserved places included, a power of two, 2..64
     cancels: bool = False  #: there is a port ``cancel``
+    passes: bool = False  #: a beat that finds none waiting is at ``o`` in the cycle of its push
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.depth) or not 2 <= self.depth <= 64:
@@ -28,8 +29,8 @@ class ReservedFifoParams:
 
     @property
     def suffix(self) -> str:
-        """Width and depth."""
-        return f"{self.width}x{self.depth}" + "_cancels" * self.cancels
+        """Width, depth, and what else it does."""
+        return f"{self.width}x{self.depth}" + "_cancels" * self.cancels + "_passes" * self.passes
 
     @property
     def fifo(self) -> FifoParams:
@@ -47,7 +48,7 @@ class ReservedFifo(Component):
 
     Throughput: a beat a cycle, if ``params.depth`` is at least the cycles from ``reserve`` to the
     beat's leaving, and one more. Latency: :attr:`latency` from ``push`` to the beat at ``o``.
-    Full: ``room`` is low; it depends on registers only.
+    Full: ``room`` is low; it depends on registers only. With ``params.passes`` the latency is 0.
     """
 
     latency = 1
@@ -77,9 +78,12 @@ class ReservedFifo(Component):
         m.d.comb += [
             self.room.eq(~places[-1]),  # never more than depth
             beats.i.payload.eq(self.payload),
-            beats.i.valid.eq(self.push),
         ]
-        connect(m, beats.o, flipped(self.o))
+        if self.params.passes:
+            self.pass_by(m, beats)
+        else:
+            m.d.comb += beats.i.valid.eq(self.push)
+            connect(m, beats.o, flipped(self.o))
         expect(
             m,
             self,
@@ -87,3 +91,13 @@ class ReservedFifo(Component):
             comes_to_its_place=lambda: ~self.push | (beats.level < places),
         )
         return m
+
+    def pass_by(self, m: Module, beats: Fifo) -> None:
+        """Let a beat that finds none waiting leave at once, or wait."""
+        waits = beats.o.valid
+        m.d.comb += [
+            self.o.valid.eq(waits | self.push),
+            self.o.payload.eq(Mux(waits, beats.o.payload, self.payload)),
+            beats.o.ready.eq(self.o.ready),
+            beats.i.valid.eq(self.push & (waits | ~self.o.ready)),
+        ]

@@ -8,12 +8,12 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
-from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.params import READ_CYCLES, GnnSwitchParams
 
 DEPTH = 16  #: copies that can wait
 PATIENCE = 128  #: cycles that a copy waits for ports that take none: several of the longest frames
 #: Cycles from a claim to its delivery's entering the way of results: a READ's, from its choice on.
-CLAIM_LAG = 5
+CLAIM_LAG = READ_CYCLES
 
 
 class CopyQueue(Component):
@@ -22,8 +22,9 @@ class CopyQueue(Component):
     A place is kept by ``reserve``, while there is ``room``; the copy comes later, with ``push``.
     The first that waits claims, with ``claim``, all of its ports that were ``open`` in the cycle
     before, unless it is ``blocked``; ``waiting`` says that some are open. :data:`CLAIM_LAG` cycles
-    later ``deliver`` has the same ports, and ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy,
-    which ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
+    later ``deliver`` has the same ports, and ``delivered`` the copy. A port that is not open for
+    :data:`PATIENCE` cycles loses its copy, which ``dropped`` tells; its worker asks for it again. A
+    port of no ``active`` job gets none.
 
     Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles to the claim.
     """

@@ -11,8 +11,7 @@ PORT_COUNTERS = CountersParams(
             "overflows",  # frames lost as the port's queue was full
             "results",  # RESULTs that left, repeated ones too
             "raws",  # RAWs that left
-            "controls",  # ACKs, ADVANCEs and RAWFETCHes that left
-            "marks",  # RESULTs and RAWs that say that the port is congested
+            "marks",  # frames that left and say that the port is congested
             "raws_dropped",  # RAWs that the port did not take in time
             "requests_dropped",  # RAWFETCHes for which there was no room
         )

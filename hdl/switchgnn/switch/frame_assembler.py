@@ -86,9 +86,11 @@ class FrameAssembler(Component):
             arrival.packet.header.eq(head.header),
             arrival.brings.eq(good & brings),
         ]
+        ends = {beats_of(bits, params) for bits in (FEATURE_BITS, SUM_BITS)}
         for k in range(params.payload_beats):
-            live = k == params.payload_beats - 1
-            value = beat.data if live else Mux(before == k + 1, beat.data, words[k])
+            value = words[k] if k < len(words) else beat.data
+            if k + 1 in ends and k < len(words):  # of a payload that is shorter than others
+                value = Mux(before == k + 1, beat.data, value)
             m.d.comb += arrival.payload[k].eq(value)
         return m
 

@@ -21,7 +21,7 @@ class FrameSerializer(Component):
     :attr:`latency` to the head. ``busy`` says that beats of a frame are still to come.
     """
 
-    latency = 1
+    latency = 0
 
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
@@ -56,15 +56,15 @@ class FrameSerializer(Component):
                 payload.eq(self.payload()),
                 index.eq(0),
                 last.eq(Mux(self.delivery.raw, params.raw_beats - 2, count - 1)),
-                self.beat.data.eq(self.head(m)),
             ]
         with m.Else():
-            m.d.sync += [index.eq((index + 1)[: len(index)]), self.beat.data.eq(parts[index])]
-        m.d.sync += [
+            m.d.sync += index.eq((index + 1)[: len(index)])
+        m.d.comb += [
             self.valid.eq(self.deliver | self.busy),
+            self.beat.data.eq(Mux(self.deliver, self.head(m), parts[index])),
             self.beat.last.eq(~self.deliver & ends),
-            self.busy.eq(self.deliver | (self.busy & ~ends)),
         ]
+        m.d.sync += self.busy.eq(self.deliver | (self.busy & ~ends))
         expect(m, self, frames_are_apart=lambda: ~(self.deliver & self.busy))
         return m
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.params import OPEN_TURNS, TURN_BITS, GnnSwitchParams, TaskKind, Verdict
@@ -21,11 +21,11 @@ class Judge(Component):
     """Decides by the switch's rule (``sim/switchgnn/golden/switch_rule.py``) about a frame a cycle.
 
     ``request`` is a frame of a job that comes with ``valid``, or of none, which ``refused`` tells;
-    ``brings`` says that its payload waits. ``about`` says a cycle later what its turn is to its job
-    (:class:`TurnTable`). :attr:`latency` cycles after it came, ``verdict`` says what became of it,
-    and ``sender`` by which port it came. With ``task_valid``, ``task`` is what is to be done, for
-    every frame that brought a payload and every FETCH; it must be taken. ``raw_request`` goes to
-    the ports in ``raw_request_to``.
+    ``brings`` says that its payload waits. ``ahead`` was its header a cycle before, and ``about``
+    says what its turn is to its job (:class:`TurnTable`). :attr:`latency` cycles after it came,
+    ``verdict`` says what became of it, and ``sender`` by which port it came. With ``task_valid``,
+    ``task`` is what is to be done, for every frame that brought a payload and every FETCH; it must
+    be taken. ``raw_request`` goes to the ports in ``raw_request_to``.
 
     ``done`` says that ``done_sender`` has all of the oldest open turn of ``done_job``. ``over`` has
     the bit of a port that is to be told again what turn is the oldest. ``acks`` tell of the windows
@@ -34,7 +34,7 @@ class Judge(Component):
     Throughput: a frame a cycle.
     """
 
-    latency = 3
+    latency = 2
 
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
@@ -43,6 +43,7 @@ class Judge(Component):
                 "settings": In(ACK_SETTINGS),
                 "valid": In(1),
                 "refused": In(Verdict),
+                "ahead": In(params.header),
                 "request": In(params.request),
                 "brings": In(1),
                 "about": In(params.job_turns),
@@ -68,25 +69,21 @@ class Judge(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         step = data.StructLayout({"refused": Verdict, "request": self.params.request})
-        looked = Signal(step, reset_less=True)  # what ``about`` is about
-        looked_valid = Signal()
-        decided = Signal(step, reset_less=True)  # what the windows have told of
+        decided = Signal(step, reset_less=True)  # what the windows tell of now
         decided_valid = Signal()
         then = Signal(self.params.job_turns, reset_less=True)
-        brings = delay(m, self.brings, 2, "brings", reset_less=False)
         m.d.sync += [
-            looked_valid.eq(self.valid),
-            looked.refused.eq(self.refused),
-            looked.request.eq(self.request),
-            decided_valid.eq(looked_valid),
-            decided.eq(looked),
+            decided_valid.eq(self.valid),
+            decided.refused.eq(self.refused),
+            decided.request.eq(self.request),
             then.eq(self.about),
         ]
-        m.d.comb += self.busy.eq(self.valid | looked_valid | decided_valid)
-        self.look(m, looked_valid, looked.request)
-        repeated, ahead = self.mark(m, looked_valid, looked.request, decided.request.sender)
+        m.d.comb += self.busy.eq(self.valid | decided_valid)
+        self.look(m, self.valid, self.request)
+        repeated, ahead = self.mark(m, self.valid, self.request, decided.request.sender)
         verdict = self.decide(m, decided_valid, decided, then, repeated, ahead)
         m.d.sync += [self.verdict.eq(verdict), self.sender.eq(decided.request.sender)]
+        brings = delay(m, self.brings, 1, "brings", reset_less=False)
         self.order(m, verdict, decided.request, then, brings)
         return m
 
@@ -113,8 +110,8 @@ class Judge(Component):
             m.d.comb += [
                 window.settings.eq(self.settings),
                 window.clear.eq(self.clear[k]),
-                window.turn.eq(self.request.header.turn[0] & self.regions[k].two),
-                window.seq.eq(self.request.header.seq),
+                window.turn.eq(self.ahead.turn[0] & self.regions[k].two),
+                window.seq.eq(self.ahead.seq),
                 window.admit.eq(admit & request.sender[k]),
                 window.acked.eq(self.acked[k]),
             ]
@@ -167,6 +164,8 @@ class Judge(Component):
         copied = header.raw & everyone
         is_raw = header.kind == Kind.RAW
         passed = verdict == Verdict.PASSED
+        left = Signal(signed(34))  # rows that the job has from the first one on
+        m.d.comb += left.eq(about.lists.count - header.list)
         kind = Signal(TaskKind)
         with m.If(verdict == Verdict.FETCHED):
             m.d.comb += kind.eq(TaskKind.FETCH)
@@ -183,9 +182,10 @@ class Judge(Component):
             task.job.eq(header.job),
             task.turn.eq(header.turn),
             task.region.eq(about.region),
-            task.lists.eq(about.lists),
             task.list.eq(header.list),
             task.rows.eq(Mux(is_raw, 0, header.rows)),
+            task.first.eq(low_bits(about.lists.base + header.list, len(task.first))),
+            task.there.eq(at_most(left, len(task.there))),
             task.source.eq(header.source),
             task.raw.eq(copied),
             self.raw_request.turn.eq(header.turn),
@@ -193,3 +193,9 @@ class Judge(Component):
             self.raw_request.asking.eq(request.sender),
             self.raw_request_to.eq(Mux(passed & (header.kind == Kind.RAWFETCH), copied, 0)),
         ]
+
+
+def at_most(number: Signal, bits: int) -> Value:
+    """Return a signed number as one of ``bits`` bits without a sign, the nearest that there is."""
+    above = number[bits:-1].any()
+    return Mux(number[-1], 0, Mux(above, Const(-1, bits), number[:bits]))

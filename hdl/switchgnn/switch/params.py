@@ -36,7 +36,7 @@ DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port
 OPEN_TURNS = 2  #: most turns that a job may have open
 LEVEL_BITS = 16  #: of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
-READ_CYCLES = 5  #: from a READ that is chosen to its sum
+READ_CYCLES = 3  #: from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
 
 
@@ -360,10 +360,10 @@ class GnnSwitchParams(PacketSwitchParams):
                 "job": self.job_bits,
                 "turn": TURN_BITS,
                 "region": self.region,
-                "list": 32,  # first row; ONE, FETCH: aggregator; LOAD: row of descriptors
-                "rows": 16,  # ROWS, and LOAD: of descriptors that there are
-                "height": self.count_bits,  # LOAD: rows of aggregators that are loaded
-                "lists": self.lists,
+                "list": 32,  # ROWS: first row of the job's lists; ONE, FETCH: aggregator
+                "rows": 16,  # ROWS, LOAD: how many
+                "first": self.table_bits,  # the first one's place in the table
+                "there": 16,  # how many of them the table has
                 "source": 32,
                 "raw": self.ports,  # ports that get a copy
             }
@@ -383,6 +383,12 @@ class GnnSwitchParams(PacketSwitchParams):
     def descriptor_table(self) -> RowReaderParams:
         """Return the sizes of the table of descriptors."""
         return RowReaderParams(bits=self.descriptor_row.size, rows=self.descriptor_rows)
+
+    @property
+    def table_bits(self) -> int:
+        """Return the width of a row's place in either table."""
+        tables = (self.list_table, self.descriptor_table)
+        return max(table.memory.address_bits for table in tables)
 
     @property
     def issued(self) -> data.StructLayout:
@@ -469,7 +475,7 @@ class GnnSwitchParams(PacketSwitchParams):
     @property
     def read_schedule(self) -> ReadScheduleParams:
         """Return the sizes of what chooses which bank reads for which port."""
-        return ReadScheduleParams(ports=self.ports, banks=self.banks)
+        return ReadScheduleParams(ports=self.ports, banks=self.banks, settling=1, hole_cycles=1)
 
     @property
     def egress_beat(self) -> data.StructLayout:

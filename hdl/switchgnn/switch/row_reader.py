@@ -12,7 +12,6 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 
 AHEAD = 8  #: rows that can wait: more than the cycles from one that is asked for to its leaving
-FIRST_BITS = 32  #: of the first row that is asked for
 COUNT_BITS = 16  #: of the number of rows that are asked for
 
 
@@ -36,10 +35,10 @@ class RowReaderParams:
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe rows that are asked for: ``count``, at least 1, from ``first`` of a part on."""
-        bits = (self.rows).bit_length()
-        part = data.StructLayout({"base": bits, "count": bits})
-        return data.StructLayout({"first": FIRST_BITS, "count": COUNT_BITS, "part": part})
+        """Describe rows that are asked for: ``count``, at least 1, of which ``there`` exist."""
+        return data.StructLayout(
+            {"first": self.memory.address_bits, "count": COUNT_BITS, "there": COUNT_BITS}
+        )
 
     @property
     def found(self) -> data.StructLayout:
@@ -50,8 +49,8 @@ class RowReaderParams:
 class RowReader(Component):
     """Gives the rows that each of ``requests`` asks for, in order; the ``last`` one is marked.
 
-    Rows are numbered within the request's part of the table. One that the part has not is
-    ``missing``: what it holds means nothing. Whoever fills the table writes ``row`` at ``address``
+    Rows follow each other from ``first`` on. Those behind the ones that are ``there`` are
+    ``missing``: what they hold means nothing. Whoever fills the table writes ``row`` at ``address``
     with ``write``.
 
     Throughput: a row a cycle; the next request's first row follows the last one's at once.
@@ -59,7 +58,7 @@ class RowReader(Component):
     ahead.
     """
 
-    latency = 2 + DualPortMemory.latency + ReservedFifo.latency
+    latency = 1 + DualPortMemory.latency
 
     def __init__(self, params: RowReaderParams) -> None:
         super().__init__(
@@ -78,7 +77,7 @@ class RowReader(Component):
         params = self.params
         m.submodules.table = memory = DualPortMemory(params.memory)
         m.submodules.found = found = ReservedFifo(
-            ReservedFifoParams(width=params.found.size, depth=AHEAD)
+            ReservedFifoParams(width=params.found.size, depth=AHEAD, passes=True)
         )
         asked = self.requests.payload
         done = Signal(COUNT_BITS)  # rows of the request that are on their way
@@ -92,16 +91,11 @@ class RowReader(Component):
         ]
         with m.If(step):
             m.d.sync += done.eq(Mux(last, 0, done + 1))
-        # First the number of the row, then where it is and whether it is there.
-        number = Signal(FIRST_BITS + 1, reset_less=True)
-        part = Signal(params.request["part"].shape, reset_less=True)
         address = Signal(params.memory.address_bits, reset_less=True)
         missing = Signal(reset_less=True)
         m.d.sync += [
-            number.eq(asked.first + done),
-            part.eq(asked.part),
-            address.eq(low_bits(part.base + number, len(address))),
-            missing.eq(number >= part.count),
+            address.eq(low_bits(asked.first + done, len(address))),
+            missing.eq(done >= asked.there),
         ]
         read = DualPortMemory.latency
         arrived = params.found(found.payload)
@@ -110,10 +104,10 @@ class RowReader(Component):
             memory.write_address.eq(self.address),
             memory.write_data.eq(self.row),
             memory.write.eq(self.write),
-            found.push.eq(delay(m, step, 2 + read, "asked", reset_less=False)),
+            found.push.eq(delay(m, step, 1 + read, "asked", reset_less=False)),
             arrived.row.eq(memory.read_data),
             arrived.missing.eq(delay(m, missing, read, "missing")),
-            arrived.last.eq(delay(m, last, 2 + read, "last")),
+            arrived.last.eq(delay(m, last, 1 + read, "last")),
             self.rows.payload.eq(found.o.payload),
             self.rows.valid.eq(found.o.valid),
             found.o.ready.eq(self.rows.ready),

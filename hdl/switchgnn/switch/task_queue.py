@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
@@ -68,17 +69,17 @@ class TaskQueue(Component):
             queue.o.ready.eq(self.tasks.ready),
         ]
         request = Signal(self.request)
+        comes = Signal()
         m.d.comb += [
-            request.first.eq(self.task.list),
+            request.first.eq(low_bits(self.task.first, len(request.first))),
             request.count.eq(self.task.rows),
-            request.part.base.eq(self.task.lists.base),
-            request.part.count.eq(self.task.lists.count),
+            request.there.eq(self.task.there),
             requests.i.payload.eq(request),
-            requests.i.valid.eq(
-                self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()
-            ),
-            self.lists.payload.eq(self.request(requests.o.payload)),
-            self.lists.valid.eq(requests.o.valid),
+            comes.eq(self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()),
+            # A request that finds none waiting is there at once, and waits if it is not taken.
+            requests.i.valid.eq(comes & (requests.o.valid | ~self.lists.ready)),
+            self.lists.payload.eq(Mux(requests.o.valid, requests.o.payload, request.as_value())),
+            self.lists.valid.eq(requests.o.valid | comes),
             requests.o.ready.eq(self.lists.ready),
         ]
         expect(m, self, finds_room=lambda: ~self.valid | (queue.level != params.tasks))

@@ -22,7 +22,7 @@ from hdl.switchgnn.switch.params import (
 )
 
 #: Cycles from a task's row to its payload: those of the commands behind it, and the banks' lead.
-PAYLOAD_LAG = 6
+PAYLOAD_LAG = 5
 
 #: Why no row was begun in a cycle, and how many were.
 ROW_EVENTS = CountersParams(
@@ -126,10 +126,9 @@ class TaskSequencer(Component):
         asked = Signal()
         m.d.comb += [
             self.descriptor_requests.valid.eq(self.tasks.valid & is_load & ~asked),
-            request.first.eq(0),
-            request.count.eq(task.height),
-            request.part.base.eq(low_bits(task.list, len(request.part.base))),
-            request.part.count.eq(low_bits(task.rows, len(request.part.count))),
+            request.first.eq(low_bits(task.first, len(request.first))),
+            request.count.eq(task.rows),
+            request.there.eq(task.there),
         ]
         with m.If(ends):
             m.d.sync += asked.eq(0)
@@ -142,7 +141,7 @@ class TaskSequencer(Component):
         bank_bits = exact_log2(params.banks)
         found = params.row(self.rows.payload.row)
         descriptors = params.descriptor_row(self.descriptors.payload.row)
-        commands = Signal(data.ArrayLayout(params.bank_command, params.banks), reset_less=True)
+        commands = Signal(data.ArrayLayout(params.bank_command, params.banks))
         index = Signal(COUNT_BITS)  # of the row that is loaded, or of the list's row
         number = task.list >> bank_bits  # of an aggregator in its bank
         is_one = (task.kind == TaskKind.ONE) | (task.kind == TaskKind.FETCH)

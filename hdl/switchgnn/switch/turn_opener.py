@@ -5,7 +5,7 @@ from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hdl.common.arithmetic import half, index_of
+from hdl.common.arithmetic import half, index_of, low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.round_robin import lowest
@@ -136,9 +136,9 @@ class TurnOpener(Component):
             task.job.eq(job),
             task.turn.eq((Array(self.turns)[job] - 1)[:TURN_BITS]),
             task.region.eq(region),
-            task.list.eq(step.first),
-            task.rows.eq(step.height),
-            task.height.eq(height),
+            task.first.eq(low_bits(step.first, len(task.first))),
+            task.rows.eq(height),
+            task.there.eq(step.height),
         ]
 
     def move_on(self, m: Module, walk, held, k: int, step, place) -> None:

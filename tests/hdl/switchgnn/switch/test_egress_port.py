@@ -108,7 +108,7 @@ class Bench:
     def levels(self):
         """Least and most beats that waited in the queue in the cycle before."""
         since = self.cycle - 2
-        entered = sum(min(max(since - at, 0), beats) for at, beats in self.delivered)
+        entered = sum(min(max(since + 1 - at, 0), beats) for at, beats in self.delivered)
         most = entered - sum(at <= since for at in self.moved)
         return max(0, most - BEHIND), most
 
@@ -119,7 +119,7 @@ class Bench:
         open_claims = any(
             at < self.cycle <= at + EgressPort.delay + 1 for at in self.claims[-EgressPort.delay :]
         )
-        entering = any(at + beats + 1 >= self.cycle > at for at, beats in self.delivered[-2:])
+        entering = any(at + beats >= self.cycle > at for at, beats in self.delivered[-2:])
         least, most = self.levels()
         if urgent:
             assert not open_claims

@@ -1,0 +1,195 @@
+"""The middle of the switch: rows into banks, and sums and features on their way to the ports."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import count_ones, delay, low_bits
+from hdl.common.component import Component
+from hdl.switchgnn.switch.bank import Bank
+from hdl.switchgnn.switch.copy_queue import CopyQueue
+from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
+from hdl.switchgnn.switch.params import DELIVERY_CYCLES, BankOperation, GnnSwitchParams
+from hdl.switchgnn.switch.read_schedule import ReadSchedule
+from hdl.switchgnn.switch.result_way import ResultWay
+from hdl.switchgnn.switch.row_reader import RowReader
+from hdl.switchgnn.switch.table_errors import TableErrors
+from hdl.switchgnn.switch.table_writer import ROW_BITS
+from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS, TaskSequencer
+
+#: Events of :data:`TOTAL_COUNTERS` that come from here.
+AGGREGATION_EVENTS = {name: bits for name, bits in TOTAL_COUNTERS.counters if name != "turns"}
+
+
+class Aggregation(Component):
+    """Does what ``tasks`` say, and sends what leaves to the ports.
+
+    Rows of ``lists`` and ``payloads`` are those of the tasks, in their order. A port that is
+    ``open`` may be claimed: ``claim`` and, :data:`EgressPort.delay` cycles later, ``deliver`` with
+    ``delivery``, or ``voided``. ``leaving`` says that sums of ports without an active job leave,
+    for nobody. ``begin`` has the bit of a job whose table errors are forgotten; ``errors`` and
+    ``first_error`` are those of ``error_job``.
+    """
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        errors = TableErrors(params)
+        super().__init__(
+            params,
+            {
+                "tasks": In(stream.Signature(params.task)),
+                "lists": In(stream.Signature(params.list_table.request)),
+                "payloads": In(stream.Signature(params.payload_words)),
+                "at": In(ROW_BITS),
+                "write_list": In(1),
+                "list_row": In(params.row),
+                "write_descriptors": In(1),
+                "descriptor_row": In(params.descriptor_row),
+                "ports": In(data.ArrayLayout(params.port_job, params.ports)),
+                "regions": In(data.ArrayLayout(params.port_region, params.ports)),
+                "open": In(params.ports),
+                "urgent": In(params.ports),
+                "claim": Out(params.ports),
+                "deliver": Out(params.ports),
+                "voided": Out(params.ports),
+                "delivery": Out(params.delivery),
+                "raws_dropped": Out(params.ports),
+                "busy": Out(1),
+                "fenced": Out(1),
+                "leaving": Out(1),
+                "begin": In(params.jobs),
+                "error_job": In(params.job_bits),
+                "errors": Out(errors.tally),
+                "first_error": Out(errors.found),
+                "events": Out(data.StructLayout(AGGREGATION_EVENTS)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.lists = lists = RowReader(params.list_table)
+        m.submodules.descriptors = descriptors = RowReader(params.descriptor_table)
+        m.submodules.sequencer = sequencer = TaskSequencer(params)
+        m.submodules.schedule = schedule = ReadSchedule(params.read_schedule)
+        m.submodules.copies = copies = CopyQueue(params)
+        m.submodules.way = way = ResultWay(params)
+        m.submodules.errors = errors = TableErrors(params)
+        connect(m, flipped(self.tasks), sequencer.tasks)
+        connect(m, flipped(self.payloads), sequencer.payloads)
+        connect(m, flipped(self.lists), lists.requests)
+        connect(m, sequencer.descriptor_requests, descriptors.requests)
+        connect(m, lists.rows, sequencer.rows)
+        connect(m, descriptors.rows, sequencer.descriptors)
+        m.d.comb += [
+            lists.write.eq(self.write_list),
+            lists.address.eq(low_bits(self.at, len(lists.address))),
+            lists.row.eq(self.list_row),
+            descriptors.write.eq(self.write_descriptors),
+            descriptors.address.eq(low_bits(self.at, len(descriptors.address))),
+            descriptors.row.eq(self.descriptor_row),
+            self.fenced.eq(sequencer.fenced),
+        ]
+        banks = self.add_banks(m, sequencer, schedule)
+        self.choose(m, sequencer, schedule, copies, banks)
+        self.send(m, sequencer, schedule, copies, way, banks)
+        self.collect_errors(m, sequencer, errors, banks)
+        m.d.comb += [
+            *(self.events[name].eq(sequencer.events[name]) for name in ROW_EVENTS.events.members),
+            self.events.reads.eq(schedule.read.any()),
+            self.events.additions.eq(count_ones([bank.added for bank in banks])),
+        ]
+        return m
+
+    def add_banks(self, m: Module, sequencer: TaskSequencer, schedule: ReadSchedule) -> list[Bank]:
+        """Add the banks: they get the commands of a row, and in its holes a READ."""
+        params = self.params
+        commands = delay(
+            m, sequencer.commands, ReadSchedule.holes_ahead, "commands", reset_less=False
+        )
+        banks = []
+        for k in range(params.banks):
+            m.submodules[f"bank_{k}"] = bank = Bank(params)
+            m.d.comb += [
+                bank.command.eq(commands[k]),
+                bank.command.port.eq(schedule.port),
+                bank.payload.eq(sequencer.payload),
+            ]
+            with m.If(schedule.read[k]):
+                m.d.comb += bank.command.operation.eq(BankOperation.READ)
+            banks.append(bank)
+        m.d.comb += self.busy.eq(Cat(bank.busy for bank in banks).any())
+        return banks
+
+    def choose(
+        self,
+        m: Module,
+        sequencer: TaskSequencer,
+        schedule: ReadSchedule,
+        copies: CopyQueue,
+        banks: list[Bank],
+    ) -> None:
+        """Choose what is read: for ports that take something, or that nobody has any more."""
+        active = Cat(port.active for port in self.ports)
+        m.d.comb += [
+            # What leaves for nobody finds room in every other cycle.
+            schedule.open.eq((self.open & active) | ~(schedule.claim | active)),
+            schedule.urgent.eq(self.urgent),
+            schedule.holes.eq(
+                Cat(command.operation == BankOperation.NONE for command in sequencer.commands)
+            ),
+            *(schedule.ready[k].eq(bank.ready) for k, bank in enumerate(banks)),
+            schedule.taken.eq(copies.waiting),
+            sequencer.still.eq(schedule.make_hole | self.busy),
+        ]
+        left = Cat((bank.ready & ~active).any() for bank in banks)
+        m.d.sync += self.leaving.eq(left.any())
+
+    def send(
+        self,
+        m: Module,
+        sequencer: TaskSequencer,
+        schedule: ReadSchedule,
+        copies: CopyQueue,
+        way: ResultWay,
+        banks: list[Bank],
+    ) -> None:
+        """Send sums and copies to the ports that were claimed for them."""
+        active = Cat(port.active for port in self.ports)
+        claimed = schedule.claim & active
+        promised = delay(m, self.claim, DELIVERY_CYCLES, "promised", reset_less=False)
+        m.d.comb += [
+            sequencer.copy_room.eq(copies.room),
+            copies.reserve.eq(sequencer.copy_reserve),
+            copies.push.eq(sequencer.copy_push),
+            copies.copy.eq(sequencer.copy),
+            copies.active.eq(active),
+            copies.open.eq(self.open),
+            copies.blocked.eq(schedule.claim.any()),
+            self.raws_dropped.eq(copies.dropped),
+            self.claim.eq(claimed | copies.claim),
+            way.copies.eq(copies.deliver),
+            way.copy.eq(copies.delivered),
+            *(way.jobs[k].eq(job) for k, job in enumerate(self.ports)),
+            *(way.regions[k].eq(region) for k, region in enumerate(self.regions)),
+            # A port gets what it was claimed for, or its room back: a READ may have found nothing.
+            self.deliver.eq(way.deliver),
+            self.voided.eq(promised & ~way.deliver),
+            self.delivery.eq(way.delivery),
+        ]
+        for k, bank in enumerate(banks):
+            m.d.comb += [way.valids[k].eq(bank.result_valid), way.results[k].eq(bank.result)]
+
+    def collect_errors(
+        self, m: Module, sequencer: TaskSequencer, errors: TableErrors, banks: list[Bank]
+    ) -> None:
+        """Count what is wrong with the lists of jobs."""
+        m.d.comb += [
+            errors.issued.eq(sequencer.issued),
+            errors.missing.eq(sequencer.missing),
+            errors.outside.eq(sequencer.outside),
+            *(errors.errors[k].eq(bank.error) for k, bank in enumerate(banks)),
+            errors.begin.eq(self.begin),
+            errors.job.eq(self.error_job),
+            self.errors.eq(errors.counts),
+            self.first_error.eq(errors.first),
+        ]

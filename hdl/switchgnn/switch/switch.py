@@ -1,0 +1,290 @@
+"""SwitchGNN's switch: ports, jobs and their turns, banks of aggregators, registers and counters."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import count_ones, delay, low_bits
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.counter_bank import CounterBank
+from hdl.common.counter_banks import CounterBanks, CounterBanksParams
+from hdl.common.packets import AXIS
+from hdl.common.register_block import RegisterBlock
+from hdl.switch.job_table import JobTable
+from hdl.switch.params import Refusal
+from hdl.switch.verdict_counters import VerdictCounters
+from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
+from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
+from hdl.switchgnn.switch.egress import GnnEgress
+from hdl.switchgnn.switch.ingress import GnnIngress
+from hdl.switchgnn.switch.job_preparation import JobPreparation
+from hdl.switchgnn.switch.judge import Judge
+from hdl.switchgnn.switch.params import GnnSwitchParams, Verdict
+from hdl.switchgnn.switch.registers import ERRORS, constants, gnn_switch_registers
+from hdl.switchgnn.switch.table_writer import TableWriter
+from hdl.switchgnn.switch.task_queue import TaskQueue
+from hdl.switchgnn.switch.turn_table import TurnTable
+
+
+class GnnSwitch(Component):
+    """Adds features of graphs up for the workers of its jobs: SwitchGNN, section 3, corrected.
+
+    The worker at port i sends frames (:mod:`hdl.switchgnn.protocol`) by ``s_axis[i]`` and gets
+    others by ``m_axis[i]``, as ``sim/switchgnn/golden/README.md`` says. The host fills tables,
+    starts and stops jobs, and reads counters and errors through ``s_axil``
+    (:mod:`hdl.switchgnn.switch.registers`). Jobs have ports, turns, and aggregators of their own: a
+    frame or a list, however wrong, changes nothing of another job.
+
+    Throughput: a row of lists a cycle, of P additions of L sums; a sum a cycle leaves; ports take
+    turns. ``s_axis`` is always ready: a port whose queue is full loses frames, and counts them;
+    workers repeat. Sums wait in their aggregators until their port takes them, and a port that
+    takes none holds up no other. Latency: :attr:`latency` cycles from the last beat of the frame
+    that completes a sum to the sum's head, with lists on chip and nothing else under way.
+    """
+
+    register_map = staticmethod(gnn_switch_registers)
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        self.registers = gnn_switch_registers(params)
+        super().__init__(
+            params,
+            {
+                "s_axis": In(AXIS).array(params.ports),
+                "m_axis": Out(AXIS).array(params.ports),
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.writer = writer = TableWriter(params)
+        m.submodules.ingress = ingress = GnnIngress(params)
+        m.submodules.jobs = jobs = JobTable(params)
+        m.submodules.turns = turns = TurnTable(params)
+        m.submodules.judge = judge = Judge(params)
+        m.submodules.preparation = preparation = JobPreparation(params)
+        m.submodules.queue = queue = TaskQueue(params)
+        m.submodules.aggregation = aggregation = Aggregation(params)
+        m.submodules.egress = egress = GnnEgress(params)
+        connect(m, flipped(self.s_axil), registers.axil)
+        for k in range(params.ports):
+            connect(m, flipped(self.s_axis[k]), ingress.axis[k])
+            connect(m, egress.axis[k], flipped(self.m_axis[k]))
+        connect(m, ingress.payloads, aggregation.payloads)
+        connect(m, preparation.fence, queue.fence)
+        connect(m, turns.load, queue.load)
+        connect(m, queue.tasks, aggregation.tasks)
+        connect(m, queue.lists, aggregation.lists)
+        settings = registers.control
+        self.connect_host(m, settings, writer, jobs, turns, aggregation)
+        self.connect_jobs(m, jobs, turns, preparation, aggregation)
+        self.connect_judge(m, ingress, jobs, turns, judge, queue)
+        self.connect_way_out(m, settings, turns, judge, aggregation, egress)
+        self.report(m, registers, jobs, aggregation)
+        self.count(m, registers, ingress, turns, judge, aggregation, egress)
+        m.d.comb += [
+            ingress.address.eq(Cat(settings.switch_address_low, settings.switch_address_high)),
+            ingress.mark_level.eq(settings.ingress_mark),
+            ingress.hold.eq(queue.hold | turns.ends),
+            egress.congested.eq(ingress.congested),
+        ]
+        return m
+
+    def connect_host(
+        self,
+        m: Module,
+        settings: Any,
+        writer: TableWriter,
+        jobs: JobTable,
+        turns: TurnTable,
+        aggregation: Aggregation,
+    ) -> None:
+        """Let the host fill tables and command jobs."""
+        command, tables = jobs.command, turns.tables
+        m.d.comb += [
+            writer.table.eq(settings.table),
+            writer.row.eq(settings.table_row),
+            writer.begin.eq(settings.begin_table),
+            writer.word.eq(settings.table_word),
+            writer.push.eq(settings.write_word),
+            turns.write.eq(writer.write_step),
+            turns.write_step.eq(low_bits(writer.at, len(turns.write_step))),
+            turns.written.eq(writer.step),
+            aggregation.write_list.eq(writer.write_list),
+            aggregation.write_descriptors.eq(writer.write_descriptors),
+            aggregation.at.eq(writer.at),
+            aggregation.list_row.eq(writer.list_row),
+            aggregation.descriptor_row.eq(writer.descriptor_row),
+            command.start.eq(settings.start_job),
+            command.stop.eq(settings.stop_job),
+            command.job.eq(settings.job_number),
+            command.ports.eq(settings.job_ports),
+            command.epoch.eq(settings.job_epoch),
+            command.base.eq(settings.job_base),
+            command.count.eq(settings.job_depth),
+            tables.two.eq(settings.job_two),
+            tables.last_step.eq(settings.job_last_step),
+            tables.lists.base.eq(low_bits(settings.job_list_base, self.params.row_bits)),
+            tables.lists.count.eq(low_bits(settings.job_list_rows, self.params.row_bits)),
+            turns.started.eq(low_bits(settings.job_number, self.params.job_bits)),
+            aggregation.error_job.eq(turns.started),
+        ]
+
+    def connect_jobs(
+        self,
+        m: Module,
+        jobs: JobTable,
+        turns: TurnTable,
+        preparation: JobPreparation,
+        aggregation: Aggregation,
+    ) -> None:
+        """Prepare a job that starts, and tell all parts of the jobs that there are."""
+        m.d.comb += [
+            preparation.preparing.eq(jobs.preparing),
+            preparation.busy.eq(aggregation.busy),
+            preparation.fenced.eq(aggregation.fenced),
+            preparation.leaving.eq(aggregation.leaving),
+            jobs.prepared.eq(preparation.prepared),
+            turns.begin.eq(preparation.begin),
+            turns.table.eq(jobs.table),
+            aggregation.begin.eq(Mux(preparation.begin, 1 << turns.started, 0)),
+            aggregation.ports.eq(turns.ports),
+            aggregation.regions.eq(turns.regions),
+        ]
+
+    def connect_judge(
+        self,
+        m: Module,
+        ingress: GnnIngress,
+        jobs: JobTable,
+        turns: TurnTable,
+        judge: Judge,
+        queue: TaskQueue,
+    ) -> None:
+        """Let frames pass from the ports to their jobs, the judge, and the tasks."""
+        brings = ingress.valid & ingress.brings
+        under_way = ingress.valid
+        for step in range(1, JobTable.latency + 1):
+            under_way |= delay(m, ingress.valid, step, f"valid_{step}", reset_less=False)
+        m.d.comb += [
+            jobs.packet_valid.eq(ingress.valid),
+            jobs.sender.eq(ingress.sender),
+            jobs.packet.eq(ingress.packet),
+            judge.valid.eq(jobs.valid),
+            judge.refused.eq(jobs.refused),
+            judge.request.eq(jobs.request),
+            judge.brings.eq(delay(m, brings, JobTable.latency, "brings", reset_less=False)),
+            judge.ahead.eq(jobs.ahead),
+            turns.job.eq(jobs.ahead.job),
+            turns.turn.eq(jobs.ahead.turn),
+            judge.about.eq(turns.about),
+            turns.done.eq(judge.done),
+            turns.done_job.eq(judge.done_job),
+            turns.sender.eq(judge.done_sender),
+            turns.quiet.eq(~(under_way | judge.busy)),
+            judge.regions.eq(turns.regions),
+            judge.port_jobs.eq(turns.ports),
+            judge.clear.eq(turns.clear),
+            queue.valid.eq(judge.task_valid),
+            queue.task.eq(judge.task),
+        ]
+
+    def connect_way_out(
+        self,
+        m: Module,
+        settings: Any,
+        turns: TurnTable,
+        judge: Judge,
+        aggregation: Aggregation,
+        egress: GnnEgress,
+    ) -> None:
+        """Let sums and features leave, and what workers are told."""
+        m.d.comb += [
+            judge.settings.every.eq(settings.ack_every),
+            judge.settings.delay.eq(settings.ack_delay),
+            egress.destination.eq(Cat(settings.group_address_low, settings.group_address_high)),
+            egress.source.eq(Cat(settings.switch_address_low, settings.switch_address_high)),
+            egress.mark_level.eq(settings.egress_mark),
+            egress.jobs.eq(turns.ports),
+            aggregation.open.eq(egress.open),
+            aggregation.urgent.eq(egress.urgent),
+            egress.claim.eq(aggregation.claim),
+            egress.deliver.eq(aggregation.deliver),
+            egress.voided.eq(aggregation.voided),
+            egress.delivery.eq(aggregation.delivery),
+            egress.advance.eq(turns.advance | judge.over),
+            egress.raw_request.eq(judge.raw_request),
+            egress.raw_request_to.eq(judge.raw_request_to),
+            judge.acked.eq(egress.acked),
+            *(egress.acks[k].eq(judge.acks[k]) for k in range(self.params.ports)),
+        ]
+
+    def report(
+        self, m: Module, registers: RegisterBlock, jobs: JobTable, aggregation: Aggregation
+    ) -> None:
+        """Report what the host reads of sizes, jobs and errors."""
+        status = registers.status
+        m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
+        m.d.comb += [
+            status.busy.eq(jobs.busy),
+            status.refused.eq(jobs.reason != Refusal.NONE),
+            status.reason.eq(jobs.reason),
+            status.active_jobs.eq(jobs.active),
+            status.clearing_banks.eq(aggregation.busy),
+            *(status[f"error_{name}"].eq(aggregation.errors[name]) for name in ERRORS),
+            status.first_cause.eq(aggregation.first_error.cause),
+            *(
+                status[f"first_{name}"].eq(aggregation.first_error[name])
+                for name in ("turn", "row", "aggregator")
+            ),
+        ]
+
+    def count(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        ingress: GnnIngress,
+        turns: TurnTable,
+        judge: Judge,
+        aggregation: Aggregation,
+        egress: GnnEgress,
+    ) -> None:
+        """Add all counters, and what the host reads of them."""
+        settings, status, params = registers.control, registers.status, self.params
+        m.submodules.verdicts = verdicts = VerdictCounters(params)
+        m.submodules.port_counters = of_ports = CounterBanks(
+            CounterBanksParams(counters=PORT_COUNTERS, count=params.ports)
+        )
+        m.submodules.totals = totals = CounterBank(TOTAL_COUNTERS)
+        exists = Signal()
+        m.d.sync += exists.eq(settings.counter_port < params.ports)
+        for k in range(params.ports):
+            events = of_ports.events[k]
+            m.d.comb += [
+                events.overflows.eq(ingress.overflows[k]),
+                events.results.eq(egress.sent_results[k]),
+                events.raws.eq(egress.sent_raws[k]),
+                events.marks.eq(egress.marks[k]),
+                events.raws_dropped.eq(aggregation.raws_dropped[k]),
+                events.requests_dropped.eq(egress.requests_dropped[k]),
+            ]
+        m.d.comb += [
+            verdicts.verdict.eq(judge.verdict),
+            verdicts.sender.eq(judge.sender),
+            verdicts.port.eq(low_bits(settings.counter_port, params.port_bits)),
+            verdicts.of.eq(Verdict(settings.counter_verdict)),
+            status.verdict_count.eq(Mux(exists, verdicts.value, 0)),
+            status.clearing_counters.eq(verdicts.busy),
+            of_ports.part.eq(settings.counter_port),
+            of_ports.select.eq(settings.port_counter),
+            status.port_count.eq(of_ports.value),
+            *(totals.events[name].eq(aggregation.events[name]) for name in AGGREGATION_EVENTS),
+            totals.events.turns.eq(count_ones(list(turns.ended))),
+            totals.select.eq(settings.total_counter),
+            status.total_count.eq(totals.value),
+            *(c.clear.eq(settings.clear_counters) for c in (verdicts, of_ports, totals)),
+        ]

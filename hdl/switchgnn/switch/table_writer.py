@@ -1,0 +1,92 @@
+"""The host fills the switch's tables, word by word."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.component import Component
+from hdl.common.registers import WORD_BITS
+from hdl.switchgnn.switch.params import COUNT_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.registers import Table
+
+STEP_WORDS = 3  #: first row of descriptors, rows, turns
+ROW_BITS = 21
+
+
+class TableWriter(Component):
+    """Gathers words into rows of a table, and writes each with its last word.
+
+    ``begin`` says that the next ``word`` that comes with ``push`` is the first of row ``row`` of
+    ``table`` (:class:`hdl.switchgnn.switch.registers.Table`); rows follow each other. A row behind
+    the table's end is written nowhere.
+    """
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "table": In(2),
+                "row": In(ROW_BITS),
+                "begin": In(1),
+                "word": In(WORD_BITS),
+                "push": In(1),
+                "at": Out(ROW_BITS),
+                "write_list": Out(1),
+                "list_row": Out(params.row),
+                "write_descriptors": Out(1),
+                "descriptor_row": Out(params.descriptor_row),
+                "write_step": Out(1),
+                "step": Out(params.step),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        sizes = {
+            Table.LISTS: (-(-params.row.size // WORD_BITS), params.rows, self.write_list),
+            Table.DESCRIPTORS: (params.banks, params.descriptor_rows, self.write_descriptors),
+            Table.PROGRAM: (STEP_WORDS, 256, self.write_step),
+        }
+        most = max(words for words, _, _ in sizes.values())
+        gathered = Signal(WORD_BITS * most, reset_less=True)  # the newest word is the highest
+        count = Signal(range(most + 1))
+        at = Signal(ROW_BITS)
+        whole = Signal()  # a row has just been gathered
+        m.d.sync += whole.eq(0)
+        with m.If(self.begin):
+            m.d.sync += [at.eq(self.row), count.eq(0)]
+        with m.Elif(self.push):
+            m.d.sync += [gathered.eq(Cat(gathered[WORD_BITS:], self.word)), count.eq(count + 1)]
+            for table, (words, _, _) in sizes.items():
+                with m.If((self.table == table) & (count == words - 1)):
+                    m.d.sync += [count.eq(0), whole.eq(1)]
+        with m.If(whole):
+            m.d.sync += at.eq(at + 1)
+        m.d.comb += self.at.eq(at)
+        for table, (_, rows, write) in sizes.items():
+            m.d.comb += write.eq(whole & (self.table == table) & (at < rows))
+        self.lay_out(m, gathered, {table: words for table, (words, _, _) in sizes.items()})
+        return m
+
+    def lay_out(self, m: Module, gathered: Signal, words: dict[Table, int]) -> None:
+        """Make rows of the words that have been gathered."""
+        params = self.params
+
+        def word(table: Table, k: int):
+            begin = len(gathered) - (words[table] - k) * WORD_BITS
+            return gathered[begin : begin + WORD_BITS]
+
+        entries = Cat(word(Table.LISTS, k) for k in range(words[Table.LISTS]))
+        m.d.comb += self.list_row.eq(params.row(entries[: params.row.size]))
+        for k in range(params.banks):
+            descriptor, one = self.descriptor_row[k], word(Table.DESCRIPTORS, k)
+            m.d.comb += [
+                descriptor.expected.eq(one[:COUNT_BITS]),
+                descriptor.port.eq(low_bits(one[COUNT_BITS:], params.port_bits)),
+            ]
+        m.d.comb += [
+            self.step.first.eq(low_bits(word(Table.PROGRAM, 0), params.descriptor_bits)),
+            self.step.height.eq(low_bits(word(Table.PROGRAM, 1), params.count_bits)),
+            self.step.turns.eq(word(Table.PROGRAM, 2)),
+        ]

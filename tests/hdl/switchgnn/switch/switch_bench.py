@@ -1,0 +1,165 @@
+"""A switch in the simulator between golden workers, over links as good or bad as asked for."""
+
+import heapq
+import random
+from collections import defaultdict, deque
+from itertools import count
+
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator
+from sim.switchgnn.switch_driver import GnnSwitchDriver
+from sim.switchgnn.wire import Addresses, judge, to_octets
+
+BEAT_BYTES = 64
+WHOLE = (1 << BEAT_BYTES) - 1
+
+
+class Links:
+    """Says what becomes of a frame: when it arrives, and how often."""
+
+    def __init__(self, chance=0.0, late=200):
+        self.chance, self.late = chance, late
+        self.lost = self.doubled = 0
+
+    def arrivals(self, now):
+        """In which cycles a frame that is sent now arrives."""
+        if random.random() < self.chance:
+            self.lost += 1
+            return []
+        at = [now + 1]
+        if random.random() < self.chance:
+            at = [now + 1 + random.randrange(self.late)]
+        if random.random() < self.chance:
+            self.doubled += 1
+            at.append(now + 1 + random.randrange(self.late))
+        return at
+
+
+class SwitchBench:
+    """Drives all ports of a switch: ``workers`` by port, each behind a link in both directions."""
+
+    def __init__(self, dut, links=None):
+        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+        self.links = links or Links()
+        self.workers = {}
+        self.own, self.group = random.randbytes(6), random.randbytes(6)
+        ports = range(self.params.ports)
+        names = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
+        self.inputs = [[getattr(dut, f"s_axis_{k}_{name}") for name in names] for k in ports]
+        self.outputs = [[getattr(dut, f"m_axis_{k}_{name}") for name in names] for k in ports]
+        self.ready = [getattr(dut, f"m_axis_{k}_tready") for k in ports]
+        self.edge = RisingEdge(dut.clk)
+        self.now, self.order = 0, count()
+        self.flying = []  # heap of (cycle, order, to the switch?, port, octets)
+        self.sending = defaultdict(deque)  # beats towards the switch
+        self.coming = defaultdict(bytes)  # a frame whose beats leave the switch
+        self.free = [0] * self.params.ports  # the next cycle in which a link has room
+        self.frames = []  # (cycle, port, frame) that left the switch
+        self.inside = []  # (port, cycle) of the last beat of each frame that the switch has
+        self.heads = []  # the cycle in which the head of each RESULT was there first
+        self.shown = [False] * self.params.ports  # a head that waits at a port has been seen
+        self.takes = [True] * self.params.ports  # ports whose worker's link is up
+        self.stall = lambda port: False
+
+    async def begin(self):
+        """Out of reset, with addresses."""
+        for valid, *rest in self.inputs:
+            valid.value = 0
+            for handle in rest:
+                handle.value = 0
+        for ready in self.ready:
+            ready.value = 1
+        await start(self.dut)
+        self.host = GnnSwitchDriver(self.dut, self.params)
+        await self.host.set_addresses(self.own, self.group)
+        await self.host.write(ack_every=2)
+        await self.host.write(ack_delay=60)
+        return self
+
+    def send(self, port, frame):
+        """A worker's frame goes to the switch."""
+        octets = to_octets(frame, self.params.lanes, Addresses(self.own, self.group))
+        self.throw(port, octets)
+
+    def throw(self, port, octets, corrupt=False):
+        """Bytes go to the switch."""
+        for at in self.links.arrivals(self.now):
+            heapq.heappush(self.flying, (at, next(self.order), True, port, (octets, corrupt)))
+
+    def step_links(self):
+        """What is due arrives: at the switch beat by beat, at a worker at once."""
+        while self.flying and self.flying[0][0] <= self.now:
+            _, _, inwards, port, (octets, corrupt) = heapq.heappop(self.flying)
+            if inwards:
+                chunks = [octets[k : k + BEAT_BYTES] for k in range(0, len(octets), BEAT_BYTES)]
+                for chunk in chunks:
+                    last = chunk is chunks[-1]
+                    beat = int.from_bytes(chunk, "little"), (1 << len(chunk)) - 1, last
+                    self.sending[port].append((*beat, last and corrupt))
+            elif port in self.workers:
+                frame = judge(octets, self.params.lanes, self.group)
+                for answer in self.workers[port].take(frame):
+                    self.send(port, answer)
+
+    async def step(self):
+        """A cycle."""
+        self.step_links()
+        for port, (valid, *handles) in enumerate(self.inputs):
+            beats = self.sending[port]
+            valid.value = int(bool(beats))
+            if beats:
+                beat = beats.popleft()
+                for handle, value in zip(handles, beat, strict=True):
+                    handle.value = int(value)
+                if beat[2]:
+                    self.inside.append((port, self.now))
+            self.ready[port].value = int(self.takes[port] and not self.stall(port))
+        await self.edge
+        self.now += 1
+        for port, (valid, tdata, tkeep, tlast, tuser) in enumerate(self.outputs):
+            if not valid.value:
+                continue
+            if port not in self.coming and not self.shown[port]:
+                self.shown[port] = True
+                self.heads.append(self.now - 1)
+            if not self.ready[port].value:
+                continue
+            self.shown[port] = False
+            kept = int(tkeep.value).bit_count()
+            assert int(tkeep.value) == (1 << kept) - 1
+            assert not tuser.value
+            octets = int(tdata.value).to_bytes(BEAT_BYTES, "little")
+            self.coming[port] += octets[:kept]
+            if tlast.value:
+                self.left(port, self.coming.pop(port))
+
+    def left(self, port, octets):
+        """A frame has left the switch."""
+        frame = judge(octets, self.params.lanes, self.group)
+        self.frames.append((self.now, port, frame))
+        for at in self.links.arrivals(self.now):
+            heapq.heappush(self.flying, (at, next(self.order), False, port, (octets, False)))
+
+    async def run(self, *, most=100_000, timeout=600):
+        """Until all workers' turns are over; their timers run out every ``timeout`` cycles."""
+        end = self.now + most
+        while not all(worker.ended for worker in self.workers.values()):
+            assert self.now < end, f"not over after {most} cycles"
+            for port, worker in self.workers.items():
+                due = worker.timeout() if self.now % timeout == port else worker.send()
+                for frame in due:
+                    self.send(port, frame)
+            await self.step()
+
+    async def idle(self, cycles):
+        """Some cycles."""
+        for _ in range(cycles):
+            await self.step()
+
+
+async def begin(dut, links=None):
+    """A bench of the switch under test."""
+    return await SwitchBench(dut, links).begin()
