@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.copy_queue import CopyQueue
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
-from hdl.switchgnn.switch.params import DELIVERY_CYCLES, BankOperation, GnnSwitchParams
+from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.result_way import ResultWay
 from hdl.switchgnn.switch.row_reader import RowReader
@@ -26,7 +26,7 @@ class Aggregation(Component):
 
     Rows of ``lists`` and ``payloads`` are those of the tasks, in their order. A port that is
     ``open`` may be claimed: ``claim`` and, :data:`EgressPort.delay` cycles later, ``deliver`` with
-    ``delivery``, or ``voided``. ``leaving`` says that sums of ports without an active job leave,
+    ``delivery``, or nothing. ``leaving`` says that sums of ports without an active job leave,
     for nobody. ``begin`` has the bit of a job whose table errors are forgotten; ``errors`` and
     ``first_error`` are those of ``error_job``.
     """
@@ -50,7 +50,6 @@ class Aggregation(Component):
                 "urgent": In(params.ports),
                 "claim": Out(params.ports),
                 "deliver": Out(params.ports),
-                "voided": Out(params.ports),
                 "delivery": Out(params.delivery),
                 "raws_dropped": Out(params.ports),
                 "busy": Out(1),
@@ -156,7 +155,6 @@ class Aggregation(Component):
         """Send sums and copies to the ports that were claimed for them."""
         active = Cat(port.active for port in self.ports)
         claimed = schedule.claim & active
-        promised = delay(m, self.claim, DELIVERY_CYCLES, "promised", reset_less=False)
         m.d.comb += [
             sequencer.copy_room.eq(copies.room),
             copies.reserve.eq(sequencer.copy_reserve),
@@ -167,13 +165,12 @@ class Aggregation(Component):
             copies.blocked.eq(schedule.claim.any()),
             self.raws_dropped.eq(copies.dropped),
             self.claim.eq(claimed | copies.claim),
+            way.read.eq(schedule.read),
             way.copies.eq(copies.deliver),
             way.copy.eq(copies.delivered),
             *(way.jobs[k].eq(job) for k, job in enumerate(self.ports)),
             *(way.regions[k].eq(region) for k, region in enumerate(self.regions)),
-            # A port gets what it was claimed for, or its room back: a READ may have found nothing.
             self.deliver.eq(way.deliver),
-            self.voided.eq(promised & ~way.deliver),
             self.delivery.eq(way.delivery),
         ]
         for k, bank in enumerate(banks):

@@ -16,7 +16,7 @@ EGRESS_EVENTS = ("sent_results", "sent_raws", "marks", "requests_dropped")
 class GnnEgress(Component):
     """An :class:`EgressPort` and its :class:`ControlFrames` for each port, apart from each other.
 
-    Bits of ``claim``, ``deliver``, ``voided``, ``advance`` and ``raw_request_to`` are for the port
+    Bits of ``claim``, ``deliver``, ``advance`` and ``raw_request_to`` are for the port
     of that number; ``open``, ``urgent`` and the events have one of each port.
     """
 
@@ -33,7 +33,6 @@ class GnnEgress(Component):
                 "urgent": Out(params.ports),
                 "claim": In(params.ports),
                 "deliver": In(params.ports),
-                "voided": In(params.ports),
                 "delivery": In(params.delivery),
                 "acks": In(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
                 "acked": Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
@@ -62,7 +61,6 @@ class GnnEgress(Component):
                 self.urgent[k].eq(port.urgent),
                 port.claim.eq(self.claim[k]),
                 port.deliver.eq(self.deliver[k]),
-                port.voided.eq(self.voided[k]),
                 port.delivery.eq(self.delivery),
                 control.job.eq(self.jobs[k]),
                 control.congested.eq(self.congested[k]),

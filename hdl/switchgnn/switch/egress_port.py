@@ -24,8 +24,8 @@ class EgressPort(Component):
 
     Frames go from ``source`` to ``destination`` and have the port's ``bit`` as their bm. With
     ``claim`` room for the longest frame is taken; it may come if ``open`` was high in the cycle
-    before. :attr:`delay` cycles later comes ``deliver`` with a ``delivery``, or ``voided``, which
-    gives the room back; ``open`` keeps claims a RESULT's beats apart. So every frame that comes
+    before. :attr:`delay` cycles later comes ``deliver`` with a ``delivery``, or nothing, and then
+    the room is free again; ``open`` keeps claims a RESULT's beats apart. So every frame that comes
     finds the serializer idle and room in the queue, and nothing here makes anybody wait.
 
     A RESULT or RAW is marked (ecn) if more than ``mark_level`` beats waited in the queue in the
@@ -57,7 +57,6 @@ class EgressPort(Component):
                 "open": Out(1),
                 "claim": In(1),
                 "deliver": In(1),
-                "voided": In(1),
                 "delivery": In(params.delivery),
                 "control": In(stream.Signature(params.control_frame)),
                 "axis": Out(params.frames.axis),
@@ -79,11 +78,12 @@ class EgressPort(Component):
                 width=params.egress_beat.size, count=2, last_bit=params.egress_beat["last"].offset
             )
         )
+        claims = Signal(self.delay)  # of the last cycles, the latest in the lowest bit
         sums, control = arbiter.i[DATA], arbiter.i[CONTROL]
         level = delay(m, fifo.level, 1, "level", reset_less=False)
         m.d.comb += [
             room.claim.eq(self.claim),
-            room.voided.eq(self.voided),
+            room.voided.eq(claims[-1] & ~self.deliver),
             room.shorter.eq(self.deliver & self.delivery.raw),
             room.left.eq(sums.valid & sums.ready),
             self.open.eq(room.open),
@@ -103,15 +103,12 @@ class EgressPort(Component):
             self.control.ready.eq(control.ready),
         ]
         self.drive_axis(m, arbiter)
-        claims = Signal(self.delay)  # of the last cycles, the latest in the lowest bit
         waits = serializer.busy | serializer.valid | fifo.level.any()
         m.d.sync += [
             claims.eq(Cat(self.claim, claims[:-1])),
             self.urgent.eq(~(self.claim | claims.any() | waits)),
         ]
-        expect(
-            m, self, comes_when_it_was_announced=lambda: claims[-1] == (self.deliver ^ self.voided)
-        )
+        expect(m, self, has_been_claimed=lambda: ~self.deliver | claims[-1])
         return m
 
     def control_head(self, m: Module) -> Value:

@@ -26,15 +26,16 @@ from hdl.switchgnn.switch.params import (
 class ResultWay(Component):
     """Makes a ``delivery`` of each sum that leaves a bank, and of each ``copy`` of a feature.
 
-    In a cycle at most one bit of ``valids`` is set, and says whose of the ``results`` counts, or
-    else ``copies`` may have the ports that get the ``copy``. :attr:`latency` cycles later each port
-    concerned has its bit either in ``deliver``, with the ``delivery``, or in ``voided``:
+    ``read`` has the bank that is given a READ. READ_CYCLES later its bit of ``valids`` says whether
+    it has a sum, which is in ``results`` then; so it is known early which one to take, as so many
+    wires want. In a cycle without a sum, ``copies`` may have the ports that get the ``copy``.
+    :attr:`latency` cycles later ``deliver`` has the bits of the ports that get the ``delivery``:
 
     - A sum is a RESULT of an open turn of the port's job, the one that its ``tag`` is of, and it
       lies among that turn's aggregators; its list is their index x banks + bank. Any other sum is
-      voided: its turn has ended, or the port has a new job by now.
-    - A copy is voided for ports that have another job than its own, or none; if the lowest port
-      has, for all, as a job has all of its ports or none.
+      for nobody: its turn has ended, or the port has a new job by now.
+    - A copy is for those of its ports that have its job, and for none unless the lowest one has: a
+      job has all of its ports or none.
 
     ``jobs`` and ``regions`` are what each port has to know of its job in the cycle in which a sum
     or a copy comes. Throughput: a sum or a copy a cycle. Never stalls: ports have room for all.
@@ -58,6 +59,7 @@ class ResultWay(Component):
         super().__init__(
             params,
             {
+                "read": In(params.banks),
                 "valids": In(params.banks),
                 "results": In(params.bank_result).array(params.banks),
                 "copies": In(params.ports),
@@ -65,7 +67,6 @@ class ResultWay(Component):
                 "jobs": In(params.port_job).array(params.ports),
                 "regions": In(params.port_region).array(params.ports),
                 "deliver": Out(params.ports),
-                "voided": Out(params.ports),
                 "delivery": Out(params.delivery),
             },
         )
@@ -78,32 +79,27 @@ class ResultWay(Component):
         copies = Signal(params.ports)
         bank = Signal(params.bank_bits, reset_less=True)
         result = Signal(params.bank_result, reset_less=True)
-        copy = {
-            name: delay(m, self.copy[name], 1, f"copy_{name}") for name in ("job", "turn", "source")
-        }
-        self.merge(m, bank, result)
+        copy = delay(m, self.copy, 1, "copy")
+        self.take(m, bank, result)
         m.d.sync += [came.eq(self.valids.any()), copies.eq(self.copies)]
         mine = data.View(self.known, Array(port.as_value() for port in known)[result.port])
         hit, index, turn = self.find(m, mine, result)
-        delivered = Signal(params.ports)
-        concerned = Signal(params.ports)
         for k, port in enumerate(known):
-            fits = port.active & (port.job == copy["job"]) & (mine.job == copy["job"])
-            m.d.comb += [
-                concerned[k].eq(copies[k] | (came & (result.port == k))),
-                delivered[k].eq(Mux(came, hit, mine.active & fits)),
-            ]
-        delivery = self.delivery
+            fits = port.active & (port.job == copy.job) & (mine.job == copy.job)
+            of_sum = came & hit & (result.port == k)
+            m.d.sync += self.deliver[k].eq(of_sum | (copies[k] & fits & mine.active))
+        delivery, features = self.delivery, copy.features.as_value()
         m.d.sync += [
-            self.deliver.eq(concerned & delivered),
-            self.voided.eq(concerned & ~delivered),
             delivery.raw.eq(~came),
             delivery.job.eq(mine.job),
             delivery.epoch.eq(mine.epoch),
-            delivery.turn.eq(Mux(came, turn, copy["turn"])),
+            delivery.turn.eq(Mux(came, turn, copy.turn)),
             delivery.list.eq(Cat(bank[: exact_log2(params.banks)], index)),
-            delivery.source.eq(copy["source"]),
-            delivery.sums.eq(result.sums),
+            delivery.source.eq(copy.source),
+            delivery.sums.as_value()[: len(features)].eq(
+                Mux(came, result.sums.as_value()[: len(features)], features)
+            ),
+            delivery.sums.as_value()[len(features) :].eq(result.sums.as_value()[len(features) :]),
         ]
         return m
 
@@ -125,22 +121,25 @@ class ResultWay(Component):
             ]
         return known
 
-    def merge(self, m: Module, bank: Signal, result: Any) -> None:
-        """Register the sum that comes, and the bank that it comes from, or the copy."""
-        valids, copies = self.valids, self.copies
-        for name in ("port", "slot", "tag", "sums"):
-            merged = reduce(
-                or_,
-                (Mux(valids[k], Value.cast(each[name]), 0) for k, each in enumerate(self.results)),
-            )
-            if name == "port":  # of a copy, any of its ports, for what all of its job have
-                merged = merged | index_of(lowest(copies), self.params.port_bits)
-            if name == "sums":
-                merged = merged | Mux(copies.any(), self.copy.features.as_value(), 0)
-            m.d.sync += Value.cast(result[name]).eq(merged)
-        m.d.sync += bank.eq(index_of(valids, len(bank)))
+    def take(self, m: Module, bank: Signal, result: Any) -> None:
+        """Register what comes of the bank that was read, and for which port a copy is."""
+        copies = self.copies
+        number = delay(m, index_of(self.read, len(bank)), READ_CYCLES, "read")
+        results = Array(each.as_value() for each in self.results)
+        m.d.sync += [
+            bank.eq(number),
+            result.eq(data.View(self.params.bank_result, results[number])),
+        ]
+        with m.If(copies.any()):  # any of its ports, for what all of its job have
+            m.d.sync += result.port.eq(index_of(lowest(copies), self.params.port_bits))
+        valids = self.valids
         came = Cat(valids, copies.any())
-        expect(m, self, one_comes_at_a_time=lambda: ~(came & (came - 1)[: len(came)]).any())
+        expect(
+            m,
+            self,
+            one_comes_at_a_time=lambda: ~(came & (came - 1)[: len(came)]).any(),
+            comes_from_the_bank_that_was_read=lambda: ~valids.any() | Array(valids)[number],
+        )
 
     def find(self, m: Module, mine: Any, result: Any) -> tuple[Value, Value, Value]:
         """Return whether a sum is of an open turn of ``mine``, its index there, and the turn."""

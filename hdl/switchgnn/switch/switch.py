@@ -214,7 +214,6 @@ class GnnSwitch(Component):
             aggregation.urgent.eq(egress.urgent),
             egress.claim.eq(aggregation.claim),
             egress.deliver.eq(aggregation.deliver),
-            egress.voided.eq(aggregation.voided),
             egress.delivery.eq(aggregation.delivery),
             egress.advance.eq(turns.advance | judge.over),
             egress.raw_request.eq(judge.raw_request),

@@ -53,7 +53,7 @@ class Bench:
         self.params = params_in_simulator(GnnSwitchParams)
         self.cycle, self.was_open = 0, False
         self.claims = []  # cycles
-        self.promised = {}  # by cycle: what comes in it, None for void
+        self.promised = {}  # by cycle: what comes in it, None for nothing
         self.delivered, self.expected = [], []  # cycle and beats of each delivery; its frame
         self.controls = []  # frames
         self.leaving, self.moved = [], []  # octets of the frame that leaves; cycles of data beats
@@ -65,7 +65,7 @@ class Bench:
             getattr(dut, name).value = random.getrandbits(48)
         self.bit = 1 << random.randrange(32)
         dut.bit.value = self.bit
-        for name in ("claim", "deliver", "voided", "mark_level", "axis_tready"):
+        for name in ("claim", "deliver", "mark_level", "axis_tready"):
             getattr(dut, name).value = 0
 
     async def start(self, mark_level=0):
@@ -85,10 +85,9 @@ class Bench:
         if claims:
             self.claims.append(self.cycle)
             self.promised[self.cycle + EgressPort.delay] = delivery
-        comes = self.cycle in self.promised
         arrival = self.promised.pop(self.cycle, None)
         dut.claim.value = int(claims)
-        dut.deliver.value, dut.voided.value = int(arrival is not None), int(comes and not arrival)
+        dut.deliver.value = int(arrival is not None)
         bits = (
             pack(params.delivery, arrival) if arrival else random.getrandbits(params.delivery.size)
         )
