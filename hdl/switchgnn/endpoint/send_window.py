@@ -22,7 +22,8 @@ class SendWindow(Component):
     One turn at a time is enough, as a turn begins when all of the one before is acknowledged.
     What an ACK says never shrinks at the switch. So of two ACKs the one with the higher base says
     more, and one with a lower base than the window's brings nothing: it is left out. An ACK whose
-    base was never ordered is no switch's and has no effect (``nonsense``).
+    base was never ordered is no switch's and has no effect (``nonsense``). ``ack`` is of the turn
+    that was begun before, and counts a cycle later, unless another turn begins meanwhile.
 
     When the oldest frame has not been acknowledged for ``timeout`` cycles, every frame that had
     left by then and is not acknowledged is ordered again, once; the timer starts anew when the
@@ -111,7 +112,10 @@ class SendWindow(Component):
         self, m: Module, base: Signal, arrived: Signal, following: Signal, moved: Signal
     ) -> None:
         """Take what an ACK says, unless a later one has come."""
-        ack = self.ack
+        ack = Signal(ACKNOWLEDGEMENT)
+        m.d.sync += ack.eq(self.ack)
+        with m.If(self.begin):  # it is of the turn before
+            m.d.sync += ack.valid.eq(0)
         news = ack.bitmap[: self.params.window]
         valid = Signal()
         m.d.comb += [

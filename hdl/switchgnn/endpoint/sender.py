@@ -42,9 +42,9 @@ class Sender(Component):
     behind what is prefetched. ``stop`` cuts nothing: ``inside`` says that a frame is leaving.
     ``illegal``: a record of the list is none.
 
-    Throughput: a frame in as many cycles as it has beats, once its first payload has come, as long
-    as :data:`hdl.switchgnn.endpoint.params.UNDER_WAY` frames cover the latency of a record and of a
-    payload. Stalls: holds; see :data:`SENDER_EVENTS` for who holds up.
+    Throughput: a frame in as many cycles as it has beats, once the first payload has come, as long
+    as the window covers the reads of a record and of a payload, and the way to the switch and back,
+    and :data:`hdl.switchgnn.endpoint.bundles.UNDER_WAY` frames cover each of the reads. Stalls: holds; see :data:`SENDER_EVENTS` for who holds up.
     """
 
     def __init__(self, params: EndpointParams) -> None:

@@ -17,8 +17,9 @@ class TokenBucket(Component):
     """``may_begin`` says whether a frame may begin; ``beat`` says that a beat has left.
 
     Every cycle adds ``rate`` tokens, up to ``burst`` beats' worth; a beat takes 65,536. A frame may
-    begin while the tokens are not negative, and leaves whole, on credit. So in any time the beats
-    that leave are at most rate / 65,536 a cycle, a burst and a frame.
+    begin while the tokens are not negative, and leaves whole, on credit; a beat counts a cycle
+    later. So in any time the beats that leave are at most rate / 65,536 a cycle, a burst and two
+    frames.
 
     ``congested`` halves the rate, down to ``least``, unless it has been halved within the last
     ``round_trip`` cycles (``halved`` is high when it does). After each round trip without a
@@ -43,17 +44,20 @@ class TokenBucket(Component):
         m = Module()
         settings = self.settings
         tokens = Signal(signed(TOKEN_BITS))
-        added = Signal(signed(TOKEN_BITS + 1))
         most = Signal(signed(TOKEN_BITS))
+        left = Signal()  # a beat, in the cycle before
         m.d.comb += [
             most.eq(Cat(Const(0, UNIT_BITS), settings.burst)),
-            added.eq(tokens + self.rate - Cat(Const(0, UNIT_BITS), self.beat)),
             self.may_begin.eq(~settings.enabled | ~tokens[-1]),
         ]
+        m.d.sync += left.eq(self.beat)
         with m.If(~settings.enabled):
             m.d.sync += tokens.eq(0)
+        with m.Elif((tokens >= most) & ~left):
+            m.d.sync += tokens.eq(most)
         with m.Else():
-            m.d.sync += tokens.eq(Mux(added > most, most, added)[:TOKEN_BITS])
+            spent = Cat(Const(0, UNIT_BITS), left)
+            m.d.sync += tokens.eq((tokens + self.rate - spent)[:TOKEN_BITS])
         self.adapt(m)
         return m
 
