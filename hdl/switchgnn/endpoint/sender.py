@@ -44,7 +44,8 @@ class Sender(Component):
 
     Throughput: a frame in as many cycles as it has beats, once the first payload has come, as long
     as the window covers the reads of a record and of a payload, and the way to the switch and back,
-    and :data:`hdl.switchgnn.endpoint.bundles.UNDER_WAY` frames cover each of the reads. Stalls: holds; see :data:`SENDER_EVENTS` for who holds up.
+    and :data:`hdl.switchgnn.endpoint.bundles.UNDER_WAY` frames cover each of the reads. Stalls:
+    holds; see :data:`SENDER_EVENTS` for who holds up.
     """
 
     def __init__(self, params: EndpointParams) -> None:
