@@ -77,8 +77,10 @@ async def the_first_failure_is_kept(dut):
     await start(dut)
     for first in range(len(Cause) - 1):
         await bench.pulse("start")
-        await bench.pulse("failures", 1 << first)
+        dut.failures.value = 1 << first
+        await RisingEdge(dut.clk)
         await bench.pulse("failures", (1 << len(Cause) - 1) - 1)
+        await bench.pulse("failures", 1)
         await bench.settle()
         assert bench.state == (State.FAILED, list(Cause)[1 + first])
     await bench.pulse("failures", 3)  # without a job

@@ -379,3 +379,30 @@ async def a_malformed_result_is_still_missing(dut):
     written = bench.memory()
     at = 4 * params.lanes * item
     assert all(written[0, at + k] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_turn_is_over_for_the_very_next_frame(dut):
+    """Though it was compared with turns before they moved on."""
+    bench = Bench(dut)
+    await bench.begin()
+    ours = {"bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    payload = np.zeros(bench.params.lanes, np.int32)
+    over = Frame(kind=Kind.ADVANCE, turn=1, **ours)
+    old, new = (
+        Frame(kind=Kind.RESULT, turn=turn, list=0, payload=payload, **ours) for turn in (0, 1)
+    )
+
+    async def move_on():
+        while not dut.advance.value:
+            await bench.edge
+        bench.golden.take(over)
+        bench.say_turns()
+
+    moved = cocotb.start_soon(move_on())
+    for frame in (over, over, old, over, new, old):
+        await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+    await bench.settle()
+    await moved
+    assert +bench.found == Counter({"ADVANCED": 1, "CLOSED": 4, "SUM": 1})
+    assert bench.advances == 1

@@ -35,7 +35,7 @@ class Bench:
         self.acks = []  # when they come, and what they say
         self.window = Window()  # the switch's
         self.told = Window()  # by the ACKs that have come
-        self.answers = True
+        self.answers, self.manual = True, []  # ACKs that are not the switch's
         for name in ("begin", "sends", "end", "ack", "left", "left_again"):
             getattr(dut, name).value = 0
         dut.orders_ready.value = 0
@@ -79,6 +79,11 @@ class Bench:
     def acknowledge(self):
         """Any of the ACKs that are due, older ones behind newer ones too."""
         self.dut.ack.value = 0
+        if self.manual:
+            base, bitmap = self.manual.pop(0)
+            said = {"valid": 1, "base": base, "bitmap": bitmap}
+            self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
+            return
         due = [ack for ack in self.acks if ack[0] <= cycle()]
         if due and self.answers:
             ack = random.choice(due)
@@ -187,11 +192,56 @@ async def nonsense_has_no_effect(dut):
     for _ in range(10):
         await bench.edge
     for base in (3, 1 << 31, (1 << 32) - 1):
-        dut.ack.value = pack(ACKNOWLEDGEMENT, {"valid": 1, "base": base, "bitmap": 1})
-        await bench.edge
-        dut.ack.value = 0
-        await bench.edge
-        await bench.edge
+        bench.manual.append((base, 1))
+        for _ in range(6):
+            await bench.edge
         assert not dut.acknowledged.value
     bench.answers = True
     await bench.ends()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def older_acks_take_nothing_back(dut):
+    """Neither a base nor what was said from it on."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(bench.width)
+    while len(bench.left) < bench.width:
+        await bench.edge
+    said = [(1, 0), (1, 0b100), (0, 0b10), (1, 0b10), (0, 0), (1, 0), (0, 0b110)]
+    for base, bitmap in said:
+        bench.manual.append((base, bitmap))
+        for _ in range(3 * TIMEOUT + 10 * bench.width):
+            await bench.edge
+        bench.left = bench.left[-bench.width :]
+        assert 0 not in {seq for _, seq, _ in bench.left}
+    assert {seq for _, seq, _ in bench.left} == {1, *range(4, bench.width)}
+    bench.manual += [(bench.width, 0), (1, 0), (0, 0b110)]
+    for _ in range(10):
+        await bench.edge
+    bench.left.clear()
+    for _ in range(3 * TIMEOUT):
+        await bench.edge
+    assert dut.acknowledged.value
+    assert not bench.left
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_has_arrived_is_not_repeated(dut):
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(bench.width)
+    while len(bench.left) < bench.width:
+        await bench.edge
+    gone = random.sample(range(bench.width), bench.width // 2)
+    gone = [0, *(seq for seq in gone if seq)]
+    there = sum(1 << seq for seq in range(bench.width) if seq not in gone)
+    bench.manual += [(0, there & int("10" * 64, 2)), (0, there & int("01" * 64, 2))]
+    for _ in range(6):
+        await bench.edge
+    bench.left.clear()
+    for _ in range(4 * TIMEOUT + 8 * bench.width):
+        await bench.edge
+    assert {seq for _, seq, _ in bench.left} == set(gone)
