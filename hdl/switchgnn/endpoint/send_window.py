@@ -71,7 +71,7 @@ class SendWindow(Component):
         room = (following - base)[: bits_for(2 * self.params.window)] < self.params.window
         waits = Signal()
         m.d.comb += [
-            waits.eq(self.active & ~self.end & (following != count)),
+            waits.eq(self.active & (following != count)),
             new.eq(waits & room & free),
             self.full.eq(waits & ~room),
         ]
