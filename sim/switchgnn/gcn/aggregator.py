@@ -1,0 +1,87 @@
+"""Who adds up features between workers: the part of a training that a switch does."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sim.switchgnn.golden.aggregation import aggregate, edges_between
+from sim.switchgnn.planning.workers import WorkerPartition
+
+#: What aggregators count, all workers together.
+COUNTERS = {
+    "frames": "frames on the links between workers and switch, those that are lost included",
+    "bytes": "bytes of these frames, without checksums",
+    "repeats": "frames that were sent before: features, sums and what asks for them",
+    "rows": "rows of lists that the switch read, and sums that workers sent",
+    "additions": "contributions that the switch added",
+    "turns": "turns, each a slice of a block of an aggregation",
+}
+
+
+class Aggregator(Protocol):
+    """Does one aggregation after the other, each of its own features, on the same edges.
+
+    It is made once for a training and its tables are planned then; features change. Whatever it
+    needs, a golden switch, a simulator of hardware, lives as long as it.
+    """
+
+    @property
+    def counts(self) -> Counter[str]:
+        """COUNTERS, since it was made."""
+        ...
+
+    def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The sum of every vertex's neighbours' features at other workers: [vertices, width].
+
+        ``features`` are [vertices, width], of one of the widths that it was made for. RunFailed if
+        the sums do not come.
+        """
+        ...
+
+
+#: Makes the aggregator of a graph (row: destination, column: source), the owners of its vertices,
+#: and the widths that will be asked for.
+MakeAggregator = Callable[[csr_array, WorkerPartition, Sequence[int]], Aggregator]
+
+
+class ExactAggregator:
+    """A X by scipy, in 64 bits; nothing is counted."""
+
+    def __init__(
+        self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int] = ()
+    ) -> None:
+        self.between = edges_between(adjacency, partition.owner)
+        self.counts: Counter[str] = Counter()
+
+    def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The sums, exactly."""
+        return aggregate(self.between, features)
+
+
+class CheckedAggregator:
+    """Another aggregator, each of whose sums is compared with scipy's."""
+
+    def __init__(self, checked: Aggregator, exact: ExactAggregator) -> None:
+        self.checked, self.exact = checked, exact
+        self.aggregations = 0  #: that have ended
+        self.difference = ""  #: the first sum that is not A X, in a line
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Those of the other."""
+        return self.checked.counts
+
+    def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The other's sums, right or wrong."""
+        found, right = self.checked.aggregate(features), self.exact.aggregate(features)
+        self.aggregations += 1
+        for vertex, feature in np.argwhere(found != right)[:1]:
+            self.difference = self.difference or (
+                f"aggregation {self.aggregations}: the sum of vertex {vertex}, feature {feature}"
+                f" is {found[vertex, feature]}, must be {right[vertex, feature]}"
+            )
+        return found

@@ -1,0 +1,63 @@
+"""Numbers of integer training: where their binary points are, exact products, inverse roots."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.golden.arithmetic import Integers, round_shift, saturate
+from sim.harness.session import RunFailed
+from sim.switchgnn.gcn.products import by_rows
+
+VALUE_FRACTION = 16  #: bits of inputs, activations and logits, which have 32
+WEIGHT_FRACTION = 24  #: bits of weights, which have 32
+GRADIENT_FRACTION = 24  #: bits of gradients by vertex, which have 32
+ROOT_FRACTION = 28  #: bits of inverse square roots, at most 1
+
+EXACT_IN_FLOAT = 1 << 53  #: integers below are exact in float64
+MOST_PART = 1 << 58  #: of a worker's part of a sum: those of 32 workers fit 64 bits
+
+
+def to_fixed(values: ArrayLike, fraction: int) -> Integers:
+    """Real numbers that fit as integers, rounded to the nearest."""
+    return np.rint(np.ldexp(np.asarray(values, np.float64), fraction)).astype(np.int64)
+
+
+def product(left: Integers, right: Integers) -> Integers:
+    """``left @ right``, exact; RunFailed if a sum could need over 58 bits.
+
+    Float64 adds up integers exactly while all sums, of whatever terms in whatever order, are below
+    2^53; its products are many times faster than those of integers.
+    """
+    bound = most(left, 0) @ most(right, 1)
+    if bound < EXACT_IN_FLOAT / 2:  # the bound is a float64 itself
+        return by_rows(left.astype(np.float64), right.astype(np.float64)).astype(np.int64)
+    if bound < MOST_PART:
+        return left @ right
+    raise RunFailed(
+        f"the training diverges: a sum could be {bound:.3g}, over the {MOST_PART:.3g} that a worker"
+        " may add up; a lower --eta helps"
+    )
+
+
+def most(values: Integers, axis: int) -> NDArray[np.float64]:
+    """The largest magnitude along ``axis``."""
+    return np.abs(values).max(axis, initial=0).astype(np.float64)
+
+
+def rounded(sums: Integers, shift: int) -> Integers:
+    """Exact sums as 32-bit numbers with ``shift`` fewer fraction bits."""
+    return saturate(round_shift(sums, shift))[0]
+
+
+def inverse_roots(counts: Integers) -> Integers:
+    """1 / sqrt(count), rounded to the nearest, for counts of at least 1.
+
+    Whole numbers all the way: 2^ROOT_FRACTION / sqrt(count) is isqrt(2^(2 ROOT_FRACTION) / count)
+    with one bit more, which is then rounded off.
+    """
+    kinds, place = np.unique(counts, return_inverse=True)
+    found = [
+        (math.isqrt((1 << 2 * ROOT_FRACTION + 2) // count) + 1) >> 1 for count in kinds.tolist()
+    ]
+    return np.array(found, np.int64)[place]

@@ -1,0 +1,67 @@
+"""The same training in float64, which integers are compared with: nothing is rounded or sent."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, eye_array
+
+from sim.golden.arithmetic import Integers
+from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION
+from sim.switchgnn.gcn.problem import Problem
+from sim.switchgnn.gcn.products import by_rows
+from sim.switchgnn.gcn.training import MOMENTUM_SHIFT, Schedule
+
+Floats = NDArray[np.float64]
+
+
+class FloatTraining:
+    """A network whose layers are A X W, with the first weights of an integer training."""
+
+    def __init__(self, problem: Problem, schedule: Schedule, weights: Sequence[Integers]) -> None:
+        self.problem, self.schedule = problem, schedule
+        self.weights: list[Floats] = [np.ldexp(each, -WEIGHT_FRACTION) for each in weights]
+        self.momentum = [np.zeros_like(each) for each in self.weights]
+        self.normalised = normalised(problem.adjacency)
+        self.inputs: list[Floats] = []  #: of each layer
+        self.outputs: list[Floats] = []  #: of each layer, before ReLU
+
+    def look(self) -> Floats:
+        """Do a forward pass; the logits."""
+        self.inputs, self.outputs = [], []
+        values = self.problem.features
+        for weights in self.weights:
+            self.inputs.append(values)
+            self.outputs.append(self.normalised @ by_rows(values, weights))
+            values = np.maximum(self.outputs[-1], 0)
+        return self.outputs[-1]
+
+    def learn(self) -> None:
+        """Do the backward pass of the forward pass that :meth:`look` has done; change weights."""
+        train, found = self.problem.train, list[Floats]()
+        slope = np.zeros_like(self.outputs[-1])
+        slope[train] = softmax(self.outputs[-1][train])
+        slope[train, self.problem.labels[train]] -= 1
+        slope /= train.sum()
+        for number in reversed(range(len(self.weights))):
+            slope = self.normalised.T @ slope
+            found.insert(0, self.inputs[number].T @ slope)
+            slope = by_rows(slope, self.weights[number].T) * (self.inputs[number] > 0)
+        decay = 2.0**-self.schedule.l2_shift if self.schedule.l2_shift else 0.0
+        for number, gradient in enumerate(found):
+            self.momentum[number] = (1 - 2.0**-MOMENTUM_SHIFT) * self.momentum[number] + gradient
+            taken = self.schedule.eta * self.momentum[number] + decay * self.weights[number]
+            self.weights[number] = self.weights[number] - taken
+
+
+def normalised(adjacency: csr_array) -> csr_array:
+    """D^-1/2 (A + I) D'^-1/2, of edges into and out of each vertex."""
+    looped = csr_array(adjacency + eye_array(adjacency.indptr.size - 1))
+    into, out_of = (np.asarray(looped.sum(axis)) ** -0.5 for axis in (1, 0))
+    return csr_array(diags_array(into) @ looped @ diags_array(out_of))
+
+
+def softmax(logits: Floats) -> Floats:
+    """The shares of e^z in each row."""
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)

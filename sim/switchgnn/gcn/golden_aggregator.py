@@ -1,0 +1,117 @@
+"""Aggregations by the golden switch and workers, frame by frame, on links that may be bad."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.golden.worker import WorkerModel
+from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.links import Faults, Links, Place, join, run
+from sim.switchgnn.planning.preparation import PLANS, prepare
+from sim.switchgnn.planning.shape import SwitchShape
+from sim.switchgnn.planning.tables import Tables, with_program
+from sim.switchgnn.planning.workers import WorkerPartition
+
+SWITCH: Place = "switch"
+JOB = 0
+EPOCHS = 1 << 16  #: of a job: numbers that tell its runs apart
+MOST_ACK_EVERY = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchSetup:
+    """A switch, how its work is planned, and the links around it."""
+
+    shape: SwitchShape
+    window: int  #: W
+    plan: str = PLANS[0]
+    order: str = "priority-bfs"
+    seed: int = 1  #: of the plan, the order and the links' faults
+    faults: Faults = Faults()  # noqa: RUF009 - it is frozen
+
+    @property
+    def ack_every(self) -> int:
+        """Frames that one ACK answers."""
+        return min(self.window, MOST_ACK_EVERY)
+
+
+def planned(
+    adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int], setup: SwitchSetup
+) -> dict[int, Tables]:
+    """The tables of one aggregation of each of ``widths``: they differ in their programs only."""
+    made = prepare(
+        adjacency,
+        partition,
+        setup.shape,
+        [max(widths)],
+        plan=setup.plan,
+        order=setup.order,
+        seed=setup.seed,
+    ).tables
+    return {width: with_program(made, setup.shape, [width]) for width in widths}
+
+
+class GoldenAggregator:
+    """A golden switch whose job does one aggregation, ends, and is started anew for the next.
+
+    Runs of the job are told apart by their epochs, and what is left of one on the links is refused
+    in the next.
+    """
+
+    def __init__(
+        self,
+        adjacency: csr_array,
+        partition: WorkerPartition,
+        widths: Sequence[int],
+        setup: SwitchSetup,
+    ) -> None:
+        shape = self.shape = setup.shape
+        self.setup, self.epoch = setup, 0
+        self.jobs = {
+            width: PlannedJob(tables, [], depth=deepest(tables), window=setup.window)
+            for width, tables in planned(adjacency, partition, widths, setup).items()
+        }
+        self.switch = SwitchModel(ports=shape.ports, banks=shape.banks, depth=shape.depth, jobs=1)
+        rng = np.random.default_rng(setup.seed)
+        self.links = Links(rng, lanes=shape.lanes, faults=setup.faults)
+        self.links.ends[SWITCH] = self.switch.take
+        self.repeats = 0  #: of workers
+
+    def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The sums, from the switch; RunFailed if they do not come."""
+        job = self.jobs[features.shape[1]].with_features([features])
+        self.epoch = (self.epoch + 1) % EPOCHS
+        setup = job.setup(self.shape.open_turns, self.setup.ack_every)
+        refusal = self.switch.start_job(JOB, setup=setup, epoch=self.epoch, base=0)
+        assert refusal is None, refusal
+        workers: dict[Place, WorkerModel] = {
+            port: job.worker(port, JOB, self.epoch, self.shape.open_turns)
+            for port in range(job.tables.workers)
+        }
+        for port, worker in workers.items():
+            join(self.links, port, worker, SWITCH, int(port))
+        run(self.links, {SWITCH: self.switch}, workers)
+        self.repeats += sum(worker.repeats for worker in workers.values())
+        assert not self.switch.table.active[JOB].errors, self.switch.table.active[JOB].first_error
+        (sums,) = job.sums(list(workers.values()))
+        return sums
+
+    @property
+    def counts(self) -> Counter[str]:
+        """All of aggregator.COUNTERS."""
+        counts = self.switch.counts
+        return Counter(
+            {name: self.links.counts[name] for name in ("frames", "bytes")}
+            | {name: getattr(counts, name) for name in ("rows", "additions", "turns")}
+            | {"repeats": self.repeats + counts.repeats}
+        )
+
+
+def deepest(tables: Tables) -> int:
+    """Aggregators of a bank that the largest block has."""
+    return int(np.diff(tables.descriptor_first).max())

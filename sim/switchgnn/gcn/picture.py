@@ -1,0 +1,80 @@
+"""Pictures of a training: its curves, and the graph as its workers share it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim.switchgnn.gcn.comparison import Row
+from sim.switchgnn.gcn.run import GcnRun
+
+#: Source of a curve -> how it is drawn, that behind the others first.
+STYLES: dict[str, dict[str, Any]] = {
+    "plain": {"label": "without the graph", "color": "tab:green"},
+    "float": {"label": "float64", "color": "0.65", "linewidth": 4},
+    "golden": {"label": "one worker", "color": "tab:blue"},
+    "switch": {"label": "workers", "color": "tab:orange", "linestyle": "", "marker": ".", "ms": 5},
+}
+MOST_EDGES = 20_000  #: that are drawn
+
+
+def new_figure(columns: int, title: str) -> tuple[Any, Any]:
+    """A figure that needs no screen, and its axes."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, columns, figsize=(5.2 * columns, 4), squeeze=False)
+    figure.suptitle(title)
+    return figure, axes[0]
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure, and forget it."""
+    from matplotlib import pyplot
+
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def draw_curves(rows: Sequence[Row], title: str, path: Path) -> None:
+    """Loss of the vertices that are trained on, accuracy of those that are tested on."""
+    figure, axes = new_figure(2, title)
+    epochs = [row.epoch for row in rows]
+    for axis, name, text in zip(
+        axes, ("loss", "test_accuracy"), ("training loss", "test accuracy"), strict=True
+    ):
+        for source, style in STYLES.items():
+            axis.plot(epochs, [getattr(row.qualities[source], name) for row in rows], **style)
+        axis.set_xlabel("epoch")
+        axis.set_ylabel(text)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    save(figure, path)
+
+
+def draw_cut(run: GcnRun, path: Path) -> None:
+    """Vertices by their two main features, coloured by worker, and the edges between workers."""
+    figure, (axis,) = new_figure(1, "vertices of each worker, and the edges between workers")
+    problem, partition = run.problem, run.partition
+    assert partition is not None
+    _, directions = np.linalg.eigh(problem.features.T @ problem.features)
+    places = problem.features @ directions[:, -2:]
+    if places.shape[1] == 1:
+        places = np.stack([places[:, 0], np.arange(len(places))], 1)
+    ends = np.stack(run.cut.tocoo().coords, 1)
+    from matplotlib.collections import LineCollection
+
+    axis.add_collection(
+        LineCollection(list(places[ends[:MOST_EDGES]]), colors="0.6", linewidths=0.3)
+    )
+    for worker in range(partition.workers):
+        own = places[partition.owner == worker]
+        axis.plot(*own.T, linestyle="", marker=".", ms=3, label=f"worker {worker}")
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.legend(fontsize="small")
+    save(figure, path)

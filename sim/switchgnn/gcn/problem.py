@@ -1,0 +1,128 @@
+"""What a network is trained on: a graph, its vertices' features, who teaches and who tests."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from gen.errors import UserError
+from sim.golden.arithmetic import Integers
+from sim.switchgnn.graphs.graph import Graph
+from sim.switchgnn.planning.saved import refuse
+
+UNKNOWN = -1  #: the label of a vertex that is neither trained on nor tested on
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """A graph without edges from a vertex to itself, and what its vertices are to be told apart."""
+
+    name: str
+    adjacency: csr_array  #: ones [V, V]: row is destination, column source
+    features: NDArray[np.float64]  #: [V, features], the mean of each is 0, the largest 1 or -1
+    labels: Integers  #: [V], from 0; UNKNOWN
+    train: NDArray[np.bool_]  #: [V]: whether it is trained on
+    directed: bool
+
+    @property
+    def vertices(self) -> int:
+        """V."""
+        return len(self.labels)
+
+    @property
+    def edges(self) -> int:
+        """Directed edges."""
+        return self.adjacency.nnz
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return int(self.labels.max()) + 1
+
+    @property
+    def test(self) -> NDArray[np.bool_]:
+        """Which vertices are tested on: those with a label that are not trained on."""
+        return (self.labels != UNKNOWN) & ~self.train
+
+    def without_edges(self) -> "Problem":
+        """The same vertices, each by itself."""
+        nothing = csr_array(self.adjacency.shape, dtype=np.int8)
+        return replace(self, adjacency=nothing, directed=False)
+
+
+def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
+    """The problem that a graph with features and labels is.
+
+    Vertices to train on are those that the graph says, or ``labels`` of each class that ``seed``
+    draws. UserError for whatever is wrong or missing.
+    """
+    name, known = graph.name, graph.labels
+    features = scaled(graph)
+    refuse(known is None, f"{name}: has no labels [{graph.vertices}]")
+    assert known is not None
+    check_labels(name, known)
+    edges = without_loops(graph.adjacency)
+    refuse(not edges.nnz, f"{name}: has no edges between vertices")
+    train = drawn(name, known, labels, seed) if graph.train is None else graph.train
+    refuse((train & (known == UNKNOWN)).any(), f"{name}: a vertex to train on has no label")
+    refuse(not train.any(), f"{name}: there is no vertex to train on")
+    found = Problem(
+        name=name,
+        adjacency=edges,
+        features=features,
+        labels=known,
+        train=train,
+        directed=bool((edges != edges.T).nnz),
+    )
+    refuse(not found.test.any(), f"{name}: no vertex with a label is left to test on")
+    return found
+
+
+def scaled(graph: Graph) -> NDArray[np.float64]:
+    """The features, without the mean of each, divided by what is then the largest of all."""
+    if graph.features is None:
+        raise UserError(f"{graph.name}: has no features [{graph.vertices}, features]")
+    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float64 is refused below
+        centred = graph.features - graph.features.mean(0)
+    largest = np.abs(centred).max(initial=0)
+    refuse(
+        not largest or not np.isfinite(largest),
+        f"{graph.name}: the features of all vertices are the same, or beyond float64",
+    )
+    return centred / largest
+
+
+def check_labels(name: str, labels: Integers) -> None:
+    """UserError for labels that no vertex can have."""
+    least, most, vertices = int(labels.min()), int(labels.max()), len(labels)
+    refuse(
+        least < UNKNOWN or most >= vertices,
+        f"{name}: labels are 0 to {vertices - 1}, or -1 where there is none, not"
+        f" {least if least < UNKNOWN else most}",
+    )
+    refuse(most < 1, f"{name}: labels must tell at least 2 classes apart")
+
+
+def drawn(name: str, labels: Integers, count: int, seed: int) -> NDArray[np.bool_]:
+    """``count`` vertices of each class that there is."""
+    rng = np.random.default_rng(seed)
+    train = np.zeros(len(labels), bool)
+    for label in np.unique(labels[labels != UNKNOWN]).tolist():
+        there = np.flatnonzero(labels == label)
+        refuse(
+            there.size < count,
+            f"{name}: class {label} has {there.size} vertices, labels must be at most so many:"
+            f" {count}",
+        )
+        train[rng.permutation(there)[:count]] = True
+    return train
+
+
+def without_loops(adjacency: csr_array) -> csr_array:
+    """The graph without edges from a vertex to itself, of which a network has its own."""
+    edges = adjacency.tocoo()
+    destinations, sources = edges.coords
+    kept = destinations != sources
+    ones = np.ones(int(kept.sum()), np.int8)
+    return csr_array((ones, (destinations[kept], sources[kept])), adjacency.shape)

@@ -1,0 +1,80 @@
+"""Â X of all workers: what each scales, sends, adds up by itself and gets from the switch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+
+from sim.golden.arithmetic import Integers
+from sim.switchgnn.gcn.aggregator import Aggregator
+from sim.switchgnn.gcn.fixed_point import inverse_roots
+from sim.switchgnn.gcn.scaling import Scale, magnitude
+from sim.switchgnn.golden.aggregation import aggregate
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a worker has of a graph, in one direction."""
+
+    vertices: Integers  #: that it owns
+    inside: csr_array  #: edges between them, and one from each to itself
+    sources: Integers  #: 1 / sqrt(d_u) of each as a source
+    destinations: Integers  #: 1 / sqrt(d_v) of each as a destination
+
+
+class Propagation:
+    """Sums along the edges of a graph, each divided by sqrt(d_u d_v): y = D^-1/2 (A + I) D'^-1/2 x.
+
+    d counts the edges into a destination, or out of a source, and that from a vertex to itself. The
+    same in both directions of an undirected graph.
+    """
+
+    def __init__(
+        self,
+        adjacency: csr_array,
+        shares: Sequence[Integers],
+        aggregator: Aggregator | None,
+        bits: int,
+    ) -> None:
+        """``adjacency`` has no edge from a vertex to itself; ``shares`` are the workers' vertices.
+
+        A single worker has no ``aggregator``. Features have ``bits`` bits.
+        """
+        self.aggregator, self.bits = aggregator, bits
+        self.saturations = 0  #: features that did not fit
+        self.largest: dict[int, int] = {}  #: magnitude of the features by aggregation
+        self.vertices = adjacency.indptr.size - 1
+        self.parts = [part_of(adjacency, vertices) for vertices in shares]
+
+    def __call__(self, values: Sequence[Integers], name: int, fraction: int) -> list[Integers]:
+        """Y of each worker's vertices, of the X that each one has.
+
+        ``name`` tells one aggregation of an epoch from the others. Its scale suits what the
+        features were an epoch ago, which the workers have told each other with their gradients; the
+        first time they have to before they send anything.
+        """
+        pairs = list(zip(self.parts, values, strict=True))
+        largest = max(magnitude(own, part.sources) for part, own in pairs)
+        scale = Scale.fitting(self.largest.get(name) or largest, fraction, self.bits)
+        self.largest[name] = largest
+        features = np.zeros((self.vertices, values[0].shape[1]), np.int16)
+        for part, own in pairs:
+            features[part.vertices], saturations = scale.sent(own, part.sources)
+            self.saturations += saturations
+        between = None if self.aggregator is None else self.aggregator.aggregate(features)
+        found = []
+        for part in self.parts:
+            sums = aggregate(part.inside, features[part.vertices])
+            if between is not None:
+                sums += between[part.vertices]
+            found.append(scale.received(sums, part.destinations))
+        return found
+
+
+def part_of(adjacency: csr_array, vertices: Integers) -> Part:
+    """The part of the worker that owns ``vertices``."""
+    into = np.diff(adjacency.indptr)[vertices] + 1
+    out_of = np.bincount(adjacency.indices, minlength=adjacency.indptr.size - 1)[vertices] + 1
+    own = adjacency[vertices][:, vertices] + eye_array(vertices.size).astype(np.int8)
+    return Part(vertices, csr_array(own), inverse_roots(out_of), inverse_roots(into))

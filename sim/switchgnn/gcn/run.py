@@ -1,0 +1,112 @@
+"""A training as it was asked for: the data, the workers, and the trainings that are compared."""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gen.errors import UserError
+from sim.switchgnn.gcn.aggregator import CheckedAggregator, ExactAggregator, MakeAggregator
+from sim.switchgnn.gcn.float_training import FloatTraining
+from sim.switchgnn.gcn.network import Network
+from sim.switchgnn.gcn.problem import Problem, problem_of
+from sim.switchgnn.gcn.training import Schedule, Training
+from sim.switchgnn.gcn.workload import METIS, GcnWorkload
+from sim.switchgnn.golden.aggregation import edges_between
+from sim.switchgnn.graphs.graph import load_graph
+from sim.switchgnn.planning.workers import WorkerPartition, metis_workers, read_workers
+
+
+class GcnRun:
+    """A workload with its data; UserError for what is wrong with them."""
+
+    def __init__(self, asked: GcnWorkload) -> None:
+        self.asked = asked
+        self.problem: Problem = problem_of(load_graph(asked.data), asked.labels, asked.seed)
+        self.network = Network(
+            inputs=self.problem.features.shape[1],
+            hidden=asked.hidden,
+            classes=self.problem.classes,
+            count=asked.layers,
+        )
+        self.schedule = Schedule(eta=asked.eta, l2_shift=asked.l2_shift, bits=asked.bits)
+        self.weights = self.network.first_weights(asked.seed)
+        self.partition = partition_of(asked, self.problem)
+
+    @property
+    def alone(self) -> Training:
+        """The golden model: one worker that owns all vertices, and no switch."""
+        return Training(self.problem, self.network, self.schedule, self.weights)
+
+    @property
+    def without_edges(self) -> Training:
+        """The same network for vertices that have no neighbours."""
+        alone = self.problem.without_edges()
+        return Training(alone, self.network, self.schedule, self.weights)
+
+    @property
+    def in_float(self) -> FloatTraining:
+        """Float64."""
+        return FloatTraining(self.problem, self.schedule, self.weights)
+
+    @cached_property
+    def cut(self) -> csr_array:
+        """The edges between workers; none if there is only one."""
+        shape, partition = self.problem.adjacency.shape, self.partition
+        if partition is None:
+            return csr_array(shape, dtype=np.int8)
+        return edges_between(self.problem.adjacency, partition.owner)
+
+    @property
+    def cut_vertices(self) -> int:
+        """Vertices with an edge to or from another worker."""
+        return int(np.unique(self.cut.tocoo().coords).size)
+
+    def shared(self, make: MakeAggregator) -> "SharedTraining":
+        """The training that the vertices are shared out for, between workers by ``make``."""
+        return SharedTraining(self, make)
+
+
+class SharedTraining(Training):
+    """A training whose aggregations between workers are all compared with A X."""
+
+    def __init__(self, run: GcnRun, make: MakeAggregator) -> None:
+        problem, partition = run.problem, run.partition
+        self.aggregators: list[CheckedAggregator] = []
+        if partition is not None:
+            widths = sorted(set(run.network.aggregations))
+            directions = [problem.adjacency]
+            if problem.directed:
+                directions.append(problem.adjacency.T.tocsr())
+            self.aggregators = [
+                CheckedAggregator(
+                    make(adjacency, partition, widths), ExactAggregator(adjacency, partition)
+                )
+                for adjacency in directions
+            ]
+        super().__init__(
+            problem,
+            run.network,
+            run.schedule,
+            run.weights,
+            owner=None if partition is None else partition.owner,
+            forward=self.aggregators[0] if self.aggregators else None,
+            backward=self.aggregators[-1] if self.aggregators else None,
+        )
+
+    @property
+    def difference(self) -> str:
+        """The first sum that is not A X; nothing if all are."""
+        return next((each.difference for each in self.aggregators if each.difference), "")
+
+
+def partition_of(asked: GcnWorkload, problem: Problem) -> WorkerPartition | None:
+    """Who owns each vertex; None if one worker owns all; UserError if there cannot be so many."""
+    if asked.workers > problem.vertices:
+        raise UserError(f"{asked.workers} workers cannot share {problem.vertices} vertices")
+    if asked.workers == 1:
+        return None
+    if asked.partition == METIS:
+        return metis_workers(problem.adjacency, asked.workers, asked.seed)
+    return read_workers(Path(asked.partition), problem.vertices, asked.workers)

@@ -1,0 +1,206 @@
+"""Training of a graph network on workers around a SwitchGNN switch, beside its golden models."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
+from sim.harness.verilate import Build
+from sim.switchgnn.gcn import text
+from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator, MakeAggregator
+from sim.switchgnn.gcn.comparison import SOURCES, Comparison
+from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION
+from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, SwitchSetup
+from sim.switchgnn.gcn.picture import draw_curves, draw_cut
+from sim.switchgnn.gcn.run import GcnRun
+from sim.switchgnn.gcn.workload import Adder, GcnWorkload
+from sim.switchgnn.planning.shape import SwitchShape
+
+CURVES, CUT, WEIGHTS = "gcn.png", "cut.png", "weights.npz"
+QUALITIES = {
+    "loss": "cross entropy of {} at the vertices that are trained on, at the end",
+    "accuracy": "share of the vertices that are trained on that {} tell right",
+    "test_loss": "cross entropy of {} at the vertices that are tested on, at the end",
+    "test_accuracy": "share of the vertices that are tested on that {} tell right",
+}
+
+
+class GcnSession(Session):
+    """A training: the switch adds up what workers cannot, and every sum is compared with A X."""
+
+    workload = GcnWorkload
+    counted = {
+        **{
+            f"{source}_{name}": about.format(whose)
+            for source, whose in SOURCES.items()
+            for name, about in QUALITIES.items()
+        },
+        **{name: f"{about}; of an epoch, all workers" for name, about in COUNTERS.items()},
+        "saturations": "features that did not fit their bits; of an epoch, all workers",
+        "exact": "1 if every sum is A X, and weights equal a one-worker run's bit for bit",
+    }
+    maximise = ("switch_test_accuracy",)
+
+    params: GnnSwitchParams
+    asked: GcnWorkload
+
+    def __init__(self, params: GnnSwitchParams, asked: GcnWorkload) -> None:
+        super().__init__(params, asked)
+        self.training = GcnRun(asked)
+        self.shape = shape_of(params, asked)
+        if self.training.partition is not None:
+            self.shape.check_workers(asked.workers)
+        self.comparison: Comparison | None = None
+
+    @classmethod
+    def files(cls, asked: GcnWorkload) -> Sequence[Path]:
+        """The data and the partition, if they are files."""
+        return asked.paths
+
+    @classmethod
+    def hardware(cls, params: GnnSwitchParams, asked: GcnWorkload) -> Hashable:
+        """Who adds: models, which have no sizes."""
+        return asked.adder
+
+    @classmethod
+    def build(cls, hardware: Hashable) -> Build:
+        """Nothing: both adders are Python, and have no simulator."""
+        return Build(folder=Path(), top=str(hardware))
+
+    @property
+    def title(self) -> str:
+        """Data, network, bits, workers."""
+        return text.title(self.training)
+
+    def about(self) -> Iterator[str]:
+        """Lines on the data."""
+        yield from text.about(self.training)
+
+    def adder(self, simulator: Build, folder: Path) -> MakeAggregator:
+        """What makes the aggregators of the run: hardware's place is here.
+
+        ``simulator`` is what :meth:`build` has made, ``folder`` where it may work.
+        """
+        if self.asked.adder is Adder.EXACT:
+            return ExactAggregator
+        asked = self.asked
+        setup = SwitchSetup(
+            shape=self.shape,
+            window=self.params.window,
+            plan=asked.plan,
+            order=asked.order,
+            seed=asked.seed,
+            faults=asked.faults,
+        )
+        return partial(GoldenAggregator, setup=setup)
+
+    def run(
+        self,
+        simulator: Build,
+        folder: Path,
+        listener: Listener | None = None,
+        clock_mhz: float = CLOCK_MHZ,
+    ) -> Result:
+        """Train, with a line for each epoch; RunFailed if sums do not come or numbers diverge."""
+        listener, epochs = listener or Listener(), self.asked.epochs
+        self.comparison = Comparison(self.training, self.adder(simulator, folder))
+        listener.line(text.header())
+        listener.progress("training", 0, epochs)
+        for epoch in range(epochs + 1):
+            listener.line(text.line(self.comparison.look()))
+            listener.progress("training", epoch, epochs)
+            if epoch < epochs:
+                self.comparison.learn()
+        return Result(
+            figures=self.figures(self.comparison),
+            exact=not self.comparison.difference,
+            difference=self.comparison.difference,
+            warnings=self.comparison.warnings,
+            curves=self.curves(self.comparison),
+            details=self.details(self.comparison),
+        )
+
+    def figures(self, comparison: Comparison) -> dict[str, float]:
+        """The figures by their names in ``counted``."""
+        rows, last = comparison.rows, comparison.rows[-1].flat()
+        qualities = {
+            f"{source}_{name}": last[f"{source}_{name}"] for source in SOURCES for name in QUALITIES
+        }
+        counters = {name: comparison.total[name] / self.asked.epochs for name in COUNTERS}
+        return (
+            qualities
+            | counters
+            | {
+                "saturations": sum(row.saturations for row in rows) / self.asked.epochs,
+                "exact": float(not comparison.difference),
+            }
+        )
+
+    def curves(self, comparison: Comparison) -> Mapping[str, Mapping[str, Sequence[float]]]:
+        """Loss and accuracy by epoch, of all trainings."""
+        rows = comparison.rows
+        epochs: Sequence[float] = [row.epoch for row in rows]
+        return {
+            name.replace("_", " "): {"epoch": epochs}
+            | {
+                text.NAMES[source]: [getattr(row.qualities[source], name) for row in rows]
+                for source in SOURCES
+            }
+            for name in QUALITIES
+        }
+
+    def details(self, comparison: Comparison) -> dict[str, Any]:
+        """What JSON says of the run beside its figures: data, plan and epochs."""
+        run = self.training
+        problem = run.problem
+        return {
+            "data": {
+                "name": problem.name,
+                "vertices": problem.vertices,
+                "edges": problem.edges,
+                "directed": problem.directed,
+                "features": run.network.inputs,
+                "classes": problem.classes,
+                "train": int(problem.train.sum()),
+                "test": int(problem.test.sum()),
+            },
+            "cut": {"vertices": run.cut_vertices, "edges": run.cut.nnz},
+            "aggregations": run.network.aggregations,
+            "epochs": [row.flat() for row in comparison.rows],
+        }
+
+    def write(self, folder: Path) -> Sequence[str]:
+        """Write the weights, a picture of the curves, and one of the cut graph if there is one."""
+        assert self.comparison is not None
+        weights = self.comparison.switch.weights
+        arrays: dict[str, Any] = {f"fixed_point_{k}": each for k, each in enumerate(weights)}
+        for k, each in enumerate(weights):
+            arrays[f"weights_{k}"] = np.ldexp(each, -WEIGHT_FRACTION)
+        np.savez_compressed(folder / WEIGHTS, **arrays)
+        draw_curves(self.comparison.rows, self.title, folder / CURVES)
+        if self.training.partition is None:
+            return CURVES, WEIGHTS
+        draw_cut(self.training, folder / CUT)
+        return CURVES, CUT, WEIGHTS
+
+    def summary(self, result: Result) -> Iterator[str]:
+        """How good the weights are, and what was sent."""
+        assert self.comparison is not None
+        yield from text.summary(self.comparison)
+
+
+def shape_of(params: GnnSwitchParams, asked: GcnWorkload) -> SwitchShape:
+    """What plans have to know of a switch."""
+    return SwitchShape(
+        ports=params.ports,
+        banks=params.banks,
+        depth=params.slots,
+        lanes=params.lanes,
+        open_turns=asked.open_turns,
+        rows=params.rows,
+        descriptor_rows=params.descriptor_rows,
+    )

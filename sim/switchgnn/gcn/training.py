@@ -1,0 +1,161 @@
+"""Training of a graph network in whole numbers, on workers that each own some of the vertices.
+
+Every number that a worker computes is of one vertex, or a part of a sum of 64 bits that is rounded
+once all parts are added. So weights are the same, bit for bit, however vertices are shared out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.golden.arithmetic import Integers, Step, round_shift, saturate
+from sim.switchgnn.gcn.aggregator import Aggregator
+from sim.switchgnn.gcn.fixed_point import (
+    GRADIENT_FRACTION,
+    VALUE_FRACTION,
+    WEIGHT_FRACTION,
+    product,
+    rounded,
+    to_fixed,
+)
+from sim.switchgnn.gcn.network import Network
+from sim.switchgnn.gcn.problem import Problem
+from sim.switchgnn.gcn.propagation import Propagation
+from sim.switchgnn.gcn.softmax import softmax
+
+MOMENTUM_BITS = 45  #: with those of a step's mantissa they fit 64
+MOMENTUM_SHIFT = 3  #: of a step, all but 2^-3 goes into the next one
+Shares = list[Integers]  #: an array for each worker, with a row for each of its vertices
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How weights follow from gradients."""
+
+    eta: float  #: learning rate
+    l2_shift: int  #: weights lose 2^-N of themselves in each epoch; 0: nothing
+    bits: int  #: of a feature that is sent
+
+
+class Training:
+    """A network and its weights while it is trained, all vertices at once in each epoch."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        network: Network,
+        schedule: Schedule,
+        weights: Sequence[Integers],
+        *,
+        owner: NDArray[np.integer] | None = None,
+        forward: Aggregator | None = None,
+        backward: Aggregator | None = None,
+    ) -> None:
+        """Without ``owner``, the worker of each vertex, one worker owns all of them.
+
+        ``forward`` adds along the edges, ``backward`` against them: the same for an undirected
+        graph. A single worker has neither.
+        """
+        self.problem, self.network, self.schedule = problem, network, schedule
+        self.weights = list(weights)
+        self.momentum = [np.zeros_like(each) for each in weights]
+        self.step = Step.of(schedule.eta / max(1, problem.train.sum()))
+        owner = np.zeros(problem.vertices, np.int64) if owner is None else owner
+        self.shares = [np.flatnonzero(owner == worker) for worker in range(int(owner.max()) + 1)]
+        adjacency, bits = problem.adjacency, schedule.bits
+        self.forward = Propagation(adjacency, self.shares, forward, bits)
+        self.backward = self.forward
+        if problem.directed:
+            self.backward = Propagation(adjacency.T.tocsr(), self.shares, backward, bits)
+        inputs = to_fixed(problem.features, VALUE_FRACTION)
+        self.inputs: Shares = [inputs[share] for share in self.shares]
+        self.before_weights: list[Shares] = []  #: of each layer, what its weights multiply
+        self.outputs: list[Shares] = []  #: of each layer, before ReLU
+
+    @property
+    def saturations(self) -> int:
+        """Features that did not fit their bits, of all epochs."""
+        both = {id(each): each for each in (self.forward, self.backward)}
+        return sum(each.saturations for each in both.values())
+
+    @property
+    def logits(self) -> Integers:
+        """What the last forward pass gives each class: [vertices, classes]."""
+        found = np.zeros((self.problem.vertices, self.network.classes), np.int64)
+        for share, outputs in zip(self.shares, self.outputs[-1], strict=True):
+            found[share] = outputs
+        return found
+
+    def look(self) -> Integers:
+        """Do a forward pass; the logits."""
+        self.before_weights, self.outputs = [], []
+        values = self.inputs
+        for number, layer in enumerate(self.network.layers):
+            if layer.aggregates_first:
+                values = self.forward(values, number, VALUE_FRACTION)
+            self.before_weights.append(values)
+            values = multiplied(values, self.weights[number])
+            if not layer.aggregates_first:
+                values = self.forward(values, number, VALUE_FRACTION)
+            self.outputs.append(values)
+            values = [np.maximum(each, 0) for each in values]
+        return self.logits
+
+    def learn(self) -> None:
+        """Do the backward pass of the forward pass that :meth:`look` has done; change weights."""
+        layers = self.network.layers
+        gradients = self.of_loss()
+        found: list[Integers] = []
+        for number in reversed(range(len(layers))):
+            name = len(layers) + number
+            if not layers[number].aggregates_first:
+                gradients = self.backward(gradients, name, GRADIENT_FRACTION)
+            pairs = zip(self.before_weights[number], gradients, strict=True)
+            found.insert(0, added([product(values.T, slope) for values, slope in pairs]))
+            if number == 0:
+                break
+            gradients = multiplied(gradients, self.weights[number].T)
+            if layers[number].aggregates_first:
+                gradients = self.backward(gradients, name, GRADIENT_FRACTION)
+            below = zip(gradients, self.outputs[number - 1], strict=True)
+            gradients = [np.where(outputs > 0, slope, 0) for slope, outputs in below]
+        for number, gradient in enumerate(found):
+            self.change(number, gradient)
+
+    def of_loss(self) -> Shares:
+        """The gradient of the cross entropy at the logits: of training vertices, softmax - label.
+
+        It is that of a sum over them; the step has the division by their number.
+        """
+        found = []
+        for share, logits in zip(self.shares, self.outputs[-1], strict=True):
+            slope = np.zeros_like(logits)
+            taught = np.flatnonzero(self.problem.train[share])
+            slope[taught] = softmax(logits[taught])
+            slope[taught, self.problem.labels[share[taught]]] -= 1 << GRADIENT_FRACTION
+            found.append(slope)
+        return found
+
+    def change(self, number: int, gradient: Integers) -> None:
+        """Take a step with a layer's weights, of their gradient of 64 bits."""
+        kept = self.momentum[number] - round_shift(self.momentum[number], MOMENTUM_SHIFT)
+        grown = kept + round_shift(gradient, VALUE_FRACTION)
+        self.momentum[number] = saturate(grown, MOMENTUM_BITS)[0]
+        shift = self.step.exponent + GRADIENT_FRACTION - WEIGHT_FRACTION
+        taken = round_shift(self.momentum[number] * self.step.mantissa, shift)
+        weights = self.weights[number]
+        if self.schedule.l2_shift:
+            taken = taken + round_shift(weights, self.schedule.l2_shift)
+        self.weights[number] = saturate(weights - taken)[0]
+
+
+def multiplied(values: Shares, weights: Integers) -> Shares:
+    """Each worker's rows times the weights, with as many fraction bits as before."""
+    return [rounded(product(each, weights), WEIGHT_FRACTION) for each in values]
+
+
+def added(parts: Sequence[Integers]) -> Integers:
+    """The workers' parts of a sum, added in any order."""
+    return np.sum(parts, axis=0)

@@ -1,0 +1,40 @@
+"""The digits' graph network is as good as the page says."""
+
+import pytest
+
+from sim.switchgnn.gcn.evaluation import fixed_quality, quality
+from sim.switchgnn.gcn.run import GcnRun
+from sim.switchgnn.gcn.workload import GcnWorkload
+
+
+def accuracy(run, training):
+    """On the test vertices, after all epochs."""
+    for _ in range(run.asked.epochs):
+        training.look()
+        training.learn()
+    return fixed_quality(run.problem, training.look()).test_accuracy
+
+
+@pytest.mark.parametrize(("seed", "least"), [(1, 0.955), (5, 0.95), (6, 0.95)])
+def test_the_graph_helps(seed, least):
+    run = GcnRun(GcnWorkload(workers=1, seed=seed))
+    with_graph, without = accuracy(run, run.alone), accuracy(run, run.without_edges)
+    assert with_graph >= least
+    assert 0.895 <= without <= with_graph - 0.03
+
+
+def test_bits_of_features_do_not_matter():
+    runs = [GcnRun(GcnWorkload(workers=1, bits=bits)) for bits in (8, 12, 16)]
+    found = [accuracy(run, run.alone) for run in runs]
+    assert min(found) >= 0.955
+    assert max(found) - min(found) < 0.005
+
+
+def test_float64_is_no_better():
+    run = GcnRun(GcnWorkload(workers=1))
+    floats = run.in_float
+    for _ in range(run.asked.epochs):
+        floats.look()
+        floats.learn()
+    found = quality(run.problem, floats.look())
+    assert found.test_accuracy == pytest.approx(accuracy(run, run.alone), abs=0.003)

@@ -1,0 +1,44 @@
+"""Exact products, and inverse roots that are the nearest there are."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sim.harness.session import RunFailed
+from sim.switchgnn.gcn.fixed_point import ROOT_FRACTION, inverse_roots, product, rounded, to_fixed
+
+
+@pytest.mark.parametrize("bits", [8, 22, 24, 26])
+def test_products_are_exact(rng, bits):
+    """Below 2^53, where float64 computes them, around it, and above."""
+    limit = 1 << bits
+    left, right = rng.integers(-limit, limit, (7, 20)), rng.integers(-limit, limit, (20, 5))
+    left[0], right[:, 0] = limit - 1, limit - 1  # as large as a sum can be
+    exact = left.astype(object) @ right.astype(object)
+    assert product(left, right).tolist() == exact.tolist()
+
+
+def test_a_product_of_nothing_is_zero():
+    nothing = np.zeros((4, 0), np.int64)
+    assert product(nothing, nothing.T).tolist() == np.zeros((4, 4)).tolist()
+
+
+def test_a_sum_beyond_58_bits_is_refused():
+    large = np.full((1, 1), 1 << 29)
+    assert product(large, large - 1) == (1 << 58) - (1 << 29)
+    with pytest.raises(RunFailed, match=r"the training diverges: .* a lower --eta helps"):
+        product(large, large)
+
+
+def test_inverse_roots_are_the_nearest():
+    counts = np.array([1, 2, 3, 4, 5, 1797, 65_535, 65_536, 10**9])
+    for count, root in zip(counts.tolist(), inverse_roots(counts).tolist(), strict=True):
+        # root - 1/2 <= 2^F / sqrt(count) <= root + 1/2, squared
+        exact = Fraction(1 << 2 * ROOT_FRACTION, count)
+        assert (root - Fraction(1, 2)) ** 2 <= exact <= (root + Fraction(1, 2)) ** 2
+
+
+def test_numbers_are_rounded_once_and_saturate():
+    assert to_fixed([0.5, -0.3, 100.0], 2).tolist() == [2, -1, 400]
+    assert rounded(np.array([5, 6, -6, 1 << 40]), 2).tolist() == [1, 2, -1, 2**31 - 1]

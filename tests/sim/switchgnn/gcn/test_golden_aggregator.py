@@ -1,0 +1,64 @@
+"""Aggregations by the golden switch: exact, one after the other, whatever links do."""
+
+import numpy as np
+import pytest
+
+from gen.errors import UserError
+from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
+from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, SwitchSetup
+from sim.switchgnn.links import Faults
+from sim.switchgnn.planning.orders import ORDERS
+from sim.switchgnn.planning.preparation import PLANS
+from sim.switchgnn.planning.shape import SwitchShape
+from sim.switchgnn.planning.workers import WorkerPartition
+from tests.sim.switchgnn.gcn.cases import VERTICES, owner, problem
+
+PARTITION = WorkerPartition(workers=4, owner=owner())
+BAD = Faults(drop=0.3, duplicate=0.3, reorder=0.3, corrupt=0.03)
+WIDTHS = [9, 2, 5]  #: in slices of 4 lanes
+
+
+def made(adjacency, open_turns=1, **settings):
+    shape = SwitchShape(ports=4, banks=2, depth=8 * open_turns, lanes=4, open_turns=open_turns)
+    setup = SwitchSetup(shape=shape, window=3, **settings)
+    return GoldenAggregator(adjacency, PARTITION, WIDTHS, setup)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("open_turns", [1, 2])
+def test_bad_links_change_no_sum(rng, plan, open_turns):
+    adjacency = problem(is_directed=True).adjacency
+    aggregator = made(adjacency, open_turns, plan=plan, faults=BAD, seed=int(rng.integers(1 << 31)))
+    exact = ExactAggregator(adjacency, PARTITION)
+    for width in [*WIDTHS, WIDTHS[0]]:
+        features = rng.integers(-(1 << 15), 1 << 15, (VERTICES, width)).astype(np.int16)
+        assert (aggregator.aggregate(features) == exact.aggregate(features)).all()
+    assert aggregator.epoch == 4  # of the job: late frames of one run are refused in the next
+    assert aggregator.counts["repeats"] > 0
+    assert all(aggregator.links.counts[name] for name in ("drop", "duplicate", "reorder"))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_is_counted_on_good_links(order):
+    adjacency = problem().adjacency
+    aggregator = made(adjacency, order=order)
+    features = np.ones((VERTICES, 9), np.int16)
+    aggregator.aggregate(features)
+    first = aggregator.counts
+    job = aggregator.jobs[9]
+    slices = 3
+    assert set(first) == set(COUNTERS)
+    assert first["turns"] == job.tables.program[:, 1].sum() == slices * job.tables.blocks
+    assert first["additions"] == slices * ExactAggregator(adjacency, PARTITION).between.nnz
+    assert first["rows"] == slices * len(job.tables.rows)
+    assert first["repeats"] == 0
+    assert first["frames"] > 2 * slices * job.tables.packet_kind.size
+    assert first["bytes"] > 60 * first["frames"]
+    aggregator.aggregate(features)
+    assert aggregator.counts == {name: 2 * count for name, count in first.items()}
+
+
+def test_tables_that_do_not_fit_say_so():
+    shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4, rows=10)
+    with pytest.raises(UserError, match=r"the lists have \d+ rows of 2 entries.* holds 10"):
+        GoldenAggregator(problem().adjacency, PARTITION, WIDTHS, SwitchSetup(shape=shape, window=3))
