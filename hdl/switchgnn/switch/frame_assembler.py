@@ -62,16 +62,19 @@ class FrameAssembler(Component):
         fresh = self.head_of(m, beat)
         m.d.comb += head.eq(Mux(inside, stored, fresh))
         broken = broken_before | (beat.last & self.padding(beat.data, head))
-        with m.If(self.beats.valid & self.beats.ready):
+        # Nothing but ``before`` depends on who takes the frame: that is known late.
+        with m.If(self.beats.valid & ~beat.last):
             with m.If(~inside):
                 m.d.sync += stored.eq(fresh)
             m.d.sync += [
-                before.eq(Mux(beat.last, 0, before + 1)),
-                broken_before.eq(Mux(beat.last, 0, Mux(inside, broken, fresh.broken))),
+                before.eq(before + 1),
+                broken_before.eq(Mux(inside, broken, fresh.broken)),
             ]
             for k, word in enumerate(words):
                 with m.If(before == k + 1):
                     m.d.sync += word.eq(beat.data)
+        with m.If(self.frames.valid & self.frames.ready):
+            m.d.sync += before.eq(0)
         arrival = self.frames.payload
         wrong = Mux(inside, broken | ~beat.keep.all(), fresh.broken | beat.keep[CONTROL_BYTES])
         good = ~wrong & self.is_end(head, before)

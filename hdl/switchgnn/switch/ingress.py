@@ -10,14 +10,18 @@ from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.switchgnn.switch.ingress_port import GnnIngressPort
 from hdl.switchgnn.switch.params import LEVEL_BITS, GnnSwitchParams
 
+UNSEEN = 2  #: payloads that may be on their way when there seems to be room for one
+
 
 class GnnIngress(Component):
     """Takes the frames of all ports in turn, round robin, one a cycle.
 
     ``packet`` came by the port in ``sender`` and is there in cycles with ``valid``; it cannot be
     stalled. If it ``brings`` a payload, that follows in ``payloads``, in the same order. With
-    ``hold`` no frame follows a cycle later. ``overflows`` are high for a cycle where a port lost a
-    frame, ``congested`` while more than ``mark_level`` beats wait at it; at 0 it never is.
+    ``hold`` no frame follows a cycle later, and none does while as many payloads wait as can: they
+    leave some cycles behind their tasks, so there may be more of them. ``overflows`` are high for a
+    cycle where a port lost a frame, ``congested`` while more than ``mark_level`` beats wait at it;
+    at 0 it never is.
 
     Throughput: no cycle is idle while any port has a frame. Latency: :attr:`latency` to
     ``packet``, with no other port's frame ahead.
@@ -48,6 +52,7 @@ class GnnIngress(Component):
         params = self.params
         m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
         m.submodules.payloads = payloads = Fifo(params.payload_fifo)
+        may = Signal()  # a frame may be taken
         ports = []
         for k in range(params.ports):
             m.submodules[f"port_{k}"] = port = GnnIngressPort(params)
@@ -57,16 +62,20 @@ class GnnIngress(Component):
                 port.bit.eq(1 << k),
                 self.overflows[k].eq(port.overflow),
                 self.congested[k].eq((port.used > self.mark_level) & (self.mark_level != 0)),
-                port.arrivals.ready.eq(turns.grant[k] & ~self.hold),
+                port.arrivals.ready.eq(turns.grant[k] & may),
             ]
             ports.append(port)
         chosen = Signal(params.arrival)
         taken = Signal()
+        # With the payloads of the cycles since ``level`` was known there are at most ``tasks``.
+        room = Signal()
+        m.d.sync += room.eq(payloads.level < params.tasks - UNSEEN)
         arrivals = Array(port.arrivals.payload.as_value() for port in ports)
         m.d.comb += [
             turns.asking.eq(Cat(port.arrivals.valid for port in ports)),
-            turns.take.eq(~self.hold),
-            taken.eq(turns.asking.any() & ~self.hold),
+            may.eq(room & ~self.hold),
+            turns.take.eq(may),
+            taken.eq(turns.asking.any() & may),
             chosen.eq(params.arrival(arrivals[turns.index])),
         ]
         packet = Signal(params.packet, reset_less=True)
@@ -76,14 +85,14 @@ class GnnIngress(Component):
             self.packet.eq(packet),
             self.sender.eq(sender),
             payloads.i.payload.eq(payload),
-            payloads.i.valid.eq(self.valid & self.brings),
+            payloads.i.valid.eq(self.brings),
             self.payloads.payload.eq(params.payload_words(payloads.o.payload)),
             self.payloads.valid.eq(payloads.o.valid),
             payloads.o.ready.eq(self.payloads.ready),
         ]
         m.d.sync += [
             self.valid.eq(taken),
-            self.brings.eq(chosen.brings),
+            self.brings.eq(chosen.brings & taken),
             sender.eq(turns.grant),
             packet.eq(chosen.packet),
             payload.eq(chosen.payload),

@@ -1,12 +1,13 @@
 """Where frames of one port come in: judged, queued as a whole, and put together."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.switch.frame_filter import Quality
 from hdl.switch.packet_port import PacketPort
 from hdl.switchgnn.switch.frame_assembler import FrameAssembler
@@ -22,7 +23,7 @@ class GnnIngressPort(Component):
     ``used`` is how many beats wait. Throughput: a beat a cycle; ``axis.tready`` is always high,
     as a MAC cannot wait. Latency: :attr:`latency` from a frame's last beat to its arrival, if it
     has two beats and nothing waits. Full: the frame is lost and ``overflow`` is high for a cycle;
-    so are broken ones of which 16 wait to be counted.
+    so are broken ones of which 18 wait to be counted.
     """
 
     latency = PacketPort.latency + 1
@@ -44,25 +45,36 @@ class GnnIngressPort(Component):
         m = Module()
         m.submodules.port = port = PacketPort(self.params.port_params)
         m.submodules.assembler = assembler = FrameAssembler(self.params)
-        m.submodules.broken = broken = Fifo(BAD_FRAMES)
+        m.submodules.queue = queue = Fifo(BAD_FRAMES)
+        m.submodules.broken = broken = StreamRegister(StreamRegisterParams(width=BAD_FRAMES.width))
         connect(m, flipped(self.axis), port.axis)
-        connect(m, port.packets, assembler.beats)
+        connect(m, queue.o, broken.i)
         bad = port.judged & (port.quality != Quality.GOOD)
+        word = port.packets.payload
         frames, arrival = assembler.frames, self.arrivals.payload
+        offered = Signal()  # a broken one, which may not go away
+        is_broken = Signal()
         m.d.comb += [
+            assembler.beats.payload.eq(word),
+            assembler.beats.valid.eq(port.packets.valid),
             port.address.eq(self.address),
             assembler.bit.eq(self.bit),
-            broken.i.valid.eq(bad),
-            broken.i.payload.eq(port.quality),
-            self.overflow.eq(port.lost | (bad & ~broken.i.ready)),
+            queue.i.valid.eq(bad),
+            queue.i.payload.eq(port.quality),
+            self.overflow.eq(port.lost | (bad & ~queue.i.ready)),
             self.used.eq(port.used),
             arrival.eq(frames.payload),
-            self.arrivals.valid.eq(frames.valid | broken.o.valid),
+            # Whose turn it is among all ports is known late, and beats wait for it: what the
+            # assembler says of them is said again here, where it takes fewer levels.
+            self.arrivals.valid.eq((port.packets.valid & word.last) | broken.o.valid),
+            port.packets.ready.eq((self.arrivals.ready & ~offered) | ~word.last),
             # Whole frames come first: more broken ones can wait.
-            frames.ready.eq(self.arrivals.ready),
-            broken.o.ready.eq(self.arrivals.ready & ~frames.valid),
+            is_broken.eq(offered | ~frames.valid),
+            frames.ready.eq(self.arrivals.ready & ~is_broken),
+            broken.o.ready.eq(self.arrivals.ready & is_broken),
         ]
-        with m.If(~frames.valid):
+        m.d.sync += offered.eq(broken.o.valid & is_broken & ~self.arrivals.ready)
+        with m.If(is_broken):
             m.d.comb += [
                 arrival.packet.quality.eq(Quality(broken.o.payload)),
                 arrival.brings.eq(0),
