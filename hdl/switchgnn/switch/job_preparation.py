@@ -7,16 +7,19 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
 
+#: Cycles until all frames of the earlier run have become tasks: those behind the ports, and more.
+UNDER_WAY = 12
 QUIET = 32  #: cycles in which nothing of an earlier run leaves: more than any pipeline has
 
 
 class JobPreparation(Component):
     """Sees to it that nothing of a job's earlier run is left when it is ``prepared``.
 
-    With ``preparing``, ``begin`` is high for a cycle. A FENCE follows all tasks of earlier runs;
-    when it has been ``fenced``, sums of ports without an active job are no more put into lists.
-    Those that wait there leave for nobody: until :data:`QUIET` cycles have gone by without one,
-    which ``leaving`` tells. ``busy`` says that aggregators are being cleared, which comes first.
+    With ``preparing``, ``begin`` is high for a cycle. :data:`UNDER_WAY` cycles later a FENCE
+    follows all tasks of earlier runs; when it has been ``fenced``, sums of ports without an active
+    job are no more put into lists. Those that wait there leave for nobody: until :data:`QUIET`
+    cycles have gone by without one, which ``leaving`` tells. ``busy`` says that aggregators are
+    being cleared, which comes first.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -36,20 +39,23 @@ class JobPreparation(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         begun = Signal()
+        waited = Signal(range(UNDER_WAY + 1))
         asked = Signal()  # the FENCE is among the tasks
         passed = Signal()  # and has had its turn
         quiet = Signal(range(QUIET + 1))
         m.d.comb += [
             self.begin.eq(self.preparing & ~begun & ~self.busy),
-            self.fence.valid.eq(begun & ~asked),
+            self.fence.valid.eq((waited == UNDER_WAY) & ~asked),
             self.fence.payload.kind.eq(TaskKind.FENCE),
             self.prepared.eq(quiet == QUIET),
         ]
         with m.If(~self.preparing | self.prepared):
-            m.d.sync += [begun.eq(0), asked.eq(0), passed.eq(0), quiet.eq(0)]
+            m.d.sync += [begun.eq(0), waited.eq(0), asked.eq(0), passed.eq(0), quiet.eq(0)]
         with m.Else():
             with m.If(self.begin):
                 m.d.sync += begun.eq(1)
+            with m.If(begun & (waited != UNDER_WAY)):
+                m.d.sync += waited.eq(waited + 1)
             with m.If(self.fence.valid & self.fence.ready):
                 m.d.sync += asked.eq(1)
             with m.If(asked & self.fenced):

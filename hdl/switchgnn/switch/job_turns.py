@@ -17,7 +17,8 @@ class JobTurns(Component):
     ``lo`` is still that of the turn that ends, and ``place`` its place among those that are open.
 
     Turns are opened one after the other: ``waits`` says that ``turn_waits`` is to be opened, at
-    place ``opens``; ``opened`` says that its aggregators are loaded. ``stop`` opens none any more.
+    place ``opens``; ``opened`` says that its aggregators are loaded. After ``stop`` no turn is
+    opened or ends any more.
     """
 
     latency = 1
@@ -92,7 +93,7 @@ class JobTurns(Component):
             with m.If(self.opened):
                 m.d.sync += self.loaded.bit_select(self.opens, 1).eq(1)
             with m.If(self.stop):
-                m.d.sync += unopened.eq(0)
+                m.d.sync += [unopened.eq(0), self.loaded.eq(0)]
             with m.Else():
                 m.d.sync += unopened.eq((unopened + self.ended - self.opened)[: len(unopened)])
         return m

@@ -25,9 +25,8 @@ class TaskQueue(Component):
     Throughput: a task a cycle. Latency: :attr:`latency`.
     """
 
-    latency = 1
-
     def __init__(self, params: GnnSwitchParams) -> None:
+        self.latency = params.task_fifo.latency
         self.request = params.list_table.request
         self.requests = FifoParams(width=self.request.size, depth=params.tasks, refuses=False)
         super().__init__(

@@ -1,6 +1,6 @@
 """What follows in a job's turn program: whose aggregators are loaded before a turn opens."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from hdl.common.arithmetic import half, index_of, low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.common.round_robin import lowest
+from hdl.common.round_robin import next_above
 from hdl.switchgnn.switch.params import (
     OPEN_TURNS,
     PROGRAM_STEPS,
@@ -28,12 +28,14 @@ class State(enum.Enum, shape=2):
 
 
 class TurnOpener(Component):
-    """Opens the turns that wait, one at a time, as the turn programs of their jobs say.
+    """Opens the turns that wait, one at a time, as the turn programs of their jobs say; jobs take
+    turns.
 
     A job's program has up to 256 steps of a block and a number of turns; behind the last comes the
     first again. ``waits`` has a bit for each job, ``turns`` and ``places`` say which turn waits. A
-    turn whose aggregators hold its block already is ``opened`` at once, any other behind a task
-    ``load`` has been taken. That writes as many rows as the block has, or as the block before had.
+    turn whose aggregators hold its block already is ``opened`` at once, any other when a task
+    ``load`` has been taken. That writes as many rows as the block has, or as the block before had;
+    if neither has any, there is none.
     ``begin`` starts the program of ``job`` anew, with nothing loaded.
 
     The host writes ``step`` of ``job`` with ``write``. Latency: 5 cycles from a turn that waits to
@@ -80,16 +82,19 @@ class TurnOpener(Component):
         walks = [Signal(self.walk, name=f"walk_{k}") for k in jobs]
         held = [Signal(data.ArrayLayout(self.held, OPEN_TURNS), name=f"held_{k}") for k in jobs]
         state = Signal(State)
-        chosen = Signal(params.jobs, reset_less=True)  # the job
+        chosen = Signal(params.jobs, init=1)  # the job, always one
         job = index_of(chosen, params.job_bits)
-        place = (self.places & chosen).any()
+        place = Signal(reset_less=True)
+        m.d.sync += place.eq((self.places & chosen).any())
         elapsed = Signal(range(DualPortMemory.latency + 1))
         walk = self.walk(Array(w.as_value() for w in walks)[job])
         old = self.held(half(Array(h.as_value() for h in held)[job], place))
         step = params.step(steps.read_data)
         m.d.comb += [
-            steps.read_address.eq(walk.step + job * PROGRAM_STEPS),
-            steps.write_address.eq(self.write_step + self.write_job * PROGRAM_STEPS),
+            steps.read_address.eq(low_bits(Cat(walk.step, job), self.memory.address_bits)),
+            steps.write_address.eq(
+                low_bits(Cat(self.write_step, self.write_job), self.memory.address_bits)
+            ),
             steps.write.eq(self.write),
             steps.write_data.eq(self.written),
         ]
@@ -99,16 +104,17 @@ class TurnOpener(Component):
         opening = Signal()
         with m.Switch(state):
             with m.Case(State.IDLE):
-                m.d.sync += [chosen.eq(lowest(self.waits)), elapsed.eq(0)]
+                m.d.sync += elapsed.eq(0)
                 with m.If(self.waits.any() & ~self.begin.any()):
-                    m.d.sync += state.eq(State.READ)
+                    m.d.sync += [chosen.eq(next_above(self.waits, chosen)), state.eq(State.READ)]
             with m.Case(State.READ):
                 m.d.sync += elapsed.eq(elapsed + 1)
                 with m.If(elapsed == DualPortMemory.latency):
                     m.d.sync += state.eq(State.DECIDE)
                 rows = Mux(old.valid, old.height, region.count)
+                equal = old.valid & (old.first == step.first) & (old.height == step.height)
                 m.d.sync += [
-                    same.eq(old.valid & (old.first == step.first) & (old.height == step.height)),
+                    same.eq(equal | ~(step.height | rows).any()),
                     height.eq(Mux(step.height > rows, step.height, rows)),
                 ]
             with m.Case(State.DECIDE):

@@ -22,7 +22,8 @@ class TurnTable(Component):
     ``about`` tells a cycle later what that turn is to the job. ``done`` says that ``sender`` has
     all of the oldest open turn of ``done_job``; ``ends``, ``quiet`` and the rest of a turn's life
     are as in :class:`JobTurns`, tasks to ``load`` as in :class:`TurnOpener`. ``begin`` starts a job
-    anew: ``started``, with ``tables``.
+    anew: ``started``, with ``tables``. One that is stopped opens no turn any more, lest it load
+    aggregators that another job is given.
 
     ``ports`` and ``regions`` tell each port of its job, ``clear`` says for each port which of its
     windows are to be empty: those of turns that end. ``advance`` says that the job of a port has
@@ -92,6 +93,7 @@ class TurnTable(Component):
         count = Mux(tables.two, size >> 1, size)
         with m.If(begin):
             m.d.sync += tables.eq(self.tables)
+        was_active = delay(m, entry.active, 1, f"was_active_{k}", reset_less=False)
         for turn in range(OPEN_TURNS):
             m.d.sync += [
                 region[turn].base.eq(
@@ -101,7 +103,7 @@ class TurnTable(Component):
             ]
         m.d.comb += [
             turns.begin.eq(delay(m, begin, 2, f"begin_{k}", reset_less=False)),
-            turns.stop.eq(0),
+            turns.stop.eq(was_active & ~entry.active),
             turns.two.eq(tables.two),
             turns.ports.eq(entry.ports),
             turns.turn.eq(self.turn),

@@ -1,0 +1,386 @@
+"""Turns of several jobs by the specification: what is loaded, opened, looked up and ended."""
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.params import OPEN_TURNS, GnnSwitchParams, TaskKind
+from hdl.switchgnn.switch.turn_table import TurnTable
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.job_setup import JobSetup, Step
+from tests.hdl.switchgnn.switch.sizes import TINY
+
+SIZES = [TINY, replace(TINY, ports=8, jobs=5, slots=32), replace(TINY, jobs=1)]
+PATIENCE = 60  # cycles in which a turn without a load is opened, whatever other jobs load
+BEGIN = 2  # cycles from the table's ``begin`` to the job's
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}x{params.jobs}")
+def test_turn_table(params):
+    simulate(TurnTable(params), __name__)
+
+
+@dataclass
+class JobModel:
+    """The turns of a job that has begun."""
+
+    setup: JobSetup
+    blocks: list  # (first row of descriptors, rows) of each
+    size: int  # rows of aggregators of a turn
+    lists: dict
+    lo: int = 0
+    done: int = 0
+    loads: int = 0  # turns that have been loaded, or needed no load
+    open: dict = field(default_factory=dict)  # of open turns: "no", "maybe" and "yes": loaded
+    held: dict = field(default_factory=dict)  # by place
+    number: int = 0
+    stopped: bool = False
+
+    def __post_init__(self):
+        for turn in range(self.setup.open_turns):
+            self.begin(turn)
+
+    def begin(self, turn):
+        """A turn is open; it may be loaded if nothing is missing for it."""
+        self.open[turn] = ["no", 0]
+        self.look()
+
+    def block(self, turn):
+        return self.blocks[self.setup.block(turn)]
+
+    def look(self):
+        """Open all turns that need no load, one after the other."""
+        for turn in sorted(self.open):
+            if self.open[turn][0] != "no":
+                continue
+            place, block = self.setup.slot(turn), self.block(turn)
+            held = self.held.get(place)
+            rows = held[1] if held else self.size
+            if held != block and max(block[1], rows):
+                return
+            self.open[turn][0] = "maybe"
+            self.held[place] = block
+
+    def next_load(self):
+        """The turn that is to be loaded, and the number of rows; None if there is none."""
+        for turn in sorted(self.open):
+            if self.open[turn][0] == "no":
+                held = self.held.get(self.setup.slot(turn))
+                return turn, max(self.block(turn)[1], held[1] if held else self.size)
+        return None
+
+    def loaded(self, turn):
+        """The load of a turn has been taken: those before have been opened, too."""
+        for before in sorted(self.open):
+            if before <= turn:
+                self.open[before][0] = "yes"
+        self.held[self.setup.slot(turn)] = self.block(turn)
+        self.loads += 1
+        self.look()
+
+    def end(self):
+        del self.open[self.lo]
+        self.lo, self.done = self.lo + 1, 0
+        self.begin(self.lo + self.setup.open_turns - 1)
+
+
+class Bench:
+    """Plays hosts, judge and queue of tasks, a cycle at a time."""
+
+    def __init__(self, dut, *, stall, noise):
+        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+        self.edge = RisingEdge(dut.clk)
+        self.stall, self.noise, self.workers = stall, noise, 0.5
+        members = TurnTable(self.params).signature.members
+        self.shapes = {name: members[name].shape for name in ("table", "ports", "regions")}
+        jobs = range(self.params.jobs)
+        free = {"active": 0, "ports": 0, "epoch": 0, "base": 0, "end": 0}
+        self.table = [dict(free) for _ in jobs]
+        self.models = [None for _ in jobs]
+        self.coming = [None for _ in jobs]  # a model that begins, and in how many cycles
+        self.looked = None  # job and turn of the cycle before, and what must be told
+        self.told = None
+        self.ended = []  # of the cycles before: ports that are to be told
+        self.seen = Counter()
+        for name in ("table", "begin", "write", "done", "quiet", "load_ready"):
+            getattr(dut, name).value = 0
+
+    async def start(self):
+        await start(self.dut)
+        return self
+
+    # The host.
+
+    def some_program(self, two):
+        """Blocks, and steps that name them; few rows, some without any."""
+        blocks = list({(random.randrange(4), random.randrange(4)) for _ in range(3)})
+        steps = [
+            Step(random.randrange(len(blocks)), random.choice((1, 1, 2, 3)))
+            for _ in range(random.randint(1, 4))
+        ]
+        return blocks, JobSetup(
+            ports=0, banks=1, depth=1, window=1, open_turns=1 + two, program=steps
+        )
+
+    async def write_program(self, k, blocks, setup):
+        dut = self.dut
+        for number, step in enumerate(setup.program):
+            first, height = blocks[step.block]
+            written = {"first": first, "height": height, "turns": step.turns}
+            dut.write.value, dut.started.value, dut.write_step.value = 1, k, number
+            dut.written.value = pack(self.params.step, written)
+            await self.cycle()
+        dut.write.value = 0
+
+    async def start_job(self, k):
+        """Write the program and the entry, and begin."""
+        params, dut = self.params, self.dut
+        taken = 0
+        for other, entry in enumerate(self.table):
+            if other != k and (entry["active"] or self.coming[other]):
+                taken |= entry["ports"]
+        ports = random.getrandbits(params.ports) & ~taken
+        if not ports:
+            return
+        two = random.getrandbits(1)
+        if self.table[k]["active"] and random.random() < 0.5:  # once more, with the same program
+            old = self.models[k]
+            blocks, setup = old.blocks, replace(old.setup, open_turns=1 + two)
+        else:
+            self.stop_job(k)
+            await self.cycle()
+            blocks, setup = self.some_program(two)
+            await self.write_program(k, blocks, setup)
+        base = random.randrange(params.slots)
+        size = random.randint(1, params.slots - base)
+        self.table[k] = {
+            "active": 0,
+            "ports": ports,
+            "epoch": random.getrandbits(16),
+            "base": base,
+            "end": base + size,
+        }
+        for _ in range(random.randrange(4)):
+            await self.cycle()
+        lists = {"base": random.randrange(params.rows), "count": random.randrange(params.rows)}
+        tables = {"two": two, "lists": lists, "last_step": len(setup.program) - 1}
+        dut.begin.value, dut.started.value = 1, k
+        dut.tables.value = pack(params.job_tables, tables)
+        setup = replace(setup, ports=ports)
+        model = JobModel(setup, blocks, size >> two, lists, number=k)
+        self.coming[k] = [model, BEGIN]
+        await self.cycle()
+        dut.begin.value = 0
+        for _ in range(random.randint(4, 12)):
+            await self.cycle()
+        self.table[k]["active"] = 1
+
+    def stop_job(self, k):
+        self.table[k]["active"] = 0
+
+    # A cycle.
+
+    def choose(self):
+        """What is looked up, who is done, and whether it is quiet."""
+        running = [k for k, model in enumerate(self.models) if model]
+        k = random.choice(running or [0])
+        lo = self.models[k].lo if self.models[k] else 0
+        far = random.getrandbits(32)
+        turn = random.choice((lo, lo + 1, lo + 1, max(0, lo - 1), lo + 2, far))
+        waiting = [
+            (job, turn)
+            for job in running
+            for turn, state in self.models[job].open.items()
+            if state[0] == "maybe" and state[1] > PATIENCE // 2 and self.table[job]["active"]
+        ]
+        if waiting:  # look whether they are open
+            k, turn = random.choice(waiting)
+        done = None
+        active = [k for k in running if self.table[k]["active"] and not self.models[k].stopped]
+        if active and random.random() < self.workers:
+            job = random.choice(active)
+            port = random.choice([p for p in range(32) if self.table[job]["ports"] >> p & 1])
+            done = job, 1 << port
+        return (k, turn), done, int(not done and random.random() >= self.noise)
+
+    async def cycle(self):
+        dut, params = self.dut, self.params
+        (job, turn), done, quiet = self.choose()
+        ready = int(not self.stall())
+        dut.table.value = pack(self.shapes["table"], self.table)
+        dut.job.value, dut.turn.value = job, turn
+        dut.done.value = int(done is not None)
+        dut.done_job.value, dut.sender.value = done or (0, 1)
+        dut.quiet.value, dut.load_ready.value = quiet, ready
+        await self.edge
+        self.look_at_ends(quiet)
+        self.check_about()
+        self.check_ports()
+        if (model := self.models[job]) and self.table[job]["active"]:
+            two = model.setup.open_turns == 2
+            about = {
+                "past": int(turn < model.lo),
+                "lowest": int(turn == model.lo),
+                "following": int(two and turn == model.lo + 1),
+                "place": turn & two,
+                "lists": model.lists,
+                "region": {
+                    "base": (self.table[job]["base"] + model.size * (turn & two)) % params.slots,
+                    "count": model.size,
+                },
+            }
+            self.looked = job, model, turn, about
+        else:
+            self.looked = None
+        self.take_load(ready)
+        ended, self.over = self.over, []
+        for k in ended:
+            self.models[k].end()
+        if done and done[0] not in ended:
+            self.models[done[0]].done |= done[1]
+        self.begin_jobs()
+        for model in self.models:
+            self.wait_for(model)
+
+    def wait_for(self, model):
+        if not model or model.stopped or not self.table[model.number]["active"]:
+            return
+        for state in model.open.values():
+            state[1] = state[1] + 1 if state[0] == "maybe" else 0
+            assert state[1] < PATIENCE or self.stall is not never
+
+    def look_at_ends(self, quiet):
+        """Turns end when they have to."""
+        dut, params = self.dut, self.params
+        ended = int(dut.ended.value)
+        clear = [[0] * OPEN_TURNS for _ in range(params.ports)]
+        self.over, any_ends, told = [], False, 0
+        for k, model in enumerate(self.models):
+            ends = False
+            if model and not model.stopped:
+                state = model.open[model.lo]
+                ready = model.done == self.table[k]["ports"]
+                ends = ready and state[0] == "yes"
+                if ended >> k & 1 and ready and state[0] == "maybe":
+                    ends, state[0] = True, "yes"
+                any_ends |= ready and state[0] == "yes"
+            assert ended >> k & 1 == int(ends and quiet), (k, model)
+            if ended >> k & 1:
+                self.over.append(k)
+                self.seen["ended"] += 1
+                told |= self.table[k]["ports"]
+                for port in range(params.ports):
+                    if self.table[k]["ports"] >> port & 1:
+                        clear[port][model.setup.slot(model.lo)] = 1
+            if self.coming[k] and self.coming[k][1] == 0:
+                for port in range(params.ports):
+                    if self.table[k]["ports"] >> port & 1:
+                        clear[port] = [1] * OPEN_TURNS
+        if any_ends:
+            assert dut.ends.value
+        found = int(dut.clear.value)
+        golden = sum(
+            bit << (port * OPEN_TURNS + place)
+            for port, places in enumerate(clear)
+            for place, bit in enumerate(places)
+        )
+        assert found == golden
+        self.ended.append(told)
+        if len(self.ended) > 2:
+            assert int(dut.advance.value) == self.ended[-3]
+
+    def check_about(self):
+        """What was looked up in the cycle before."""
+        if self.looked is None:
+            return
+        job, model, turn, golden = self.looked
+        if not self.table[job]["active"]:
+            return
+        found = unpack(self.params.job_turns, int(self.dut.about.value))
+        loaded = found.pop("loaded")
+        assert found == golden
+        if (state := model.open.get(turn)) is not None and (found["lowest"] or found["following"]):
+            if state[0] == "maybe" and loaded:
+                state[0] = "yes"
+            assert loaded == int(state[0] == "yes"), (turn, model)
+            self.seen["loaded" if loaded else "unloaded"] += 1
+
+    def check_ports(self):
+        """What ports are told is what was in the cycle before."""
+        params, dut = self.params, self.dut
+        if self.told is not None:
+            ports = unpack(self.shapes["ports"], int(dut.ports.value))
+            regions = unpack(self.shapes["regions"], int(dut.regions.value))
+            for port, golden in enumerate(self.told):
+                assert bool(ports[port]["active"]) == (golden is not None)
+                if golden is not None:
+                    assert ports[port] == golden[0]
+                    assert golden[1] in (None, regions[port])
+        self.told = []
+        for port in range(params.ports):
+            mine = [k for k, e in enumerate(self.table) if e["active"] and e["ports"] >> port & 1]
+            if not mine:
+                self.told.append(None)
+                continue
+            (k,) = mine
+            model, entry = self.models[k], self.table[k]
+            told = {"active": 1, "job": k, "epoch": entry["epoch"], "lo": model.lo}
+            two = int(model.setup.open_turns == 2)
+            self.told.append((told, {"base": entry["base"], "count": model.size, "two": two}))
+
+    def take_load(self, ready):
+        """A load is one that some job needs now, with all that belongs to it."""
+        dut = self.dut
+        if not (dut.load_valid.value and ready):
+            return
+        task = unpack(self.params.task, int(dut.load_payload.value))
+        k = task["job"]
+        model = self.models[k]
+        assert model
+        assert not model.stopped
+        turn, height = model.next_load()
+        first, rows = model.block(turn)
+        place = model.setup.slot(turn)
+        assert task["kind"] is TaskKind.LOAD
+        assert not task["brings"]
+        assert task["turn"] == (turn - 1) % (1 << 32)
+        assert (task["first"], task["there"], task["rows"]) == (first, rows, height)
+        base = (self.bases[k] + model.size * place) % self.params.slots
+        assert task["region"] == {"base": base, "count": model.size}
+        self.seen["load"] += 1
+        model.loaded(turn)
+
+    def begin_jobs(self):
+        for k, coming in enumerate(self.coming):
+            if coming:
+                if coming[1] == 0:
+                    self.models[k], self.coming[k] = coming[0], None
+                coming[1] -= 1
+            if self.models[k] and not self.table[k]["active"] and self.was_active[k]:
+                self.models[k].stopped = True
+        self.was_active = [entry["active"] for entry in self.table]
+        self.bases = [entry["base"] for entry in self.table]
+
+    was_active = bases = (0,) * 32  # of the cycle before
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(stall=[never, rarely, often], noise=[0, 0.8])
+async def jobs_come_and_go(dut, stall, noise):
+    bench = await Bench(dut, stall=stall, noise=noise).start()
+    for _ in range(15 + 45 // bench.params.jobs):
+        for k in random.sample(range(bench.params.jobs), bench.params.jobs):
+            if random.random() < 0.7:
+                await bench.start_job(k)
+            else:
+                bench.stop_job(k)
+            bench.workers = random.choice((0, 0.2, 0.9))
+            for _ in range(random.choice((1, 10, 300))):
+                await bench.cycle()
+    assert min(bench.seen[name] for name in ("ended", "load", "loaded", "unloaded"))
