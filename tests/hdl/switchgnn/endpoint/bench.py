@@ -218,7 +218,7 @@ class Worker:
 
     def __init__(self, dut, port, params):
         self.dut, self.port, self.params = dut, port, params
-        self.edge = RisingEdge(dut.clk)
+        self.edge, self.address = RisingEdge(dut.clk), own_address(port)
         self.registers = RegisterDriver(dut, f"axil_{port}", endpoint_registers(params.endpoint))
         for name in RAMS:
             getattr(dut, f"{name}_access_{port}").value = 0
@@ -265,7 +265,7 @@ class Worker:
     async def start(self, setup, *, epoch=EPOCH, ready=None, **settings):
         """Set the registers, and run a job that :meth:`load` has laid out."""
         numbers = {
-            "own_address": int.from_bytes(own_address(self.port), "little"),
+            "own_address": int.from_bytes(self.address, "little"),
             "switch_address": int.from_bytes(SWITCH, "little"),
             "program": self.image.program,
         }
