@@ -28,7 +28,10 @@ class TaskQueue(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         self.latency = params.task_fifo.latency
         self.request = params.list_table.request
-        self.requests = FifoParams(width=self.request.size, depth=params.tasks, refuses=False)
+        # One that waits is seen at once, lest a later one pass it: never a memory with a register.
+        self.requests = FifoParams(
+            width=self.request.size, depth=params.tasks, style="distributed", refuses=False
+        )
         super().__init__(
             params,
             {
