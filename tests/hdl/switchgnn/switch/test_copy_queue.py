@@ -1,0 +1,128 @@
+"""Copies for several ports, which take them at once or apart, or not in time."""
+
+import random
+from collections import Counter, deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.copy_queue import CLAIM_LAG, DEPTH, PATIENCE, CopyQueue
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
+
+SIZES = [TINY, bank_sizes(ports=8, lanes=32)]
+INPUTS = ("reserve", "push", "active", "open", "blocked")
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}")
+def test_copy_queue(params):
+    simulate(CopyQueue(params), __name__)
+
+
+class Bench:
+    """Promises copies, pushes them, and follows the first one's ports."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(GnnSwitchParams)
+        for name in INPUTS:
+            getattr(dut, name).value = 0
+        self.promised = deque()  # cycles in which copies come
+        self.copies = deque()  # that are inside, with the ports that need them
+        self.due = {}  # by cycle: ports and copy that are delivered
+        self.now, self.room, self.was_open, self.age = 0, True, 0, 0
+        self.promise = False
+        self.seen = Counter()
+
+    def some_copy(self):
+        return unpack(self.params.copy, random.getrandbits(self.params.copy.size))
+
+    async def step(self, *, promise, opened, blocked, active):
+        dut, params = self.dut, self.params
+        promise = promise and self.room and not self.promise  # room as it is behind a promise
+        self.promise = promise
+        if promise:
+            self.promised.append(max(self.now + random.randint(1, 8), *self.promised, 0) + 1)
+        push = bool(self.promised) and self.promised[0] <= self.now
+        copy = self.some_copy()
+        dut.reserve.value, dut.push.value = int(promise), int(push)
+        dut.copy.value = pack(params.copy, copy)
+        dut.open.value, dut.blocked.value, dut.active.value = opened, int(blocked), active
+        await self.edge
+        claim, dropped = int(dut.claim.value), int(dut.dropped.value)
+        left = 0
+        if self.copies:
+            first = self.copies[0]
+            left = first["left"] & active
+        assert bool(dut.waiting.value) == bool(left & opened)
+        assert claim == (0 if blocked else left & self.was_open)
+        assert dropped == (left & ~claim if self.age == PATIENCE else 0)
+        self.seen["dropped"] += bool(dropped)
+        if claim:
+            self.due[self.now + CLAIM_LAG] = claim, first["copy"]
+            self.seen["claimed"] += 1
+            self.seen["apart"] += claim != left
+        if self.copies:
+            first["left"] &= ~(claim | dropped)
+            self.age += 1
+            if not left & ~(claim | dropped):
+                self.copies.popleft()
+                self.age = 0
+        ports, golden = self.due.pop(self.now, (0, None))
+        assert int(dut.deliver.value) == ports
+        if ports:
+            assert unpack(params.copy, int(dut.delivered.value)) == golden
+        if push:
+            self.promised.popleft()
+            self.copies.append({"copy": copy, "left": copy["ports"]})
+        self.room = bool(dut.room.value)
+        self.seen["full"] += not self.room
+        self.was_open, self.now = opened, self.now + 1
+        return promise
+
+    async def drain(self):
+        everybody = (1 << self.params.ports) - 1
+        while self.promised or self.copies or self.due:
+            await self.step(promise=False, opened=everybody, blocked=False, active=everybody)
+        for _ in range(CLAIM_LAG + 2):
+            await self.step(promise=False, opened=everybody, blocked=False, active=everybody)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(eager=[0.1, 1], opens=[0.02, 0.5, 1], blocks=[0, 0.5])
+async def any_ports(dut, eager, opens, blocks):
+    bench = Bench(dut)
+    await start(dut)
+    everybody = (1 << bench.params.ports) - 1
+    active, closed = everybody, 0
+    for k in range(1500):
+        if k % 100 == 0:
+            active = random.choice((everybody, everybody, random.getrandbits(bench.params.ports)))
+            closed = random.choice((0, 0, random.getrandbits(bench.params.ports)))
+        ports = range(bench.params.ports)
+        opened = sum((random.random() < opens) << port for port in ports) & ~closed
+        await bench.step(
+            promise=random.random() < eager,
+            opened=opened,
+            blocked=random.random() < blocks,
+            active=active,
+        )
+    await bench.drain()
+    assert bench.seen["claimed"] > 10
+    assert bench.seen["full"] or eager < 1 or opens == 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_port_that_takes_none(dut):
+    """It loses its copy when the patience is over, and no sooner; others have had theirs."""
+    bench = Bench(dut)
+    await start(dut)
+    everybody = (1 << bench.params.ports) - 1
+    for k in range(DEPTH * (PATIENCE + 1)):
+        await bench.step(promise=k < 200, opened=everybody - 1, blocked=False, active=everybody)
+    assert bench.seen["dropped"] > 2
+    await bench.drain()

@@ -1,0 +1,65 @@
+"""What a start waits for, in its order, whatever takes how long."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.job_preparation import QUIET, UNDER_WAY, JobPreparation
+from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
+from sim.harness.payloads import unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.switch.sizes import TINY
+
+INPUTS = ("preparing", "busy", "fence_ready", "fenced", "leaving")
+
+
+def test_job_preparation():
+    simulate(JobPreparation(TINY), __name__)
+
+
+class Bench:
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(GnnSwitchParams)
+
+    async def cycle(self, **inputs):
+        """A cycle with these inputs, all others low; which outputs are high."""
+        for name in INPUTS:
+            getattr(self.dut, name).value = int(inputs.get(name, 0))
+        await self.edge
+        names = ("begin", "fence_valid", "prepared")
+        return {name for name in names if getattr(self.dut, name).value}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def each_thing_in_its_turn(dut):
+    bench = Bench(dut)
+    for name in INPUTS:
+        getattr(dut, name).value = 0
+    await start(dut)
+    for _ in range(40):
+        for _ in range(random.randrange(3)):  # nothing is prepared that nobody asked for
+            noise = {name: random.getrandbits(1) for name in INPUTS[1:]}
+            assert not await bench.cycle(**noise)
+        for _ in range(random.choice((0, 3))):
+            assert not await bench.cycle(preparing=1, busy=1, fenced=1)
+        assert await bench.cycle(preparing=1) == {"begin"}
+        for _ in range(UNDER_WAY):
+            assert not await bench.cycle(preparing=1, busy=1, fence_ready=1, fenced=1)
+        for _ in range(random.choice((0, 5))):  # the fence waits for its gap
+            assert await bench.cycle(preparing=1, fenced=1) == {"fence_valid"}
+            assert unpack(bench.params.task, int(dut.fence_payload.value))["kind"] is TaskKind.FENCE
+        assert await bench.cycle(preparing=1, fence_ready=1) == {"fence_valid"}
+        for _ in range(random.choice((0, 50))):  # and for the tasks before it
+            assert not await bench.cycle(preparing=1, fence_ready=1)
+        assert not await bench.cycle(preparing=1, fenced=1)
+        for _ in range(random.choice((0, 3))):  # sums leave, less and less often
+            for _ in range(random.randrange(QUIET)):
+                assert not await bench.cycle(preparing=1)
+            assert not await bench.cycle(preparing=1, leaving=1)
+        for _ in range(QUIET):
+            assert not await bench.cycle(preparing=1)
+        assert await bench.cycle(preparing=1, leaving=random.getrandbits(1)) == {"prepared"}
+        assert not await bench.cycle()
