@@ -112,11 +112,12 @@ class Bank(Component):
 
     def clear(self, m: Module) -> Signal:
         """Go through all aggregators behind a reset; return which one is to be cleared."""
-        slot, busy = Signal(self.params.slot_bits), Signal(init=1)
+        cleared = Signal(self.params.slot_bits)  # so many are
+        busy = Signal(init=1)
         m.d.comb += self.busy.eq(busy)
         with m.If(busy):
-            m.d.sync += [slot.eq(slot + 1), busy.eq(slot != self.params.slots - 1)]
-        return slot
+            m.d.sync += [cleared.eq(cleared + 1), busy.eq(cleared != self.params.slots - 1)]
+        return cleared
 
     def state_expectations(self, m: Module) -> None:
         """State what commands may be given."""

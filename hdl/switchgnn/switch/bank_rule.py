@@ -74,7 +74,9 @@ class BankRule(Component):
         finished = Signal()  # it has all contributions of that turn
         mine = Signal()  # it is in the list of its own port
         last = Signal()  # the contribution is the last one
-        completes, fetched, moves = Signal(), Signal(), Signal()
+        completes = Signal()  # it is added
+        fetched = Signal()
+        moves = Signal()  # to the list of another port
         inside = (is_add | is_fetch | is_load) & ~self.outside
         m.d.comb += [
             same.eq(before.tag == self.tag),
@@ -130,7 +132,8 @@ class BankRule(Component):
             ]
         with m.Elif(self.added):
             # Both are counted down while the tags are compared.
-            fewer, first = Signal(COUNT_BITS), Signal(COUNT_BITS)
+            fewer = Signal(COUNT_BITS)
+            first = Signal(COUNT_BITS)
             m.d.comb += [
                 fewer.eq(before.remaining - 1),
                 first.eq(before.expected - 1),

@@ -57,7 +57,8 @@ class ReadyLists(Component):
         ready = Signal(params.ports)  # the list's first slot is in heads
         some = Signal(params.ports)  # it is there, or on its way from the memory
         single = Signal(params.ports)  # of a list that is ready: there is no other slot in it
-        pushes, pops = Signal(params.ports), Signal(params.ports)
+        pushes = Signal(params.ports)
+        pops = Signal(params.ports)
         steps = delay(m, pops & ~single, DualPortMemory.latency, "steps", reset_less=False)
         stepped = delay(m, self.port, DualPortMemory.latency, "stepped")
         only = Signal()  # the slot that comes from the memory is its list's last

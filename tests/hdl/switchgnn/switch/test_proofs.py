@@ -1,0 +1,147 @@
+"""A bank and its lists, proven of their RTL at few aggregators; broken RTL is found."""
+
+import pytest
+
+from tests.formal.sby import prove
+from tests.hdl.switchgnn.switch.bank_proof import BankProof
+from tests.hdl.switchgnn.switch.ready_lists_proof import ReadyListsProof
+from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
+
+FOLDER = "hdl.switchgnn.switch"
+TESTS = "tests.hdl.switchgnn.switch"
+DEPTH = 14  #: cycles in which aggregators are cleared, loaded, added to, loaded and read
+
+
+def lists(old, new, claim):
+    """Broken ReadyLists."""
+    places = (f"{TESTS}.ready_lists_proof.ReadyLists",)
+    return Mutant(f"{FOLDER}.ready_lists", old, new, places, ReadyListsProof, claim)
+
+
+def rule(old, new, claim):
+    """A broken BankRule."""
+    places = (f"{FOLDER}.bank.BankRule",)
+    return Mutant(f"{FOLDER}.bank_rule", old, new, places, BankProof, claim, depth=DEPTH)
+
+
+def memory(old, new, claim):
+    """A broken UpdateMemory."""
+    places = (f"{FOLDER}.bank.UpdateMemory",)
+    return Mutant("hdl.switch.update_memory", old, new, places, BankProof, claim)
+
+
+def bank(old, new, claim):
+    """A broken Bank."""
+    places = (f"{TESTS}.bank_proof.Bank",)
+    return Mutant(f"{FOLDER}.bank", old, new, places, BankProof, claim, depth=DEPTH)
+
+
+MUTANTS = {
+    # the lists
+    "ready while the next slot is read": lists(
+        "first | steps[k] |", "first | (pops[k] & ~single[k]) |", "ready_two_cycles_after_a_pop"
+    ),
+    "the last is not the last": lists(
+        "only.eq(links.read_data ==", "only.eq(links.read_data !=", "ready_two_cycles_after_a_pop"
+    ),
+    "still the only one": lists(
+        "single[k]) & ~pushes[k]", "single[k])", "ready_two_cycles_after_a_pop"
+    ),
+    "links into an empty list": lists("(pushes & some).any()", "push.valid", "head_came_first"),
+    "links behind the first": lists(
+        "Array(tails)[push.port]", "Array(heads)[push.port]", "head_came_first"
+    ),
+    "keeps the old end": lists("with m.If(pushes[k]):", "with m.If(first):", "head_came_first"),
+    "forgets the head": lists(
+        "with m.If(first | steps[k]):", "with m.If(first):", "in_one_place_at_most"
+    ),
+    # the rule
+    "adds to a complete sum": rule("before.used & ~finished", "before.used", "added_by_rule"),
+    "adds to what is not used": rule("before.used & ~finished", "~finished", "added_by_rule"),
+    "adds to what is outside": rule(
+        "self.added.eq(is_add & ~self.outside",
+        "self.added.eq(is_add",
+        "sums_change_in_their_region",
+    ),
+    "loads what is outside": rule(
+        "is_load) & ~self.outside\n", "is_load)\n", "states_change_in_their_region"
+    ),
+    "unknown ports": rule("used.eq(self.has_port() &", "used.eq(", "added_by_rule"),
+    "keeps the old sum": rule(
+        "Mux(same, self.before.sums[k], 0)", "self.before.sums[k]", "result_has_the_sums"
+    ),
+    "one contribution less": rule("before.expected == 1", "before.expected == 2", "leaves_by_rule"),
+    "queues twice": rule("completes & ~before.queued", "completes", "waits_in_one_place_if_queued"),
+    "fetches twice": rule("finished & ~before.queued", "finished", "waits_in_one_place_if_queued"),
+    "leaves by any port": rule(
+        "is_read & before.complete & mine", "is_read & before.complete", "leaves_by_rule"
+    ),
+    "says that all is used": rule(
+        "with m.Elif(is_add & ~before.used)", "with m.Elif(0)", "error_by_rule"
+    ),
+    "stays in its list when cleared": rule(
+        "after.queued.eq(~self.clear & Mux", "after.queued.eq(Mux", "waits_in_one_place_if_queued"
+    ),
+    # the memory
+    "forgets the newest change": memory("Mux(hits[0], 1,", "Mux(0, 1,", "added_by_rule"),
+    "forgets the oldest change": memory("Mux(hits[2], 3, 0)", "0", "added_by_rule"),
+    # the bank
+    "one aggregator too many": bank(
+        "command.index >= command.region.count",
+        "command.index > command.region.count",
+        "sums_change_in_their_region",
+    ),
+    "regions begin at 0": bank(
+        "command.region.base + command.index", "command.index", "states_change_in_their_region"
+    ),
+    "writes what is not added": bank(
+        "sums.write.eq(rule.added)", "sums.write.eq(rule.write)", "sums_change_in_their_region"
+    ),
+    "the slot of the command behind": bank(
+        "delay(m, address, self.lead - 1,",
+        "delay(m, address, self.lead - 2,",
+        "result_of_its_aggregator",
+    ),
+    "ready too early": bank(
+        "cleared != self.params.slots - 1", "cleared != self.params.slots - 2", "all_are_cleared"
+    ),
+}
+SAMPLES = ["the last is not the last", "one aggregator too many"]
+
+#: Aggregators; cycles of the induction, and of what is reached.
+PROOFS = {ReadyListsProof: (4, 4, 14), BankProof: (2, 7, 20)}
+kinds = pytest.mark.parametrize("kind", PROOFS, ids=lambda kind: kind.__name__)
+SIZES = [(ReadyListsProof, 4), (ReadyListsProof, TINY.slots), (BankProof, 2)]
+
+
+def of_size(kind, slots=None):
+    """A proof of three ports."""
+    return kind(bank_sizes(ports=TINY.ports, slots=slots or PROOFS[kind][0]))
+
+
+@pytest.mark.parametrize(("kind", "slots"), short_and_long(SIZES, SIZES[:1]))
+def test_holds_for_all_time(kind, slots):
+    proof = prove(of_size(kind, slots), mode="prove", depth=PROOFS[kind][1])
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_holds_for_the_first_cycles():
+    proof = prove(of_size(BankProof), mode="bmc", depth=10)
+    assert proof.holds, (proof.failed, proof.log)
+
+
+@kinds
+def test_what_is_proven_can_happen(kind):
+    proof = prove(of_size(kind), mode="cover", depth=PROOFS[kind][2])
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [of_size(kind) for kind in PROOFS])
+
+
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
+def test_broken_rtl_is_found(name, monkeypatch):
+    find(MUTANTS[name], of_size(MUTANTS[name].kind).params, monkeypatch)
