@@ -114,7 +114,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("size", short_and_long(list(SIZES), ["tiny"]))
+@pytest.mark.parametrize("size", short_and_long(list(SIZES), ["small"]))
 def test_network(size, tmp_path):
     params = SIZES[size]
     empty = tmp_path / "empty.bin"
@@ -184,7 +184,7 @@ class Bench:
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(open_turns=[1, 2], faults=[{}, BAD])
+@cocotb.parametrize((("open_turns", "faults"), [(1, {}), (2, BAD)]))
 async def sums_are_exact(dut, open_turns, faults):
     """Y = A X, whatever the links lose, double, delay and break."""
     bench = await Bench(dut, faults).begin()

@@ -74,6 +74,10 @@ class SwitchBench:
             ready.value = 1
         await start(self.dut)
         self.host = GnnSwitchDriver(self.dut, self.params)
+        return await self.set_up()
+
+    async def set_up(self):
+        """Write the settings of all jobs."""
         await self.host.set_addresses(self.own, self.group)
         await self.host.write(ack_every=2)
         await self.host.write(ack_delay=60)

@@ -226,3 +226,84 @@ def spoilt(octets):
             random.choice((0, 0, 1, 4, 64))
         )
     return bytes(changed)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_job_runs_anew_on_what_another_left(dut):
+    """Two jobs are stopped in the middle, with sums that wait and a port that takes nothing."""
+    bench = await begin(dut, Links(CHANCE))
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    for epoch in (7, 20, 33):
+        cuts = await start_jobs(bench, rng, random.choice((1, 2)), 2, epoch=epoch)
+        bench.workers = workers_of(cuts, epoch)
+        bench.takes[2] = False
+        for _ in range(random.randrange(300, 900)):
+            for port, worker in bench.workers.items():
+                for frame in worker.send():
+                    bench.send(port, frame)
+            await bench.step()
+        for number in cuts:
+            await bench.host.stop_job(number)
+        bench.takes[2] = random.random() < 0.5
+    bench.takes[2] = True
+    cuts = await start_jobs(bench, rng, 2, 2, epoch=50)
+    bench.workers = workers_of(cuts, 50)
+    await bench.run()
+    check(cuts, bench.workers)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_reset_in_the_middle_is_survived(dut):
+    """All jobs are gone; the host starts them anew, with another epoch."""
+    bench = await begin(dut)
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    cuts = await start_jobs(bench, rng, 2, 2)
+    bench.workers = workers_of(cuts)
+    for _ in range(300):
+        for port, worker in bench.workers.items():
+            for frame in worker.send():
+                bench.send(port, frame)
+        await bench.step()
+    dut.rst.value = 1
+    await bench.step()
+    dut.rst.value = 0
+    bench.coming.clear()
+    await bench.idle(50)
+    assert await bench.host.read("active_jobs") == 0
+    await bench.set_up()
+    cuts = await start_jobs(bench, rng, 2, 2, epoch=60)
+    bench.workers = workers_of(cuts, 60)
+    await bench.run()
+    check(cuts, bench.workers)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_hostile_job_harms_no_other(dut):
+    """Job 1 sends whatever it likes with lists that name anything; job 0 is exact all the same."""
+    bench = await begin(dut)
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    cuts = await start_jobs(bench, rng, 2, 2)
+    model = SwitchModel(5, bench.params.banks, bench.params.slots, bench.params.jobs)
+    for number, (cut, base) in cuts.items():
+        model.start_job(number, setup=cut.setup(), epoch=7 + number, base=base)
+    good = cuts.pop(0)
+    for _ in range(3000):
+        if random.random() < 0.5:
+            port, frame = some_frame(bench, model, cuts, rng)
+            wild = {"list": random.choice((0, 5, 40, 1 << 31)), "rows": random.randrange(6)}
+            kinds = (Kind.FEATURE, Kind.PARTIAL, Kind.FETCH)
+            bench.send(port, replace(frame, **wild) if frame.kind in kinds else frame)
+        for port, worker in bench.workers.items():
+            for frame in worker.timeout() if bench.now % 500 == port else worker.send():
+                bench.send(port, frame)
+        await bench.step()
+        if not bench.workers and bench.now > 600:
+            bench.workers = workers_of({0: good})
+    await bench.run()
+    check({0: good}, bench.workers)
+    counts, first = await bench.host.errors(1)
+    assert first is not None
+    assert any(counts.values())
+    counts, first = await bench.host.errors(0)
+    assert first is None
+    assert not any(counts.values())

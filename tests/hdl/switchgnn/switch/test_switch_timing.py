@@ -35,35 +35,119 @@ def setup_of(params, rows, expected, port=lambda k: 0, depth=16):
     )
 
 
-def feature(params, port, seq, first, rows, turn=0):
-    payload = np.array([random.randrange(-(1 << 15), 1 << 15) for _ in range(params.lanes)])
+def feature(params, port, seq, first, rows):
+    lanes = [random.randrange(-(1 << 15), 1 << 15) for _ in range(params.lanes)]
     return Frame(
         kind=Kind.FEATURE,
-        turn=turn,
+        turn=0,
         seq=seq,
         list=first,
         rows=rows,
         bm=1 << port,
         job=0,
         epoch=1,
-        payload=payload,
+        payload=np.array(lanes),
     )
+
+
+async def begin_job(dut, setup_for):
+    bench = await begin(dut)
+    setup = setup_for(bench.params)
+    await bench.host.start_job(0, setup=setup, epoch=1, base=0)
+    await bench.idle(100)
+    bench.frames.clear()
+    return bench
+
+
+def results(bench, port=None):
+    return [
+        frame for _, at, frame in bench.frames if frame.kind is Kind.RESULT and port in (None, at)
+    ]
+
+
+async def until(bench, happened, most=5000):
+    for _ in range(most):
+        if happened():
+            return
+        await bench.step()
+    raise AssertionError(f"not within {most} cycles")
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def a_sum_leaves_soon(dut):
-    bench = await begin(dut)
-    params = bench.params
-    rows = [[k] + [None] * (params.banks - 1) for k in range(4)]
-    await bench.host.start_job(0, setup=setup_of(params, rows, 1), epoch=1, base=0)
-    await bench.idle(100)
+    """From the last beat of the feature that completes it to its head."""
+    count = 8
+    bench = await begin_job(
+        dut,
+        lambda params: setup_of(
+            params, [[k] + [None] * (params.banks - 1) for k in range(count)], 1
+        ),
+    )
     found = []
-    for k in range(4):
+    for k in range(count):
         bench.frames.clear()
-        bench.send(k % params.ports, feature(params, k % params.ports, k // params.ports, k, 1))
-        while not any(frame.kind is Kind.RESULT for _, _, frame in bench.frames):
-            await bench.step()
-            if bench.inside and bench.inside[-1][0] == k % params.ports:
-                came = bench.inside[-1][1]
-        found.append(bench.heads[-1] - came)
-    assert max(found) <= MOST_LATENCY
+        port = k % bench.params.ports
+        bench.send(port, feature(bench.params, port, k // bench.params.ports, k, 1))
+        await until(bench, lambda: results(bench))
+        found.append(bench.heads[-1] - bench.inside[-1][1])
+        await bench.idle(k)
+    assert max(found) <= MOST_LATENCY, found
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_row_is_added_every_cycle(dut):
+    """All to the same aggregator of every bank, over and over."""
+    each, length = 8, 16
+    bench = await begin_job(
+        dut,
+        lambda params: setup_of(
+            params, [[5] * params.banks] * length, params.ports * each * length
+        ),
+    )
+    params = bench.params
+    frames = [
+        (port, feature(params, port, seq, 0, length))
+        for seq in range(each)
+        for port in range(params.ports)
+    ]
+    for port, frame in frames:
+        bench.send(port, frame)
+    await until(bench, lambda: len(results(bench)) == params.banks)
+    rows = len(frames) * length
+    first_in = min(at for _, at in bench.inside)
+    begun = bench.heads[-params.banks] - first_in
+    assert begun <= rows + MOST_LATENCY, f"{rows} rows took {begun} cycles"
+    total = length * sum(frame.payload.astype(np.int64) for _, frame in frames)
+    for frame in results(bench):
+        assert frame.list // params.banks == 5
+        assert frame.payload.tolist() == total.tolist()
+    counts = await bench.host.totals()
+    assert counts["rows"] == rows
+    assert counts["additions"] == rows * params.banks
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def all_sums_complete_at_once(dut):
+    """One port takes nothing: the others get all of theirs at full rate, and it later."""
+    depth = 64
+    bench = await begin_job(
+        dut,
+        lambda params: setup_of(
+            params, [[k] * params.banks for k in range(depth)], 1, lambda k: k // params.banks % 4, depth
+        ),
+    )
+    params = bench.params
+    bench.takes[3] = False
+    sent = feature(params, 0, 0, 0, depth)
+    bench.send(0, sent)
+    await until(bench, lambda: all(len(results(bench, port)) == depth for port in range(3)))
+    took = bench.now - bench.inside[0][1]
+    assert took <= 1.1 * depth * params.result_beats + 64 + MOST_LATENCY, took
+    assert not results(bench, 3)
+    bench.takes[3] = True
+    await until(bench, lambda: len(results(bench, 3)) == depth)
+    await bench.idle(200)
+    lists = sorted(frame.list for frame in results(bench))
+    assert lists == list(range(params.banks * depth))
+    for frame in results(bench):
+        assert frame.payload.tolist() == sent.payload.tolist()
