@@ -24,7 +24,7 @@ PRESETS: dict[str, dict[str, int | str]] = {
         "window": 32,
         "style": "block",
         "ingress_depth": 256,
-        "egress_depth": 256,
+        "egress_depth": 64,
     },
     "full": {},
 }
