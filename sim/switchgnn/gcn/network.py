@@ -19,8 +19,11 @@ class Layer:
 
     @property
     def aggregates_first(self) -> bool:
-        """Whether it is (A X) W, and not A (X W): the narrower side is aggregated."""
-        return self.inputs < self.outputs
+        """Whether it is (A X) W, and not A (X W): the narrower side is aggregated.
+
+        Of two that are as wide it is X, which in the first layer needs no backward pass.
+        """
+        return self.inputs <= self.outputs
 
     @property
     def width(self) -> int:

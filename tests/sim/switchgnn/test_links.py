@@ -47,22 +47,23 @@ def test_each_fault_happens_as_often_as_it_is_counted(rng, fault):
     assert (turns == sorted(turns)) == (fault in ("drop", "corrupt"))
 
 
-def cluster(rng, faults):
+def cluster(rng, faults, ack_every=3):
     adjacency, partition = directed(vertices=40, edges=160)
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
     tables = prepare(adjacency, partition, shape, [9]).tables
     job = PlannedJob(tables, [np.ones((40, 9), np.int16)], depth=8, window=3)
     links, switch = Links(rng, lanes=4, faults=faults), SwitchModel(4, 2, 8, 1)
     links.ends["switch"] = switch.take
-    assert switch.start_job(0, setup=job.setup(ack_every=3), epoch=1, base=0) is None
+    assert switch.start_job(0, setup=job.setup(ack_every=ack_every), epoch=1, base=0) is None
     workers = {port: job.worker(port, 0, 1) for port in range(tables.workers)}
     for port, worker in workers.items():
         join(links, port, worker, "switch", port)
     return links, {"switch": switch}, workers
 
 
-def test_nothing_is_repeated_on_good_links(rng):
-    links, switches, workers = cluster(rng, Faults())
+@pytest.mark.parametrize("ack_every", [1, 3, 4])  # 4: a window's frames wait for the ACKs' delay
+def test_nothing_is_repeated_on_good_links(rng, ack_every):
+    links, switches, workers = cluster(rng, Faults(), ack_every)
     run(links, switches, workers)
     assert all(worker.ended and not worker.repeats for worker in workers.values())
     assert switches["switch"].counts.repeats == 0

@@ -15,6 +15,7 @@ from sim.switchgnn.gcn.network import Network
         (64, 4, [32, 32, 32, 10, 10, 32, 32, 32]),
         (6, 2, [6, 10, 10]),  # nobody wants the gradient of the inputs
         (6, 1, [6]),
+        (32, 2, [32, 10, 10]),  # as wide on both sides
     ],
 )
 def test_the_narrower_side_is_aggregated(inputs, count, aggregations):

@@ -185,6 +185,13 @@ def test_what_is_wrong_is_one_line(tmp_path, settings, message):
     assert "\n" not in str(caught.value)
 
 
+def test_too_many_workers_are_found_before_anything_is_built(tmp_path):
+    path = str(saved(tmp_path, problem()))
+    for adder in Adder:
+        with pytest.raises(UserError, match="5 workers need 5 ports, the switch has 4"):
+            session(data=path, workers=5, adder=adder)
+
+
 def test_a_partition_of_another_graph_is_refused(tmp_path):
     np.save(tmp_path / "short.npy", owner()[1:])
     np.save(tmp_path / "wrong.npy", owner() + 1)
