@@ -11,44 +11,14 @@ from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.switch_rule import Verdict
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, WorkerSetup
-from sim.switchgnn.wire import Addresses, judge, to_octets
+from sim.switchgnn.links import Faults, Links, join, run
 from tests.protocol.switchgnn import two_levels
 from tests.protocol.switchgnn.nodes import Rules
 from tests.protocol.switchgnn.two_levels import TwoLevels
 
 LANES = 3
-CHANCE = 0.3  # that a frame is lost, that it is doubled; any frame may overtake any other
-HERE = Addresses(bytes(6), bytes(6))
-
-
-class Links:
-    """Frames as bytes between ends, which are functions that take one and give answers."""
-
-    def __init__(self, rng, chance=CHANCE, lanes=LANES):
-        self.rng, self.chance, self.lanes = rng, chance, lanes
-        self.flying, self.ends, self.peers = [], {}, {}
-        self.ever = []  # all that was sent
-
-    def send(self, place, frames):
-        """What leaves an end: by which port, and the frame."""
-        for port, frame in frames:
-            self.flying.append((self.peers[place, port], to_octets(frame, self.lanes, HERE)))
-            self.ever.append(self.flying[-1])
-
-    def deliver(self):
-        """One frame, whichever; it may be lost, and it may come again, however much later."""
-        at = self.rng.integers(len(self.flying))
-        self.flying[at], self.flying[-1] = self.flying[-1], self.flying[at]
-        (place, port), octets = flight = self.flying.pop()
-        if self.rng.random() < self.chance:
-            return
-        if self.rng.random() < self.chance:
-            self.flying.append(flight)
-        if self.rng.random() < self.chance / 3:
-            self.flying.append(self.ever[self.rng.integers(len(self.ever))])
-        corrupt = self.rng.random() < self.chance / 10
-        arrival = judge(octets, self.lanes, bytes(6), corrupt=corrupt)
-        self.send(place, self.ends[place](port, arrival))
+FAULTS = Faults(drop=0.3, duplicate=0.3, reorder=1.0, corrupt=0.03, again=0.1)
+EARLY = 0.01  # the chance that timers run out with every frame
 
 
 class Cut:
@@ -192,35 +162,15 @@ class Cut:
                     assert copy.tolist() == self.features[turn, u].tolist()
 
 
-def run(links, switches, workers, most=100_000):
-    """Until all turns are over; timers run out when nothing is left in flight, and now and then."""
-    for _ in range(most):
-        if not links.flying or links.rng.random() < 0.01:
-            if all(worker.ended for worker in workers.values()):
-                return
-            for place, switch in switches.items():
-                switch.load()
-                links.send(place, [*switch.ack_delay_over(), *switch.partial_timeout()])
-            for place, worker in workers.items():
-                links.send(place, [(0, frame) for frame in worker.timeout()])
-        if links.flying:
-            links.deliver()
-        for place, worker in workers.items():
-            links.send(place, [(0, frame) for frame in worker.send()])
-    raise AssertionError(f"not over after {most} frames")
-
-
-def join(links, place, worker, switch, port):
-    """A worker at a port of a switch."""
-    links.peers[place, 0], links.peers[switch, port] = (switch, port), (place, 0)
-    links.ends[place] = lambda _, arrival: [(0, frame) for frame in worker.take(arrival)]
+def bad_links(rng, lanes=LANES):
+    return Links(rng, lanes=lanes, faults=FAULTS)
 
 
 @pytest.mark.parametrize("open_turns", [1, 2])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_two_jobs_on_bad_links(rng, open_turns, blocks):
     """Random tables; each job has its ports, its region, its window; ECN does no harm."""
-    links = Links(rng)
+    links = bad_links(rng)
     switch = SwitchModel(ports=6, banks=2, depth=16, jobs=3)
     switch.congested_in, switch.congested_out = 0b000110, 0b001100
     links.ends["switch"] = switch.take
@@ -236,7 +186,7 @@ def test_two_jobs_on_bad_links(rng, open_turns, blocks):
         for port in cut.ports:
             workers[port] = cut.worker(port, number, 7 + number)
             join(links, port, workers[port], "switch", port)
-    run(links, {"switch": switch}, workers)
+    run(links, {"switch": switch}, workers, early=EARLY)
     for cut in cuts.values():
         cut.check({port: workers[port] for port in cut.ports})
     for job in switch.table.active.values():
@@ -260,7 +210,7 @@ class Racks(TwoLevels):
 @pytest.mark.parametrize("open_turns", [1, 2])
 def test_two_levels_on_bad_links(rng, open_turns):
     """Sums go from a leaf to a spine and from the spine to the leaf as PARTIALs."""
-    racks, links = Racks(upwards=2, turns=8, open_turns=open_turns), Links(rng)
+    racks, links = Racks(upwards=2, turns=8, open_turns=open_turns), bad_links(rng)
     switches = {
         two_levels.LEAF: SwitchModel(ports=3, banks=1, depth=8, jobs=1),
         two_levels.SPINE: SwitchModel(ports=2, banks=1, depth=8, jobs=1),
@@ -268,15 +218,14 @@ def test_two_levels_on_bad_links(rng, open_turns):
     for place, setup in zip(switches, (racks.leaf, racks.spine), strict=True):
         assert switches[place].start_job(0, setup=setup, epoch=3, base=0) is None
         links.ends[place] = switches[place].take
-    links.peers[two_levels.LEAF, two_levels.UP] = two_levels.SPINE, two_levels.DOWN
-    links.peers[two_levels.SPINE, two_levels.DOWN] = two_levels.LEAF, two_levels.UP
+    links.connect((two_levels.LEAF, two_levels.UP), (two_levels.SPINE, two_levels.DOWN))
     workers = {}
     for node in racks.nodes(Rules())[2:]:
         place = two_levels.NODES[node.name]
         switch, port = node.peer
         workers[place] = WorkerModel(node.setup, port, job=0, epoch=3, ready=racks.turns)
         join(links, place, workers[place], switch, port)
-    run(links, switches, workers)
+    run(links, switches, workers, early=EARLY)
     for place, count in ((two_levels.A, 1), (two_levels.B, 2), (two_levels.C, 0)):
         assert len(workers[place].sums) == count * racks.turns
         for (turn, aggregator), found in workers[place].sums.items():
