@@ -128,7 +128,7 @@ def test_holds_for_all_time(kind, slots):
 
 
 def test_holds_for_the_first_cycles():
-    proof = prove(of_size(BankProof), mode="bmc", depth=10)
+    proof = prove(of_size(BankProof), mode="bmc", depth=8)
     assert proof.holds, (proof.failed, proof.log)
 
 
