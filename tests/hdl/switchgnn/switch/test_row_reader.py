@@ -1,0 +1,82 @@
+"""Rows of a table as requests ask for them, at any pace."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.row_reader import RowReader, RowReaderParams
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+SIZES = [RowReaderParams(bits=12, rows=16), RowReaderParams(bits=70, rows=512, style="block")]
+
+
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.rows}")
+def test_row_reader(params):
+    simulate(RowReader(params), __name__)
+
+
+async def fill(dut, params):
+    """Start, and write all of the table; what it holds."""
+    for name in ("write", "address", "row"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    table = [random.getrandbits(params.bits) for _ in range(params.rows)]
+    dut.write.value = 1
+    for at, row in enumerate(table):
+        dut.address.value, dut.row.value = at, row
+        await RisingEdge(dut.clk)
+    dut.write.value = 0
+    return table
+
+
+def some_request(params, most):
+    count = random.randint(1, most)
+    there = random.choice((count, count, random.randrange(count + 1), 0xFFFF))
+    return {"first": random.randrange(params.rows), "count": count, "there": there}
+
+
+def rows_of(table, request):
+    """What leaves for a request; None in place of a row that there is not."""
+    for k in range(request["count"]):
+        there = k < request["there"]
+        row = table[(request["first"] + k) % len(table)] if there else None
+        yield row, int(k == request["count"] - 1)
+
+
+def found(beats):
+    return [(None if beat["missing"] else beat["row"], beat["last"]) for beat in beats]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def gives_what_is_asked_for(dut, stalls):
+    """If nobody pauses, a row a cycle, over all requests."""
+    params = params_in_simulator(RowReaderParams)
+    source_stall, sink_stall = stalls
+    source, sink = Source(dut, "requests", stall=source_stall), Sink(dut, "rows", stall=sink_stall)
+    table = await fill(dut, params)
+    requests = [some_request(params, random.choice((1, 1, 4, 20))) for _ in range(150)]
+    golden = [row for request in requests for row in rows_of(table, request)]
+    for request in requests:
+        source.append(request)
+    await sink.wait_for(len(golden))
+    assert found(sink.beats) == golden
+    if stalls.none:
+        first = sink.cycles[0]
+        assert [*sink.cycles] == [first + k for k in range(len(golden))]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def takes_its_latency(dut):
+    params = params_in_simulator(RowReaderParams)
+    source, sink = Source(dut, "requests"), Sink(dut, "rows")
+    table = await fill(dut, params)
+    for k in range(1, 10):
+        request = some_request(params, 1)
+        await source.send_all([request])
+        await sink.wait_for(k)
+        assert sink.cycles[-1] - source.cycles[-1] == RowReader.latency
+        assert found(sink.beats[-1:]) == [*rows_of(table, request)]
