@@ -103,14 +103,18 @@ class Sender(Component):
             ]
         leaving = writer.leaving
         listed = leaving.valid & ((leaving.kind == Kind.FEATURE) | is_wide(leaving.kind))
-        m.d.sync += [window.left.eq(listed), window.left_again.eq(leaving.again)]
+        m.d.sync += [
+            window.left.eq(listed),
+            window.left_again.eq(leaving.again),
+            # It stays so until another turn begins, so it may be known a cycle late.
+            self.free.eq(window.idle & (window.acknowledged | ~window.active)),
+        ]
         m.d.comb += [
             window.begin.eq(self.begin),
             window.sends.eq(self.context.sends),
             window.end.eq(self.end),
             window.ack.eq(self.ack),
             window.timeout.eq(settings.send_timeout),
-            self.free.eq(window.idle & (window.acknowledged | ~window.active)),
             records.context.eq(context),
             records.turn.eq(self.sending),
             records.beat.eq(self.beat),
