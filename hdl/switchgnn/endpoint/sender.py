@@ -93,6 +93,9 @@ class Sender(Component):
         connect(m, payloads.payload, writer.payload)
         connect(m, writer.axis, flipped(self.axis))
         context = Signal(params.context, reset_less=True)
+        begins = Signal()  # a turn, whose context is there
+        ends = Signal()
+        m.d.sync += [begins.eq(self.begin), ends.eq(self.end)]
         with m.If(self.begin):
             m.d.sync += [context.eq(self.context), self.sending.eq(self.turn)]
         for give, take in zip((records.jobs, *self.others), jobs.i, strict=True):
@@ -110,9 +113,9 @@ class Sender(Component):
             self.free.eq(window.idle & (window.acknowledged | ~window.active)),
         ]
         m.d.comb += [
-            window.begin.eq(self.begin),
-            window.sends.eq(self.context.sends),
-            window.end.eq(self.end),
+            window.begin.eq(begins),
+            window.sends.eq(context.sends),
+            window.end.eq(ends),
             window.ack.eq(self.ack),
             window.timeout.eq(settings.send_timeout),
             records.context.eq(context),

@@ -400,9 +400,10 @@ async def a_turn_is_over_for_the_very_next_frame(dut):
         bench.say_turns()
 
     moved = cocotb.start_soon(move_on())
-    for frame in (over, over, old, over, new, old):
+    asks = Frame(kind=Kind.RAWFETCH, turn=0, source=1, **ours)
+    for frame in (over, asks, over, old, over, new, old):
         await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
     await bench.settle()
     await moved
-    assert +bench.found == Counter({"ADVANCED": 1, "CLOSED": 4, "SUM": 1})
+    assert +bench.found == Counter({"ADVANCED": 1, "CLOSED": 5, "SUM": 1})
     assert bench.advances == 1
