@@ -13,8 +13,8 @@ from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.window import Window
+from sim.switchgnn.switch_bench import Links, begin
 from sim.switchgnn.wire import Addresses, judge, to_octets
-from tests.hdl.switchgnn.switch.switch_bench import Links, begin
 from tests.sim.switchgnn.golden.test_bad_links import Cut
 
 FIVE_PORTS = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 5})

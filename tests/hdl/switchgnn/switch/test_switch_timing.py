@@ -11,7 +11,7 @@ from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
-from tests.hdl.switchgnn.switch.switch_bench import begin
+from sim.switchgnn.switch_bench import begin
 
 MOST_LATENCY = 32  #: cycles from a completing feature's last beat to its sum's head (the page)
 SMALL = GnnSwitchParams(**PRESETS["small"])

@@ -3,28 +3,29 @@
 import heapq
 import random
 from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 
 from cocotb.triggers import RisingEdge
 
+from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
+from sim.switchgnn.golden.frames import Frame, Quality
 from sim.switchgnn.switch_driver import GnnSwitchDriver
 from sim.switchgnn.wire import Addresses, judge, to_octets
-
-BEAT_BYTES = 64
-WHOLE = (1 << BEAT_BYTES) - 1
 
 
 class Links:
     """Says what becomes of a frame: when it arrives, and how often."""
 
-    def __init__(self, chance=0.0, late=200):
+    def __init__(self, chance: float = 0.0, late: int = 200) -> None:
         self.chance, self.late = chance, late
         self.lost = self.doubled = 0
 
-    def arrivals(self, now):
+    def arrivals(self, now: int) -> list[int]:
         """In which cycles a frame that is sent now arrives."""
         if random.random() < self.chance:
             self.lost += 1
@@ -41,10 +42,10 @@ class Links:
 class SwitchBench:
     """Drives all ports of a switch: ``workers`` by port, each behind a link in both directions."""
 
-    def __init__(self, dut, links=None):
+    def __init__(self, dut: Any, links: Links | None = None) -> None:
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
         self.links = links or Links()
-        self.workers = {}
+        self.workers: dict[int, Any] = {}
         self.own, self.group = random.randbytes(6), random.randbytes(6)
         ports = range(self.params.ports)
         names = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
@@ -53,18 +54,22 @@ class SwitchBench:
         self.ready = [getattr(dut, f"m_axis_{k}_tready") for k in ports]
         self.edge = RisingEdge(dut.clk)
         self.now, self.order = 0, count()
-        self.flying = []  # heap of (cycle, order, to the switch?, port, octets)
-        self.sending = defaultdict(deque)  # beats towards the switch
-        self.coming = defaultdict(bytes)  # a frame whose beats leave the switch
-        self.free = [0] * self.params.ports  # the next cycle in which a link has room
-        self.frames = []  # (cycle, port, frame) that left the switch
-        self.inside = []  # (port, cycle) of the last beat of each frame that the switch has
-        self.heads = []  # the cycle in which the head of each RESULT was there first
+        #: heap of (cycle, order, to the switch?, port, (octets, whether they are corrupt))
+        self.flying: list[tuple[int, int, bool, int, tuple[bytes, bool]]] = []
+        #: of each port: beats towards the switch
+        self.sending: dict[int, deque[Sequence[int]]] = defaultdict(deque)
+        #: a frame whose beats leave the switch
+        self.coming: dict[int, bytes] = defaultdict(bytes)
+        #: cycle, port and frame of all that left the switch
+        self.frames: list[tuple[int, int, Frame | Quality]] = []
+        #: port and cycle of the last beat of each frame that the switch has
+        self.inside: list[tuple[int, int]] = []
+        self.heads: list[int] = []  # the cycle in which the head of each frame was there first
         self.shown = [False] * self.params.ports  # a head that waits at a port has been seen
         self.takes = [True] * self.params.ports  # ports whose worker's link is up
-        self.stall = lambda port: False
+        self.stall: Callable[[int], bool] = lambda port: False
 
-    async def begin(self):
+    async def begin(self) -> "SwitchBench":
         """Out of reset, with addresses."""
         for valid, *rest in self.inputs:
             valid.value = 0
@@ -83,17 +88,17 @@ class SwitchBench:
         await self.host.write(ack_delay=60)
         return self
 
-    def send(self, port, frame):
+    def send(self, port: int, frame: Frame) -> None:
         """A worker's frame goes to the switch."""
         octets = to_octets(frame, self.params.lanes, Addresses(self.own, self.group))
         self.throw(port, octets)
 
-    def throw(self, port, octets, corrupt=False):
+    def throw(self, port: int, octets: bytes, corrupt: bool = False) -> None:
         """Bytes go to the switch."""
         for at in self.links.arrivals(self.now):
             heapq.heappush(self.flying, (at, next(self.order), True, port, (octets, corrupt)))
 
-    def step_links(self):
+    def step_links(self) -> None:
         """What is due arrives: at the switch beat by beat, at a worker at once."""
         while self.flying and self.flying[0][0] <= self.now:
             _, _, inwards, port, (octets, corrupt) = heapq.heappop(self.flying)
@@ -108,7 +113,7 @@ class SwitchBench:
                 for answer in self.workers[port].take(frame):
                     self.send(port, answer)
 
-    async def step(self):
+    async def step(self) -> None:
         """A cycle."""
         self.step_links()
         for port, (valid, *handles) in enumerate(self.inputs):
@@ -140,14 +145,14 @@ class SwitchBench:
             if tlast.value:
                 self.left(port, self.coming.pop(port))
 
-    def left(self, port, octets):
+    def left(self, port: int, octets: bytes) -> None:
         """A frame has left the switch."""
         frame = judge(octets, self.params.lanes, self.group)
         self.frames.append((self.now, port, frame))
         for at in self.links.arrivals(self.now):
             heapq.heappush(self.flying, (at, next(self.order), False, port, (octets, False)))
 
-    async def run(self, *, most=100_000, timeout=600):
+    async def run(self, *, most: int = 100_000, timeout: int = 600) -> None:
         """Until all workers' turns are over; their timers run out every ``timeout`` cycles."""
         end = self.now + most
         while not all(worker.ended for worker in self.workers.values()):
@@ -158,12 +163,12 @@ class SwitchBench:
                     self.send(port, frame)
             await self.step()
 
-    async def idle(self, cycles):
+    async def idle(self, cycles: int) -> None:
         """Some cycles."""
         for _ in range(cycles):
             await self.step()
 
 
-async def begin(dut, links=None):
+async def begin(dut: Any, links: Links | None = None) -> SwitchBench:
     """A bench of the switch under test."""
     return await SwitchBench(dut, links).begin()

@@ -1,0 +1,174 @@
+"""Drives a switch alone, as hard as its ports allow; what it says of itself goes to a file."""
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Row, Step
+from sim.switchgnn.switch_bench import SwitchBench, begin
+
+RESULTS = "INGATHER_SWITCHGNN_SWITCH_RESULTS"
+JOB = 0
+OPENING = 100  #: cycles beside those of a load until a turn is open
+PATIENCE = 4000  #: most cycles until all sums have left
+MOST_DEPTH = 64  #: aggregators of a bank that are used
+MOST_FEATURES = 16  #: of a port in a measurement
+LATENCIES = 2  #: of each port
+#: What a cycle in which a task waits for its row is spent on, by the switch's counters.
+BUSY = ("rows", "waits_for_list", "waits_for_copy", "holes")
+
+
+class Measurement:
+    """A job on all ports, started anew for each measurement."""
+
+    def __init__(self, bench: SwitchBench) -> None:
+        self.bench, self.params, self.epoch = bench, bench.params, 0
+        params = self.params
+        self.depth = min(params.slots, params.rows, params.descriptor_rows, MOST_DEPTH)
+        self.features = min(MOST_FEATURES, params.ingress_depth // params.raw_beats, params.window)
+
+    async def start(self, rows: Sequence[Row], expected: int) -> None:
+        """Aggregators that expect so many contributions each, their sums spread over the ports."""
+        params, host = self.params, self.bench.host
+        block = {k: Descriptor(expected, self.port_of(k)) for k in range(params.banks * self.depth)}
+        setup = JobSetup(
+            ports=(1 << params.ports) - 1,
+            banks=params.banks,
+            depth=self.depth,
+            window=params.window,
+            blocks=[block],
+            program=[Step(0, 1)],
+            rows=rows,
+        )
+        self.epoch += 1
+        self.seqs = [0] * params.ports
+        await host.start_job(JOB, setup=setup, epoch=self.epoch, base=0)
+        await host.write(clear_counters=1)
+        await host.settled()
+        await self.bench.idle(self.depth + OPENING)
+        self.bench.frames.clear()
+
+    def port_of(self, aggregator: int) -> int:
+        """Neighbours in a bank and in a row leave by different ports."""
+        return (aggregator + aggregator // self.params.banks) % self.params.ports
+
+    def send(self, port: int, first: int, rows: int) -> np.ndarray:
+        """A feature of the worker at a port; its lanes."""
+        lanes = self.params.lanes
+        payload = np.array([random.randrange(-(1 << 15), 1 << 15) for _ in range(lanes)])
+        frame = Frame(
+            kind=Kind.FEATURE,
+            turn=0,
+            seq=self.seqs[port],
+            list=first,
+            rows=rows,
+            bm=1 << port,
+            job=JOB,
+            epoch=self.epoch,
+            payload=payload,
+        )
+        self.seqs[port] += 1
+        self.bench.send(port, frame)
+        return payload
+
+    def sums(self) -> list[tuple[int, int, Frame]]:
+        """Cycle of the last beat, port and frame of the sums that have left."""
+        return [
+            (now, port, frame)
+            for now, port, frame in self.bench.frames
+            if isinstance(frame, Frame) and frame.kind is Kind.RESULT
+        ]
+
+    async def collect(self, sums: dict[int, np.ndarray]) -> tuple[int, int]:
+        """Wait for all sums, once each, and check them; how many, and the cycles from the head of
+        the first to the last beat of the last.
+        """
+        for _ in range(PATIENCE):
+            await self.bench.step()
+            if len(self.sums()) >= len(sums):
+                break
+        found = self.sums()
+        assert sorted(frame.list for _, _, frame in found) == sorted(sums)
+        for _, port, frame in found:
+            assert port == self.port_of(frame.list)
+            assert np.array_equal(frame.payload, sums[frame.list]), frame
+        return len(found), found[-1][0] - found[0][0] + self.params.result_beats
+
+    async def latencies(self) -> list[int]:
+        """Of a sum that nothing else delays, through each port."""
+        params, bench = self.params, self.bench
+        count = min(LATENCIES * params.ports, self.depth * params.banks)
+        await self.start(list(map(self.row_of, range(count))), 1)
+        found = []
+        for k in range(count):
+            bench.frames.clear()
+            bench.heads.clear()
+            payload = self.send(k % params.ports, k, 1)
+            await self.collect({k: payload})
+            found.append(bench.heads[0] - bench.inside[-1][1])
+            await bench.idle(OPENING)  # the ACK leaves
+        return found
+
+    def row_of(self, aggregator: int) -> Row:
+        """A row with one aggregator."""
+        index, bank = divmod(aggregator, self.params.banks)
+        return [index if k == bank else None for k in range(self.params.banks)]
+
+    async def long_lists(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Rows and cycles while all ports send features for all aggregators; sums and cycles
+        while these leave, as they are all complete at once.
+        """
+        params = self.params
+        await self.start([[k] * params.banks for k in range(self.depth)], self.all_features)
+        total = np.zeros(params.lanes, np.int64)
+        for _ in range(self.features):
+            for port in range(params.ports):
+                total += self.send(port, 0, self.depth)
+        await self.bench.idle(self.all_features * self.depth)
+        results = await self.collect(dict.fromkeys(range(params.banks * self.depth), total))
+        counts = await self.bench.host.totals()
+        assert counts["rows"] == self.all_features * self.depth
+        await self.check_counters(results[0])
+        return (counts["rows"], sum(counts[name] for name in BUSY)), results
+
+    @property
+    def all_features(self) -> int:
+        """Features of all ports in a measurement."""
+        return self.features * self.params.ports
+
+    async def short_lists(self) -> tuple[int, int]:
+        """Features that complete a sum each, and the cycles in which these leave."""
+        params = self.params
+        count = min(self.all_features, params.banks * self.depth, params.rows)
+        await self.start(list(map(self.row_of, range(count))), 1)
+        sums = {k: self.send(k % params.ports, k, 1) for k in range(count)}
+        found = await self.collect(sums)
+        await self.check_counters(count)
+        return found
+
+    async def check_counters(self, results: int) -> None:
+        """All that was sent was added, and the switch counts the sums that have left."""
+        await self.bench.idle(OPENING)
+        for port, verdicts in (await self.bench.host.verdicts()).items():
+            assert verdicts["ADDED"] == self.seqs[port] == sum(verdicts.values()), verdicts
+        counts = [await self.bench.host.port_counts(k) for k in range(self.params.ports)]
+        assert sum(count["results"] for count in counts) == results
+        assert not any(count["overflows"] for count in counts)
+
+
+@cocotb.test()
+async def measure(dut: Any) -> None:
+    """Latency through all ports; throughput of rows, of sums, and of features."""
+    measurement = Measurement(await begin(dut))
+    latencies = await measurement.latencies()
+    rows, results = await measurement.long_lists()
+    features = await measurement.short_lists()
+    found = {"latencies": latencies, "rows": rows, "results": results, "features": features}
+    Path(os.environ[RESULTS]).write_text(json.dumps(found))
