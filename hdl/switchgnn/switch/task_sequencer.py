@@ -200,7 +200,8 @@ class TaskSequencer(Component):
         ]
         for k in range(params.lanes):
             m.d.sync += payload[k].eq(Mux(wide, sums[k], features[k]))
-        head = Signal(params.copy, name="copied")
+        fields = {name: params.copy[name].shape for name in ("ports", "job", "turn", "source")}
+        head = Signal(data.StructLayout(fields), name="copied")
         m.d.comb += [
             head.ports.eq(task.raw),
             head.job.eq(task.job),
