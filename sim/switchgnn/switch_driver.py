@@ -65,15 +65,19 @@ class GnnSwitchDriver(RegisterDriver):
         base: int,
         list_base: int = 0,
         descriptor_base: int = 0,
+        load: bool = True,
     ) -> None:
         """Fill a job's tables and start it; :class:`CommandRefused` if it is not started.
+
+        Without ``load``, lists and descriptors are those that an earlier job has left there.
 
         Its aggregators begin at index ``base`` of every bank, its rows of lists and of descriptors
         at those rows of the switch's tables.
         """
         rows, steps = block_rows(setup, descriptor_base)
-        await self.fill(Table.LISTS, list_base, list_words(setup))
-        await self.fill(Table.DESCRIPTORS, descriptor_base, rows)
+        if load:
+            await self.fill(Table.LISTS, list_base, list_words(setup))
+            await self.fill(Table.DESCRIPTORS, descriptor_base, rows)
         await self.write(job_number=job, job_epoch=epoch)
         await self.fill(Table.PROGRAM, 0, steps)
         await self.write(job_ports=setup.ports)

@@ -19,6 +19,7 @@ COUNTERS = {
     "rows": "rows of lists that the switch read, and sums that workers sent",
     "additions": "contributions that the switch added",
     "turns": "turns, each a slice of a block of an aggregation",
+    "cycles": "clock cycles of aggregations in hardware; 0 of golden models",
 }
 
 

@@ -108,7 +108,7 @@ class GoldenAggregator:
         return Counter(
             {name: self.links.counts[name] for name in ("frames", "bytes")}
             | {name: getattr(counts, name) for name in ("rows", "additions", "turns")}
-            | {"repeats": self.repeats + counts.repeats}
+            | {"repeats": self.repeats + counts.repeats, "cycles": 0}
         )
 
 

@@ -1,6 +1,7 @@
 """Training of a graph network on workers around a SwitchGNN switch, beside its golden models."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, SwitchSetup
 from sim.switchgnn.gcn.picture import draw_curves, draw_cut
 from sim.switchgnn.gcn.run import GcnRun
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
+from sim.switchgnn.network.network import NetworkParams, build_network, network_of
+from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
 
 CURVES, CUT, WEIGHTS = "gcn.png", "cut.png", "weights.npz"
@@ -63,12 +66,16 @@ class GcnSession(Session):
 
     @classmethod
     def hardware(cls, params: GnnSwitchParams, asked: GcnWorkload) -> Hashable:
-        """Who adds: models, which have no sizes."""
+        """The network, if it is hardware that adds; else who does: models have no sizes."""
+        if asked.adder is Adder.RTL and asked.workers > 1:
+            return network_of(params, asked.workers)
         return asked.adder
 
     @classmethod
     def build(cls, hardware: Hashable) -> Build:
-        """Nothing: both adders are Python, and have no simulator."""
+        """The simulator of a network; nothing for what is Python."""
+        if isinstance(hardware, NetworkParams):
+            return build_network(hardware, optimise=True)
         return Build(folder=Path(), top=str(hardware))
 
     @property
@@ -80,13 +87,12 @@ class GcnSession(Session):
         """Lines on the data."""
         yield from text.about(self.training)
 
-    def adder(self, simulator: Build, folder: Path) -> MakeAggregator:
-        """What makes the aggregators of the run: hardware's place is here.
+    @contextmanager
+    def adder(self, simulator: Build, folder: Path) -> Iterator[MakeAggregator]:
+        """What makes the aggregators of the run, as long as they are used.
 
         ``simulator`` is what :meth:`build` has made, ``folder`` where it may work.
         """
-        if self.asked.adder is Adder.EXACT:
-            return ExactAggregator
         asked = self.asked
         setup = SwitchSetup(
             shape=self.shape,
@@ -96,7 +102,14 @@ class GcnSession(Session):
             seed=asked.seed,
             faults=asked.faults,
         )
-        return partial(GoldenAggregator, setup=setup)
+        hardware = self.hardware(self.params, asked)
+        if isinstance(hardware, NetworkParams):
+            with RtlNetwork(hardware, simulator, folder, setup) as network:
+                yield network.aggregator
+        elif asked.adder is Adder.EXACT:
+            yield ExactAggregator
+        else:
+            yield partial(GoldenAggregator, setup=setup)
 
     def run(
         self,
@@ -106,15 +119,9 @@ class GcnSession(Session):
         clock_mhz: float = CLOCK_MHZ,
     ) -> Result:
         """Train, with a line for each epoch; RunFailed if sums do not come or numbers diverge."""
-        listener, epochs = listener or Listener(), self.asked.epochs
-        self.comparison = Comparison(self.training, self.adder(simulator, folder))
-        listener.line(text.header())
-        listener.progress("training", 0, epochs)
-        for epoch in range(epochs + 1):
-            listener.line(text.line(self.comparison.look()))
-            listener.progress("training", epoch, epochs)
-            if epoch < epochs:
-                self.comparison.learn()
+        with self.adder(simulator, folder) as make:
+            self.comparison = Comparison(self.training, make)
+            self.train(self.comparison, listener or Listener())
         return Result(
             figures=self.figures(self.comparison),
             exact=not self.comparison.difference,
@@ -123,6 +130,17 @@ class GcnSession(Session):
             curves=self.curves(self.comparison),
             details=self.details(self.comparison),
         )
+
+    def train(self, comparison: Comparison, listener: Listener) -> None:
+        """Train for all epochs."""
+        epochs = self.asked.epochs
+        listener.line(text.header())
+        listener.progress("training", 0, epochs)
+        for epoch in range(epochs + 1):
+            listener.line(text.line(comparison.look()))
+            listener.progress("training", epoch, epochs)
+            if epoch < epochs:
+                comparison.learn()
 
     def figures(self, comparison: Comparison) -> dict[str, float]:
         """The figures by their names in ``counted``."""

@@ -66,4 +66,6 @@ def summary(comparison: Comparison) -> Iterator[str]:
             f" again; {total['turns']:,} turns, {total['rows']:,} rows,"
             f" {total['additions']:,} additions"
         )
+    if total["cycles"]:
+        yield f"{total['cycles']:,} cycles of aggregations in hardware"
     yield comparison.difference or "sums equal A X, weights those of one worker, bit for bit"

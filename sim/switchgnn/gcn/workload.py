@@ -18,6 +18,7 @@ MOST_WORKERS = 32
 class Adder(StrEnum):
     """Who adds up features between workers; names as on the command line."""
 
+    RTL = "rtl"  # the hardware of the switch and of an endpoint for each worker, simulated
     GOLDEN = "golden"  # the golden switch and workers, frame by frame
     EXACT = "exact"  # scipy: nothing is sent
 
@@ -61,7 +62,8 @@ class GcnWorkload(Workload):
         metavar="metis|PATH",
     )
     adder: Adder = setting(
-        Adder.GOLDEN, "Who adds up features between workers: the golden switch, or scipy."
+        Adder.GOLDEN,
+        "Who adds up features between workers: simulated hardware, its golden model, or scipy.",
     )
     plan: str = setting(PLANS[0], f"How edges become blocks: {', '.join(PLANS)}.")
     order: str = setting(

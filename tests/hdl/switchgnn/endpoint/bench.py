@@ -8,105 +8,30 @@ from types import SimpleNamespace
 
 import cocotb
 import numpy as np
-from amaranth.hdl import Module
-from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import RisingEdge
 
-from hdl.common.axi import AxiLiteSignature
-from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
-from hdl.switchgnn.endpoint.endpoint import Endpoint
-from hdl.switchgnn.endpoint.params import EndpointParams
-from hdl.switchgnn.endpoint.registers import endpoint_registers, numbered
-from sim.harness.payloads import pack
-from sim.harness.register_driver import RegisterDriver
 from sim.harness.streams import cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, ram_file
+from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.network.cluster import Cluster, ClusterParams
+from sim.switchgnn.network.network import empty_memories
+from sim.switchgnn.network.worker_host import SWITCH, WorkerHost, own_address
 from sim.switchgnn.wire import Addresses, judge, to_octets
-from tests.hdl.switchgnn.endpoint.images import WorkerImage
 from tests.sim.switchgnn.golden.test_bad_links import Cut
 
 JOB, EPOCH = 5, 9
-SWITCH = bytes.fromhex("02000000ff01")
-RAMS = ("tables", "data")
-NEVER_ENDS = 2_000_000  #: cycles; of a run that is stuck
-
-
-def own_address(port):
-    return bytes.fromhex("020000000a") + bytes([port])
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterParams:
-    """What is put together."""
-
-    endpoint: EndpointParams
-    workers: int = 2
-    ram_bytes: int = 1 << 22
-
-    @property
-    def ram(self):
-        return AxiRamParams(address_bits=self.endpoint.address_bits, processor=True)
-
-
-class Cluster(Component):
-    """Endpoints, each with a memory of tables, and one of features and sums."""
-
-    def __init__(self, params):
-        registers = endpoint_registers(params.endpoint)
-        members = {}
-        for k in range(params.workers):
-            members |= {
-                f"axil_{k}": In(AxiLiteSignature(address_bits=registers.address_bits)),
-                f"m_axis_{k}": Out(AXIS),
-                f"s_axis_{k}": In(AXIS),
-            }
-            for name in RAMS:
-                members |= {
-                    f"{name}_settings_{k}": In(params.ram.settings),
-                    f"{name}_access_{k}": In(params.ram.access),
-                    f"{name}_accessed_{k}": Out(params.ram.data_bits),
-                }
-        super().__init__(params, members)
-
-    def elaborate(self, platform):
-        m = Module()
-        for k in range(self.params.workers):
-            m.submodules[f"endpoint_{k}"] = endpoint = Endpoint(self.params.endpoint)
-            connect(m, flipped(getattr(self, f"axil_{k}")), endpoint.s_axil)
-            connect(m, endpoint.m_axis, flipped(getattr(self, f"m_axis_{k}")))
-            connect(m, flipped(getattr(self, f"s_axis_{k}")), endpoint.s_axis)
-            buses = {
-                "tables": (endpoint.m_axi_tables,),
-                "data": (endpoint.m_axi_features, endpoint.m_axi_sums),
-            }
-            for j, name in enumerate(RAMS):
-                m.submodules[f"{name}_{k}"] = ram = AxiRam(self.params.ram)
-                for bus in buses[name]:
-                    for signal, member in bus.signature.members.items():
-                        here, there = getattr(ram.axi, signal), getattr(bus, signal)
-                        m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
-                m.d.comb += [
-                    ram.index.eq(2 * k + j),
-                    ram.settings.eq(getattr(self, f"{name}_settings_{k}")),
-                    ram.access.eq(getattr(self, f"{name}_access_{k}")),
-                    getattr(self, f"{name}_accessed_{k}").eq(ram.accessed),
-                ]
-        return m
 
 
 def run_cluster(test_module, folder, params, workers=2, **options):
     """The cocotb tests of ``test_module`` on so many endpoints."""
     cluster = ClusterParams(endpoint=params, workers=workers)
-    empty = folder / "empty.bin"
-    empty.write_bytes(bytes(cluster.ram_bytes))
     return simulate(
         Cluster(cluster),
         test_module,
         extra_sources=[RAM_ARRAY],
-        plusargs=[ram_file(k, empty) for k in range(len(RAMS) * workers)],
+        plusargs=empty_memories(cluster, folder),
         **options,
     )
 
@@ -213,101 +138,6 @@ class Wire:
                 octets = b""
 
 
-class Worker:
-    """The host of an endpoint."""
-
-    def __init__(self, dut, port, params):
-        self.dut, self.port, self.params = dut, port, params
-        self.edge, self.address = RisingEdge(dut.clk), own_address(port)
-        self.registers = RegisterDriver(dut, f"axil_{port}", endpoint_registers(params.endpoint))
-        for name in RAMS:
-            getattr(dut, f"{name}_access_{port}").value = 0
-            self.set(name)
-
-    def set(self, name, **settings):
-        """What the memory ``name`` is like."""
-        word = pack(self.params.ram.settings, {"read_latency": 20} | settings)
-        getattr(self.dut, f"{name}_settings_{self.port}").value = word
-
-    async def write(self, name, content, at=0):
-        """Write ``content`` to memory beside the bus."""
-        access = getattr(self.dut, f"{name}_access_{self.port}")
-        for k in range(0, len(content), BEAT_BYTES):
-            beat = {
-                "valid": 1,
-                "beat": (at + k) // BEAT_BYTES,
-                "strobes": (1 << BEAT_BYTES) - 1,
-                "data": int.from_bytes(content[k : k + BEAT_BYTES], "little"),
-            }
-            access.value = pack(self.params.ram.access, beat)
-            await self.edge
-        access.value = 0
-
-    async def read(self, name, size):
-        """The first bytes of a memory."""
-        access = getattr(self.dut, f"{name}_access_{self.port}")
-        accessed, content = getattr(self.dut, f"{name}_accessed_{self.port}"), b""
-        for k in range(0, size, BEAT_BYTES):
-            access.value = pack(self.params.ram.access, {"valid": 1, "beat": k // BEAT_BYTES})
-            await self.edge
-            await self.edge
-            content += int(accessed.value).to_bytes(BEAT_BYTES, "little")
-        access.value = 0
-        return content[:size]
-
-    async def load(self, setup):
-        """Lay a job out in memory."""
-        self.image = WorkerImage(self.params.endpoint, setup)
-        for name, memory in (("tables", self.image.tables), ("data", self.image.data)):
-            assert len(memory.bytes) <= self.params.ram_bytes
-            await self.write(name, bytes(memory.bytes))
-
-    async def start(self, setup, *, epoch=EPOCH, ready=None, **settings):
-        """Set the registers, and run a job that :meth:`load` has laid out."""
-        numbers = {
-            "own_address": int.from_bytes(self.address, "little"),
-            "switch_address": int.from_bytes(SWITCH, "little"),
-            "program": self.image.program,
-        }
-        await self.registers.write_wide(**numbers)
-        fields = {
-            "worker": 1 << self.port,
-            "job": JOB,
-            "epoch": epoch,
-            "turns": setup.turns,
-            "ready_turns": setup.turns if ready is None else ready,
-            "two_open": setup.open_turns - 1,
-            "send_timeout": 700,
-            "fetch_timeout": 1500,
-            "fetch_gap": 20,
-            "done_timeout": 900,
-        }
-        await self.registers.write(**(fields | settings))
-        await self.registers.write(start=1)
-
-    async def counters(self):
-        """All that are not zero, by name."""
-        found = {}
-        for number in numbered():
-            await self.registers.write(counter=number)
-            found[number.name.lower()] = await self.registers.read("count")
-        return SimpleNamespace(**found)
-
-    async def ends(self):
-        """The state that the job ends in, and its cause."""
-        first = cycle()
-        while (state := (await self.registers.read("state")).name) in ("RUNNING", "STOPPING"):
-            assert cycle() < first + NEVER_ENDS, "the job does not end"
-            for _ in range(100):
-                await self.edge
-        return state, (await self.registers.read("cause")).name
-
-    async def found(self):
-        """Sums and copies that are in memory."""
-        size = len(self.image.first)
-        return self.image.found(await self.read("data", size))
-
-
 class Bench:
     """A golden switch between the endpoints; ports are numbered as they are."""
 
@@ -319,7 +149,7 @@ class Bench:
         self.switch = None
         self.workers, self.wires = [], []
         for port in range(self.params.workers):
-            self.workers.append(Worker(dut, port, self.params))
+            self.workers.append(WorkerHost(dut, port, self.params))
             self.wires.append(Wire(dut, port, self.take, self.faults, stall=stall))
 
     async def begin(self):
@@ -379,7 +209,7 @@ class Bench:
             if load:
                 await worker.load(own)
         for worker, own in zip(self.workers, setups, strict=True):
-            await worker.start(own, epoch=epoch, **settings)
+            await worker.start(own, job=JOB, epoch=epoch, **settings)
 
     async def finish(self, cut):
         """The job runs to its end; every sum and copy in memory is right."""

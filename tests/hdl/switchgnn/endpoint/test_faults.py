@@ -11,16 +11,9 @@ from hdl.switchgnn.endpoint.memory_layouts import SendRecord, TurnRecord
 from hdl.switchgnn.endpoint.params import PRESETS
 from sim.surroundings.axi_memory import Fault
 from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.network.worker_host import SWITCH, own_address
 from sim.switchgnn.wire import Addresses, to_octets
-from tests.hdl.switchgnn.endpoint.bench import (
-    EPOCH,
-    JOB,
-    SWITCH,
-    Bench,
-    Faults,
-    own_address,
-    run_cluster,
-)
+from tests.hdl.switchgnn.endpoint.bench import EPOCH, JOB, Bench, Faults, run_cluster
 
 BAD = {"lose": 0.1, "double": 0.2, "late": 0.2}
 TIMEOUT = 300  #: of memories
@@ -141,7 +134,7 @@ async def records_that_are_none(dut):
             number = int.from_bytes(record[field : field + 8], "little") ^ wrong
             record[field : field + 8] = number.to_bytes(8, "little")
             await worker.write("tables", bytes(record), at)
-            await worker.start(setup)
+            await worker.start(setup, job=JOB, epoch=EPOCH)
             assert await worker.ends() == ("FAILED", "PROGRAM")
     await worker.load(setup)
     first = cut.shares[0, 0].sends
@@ -150,7 +143,7 @@ async def records_that_are_none(dut):
     for record in range(len(first)):
         tables[worker.image.lists[0] + 32 * record + kind] = random.choice([0, 6, 7, 255])
     await worker.write("tables", bytes(tables))
-    await worker.start(setup)
+    await worker.start(setup, job=JOB, epoch=EPOCH)
     assert await worker.ends() == ("FAILED", "LIST")
     assert all(octets[15] not in (4, 5) for _, _, octets in bench.wires[0].sent)
 

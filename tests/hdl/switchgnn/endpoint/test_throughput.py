@@ -10,16 +10,10 @@ from cocotb.triggers import RisingEdge
 from hdl.switchgnn.endpoint.params import PRESETS
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
+from sim.switchgnn.network.cluster import RAMS
+from sim.switchgnn.network.worker_host import SWITCH, own_address
 from sim.switchgnn.wire import Addresses, judge, to_octets
-from tests.hdl.switchgnn.endpoint.bench import (
-    EPOCH,
-    JOB,
-    RAMS,
-    SWITCH,
-    Bench,
-    own_address,
-    run_cluster,
-)
+from tests.hdl.switchgnn.endpoint.bench import EPOCH, JOB, Bench, run_cluster
 
 FRAMES = 200
 TURNS = 2
@@ -94,7 +88,7 @@ async def frames_leave_back_to_back(dut, kind, latency):
         worker.set(name, read_latency=latency)
     given = setup(worker.params.endpoint, kind)
     await worker.load(given)
-    await worker.start(given, done_timeout=3000, send_timeout=100_000)
+    await worker.start(given, job=JOB, epoch=EPOCH, done_timeout=3000, send_timeout=100_000)
     await bench.all_have_left(given)
     beats = 1 + worker.params.endpoint.payload_beats(16 if kind is Kind.FEATURE else 32)
     covered = worker.params.endpoint.window * beats > 2 * latency + 50
@@ -120,7 +114,7 @@ async def rate_follows_congestion(dut):
     await worker.load(given)
     rate = {"rate_control": 1, "rate_most": 1 << 13, "rate_least": 1 << 11, "rate_step": 1 << 8}
     rate |= {"round_trip": 2000, "burst": 8, "done_timeout": 20_000, "send_timeout": 100_000}
-    await worker.start(given, **rate)
+    await worker.start(given, job=JOB, epoch=EPOCH, **rate)
     while bench.arrived[0] < FRAMES // 2:
         await RisingEdge(dut.clk)
     assert await worker.registers.read("rate") == 1 << 13

@@ -1,6 +1,7 @@
 """Sessions of graph networks: files, figures, pictures, what is wrong, and as a design's run."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,8 @@ class Heard(Listener):
 
 
 def session(params=TINY, of=GcnSession, **settings):
-    return of(params, GcnWorkload(**{"hidden": 5, "epochs": 3, "labels": 5} | settings))
+    usual = {"hidden": 5, "epochs": 3, "labels": 5, "adder": Adder.GOLDEN}
+    return of(params, GcnWorkload(**usual | settings))
 
 
 def done(one, folder, listener=None):
@@ -53,6 +55,7 @@ def test_a_run_on_bad_links_is_exact_and_tells_all(tmp_path, is_directed):
     assert heard.lines[-1].startswith("    3 ")
     epochs = json.loads(json.dumps(result.details, allow_nan=False))["epochs"]
     assert [epoch["epoch"] for epoch in epochs] == [0, 1, 2, 3]
+    assert result.figures["cycles"] == 0
     for name in ("frames", "bytes", "repeats", "turns", "additions", "rows"):
         counted = [epoch["counters"][name] for epoch in epochs]
         assert result.figures[name] == sum(counted) / 3 > 0
@@ -122,10 +125,11 @@ class Wrong(ExactAggregator):
 
 
 class WrongSession(GcnSession):
-    """Its adder is another one, as hardware's will be."""
+    """Its adder is another one."""
 
+    @contextmanager
     def adder(self, simulator, folder):
-        return Wrong
+        yield Wrong
 
 
 def test_a_sum_that_is_wrong_is_named(tmp_path):
@@ -239,7 +243,18 @@ def test_a_design_can_name_it_as_its_run(tmp_path):
     app.command()(command_of(DESIGN, DESIGN.runs[0]))
     arguments = [
         *("--data", saved(tmp_path, problem()), "--epochs", 2, "--hidden", 5, "--labels", 5),
-        *("--drop", 0.1, "--plan", "multi-level", "--set", "window=8", "-o", tmp_path / "out"),
+        *(
+            "--drop",
+            0.1,
+            "--plan",
+            "multi-level",
+            "--set",
+            "window=8",
+            "--adder",
+            "golden",
+            "-o",
+            tmp_path / "out",
+        ),
     ]
     found = CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
     assert found.exit_code == 0, found.output

@@ -1,6 +1,10 @@
 """A worker's memory, laid out for its endpoint from what a golden worker is set up with."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn import protocol
@@ -14,12 +18,13 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.protocol import payload_bytes
 from sim.harness.payloads import pack
 from sim.switchgnn.golden.frames import Kind
-from sim.switchgnn.golden.worker_rule import WorkerSetup
+from sim.switchgnn.golden.worker_rule import Share, WorkerSetup
 
+Sums = dict[tuple[int, int], NDArray[np.integer]]  #: by turn and number
 FILL = 0xA5  #: of memory that nobody has written
 
 
-def octets(struct, values) -> bytes:
+def octets(struct: Any, values: Mapping[str, Any]) -> bytes:
     """A record as it lies in memory."""
     return pack(struct, values).to_bytes(struct.as_shape().size // 8, "little")
 
@@ -50,17 +55,13 @@ class WorkerImage:
             memory.add(b"")
         self.first = bytes(self.data.bytes)
 
-    def turn(self, turn):
+    def turn(self, turn: int) -> dict[str, int]:
+        """A turn's record; all that it names is added to the memories."""
         share, lanes = self.setup.share(turn), self.params.lanes
-        payloads, sends, own = bytearray(), b"", {}
-        for seq, sent in enumerate(share.sends):
+        payloads, places = self.payloads(self.setup, turn)
+        sends, own = b"", {}
+        for sent, place in zip(share.sends, places, strict=True):
             kind = protocol.Kind[sent.kind.name]
-            size = payload_bytes(kind, lanes)
-            payloads += bytes([FILL]) * (-len(payloads) % size)
-            place = len(payloads) // size
-            lane = "<i2" if sent.kind is Kind.FEATURE else "<i4"
-            content = np.asarray(self.setup.payload(turn, seq)).astype(lane).tobytes()
-            payloads += content + bytes([FILL]) * (size - len(content))
             sends += octets(SendRecord, sent._asdict() | {"kind": kind, "place": place})
             if sent.kind is Kind.FEATURE:
                 own[sent.source] = {"own": 1, "place": place}
@@ -70,7 +71,7 @@ class WorkerImage:
         self.sums.append(self.data.add(bytes([FILL]) * (self.params.aggregators * lanes * 4)))
         self.copies.append(self.data.add(bytes([FILL]) * (count * lanes * 2)))
         self.lists.append(self.tables.add(sends + bytes(-len(sends) % BEAT_BYTES)))
-        self.features.append(self.data.add(bytes(payloads)))
+        self.features.append(self.data.add(payloads))
         return {
             "list": self.lists[-1],
             "features": self.features[-1],
@@ -81,13 +82,25 @@ class WorkerImage:
             "sends": len(share.sends),
         }
 
-    def wanted(self, share) -> bytes:
+    def payloads(self, setup: WorkerSetup, turn: int) -> tuple[bytes, list[int]]:
+        """What a turn of ``setup`` sends as it lies in memory, and the place of each frame's."""
+        content, places = bytearray(), []
+        for seq, sent in enumerate(setup.share(turn).sends):
+            size = payload_bytes(protocol.Kind[sent.kind.name], self.params.lanes)
+            content += bytes([FILL]) * (-len(content) % size)
+            places.append(len(content) // size)
+            lane = "<i2" if sent.kind is Kind.FEATURE else "<i4"
+            payload = np.asarray(setup.payload(turn, seq)).astype(lane).tobytes()
+            content += payload + bytes([FILL]) * (size - len(payload))
+        return bytes(content), places
+
+    def wanted(self, share: Share) -> bytes:
         bits = sum(1 << k for k in share.sums)
         bits |= sum(1 << 32 * self.params.sum_words + copy.source for copy in share.copies)
         size = 4 * self.params.words
         return bits.to_bytes(size + -size % BEAT_BYTES, "little")
 
-    def found(self, memory: bytes):
+    def found(self, memory: bytes) -> tuple[Sums, Sums]:
         """Sums by turn and aggregator, copies by turn and source, as they lie in ``memory``.
 
         All other bytes must be what they were.

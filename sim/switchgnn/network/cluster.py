@@ -1,0 +1,84 @@
+"""Endpoints with their memories, in one simulated design."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.packets import AXIS
+from hdl.switchgnn.endpoint.endpoint import Endpoint
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.endpoint.registers import endpoint_registers
+from sim.surroundings.axi_ram import AxiRam, AxiRamParams
+
+RAMS = ("tables", "data")  #: the memories of an endpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterParams:
+    """What is put together."""
+
+    endpoint: EndpointParams
+    workers: int = 2
+    ram_bytes: int = 1 << 22  #: of each memory, by the file that fills it
+
+    @property
+    def ram(self) -> AxiRamParams:
+        """Return the sizes of a memory's port."""
+        return AxiRamParams(address_bits=self.endpoint.address_bits, processor=True)
+
+    @property
+    def memories(self) -> int:
+        """Return the number of memories of all endpoints."""
+        return len(RAMS) * self.workers
+
+
+class Cluster(Component):
+    """Endpoints, each with a memory of tables, and one of features and sums.
+
+    Worker k's memories have the numbers 2 k and 2 k + 1.
+    """
+
+    def __init__(self, params: ClusterParams) -> None:
+        registers = endpoint_registers(params.endpoint)
+        members = {}
+        for k in range(params.workers):
+            members |= {
+                f"axil_{k}": In(AxiLiteSignature(address_bits=registers.address_bits)),
+                f"m_axis_{k}": Out(AXIS),
+                f"s_axis_{k}": In(AXIS),
+            }
+            for name in RAMS:
+                members |= {
+                    f"{name}_settings_{k}": In(params.ram.settings),
+                    f"{name}_access_{k}": In(params.ram.access),
+                    f"{name}_accessed_{k}": Out(params.ram.data_bits),
+                }
+        super().__init__(params, members)
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        for k in range(self.params.workers):
+            m.submodules[f"endpoint_{k}"] = endpoint = Endpoint(self.params.endpoint)
+            connect(m, flipped(getattr(self, f"axil_{k}")), endpoint.s_axil)
+            connect(m, endpoint.m_axis, flipped(getattr(self, f"m_axis_{k}")))
+            connect(m, flipped(getattr(self, f"s_axis_{k}")), endpoint.s_axis)
+            buses = {
+                "tables": (endpoint.m_axi_tables,),
+                "data": (endpoint.m_axi_features, endpoint.m_axi_sums),
+            }
+            for j, name in enumerate(RAMS):
+                m.submodules[f"{name}_{k}"] = ram = AxiRam(self.params.ram)
+                for bus in buses[name]:
+                    for signal, member in bus.signature.members.items():
+                        here, there = getattr(ram.axi, signal), getattr(bus, signal)
+                        m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
+                m.d.comb += [
+                    ram.index.eq(2 * k + j),
+                    ram.settings.eq(getattr(self, f"{name}_settings_{k}")),
+                    ram.access.eq(getattr(self, f"{name}_access_{k}")),
+                    getattr(self, f"{name}_accessed_{k}").eq(ram.accessed),
+                ]
+        return m

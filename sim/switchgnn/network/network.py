@@ -1,0 +1,123 @@
+"""SwitchGNN's switch between its endpoints, with all links, in one simulated design."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.hdl import Module, Value
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.registers import gnn_switch_registers
+from hdl.switchgnn.switch.switch import GnnSwitch
+from sim.harness.verilator import Build, build, emission_of
+from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.surroundings.link import Link, LinkParams
+from sim.switchgnn.network.cluster import Cluster, ClusterParams
+
+LINK_DEPTH = 1024  #: beats on their way
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkParams:
+    """A switch with endpoints at its ports, the first ones."""
+
+    switch: GnnSwitchParams
+    endpoints: ClusterParams
+
+    def __post_init__(self) -> None:
+        if self.endpoints.workers > self.switch.ports:
+            raise ValueError(
+                f"{self.endpoints.workers} workers need {self.endpoints.workers} ports, the switch"
+                f" has {self.switch.ports}"
+            )
+
+    @property
+    def link(self) -> LinkParams:
+        """Return the sizes of a link."""
+        return LinkParams(depth=LINK_DEPTH, beats=self.switch.frames.beats)
+
+
+class Network(Component):
+    """Endpoints at the ports of a switch, each behind a link in both directions.
+
+    The link from worker k to the switch has the number 2 k, the one to worker k the next.
+    ``frames`` counts what all links were given.
+    """
+
+    def __init__(self, params: NetworkParams) -> None:
+        registers = gnn_switch_registers(params.switch)
+        outer = Cluster(params.endpoints).signature.members
+        self.inherited = [name for name in outer if "_axis_" not in name]
+        super().__init__(
+            params,
+            {
+                "switch_axil": In(AxiLiteSignature(address_bits=registers.address_bits)),
+                "link_settings": In(params.link.settings),
+                "frames": Out(32),
+                **{name: outer[name] for name in self.inherited},
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.switch = switch = GnnSwitch(self.params.switch)
+        m.submodules.endpoints = endpoints = Cluster(self.params.endpoints)
+        connect(m, flipped(self.switch_axil), switch.s_axil)
+        for name in self.inherited:
+            here, there = getattr(self, name), getattr(endpoints, name)
+            if name.startswith("axil"):
+                connect(m, flipped(here), there)
+            elif self.signature.members[name].flow is In:
+                m.d.comb += there.eq(here)
+            else:
+                m.d.comb += here.eq(there)
+        links: list[Link] = []
+        for k in range(self.params.endpoints.workers):
+            ends = (
+                (getattr(endpoints, f"m_axis_{k}"), switch.s_axis[k]),
+                (switch.m_axis[k], getattr(endpoints, f"s_axis_{k}")),
+            )
+            for way, (source, sink) in enumerate(ends):
+                m.submodules[f"link_{k}_{way}"] = link = Link(self.params.link)
+                links.append(link)
+                connect(m, source, link.i)
+                connect(m, link.o, sink)
+                m.d.comb += [
+                    link.index.eq(2 * k + way),
+                    link.settings.eq(self.link_settings),
+                ]
+        frames = Value.cast(sum((link.sent for link in links[1:]), links[0].sent))
+        m.d.comb += self.frames.eq(frames[: len(self.frames)])
+        return m
+
+
+def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
+    """The network of a switch, whose endpoints have its sizes."""
+    endpoint = EndpointParams(
+        lanes=switch.lanes,
+        window=switch.window,
+        banks=switch.banks,
+        depth=switch.slots,
+        copies=64,  # raw features are of no use to a network of this kind
+        address_bits=24,
+        prefetch_beats=128,
+        ingress_beats=128,
+    )
+    cluster = ClusterParams(endpoint=endpoint, workers=workers, ram_bytes=1 << 24)
+    return NetworkParams(switch=switch, endpoints=cluster)
+
+
+def build_network(params: NetworkParams, *, optimise: bool = False) -> Build:
+    """The simulator of a network, from the cache if it is there."""
+    return build(emission_of(Network(params)), extra_sources=[RAM_ARRAY], optimise=optimise)
+
+
+def empty_memories(params: ClusterParams, folder: Path) -> list[str]:
+    """Arguments of a simulation whose memories hold zeros at first; they need a file."""
+    empty = folder / "empty.bin"
+    with empty.open("wb") as file:
+        file.truncate(params.ram_bytes)
+    return [ram_file(k, empty) for k in range(params.memories)]

@@ -1,0 +1,137 @@
+"""Aggregations by the RTL: the switch and an endpoint of each worker, in one simulation."""
+
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sim.harness.session import RunFailed
+from sim.harness.verilator import Build, Simulation, run
+from sim.switchgnn.gcn.golden_aggregator import SwitchSetup, deepest, planned
+from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.network.network import Network, NetworkParams, empty_memories
+from sim.switchgnn.network.network_host import LinkSettings
+from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Begin, Plan
+from sim.switchgnn.planning.workers import WorkerPartition
+
+
+class RtlNetwork:
+    """A simulation of a network that goes on as long as the context that it is.
+
+    The simulator is another process, which waits while nothing is asked of it.
+    """
+
+    def __init__(
+        self, params: NetworkParams, simulator: Build, folder: Path, setup: SwitchSetup
+    ) -> None:
+        self.params, self.simulator, self.folder = params, simulator, folder.absolute()
+        self.setup = setup
+        self.counts: Counter[str] = Counter()  #: COUNTERS of all aggregators, since the beginning
+        self.plans = 0  #: that the simulator was told
+        self.failure: BaseException | None = None  #: of the simulation
+        self.thread = threading.Thread(target=self.simulate, daemon=True)
+
+    def __enter__(self) -> "RtlNetwork":
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as place:  # the path of a socket must be short
+            self.socket = f"{place}/socket"
+            with Listener(self.socket) as listener:
+                self.thread.start()
+                self.asked: Connection = listener.accept()
+        faults = self.setup.faults
+        chances = ("drop", "duplicate", "reorder", "corrupt")
+        links = LinkSettings(
+            seed=self.setup.seed, **{name: getattr(faults, name) for name in chances}
+        )
+        self.tell(Begin(open_turns=self.setup.shape.open_turns, links=links))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.asked.close()
+        self.thread.join()
+        if self.failure is not None and exception[0] is None:
+            raise self.failure
+
+    def simulate(self) -> None:
+        """Run the simulation to its end, in a thread."""
+        try:
+            run(
+                self.simulator,
+                Simulation(
+                    test_module="sim.switchgnn.network.in_simulator",
+                    params=self.params,
+                    component=Network,
+                    plusargs=empty_memories(self.params.endpoints, self.folder),
+                    env={JOB: self.socket},
+                ),
+                seed=self.setup.seed,
+                folder=self.folder,
+            )
+        except BaseException as failure:  # handed on to who asks
+            self.failure = failure
+        with suppress(OSError):  # one that died before it asked for work leaves who waits for it
+            Client(self.socket).close()
+
+    def tell(self, request: Any) -> None:
+        """Send a request; what ended the simulation is raised if it has ended."""
+        try:
+            self.asked.send(request)
+        except OSError:
+            self.raise_end()
+
+    def aggregate(self, number: int, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The sums by the plans of a number; RunFailed if there are none."""
+        self.tell(Aggregate(number=number, features=features))
+        answer = Answer()
+        try:
+            answer = self.asked.recv()
+        except (EOFError, OSError):
+            self.raise_end()
+        if answer.sums is None:
+            raise RunFailed(answer.failure)
+        self.counts = Counter(answer.counts)
+        return answer.sums
+
+    def raise_end(self) -> None:
+        """Say why there is no simulation any more."""
+        self.thread.join()
+        failure, self.failure = self.failure, None
+        raise failure or RunFailed("the simulation has ended")
+
+    def aggregator(
+        self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
+    ) -> "RtlAggregator":
+        """What adds along the edges of a graph."""
+        tables = planned(adjacency, partition, widths, self.setup)
+        window = self.setup.window
+        jobs = {
+            width: PlannedJob(each, [], depth=deepest(each), window=window)
+            for width, each in tables.items()
+        }
+        return RtlAggregator(self, jobs)
+
+
+class RtlAggregator:
+    """An aggregator of a network, which others may use too, one at a time."""
+
+    def __init__(self, network: RtlNetwork, jobs: Mapping[int, PlannedJob]) -> None:
+        self.network, self.number = network, network.plans
+        network.plans += 1
+        self.counts: Counter[str] = Counter()
+        network.tell(Plan(number=self.number, jobs=dict(jobs)))
+
+    def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The sums, from hardware; RunFailed if they do not come."""
+        before = self.network.counts
+        sums = self.network.aggregate(self.number, features)
+        self.counts.update(self.network.counts)
+        self.counts.subtract(before)
+        return sums

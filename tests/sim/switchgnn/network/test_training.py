@@ -1,0 +1,63 @@
+"""A training whose sums are the RTL's ends with the weights of one worker, bit for bit."""
+
+import numpy as np
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS
+from sim.harness.verilate import Build
+from sim.switchgnn.gcn.session import WEIGHTS, GcnSession
+from sim.switchgnn.gcn.workload import Adder, GcnWorkload
+from sim.switchgnn.network.network import build_network, network_of
+from tests.hdl.switchgnn.test_network import SIZES
+from tests.sim.switchgnn.gcn.cases import problem, saved
+
+
+class SmallSession(GcnSession):
+    """Its network is the one that other tests have built."""
+
+    @classmethod
+    def hardware(cls, params, asked):
+        hardware = super().hardware(params, asked)
+        return SIZES["tiny"] if asked.adder is Adder.RTL else hardware
+
+    @classmethod
+    def build(cls, hardware):
+        return build_network(hardware) if hardware is SIZES["tiny"] else Build(folder=None, top="")
+
+
+def trained(folder, adder):
+    asked = GcnWorkload(
+        data=str(saved(folder, problem(True))),
+        workers=3,
+        hidden=4,
+        epochs=2,
+        labels=5,
+        open_turns=2,
+        adder=adder,
+    )
+    one = SmallSession(SIZES["tiny"].switch, asked)
+    result = one.run(one.build(one.hardware(one.params, asked)), folder / "run")
+    one.write(folder)
+    with np.load(folder / WEIGHTS) as found:
+        return result, dict(found)
+
+
+def test_weights_are_those_of_exact_sums(tmp_path):
+    result, weights = trained(tmp_path, Adder.RTL)
+    exact, others = trained(tmp_path, Adder.EXACT)
+    assert (result.exact, result.difference) == (True, "")
+    assert weights.keys() == others.keys()
+    assert all((weights[name] == others[name]).all() for name in weights)
+    for name in ("frames", "bytes", "turns", "additions", "rows", "cycles"):
+        assert result.figures[name] > 0
+    assert exact.figures["cycles"] == 0
+
+
+def test_hardware_is_a_network_with_the_switchs_sizes():
+    params = GnnSwitchParams(**PRESETS["small"])
+    found = GcnSession.hardware(params, GcnWorkload(workers=3, adder=Adder.RTL))
+    assert found == network_of(params, 3)
+    assert found.switch is params
+    assert found.endpoints.workers == 3
+    assert GcnSession.hardware(params, GcnWorkload(workers=1, adder=Adder.RTL)) is Adder.RTL
+    assert GcnSession.hardware(params, GcnWorkload(adder=Adder.GOLDEN)) is Adder.GOLDEN
