@@ -20,8 +20,9 @@ class SendWindow(Component):
     ``orders``, and ``left_again`` that it was ordered ``again``.
 
     One turn at a time is enough, as a turn begins when all of the one before is acknowledged.
-    What an ACK says never shrinks at the switch. So of two ACKs the one with the higher base says
-    more, and one with a lower base than the window's brings nothing: it is left out. An ACK whose
+    What an ACK says never shrinks at the switch. The base moves behind all that is acknowledged, by
+    an ACK's base at once and by its bitmap one frame a cycle: a switch's base may be late. An ACK
+    with a lower base than the window's is left out; what else it says is said again. An ACK whose
     base was never ordered is no switch's and has no effect (``nonsense``). ``ack`` is of the turn
     that was begun before, and counts a cycle later, unless another turn begins meanwhile.
 
@@ -118,15 +119,21 @@ class SendWindow(Component):
             m.d.sync += ack.valid.eq(0)
         news = ack.bitmap[: self.params.window]
         valid = Signal()
+        jumps = Signal()
+        slides = Signal()  # behind a base that the bitmap of an ACK has told of
         m.d.comb += [
             valid.eq(ack.valid & self.active & (ack.base <= following)),
             self.nonsense.eq(ack.valid & ~(self.active & (ack.base <= following))),
-            moved.eq(valid & (ack.base > base)),
+            jumps.eq(valid & (ack.base > base)),
+            slides.eq(arrived[0] & (base != following) & ~ack.valid),
+            moved.eq(jumps | slides),
         ]
-        with m.If(moved):
+        with m.If(jumps):
             m.d.sync += [base.eq(ack.base), arrived.eq(news)]
         with m.Elif(valid & (ack.base == base)):
             m.d.sync += arrived.eq(arrived | news)
+        with m.Elif(slides):
+            m.d.sync += [base.eq(base + 1), arrived.eq(arrived >> 1)]
 
     def repeat(
         self, m: Module, base: Signal, arrived: Signal, free, moved: Signal

@@ -26,10 +26,11 @@ def test_send_window(preset):
 class Bench:
     """The rest of the sender, a network and a switch: frames are lost, ACKs late or lost."""
 
-    def __init__(self, dut, *, loss=0, stall=never, latency=5):
+    def __init__(self, dut, *, loss=0, stall=never, latency=5, late=False):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.width = params_in_simulator(EndpointParams).window
         self.loss, self.stall, self.latency = loss, stall, latency
+        self.late = late  # the base of an ACK is behind what its bitmap says
         self.orders = Monitor(dut, "orders")
         self.leaving = deque()  # orders that were taken, and when they leave
         self.acks = []  # when they come, and what they say
@@ -89,7 +90,9 @@ class Bench:
             ack = random.choice(due)
             self.acks.remove(ack)
             window = ack[1]
-            said = {"valid": 1, "base": window.base, "bitmap": window.ahead & (1 << 128) - 1}
+            room = min(window.base, self.width - window.ahead.bit_length())
+            base = window.base - random.randint(min(1, room), room) * self.late
+            said = {"valid": 1, "base": base, "bitmap": window.arrived >> base & (1 << 128) - 1}
             self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
             self.told = self.told.acknowledged(window.base, window.ahead)
 
@@ -121,6 +124,17 @@ async def all_frames_arrive(dut, loss, stall):
         assert not dut.full.value
         if loss == 0:
             assert not any(again for _, _, again in bench.left)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_base_may_be_late(dut):
+    """As that of a switch whose window has not moved on yet: the bitmap says the rest."""
+    bench = Bench(dut, loss=0.3, late=True)
+    await start(dut)
+    for sends in (1, 3, bench.width, 3 * bench.width):
+        await bench.begin(sends)
+        await bench.ends()
+        assert bench.window.base == sends
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -11,6 +11,8 @@ from sim.switchgnn.network.network import build_network, network_of
 from tests.hdl.switchgnn.test_network import SIZES
 from tests.sim.switchgnn.gcn.cases import problem, saved
 
+BAD = {"drop": 0.05, "duplicate": 0.05, "reorder": 0.1}
+
 
 class SmallSession(GcnSession):
     """Its network is the one that other tests have built."""
@@ -34,6 +36,7 @@ def trained(folder, adder):
         labels=5,
         open_turns=2,
         adder=adder,
+        **(BAD if adder is Adder.RTL else {}),
     )
     one = SmallSession(SIZES["tiny"].switch, asked)
     result = one.run(one.build(one.hardware(one.params, asked)), folder / "run")
