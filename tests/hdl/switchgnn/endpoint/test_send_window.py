@@ -91,7 +91,7 @@ class Bench:
             self.acks.remove(ack)
             window = ack[1]
             room = min(window.base, self.width - window.ahead.bit_length())
-            base = window.base - random.randint(min(1, room), room) * self.late
+            base = window.base - random.randint(0, min(2, room)) * self.late
             said = {"valid": 1, "base": base, "bitmap": window.arrived >> base & (1 << 128) - 1}
             self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
             self.told = self.told.acknowledged(window.base, window.ahead)
