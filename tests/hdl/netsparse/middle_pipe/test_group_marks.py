@@ -100,11 +100,11 @@ async def a_cut_ends_groups_and_nothing_else(dut):
     assert more.count(1) > 20
     for _ in range(3):
         await bench.cycle(True)
-    for _ in range(10):
+    for _ in range(40):
         await bench.cycle()
     assert len(bench.out.beats) == len(bench.expected) - 1
     await bench.cycle(cut=True)
-    for _ in range(6):
+    for _ in range(40):
         await bench.cycle()
     assert bench.out.beats[-3:] == [0, 0, 1]
 

@@ -74,8 +74,10 @@ async def knows_what_was_entered(dut):
     nodes, ports = bench.params.nodes, range(bench.params.ports)
     await bench.look_up(range(nodes))
     for _ in range(2):
-        for node in range(nodes):
-            await bench.cycle(node=node, port=random.choice((*ports, None)))
+        routes = [*ports, None, *random.choices((*ports, None), k=nodes)][:nodes]
+        random.shuffle(routes)
+        for node, port in enumerate(routes):
+            await bench.cycle(node=node, port=port)
         await bench.look_up(random.sample(range(nodes), nodes))
     assert set(bench.routes.values()) == {*ports, None}
     for node in {nodes, 2 * nodes - 1, 1 << 10, 0xFFFF}:
