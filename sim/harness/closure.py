@@ -62,6 +62,14 @@ class Sources:
                 waiting += [resolve_name(new, package) for new in self._named(path)]
         return frozenset(found)
 
+    def edited(self, modules: Iterable[str], since: float) -> bool:
+        """Whether a file below the root that ``modules`` depend on was written after ``since``.
+
+        ``since`` is in seconds, as ``time.time`` counts.
+        """
+        ours = (path for path in self.files(modules) if path.is_relative_to(self.root))
+        return any(path.stat().st_mtime > since for path in ours)
+
     def file_of(self, module: str) -> Path | None:
         """The file of a module, or the ``__init__.py`` of a package; None if there is none."""
         top, *rest = module.split(".")

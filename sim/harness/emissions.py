@@ -5,11 +5,13 @@ measured.
 
 Elaborating a component takes as long as many a simulation of it. It depends on nothing but the
 modules of its class and of its parameters' classes with all that these import, the parameters and
-two packages; those who change classes at run time, call ``emit``.
+two packages; those who change classes at run time, call ``emit``. A process keeps nothing of files
+that were edited since it began: what it has imported may be older than they are.
 """
 
 import pickle
 import sys
+import time
 from contextlib import nullcontext
 from dataclasses import fields
 from functools import cached_property, lru_cache
@@ -30,6 +32,7 @@ LEFT_OUT = ("component", "rtlil")
 KEPT = [field.name for field in fields(EmittedModule) if field.name not in LEFT_OUT]
 EMITTERS = ("gen.emission.emit", "sim.harness.expectations")
 PACKAGES = ("amaranth", "pyosys")
+STARTED = time.time()  #: when this process began to import, as a file's time of change
 
 
 class KnownModule(EmittedModule):
@@ -104,10 +107,13 @@ def known(folder: Path, lazy: LazyEmission) -> Emission:
 def key_of(kind: type[Component], params: Any, asserts: bool) -> str:
     """Equal keys are equal emissions.
 
-    Raises as pickle does, and LookupError for a class of no module that has a file.
+    Raises as pickle does, and LookupError for a class of no module that has a file, or of one that
+    was edited since this process began.
     """
     subject = pickle.dumps((kind, params), protocol=5)
     modules = {kind.__module__, *modules_in(subject), *EMITTERS}
+    if SOURCES.edited(modules, STARTED):
+        raise LookupError(f"{kind.__module__} or what it imports was edited meanwhile")
     return digest(subject.hex(), f"asserts {asserts}", digest_of(sorted(modules)), tools())
 
 

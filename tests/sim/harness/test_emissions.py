@@ -100,6 +100,13 @@ def test_other_sources_are_emitted(emitted, monkeypatch):
     assert set(asked[0]) == {*EMITTERS, Pair.__module__, "hdl.common.fifo"}
 
 
+def test_nothing_is_kept_of_files_that_were_edited_since_they_were_imported(emitted, monkeypatch):
+    monkeypatch.setattr(sim.harness.emissions, "STARTED", 0.0)
+    for _ in range(2):
+        emission_of(Fifo(FIFO))
+    assert emitted == [Fifo, Fifo]
+
+
 def test_expectations_are_asserted_but_not_covered(monkeypatch):
     table = SlotTable(TransportParams(slots=2))
     assert "assert (expects_starts_if_it_may)" in emission_of(table).verilog
