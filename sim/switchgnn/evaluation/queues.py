@@ -21,7 +21,18 @@ class Drained:
     most_aggregators: int  #: aggregators that hold an unfinished sum at the end of a slot
 
 
-def drained(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Drained:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Passage:
+    """When a block's packets move through a switch, in slots; ports by packet."""
+
+    entry: NDArray[np.integer]  #: [senders of the block], ports
+    leaving: NDArray[np.integer]  #: [aggregators of the block], ports
+    taken: Ints  #: [aggregators of the block]: its first packet comes
+    complete: Ints  #: its last one
+    left: Ints  #: its result leaves
+
+
+def passage(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Passage:
     """Equations 3 to 6, with a port for each worker: in a slot each sends a packet of its list.
 
     A packet completes the aggregators that miss nothing else. Their results leave their ports, one
@@ -41,12 +52,23 @@ def drained(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool 
     np.maximum.at(complete, aggregator[of_block], slot[sender[of_block]])
     taken = np.full(senders.aggregators, np.iinfo(np.int64).max)
     np.minimum.at(taken, aggregator[of_block], slot[sender[of_block]])
-    left = departures(complete[here], leaving)
+    return Passage(
+        entry=entry,
+        leaving=leaving,
+        taken=taken[here],
+        complete=complete[here],
+        left=departures(complete[here], leaving),
+    )
+
+
+def drained(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Drained:
+    """What becomes of a block, see :func:`passage`."""
+    made = passage(senders, sequence, block, one_link=one_link)
     return Drained(
-        slots=int(left.max()) + 1,
-        bound=int(max(np.bincount(entry).max(), np.bincount(leaving).max())),
-        longest_queue=_most_inside(complete[here], left),
-        most_aggregators=_most_inside(taken[here], complete[here]),
+        slots=int(made.left.max()) + 1,
+        bound=int(max(np.bincount(made.entry).max(), np.bincount(made.leaving).max())),
+        longest_queue=int(inside(made.complete, made.left).max()),
+        most_aggregators=int(inside(made.taken, made.complete).max()),
     )
 
 
@@ -63,8 +85,7 @@ def departures(complete: Ints, port: NDArray[np.integer]) -> Ints:
     return left
 
 
-def _most_inside(come: Ints, gone: Ints) -> int:
-    """The most that have come and not gone at the end of a slot."""
-    slots = int(gone.max()) + 1
-    inside = np.bincount(come, minlength=slots) - np.bincount(gone, minlength=slots)
-    return int(np.cumsum(inside).max())
+def inside(come: Ints, gone: Ints) -> Ints:
+    """How many have come and not gone at the end of each slot, until the last has gone."""
+    slots = int(gone.max(initial=-1)) + 1
+    return np.cumsum(np.bincount(come, minlength=slots) - np.bincount(gone, minlength=slots))

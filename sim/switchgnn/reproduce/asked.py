@@ -7,13 +7,16 @@ from sim.harness.workload import Workload, setting
 #: In the order of the paper.
 FIGURES = (
     "copies",
+    "timeline",
     "strawman",
     "degrees",
     "star-ring",
     "components",
     "time",
+    "leaf-spine",
     "order",
     "memory",
+    "congestion",
 )
 
 
@@ -21,6 +24,13 @@ FIGURES = (
 class SwitchGnnAsked(Workload):
     """The settings of all figures."""
 
+    graph: list[str] | None = setting(
+        None,
+        "Use this Matrix Market or .npz file in the place of a family's graph (reddit=FILE), or"
+        " beside them in the figures that compare graphs (FILE); may be repeated.",
+        metavar="[FAMILY=]PATH",
+        shown="generated graphs",
+    )
     graph_scale: float = setting(
         1.0,
         "Generate graphs of so many times the vertices that their families have.",

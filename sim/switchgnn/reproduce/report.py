@@ -4,15 +4,22 @@ from collections.abc import Callable, Sequence
 
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report
-from sim.switchgnn.reproduce import boundary, orders, paper, traffic
+from sim.switchgnn.reproduce import boundary, congestion, orders, paper, racks, timeline, traffic
 from sim.switchgnn.reproduce.asked import FIGURES, SwitchGnnAsked
-from sim.switchgnn.reproduce.subjects import QUICK_SCALE, QUICK_WORKERS, WORKERS, Subject
+from sim.switchgnn.reproduce.subjects import (
+    QUICK_SCALE,
+    QUICK_WORKERS,
+    WORKERS,
+    Subject,
+    subjects,
+)
 
 METHOD = (
     "The paper's graphs are not shipped: generated graphs of their kind stand for them, with their"
-    " shares of boundary vertices and their copies, and fewer vertices. All figures here follow"
-    " from plans, which are made before any hardware runs: packets are counted, not timed. Figures"
-    " 2(a) to 2(c), 16 and 19 need the hardware; 11 to 14 were measured on GPUs, and are not made."
+    " shares of boundary vertices and their copies, and fewer vertices, unless `--graph` gives real"
+    " ones. All figures here follow from plans, which are made before any hardware runs: packets"
+    " are counted, or move in slots. Figure 19 is of a model of queues and of rate control, in"
+    " time; figures 11 to 14 were measured on GPUs, and are not made."
 )
 QUICK = "\n\nMade with `--quick`: graphs of a quarter of the vertices, fewer numbers of workers."
 
@@ -22,22 +29,35 @@ def reproduce(
 ) -> Report:
     """The figures of these names, in the order of the paper."""
     scale = asked.graph_scale * (QUICK_SCALE if quick else 1)
-    subjects = [Subject(family, scale) for family in paper.DATA_SETS]
+    graphs = subjects(asked.graph or (), scale)
+    reddit = graphs[0]
+    # Time goes with the size of a graph that is generated.
+    half = reddit if quick or not reddit.generated else Subject("reddit", scale / 2)
     workers = QUICK_WORKERS if quick else WORKERS
-    sizes = (10, 100) if quick else paper.MEMORIES
-    makers: dict[str, Callable[[], Figure]] = {
-        "copies": lambda: boundary.copies(subjects, workers),
-        "strawman": lambda: traffic.strawmen(subjects),
-        "degrees": lambda: boundary.degrees(subjects),
-        "star-ring": orders.star_and_ring,
-        "components": lambda: boundary.components(subjects, workers),
-        "time": lambda: traffic.times(subjects[0], workers),
-        "order": lambda: orders.orders(subjects),
-        "memory": lambda: traffic.memories(subjects, sizes),
-    }
+    busy = workers[-1:] if quick else workers[-2:]
+    draws = 1 if quick else congestion.DRAWS
+    loads = congestion.QUICK_LOADS if quick else congestion.LOADS
     wanted = [name for name in FIGURES if name in names]
-    figures = []
-    for done, name in enumerate(wanted):
-        progress(f"planning for {name}", done, len(wanted))
+    sizes = (10, 100) if quick else paper.MEMORIES
+    figures: list[Figure] = []
+
+    def tell(text: str) -> None:
+        progress(text, len(figures), len(wanted))
+
+    makers: dict[str, Callable[[], Figure]] = {
+        "copies": lambda: boundary.copies(graphs, workers),
+        "timeline": lambda: timeline.timelines(reddit),
+        "strawman": lambda: traffic.strawmen(graphs),
+        "degrees": lambda: boundary.degrees(graphs),
+        "star-ring": orders.star_and_ring,
+        "components": lambda: boundary.components(graphs, workers),
+        "time": lambda: traffic.times(reddit, workers),
+        "leaf-spine": lambda: racks.racks(reddit, workers),
+        "order": lambda: orders.orders(graphs),
+        "memory": lambda: traffic.memories(graphs, sizes),
+        "congestion": lambda: congestion.congestion(half, busy, loads, draws, tell),
+    }
+    for name in wanted:
+        tell(f"planning for {name}")
         figures.append(makers[name]())
     return Report(title="SwitchGNN", method=METHOD + QUICK * quick, figures=figures)

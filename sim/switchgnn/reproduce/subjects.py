@@ -1,18 +1,21 @@
 """The graphs that stand for the paper's, and how they are cut."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sim.switchgnn.evaluation.baselines import full_graph
 from sim.switchgnn.evaluation.frames import Traffic, traffic_of
-from sim.switchgnn.graphs.graph import load_graph
+from sim.switchgnn.graphs.graph import Graph, load_graph
 from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan
 from sim.switchgnn.planning.plan import Plan, aggregators_in
+from sim.switchgnn.planning.saved import refuse
 from sim.switchgnn.planning.senders import Senders, senders_of
 from sim.switchgnn.planning.workers import metis_workers
 from sim.switchgnn.reproduce import paper
@@ -26,18 +29,37 @@ WORKERS = (8, 16, 32, 64, 128)
 
 
 class Subject:
-    """A family's graph at a scale, cut among workers; everything is made once."""
+    """A graph cut among workers: a family's at a scale, or a file's; everything is made once.
 
-    def __init__(self, family: str, scale: float) -> None:
+    A file of no family stands for itself: its memory is not in proportion to another graph's.
+    """
+
+    def __init__(self, family: str, scale: float = 1.0, path: str = "") -> None:
         self.family = family
-        self.name = f"{family}:scale={scale:g},seed={SEED}"
-        self.paper = paper.DATA_SETS[family]
+        self.name = path or f"{family}:scale={scale:g},seed={SEED}"
+        self.generated = not path
         self._cuts: dict[int, Cut] = {}
 
     @cached_property
+    def graph(self) -> Graph:
+        """The graph; UserError if it cannot be read."""
+        return load_graph(self.name)
+
+    @property
     def adjacency(self) -> csr_array:
-        """The graph."""
-        return load_graph(self.name).adjacency
+        """Its edges."""
+        return self.graph.adjacency
+
+    @cached_property
+    def paper(self) -> paper.DataSet:
+        """What the paper says of it; of a file of no family, what the file says."""
+        if self.family in paper.DATA_SETS:
+            return paper.DATA_SETS[self.family]
+        features = self.graph.features
+        return paper.DataSet(
+            vertices=self.vertices,
+            features=paper.HIDDEN if features is None else features.shape[1],
+        )
 
     @property
     def vertices(self) -> int:
@@ -49,6 +71,34 @@ class Subject:
         if workers not in self._cuts:
             self._cuts[workers] = Cut(self, workers)
         return self._cuts[workers]
+
+
+def subjects(given: Sequence[str], scale: float) -> list[Subject]:
+    """Every family's graph, generated or in the file given for it; then the other files.
+
+    UserError for a file that cannot be read or has fewer vertices than there are workers, and for a
+    name that is given twice.
+    """
+    paths: dict[str, str] = {}
+    for text in given:
+        family, equals, path = text.partition("=")
+        if not equals or family not in paper.DATA_SETS:
+            family, path = Path(text).name.partition(".")[0], text
+            refuse(
+                family in paper.DATA_SETS,
+                f"--graph {text}: say {family}={text} if it is to stand for {family}, or rename it",
+            )
+        refuse(family in paths, f"--graph gives {family} twice")
+        refuse(not Path(path).suffix, f"--graph {text}: must be a Matrix Market or an .npz file")
+        paths[family] = path
+    names = [*paper.DATA_SETS, *(name for name in paths if name not in paper.DATA_SETS)]
+    found = [Subject(name, scale, paths.get(name, "")) for name in names]
+    for each in found:
+        refuse(
+            each.family in paths and each.vertices < paper.MOST_WORKERS,
+            f"{each.name}: a graph for {paper.MOST_WORKERS} workers has at least as many vertices",
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,13 @@ def _of_strawman(cut: Cut) -> Row:
 def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
     """Figure 18."""
     rows = [
-        {"graph": each.name, "workers": workers, "MB": size, **_of_memory(each.cut(workers), size)}
+        {
+            "family": each.family,
+            "graph": each.name,
+            "workers": workers,
+            "MB": size,
+            **_of_memory(each.cut(workers), size),
+        }
         for each in subjects
         for workers in (paper.MOST_WORKERS // 2, paper.MOST_WORKERS)
         for size in sizes
@@ -97,7 +103,7 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
     reddit = {
         row["MB"]: row
         for row in rows
-        if row["graph"].startswith("reddit") and row["workers"] == paper.MOST_WORKERS
+        if row["family"] == "reddit" and row["workers"] == paper.MOST_WORKERS
     }
     plans = ("multi-level", "destinations", "slices")
 
@@ -188,7 +194,7 @@ def _costs(rows: Sequence[Row], family: str, less: int, more: int) -> float:
     found = {
         row["MB"]: 1 + row["multi-level"]
         for row in rows
-        if row["graph"].startswith(family) and row["workers"] == paper.MOST_WORKERS
+        if row["family"] == family and row["workers"] == paper.MOST_WORKERS
     }
     return found[less] / found[more]
 

@@ -52,7 +52,10 @@ def plain_strawman(cut, aggregators, seed):
         near.setdefault(source, []).append(destination)
     missing = dict(enumerate(cut.in_degrees.tolist()))
     held, raws, results = set(), 0, 0
-    for source in np.random.default_rng(seed).permutation(np.unique(cut.sources)).tolist():
+    drawn = np.random.default_rng(seed).permutation(np.unique(cut.sources)).tolist()
+    lists = [[u for u in drawn if cut.worker[u] == worker] for worker in range(cut.workers)]
+    slot = {u: at for each in lists for at, u in enumerate(each)}
+    for source in sorted(drawn, key=slot.get):  # workers send at the same time
         passed, complete = set(), set()
         for destination in near[source]:
             missing[destination] -= 1

@@ -4,11 +4,16 @@ import csv
 
 import numpy as np
 import pytest
+from scipy.io import mmwrite
+from scipy.sparse import save_npz
 
+from gen.errors import UserError
+from sim.switchgnn.graphs.graph import load_graph
 from sim.switchgnn.reproduce import orders, paper, subjects
 from sim.switchgnn.reproduce.asked import FIGURES, SwitchGnnAsked
 from sim.switchgnn.reproduce.report import reproduce
 from sim.switchgnn.reproduce.subjects import Subject, share_of_top
+from sim.switchgnn.reproduce.timeline import timed
 from tests.sim.switchgnn.cases import star
 
 
@@ -17,14 +22,22 @@ def report(tmp_path_factory):
     """All figures, with fewer workers than the paper's, and where they were written."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper, "MOST_WORKERS", 16)
+        patch.setattr(paper, "RACKS", 4)
         patch.setattr(subjects, "WORKERS", (4, 8, 16))
         patch.setattr("sim.switchgnn.reproduce.report.QUICK_WORKERS", (4, 16))
         patch.setattr(orders, "SMALL", (4, 5, 6))
-        asked = SwitchGnnAsked(graph_scale=0.08)
-        made = reproduce(FIGURES, asked, quick=True, progress=lambda *_: None)
         folder = tmp_path_factory.mktemp("report")
+        asked = SwitchGnnAsked(graph=[given(folder)], graph_scale=0.08)
+        made = reproduce(FIGURES, asked, quick=True, progress=lambda *_: None)
         made.write(folder)
     return made, folder
+
+
+def given(folder):
+    """A graph of the user's own."""
+    path = folder / "mine.npz"
+    save_npz(path, load_graph("yelp:scale=0.01,seed=3").adjacency)
+    return str(path)
 
 
 def figure(report, name):
@@ -69,6 +82,85 @@ def test_blocks_that_wait_for_each_other_take_no_less_time_than_together(report)
     for row in figure(report, "time").rows:
         assert row["multi-level, together"] <= row["multi-level"]
         assert row["G3"] <= row["BNS-GCN"]
+
+
+def test_the_strawman_fills_its_memory_and_our_switch_does_not(report):
+    shown = {row["switch"]: row for row in figure(report, "timeline").shown}
+    held = {name: float(row["most aggregators, MB"]) for name, row in shown.items()}
+    assert held["slices"] < held["SwitchGNN"] <= held["Straw-100MB"] <= 100 < held["Straw-UL"]
+    shares = {name: row["sums, % of all that leaves"] for name, row in shown.items()}
+    assert shares["Straw-UL"] == shares["SwitchGNN"] == "100"
+    assert float(shares["Straw-100MB"]) < 100
+
+
+def test_a_graph_that_is_given_stands_beside_the_families(report):
+    for name in ("copies", "strawman", "memory", "order", "components"):
+        graphs = [row["graph"] for row in figure(report, name).rows]
+        assert any(graph.endswith("mine.npz") for graph in graphs)
+    assert "mine" in figure(report, "degrees").rows[0]
+
+
+def test_a_graph_may_stand_for_a_family(tmp_path):
+    path = given(tmp_path)
+    found = subjects.subjects([f"products={path}", path], 0.02)
+    assert [each.family for each in found] == ["reddit", "yelp", "products", "mine"]
+    assert [each.generated for each in found] == [True, True, False, False]
+    assert found[2].vertices == found[3].vertices == 400
+    assert found[2].paper == paper.DATA_SETS["products"]
+    assert (found[3].paper.vertices, found[3].paper.features) == (400, 128)
+    assert found[3].cut(4).aggregators(1) == 1_000_000 // (4 * 128)
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (["{0}", "{0}"], "gives mine twice"),
+        (["yelp={0}", "yelp={0}"], "gives yelp twice"),
+        (["gone.npz"], "gone.npz"),
+        (["products"], "if it is to stand for products"),
+        (["digits"], "must be a Matrix Market or an .npz file"),
+        (["{1}"], "at least as many vertices"),
+    ],
+)
+def test_graphs_that_cannot_be(tmp_path, texts, found):
+    small = tmp_path / "small.mtx"
+    mmwrite(small, load_graph("yelp:scale=0.001").adjacency)
+    texts = [text.format(given(tmp_path), small) for text in texts]
+    with pytest.raises(UserError, match=found):
+        subjects.subjects(texts, 0.02)
+
+
+def test_rate_control_has_a_row_for_every_load_and_switch(report):
+    rows = figure(report, "congestion").rows
+    assert len(rows) == 2 * 2 * 2
+    for row in rows:
+        assert (row["halvings"] > 0) <= row["control"]
+        assert (row["background"] > 0) == (row["load"] > 0)
+        assert row["switch"] != "ours" or not row["lost"]
+
+
+def test_times_are_those_of_the_papers_graph():
+    """At one bandwidth and size, whatever part of the graph is generated."""
+    made = timed(Subject("reddit", 0.02).cut(4))
+    line = made["Straw-UL"].line
+    ratio = 232_965 / 400
+    assert made["Straw-UL"].slot == pytest.approx(602 * 4 * 8 * ratio / 100e9 * 1e3)
+    assert made["Straw-UL"].unit == pytest.approx(602 * 4 * ratio / 1e6)
+    assert made["slices"].slot == pytest.approx(made["Straw-UL"].slot / 19)
+    edges = np.array([0, made["Straw-UL"].time])
+    assert made["Straw-UL"].at("leaving", edges)[0] == pytest.approx(
+        0.1 * line.leaving.sum() / line.slots
+    )
+
+
+def test_racks_that_add_send_each_other_less_than_hosts_do(report):
+    rows = {(row["workers"], row["system"]): row for row in figure(report, "leaf-spine").rows}
+    for workers in (4, 16):
+        hosts, ours = rows[workers, "BNS-GCN"], rows[workers, "slices"]
+        assert ours["leaf to spine"] <= rows[workers, "slices, sums alone"]["leaf to spine"]
+        assert ours["leaf to spine"] < hosts["leaf to spine"]
+        assert ours["time"] < hosts["time"]
+    assert rows[16, "BNS-GCN"]["leaf to spine"] > rows[4, "BNS-GCN"]["leaf to spine"]
 
 
 def test_a_claim_that_does_not_hold_says_so(report):

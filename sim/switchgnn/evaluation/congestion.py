@@ -1,0 +1,248 @@
+"""One aggregation while other traffic uses the same links: queues, marks, losses and repeats.
+
+Time is in slots: a link carries a packet in each. Workers send features of a turn in their order,
+as far as their window, their token bucket and the background on their link allow: a link takes
+turns if it has both. The switch adds at any rate. Its ports have queues of ``room`` packets, which
+the background shares: what finds one full is lost. Turns come one after the other. Every worker
+must have its sums of one, and the switch must hear of that, before it tells all to begin the next.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.switchgnn.evaluation.background import Background
+from sim.switchgnn.evaluation.repeats import Repeats
+from sim.switchgnn.evaluation.token_buckets import RateSettings, TokenBuckets
+from sim.switchgnn.planning.saved import places, starts
+from sim.switchgnn.planning.senders import Senders
+
+Ints = NDArray[np.int64]
+MOST_SLOTS = 400  #: times what the turns take on empty links
+
+
+class StuckError(Exception):
+    """An aggregation does not end; the message says when it was given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Links and queues, in slots and packets."""
+
+    delay: int  #: slots of a link
+    room: int  #: packets of a port's queue
+    mark: int  #: a sum that finds more packets in its queue is marked
+    window: int  #: features that a worker sends ahead of the oldest one without acknowledgement
+    timeout: int  #: slots without news after which a worker asks for what is missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How switch and workers treat congestion."""
+
+    keeps_sums: bool  #: a sum without room waits in its aggregator; else it is lost
+    repeats: str = "sums"  #: what is sent for a lost sum: it, or all "features" that it is made of
+    rate: RateSettings | None = (
+        None  #: of the token bucket that hears of marks; None: there is none
+    )
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What an aggregation took, and what became of its packets."""
+
+    slots: int = 0
+    lost: int = 0  #: sums, and features that were asked for, that found no room
+    repeated: int = 0  #: packets that were sent for lost sums
+    marks: int = 0  #: marked sums that workers got
+    halvings: int = 0  #: of workers' rates
+    background_lost: int = 0
+    background: int = 0  #: that came to the switch
+
+
+@dataclass(kw_only=True)
+class Port:
+    """The queues of all ports: packets leave one a slot, in the order in which they came."""
+
+    workers: int
+    room: int
+    free: Ints = field(init=False)  #: [M]: the slot in which the next packet to come would leave
+
+    def __post_init__(self) -> None:
+        self.free = np.zeros(self.workers, np.int64)
+
+    def put(self, ports: Ints, now: int) -> tuple[NDArray[np.bool_], Ints, Ints]:
+        """Packets come, in this order: which have room, how many they find, when each leaves."""
+        self.free = np.maximum(self.free, now)
+        found = self.free[ports] - now + places(ports)
+        fits = found < self.room
+        np.add.at(self.free, ports[fits], 1)
+        return fits, found, now + found
+
+
+class Aggregation:
+    """A job's turns, slot by slot."""
+
+    def __init__(
+        self,
+        senders: Senders,
+        sequence: Ints,
+        workers: int,
+        network: Network,
+        rules: Rules,
+        background: Background,
+    ) -> None:
+        self.senders, self.network, self.rules = senders, network, rules
+        self.workers, self.background = workers, background
+        self.outcome = Outcome()
+        self.queues = Port(workers=workers, room=network.room)
+        self.buckets = TokenBuckets(workers, rules.rate) if rules.rate else None
+        lists = [sequence[senders.worker[sequence] == worker] for worker in range(workers)]
+        self.lengths = np.array([each.size for each in lists])
+        self.lists = np.full((workers, int(self.lengths.max())), -1)
+        for worker, each in enumerate(lists):
+            self.lists[worker, : each.size] = each
+        sender, self.reached = senders.additions
+        self.first = starts(np.bincount(sender, minlength=senders.count))
+        self.owner = senders.aggregator_worker.astype(np.int64)
+        self.sent = np.zeros(workers, np.int64)  #: features, since the first turn
+        self.before = [self.sent] * (2 * network.delay + 1)  #: the same, in slots before
+        self.on_way: dict[int, list[Any]] = {}  #: features, by the slot in which they come
+        self.coming: dict[int, list[Any]] = {}  #: what workers get, by slot
+        self.crossing: dict[int, Ints] = {}  #: where background is going, by the slot it comes in
+        self.yields = np.zeros(workers, bool)  #: whose links have just carried background
+        self.waiting = np.zeros(0, np.int64)  #: sums that found no room and wait
+
+    def run(self, turns: int, begin: int = 0) -> Outcome:
+        """So many turns; the background is there ``begin`` slots before. StuckError: no end."""
+        least = turns * (int(self.lengths.max()) + 8 * self.network.delay + 8)
+        now = 0
+        for _ in range(begin):
+            self.cross(now)
+            now += 1
+        for _ in range(turns):
+            now = self.turn(now, begin + MOST_SLOTS * least)
+        self.outcome.slots = now - begin
+        return self.outcome
+
+    def turn(self, now: int, limit: int) -> int:
+        """One turn; the slot in which the next one begins."""
+        self.next = np.zeros(self.workers, np.int64)
+        self.missing = self.senders.expected.copy()
+        self.wanted = np.bincount(self.owner, minlength=self.workers)
+        self.heard = np.full(self.workers, now)  #: when each worker got something
+        self.repeats = Repeats(self.senders, self.workers, self.rules.repeats)
+        while (self.wanted > 0).any() or (self.next < self.lengths).any():
+            if now > limit:
+                raise StuckError(f"no end after {now:,} slots")
+            self.slot(now)
+            now += 1
+        for _ in range(2 * self.network.delay):  # DONE, and ADVANCE
+            self.cross(now)
+            now += 1
+        return now
+
+    def slot(self, now: int) -> None:
+        """Background, sums and repeats enter queues; workers get, ask and send."""
+        self.arrive(now)
+        self.release(self.added(self.on_way.pop(now, [])), now)
+        again, ports = self.repeats.leaving(now)
+        fits, _, leave = self.queues.put(ports, now)
+        self.outcome.repeated += again.size
+        self.outcome.lost += int((~fits).sum())
+        self.repeats.lose(ports[~fits])
+        for packet, port, slot in zip(again[fits], ports[fits], leave[fits], strict=True):
+            self.deliver(int(slot)).append((np.array([packet]), np.array([port]), None))
+        marked = self.get(now)
+        self.ask(now)
+        self.send(now, marked)
+
+    def cross(self, now: int) -> None:
+        """A slot in which there are no features."""
+        self.carry(self.background.waits(now), now)
+        self.arrive(now)
+
+    def arrive(self, now: int) -> None:
+        """Background comes to the switch."""
+        targets = self.crossing.pop(now, np.zeros(0, np.int64))
+        fits, _, _ = self.queues.put(targets, now)
+        self.outcome.background += fits.size
+        self.outcome.background_lost += int((~fits).sum())
+
+    def carry(self, carries: NDArray[np.bool_], now: int) -> None:
+        """Links of some workers carry a packet of the background."""
+        targets = self.background.take(carries)
+        self.crossing[now + self.network.delay] = targets
+        self.yields = carries
+
+    def added(self, features: Sequence[Any]) -> Ints:
+        """The aggregators that the features complete."""
+        spans = [self.reached[self.first[u] : self.first[u + 1]] for each in features for u in each]
+        if not spans:
+            return np.zeros(0, np.int64)
+        touched = np.concatenate(spans)
+        np.subtract.at(self.missing, touched, 1)
+        return np.unique(touched[self.missing[touched] == 0])
+
+    def release(self, complete: Ints, now: int) -> None:
+        """Sums enter their queues, or wait, or are lost."""
+        sums = np.concatenate([self.waiting, complete])
+        fits, found, leave = self.queues.put(self.owner[sums], now)
+        full = found[fits] > self.network.mark
+        for slot in np.unique(leave[fits]).tolist():
+            these = leave[fits] == slot
+            mine = sums[fits][these]
+            self.deliver(slot).append((mine, self.owner[mine], full[these]))
+        if self.rules.keeps_sums:
+            self.waiting = sums[~fits]
+        else:
+            self.outcome.lost += int((~fits).sum())
+            self.repeats.miss(sums[~fits])
+
+    def deliver(self, leaves: int) -> list[Any]:
+        """Where to put what leaves its port in a slot."""
+        return self.coming.setdefault(leaves + 1 + self.network.delay, [])
+
+    def get(self, now: int) -> NDArray[np.bool_]:
+        """Workers get sums and repeats; which workers hear of congestion."""
+        marked = np.zeros(self.workers, bool)
+        for packets, ports, full in self.coming.pop(now, ()):
+            self.heard[ports] = now
+            if full is None:
+                recovered = self.repeats.get(int(packets[0]), int(ports[0]))
+                self.wanted[ports[0]] -= recovered
+            else:
+                np.subtract.at(self.wanted, ports, 1)
+                marked[ports[full]] = True
+                self.outcome.marks += int(full.sum())
+        return marked
+
+    def ask(self, now: int) -> None:
+        """Workers that have heard nothing for long ask for what was lost."""
+        late = (now - self.heard >= self.network.timeout) & (self.wanted > 0)
+        for worker in np.flatnonzero(late).tolist():
+            self.repeats.ask(worker, now + self.network.delay * self.repeats.links)
+            self.heard[worker] = now
+
+    def send(self, now: int, marked: NDArray[np.bool_]) -> None:
+        """Workers send a feature each, if they have one and may."""
+        acknowledged = self.before[0]
+        may = self.next < self.lengths
+        may &= self.sent - acknowledged < self.network.window
+        waits = self.background.waits(now)
+        if self.buckets:
+            may &= self.buckets.may_begin
+        may &= ~waits | self.yields
+        self.carry(waits & ~may, now)
+        if self.buckets:
+            self.outcome.halvings += int(self.buckets.step(marked, may).sum())
+        workers = np.flatnonzero(may)
+        self.on_way.setdefault(now + self.network.delay, []).append(
+            self.lists[workers, self.next[workers]]
+        )
+        self.next[workers] += 1
+        self.sent = self.sent + may
+        self.before = [*self.before[1:], self.sent]

@@ -1,0 +1,85 @@
+"""What is sent for sums that were lost: the sums again, or the features that they are made of."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.switchgnn.planning.saved import starts
+from sim.switchgnn.planning.senders import Senders
+
+Ints = NDArray[np.int64]
+SUMS, FEATURES = "sums", "features"
+
+
+class Repeats:
+    """A turn's lost sums, and what their workers ask for, one packet a slot.
+
+    With SUMS the switch sends the sum again. With FEATURES, the paper's way (section 3.4), their
+    workers send every feature of it, once to each worker that asks, which keeps it for other sums.
+    """
+
+    def __init__(self, senders: Senders, workers: int, way: str) -> None:
+        self.way = way
+        self.links = {SUMS: 1, FEATURES: 3}[way]  #: from who asks to the switch's port
+        self.owner = senders.aggregator_worker
+        sender, aggregator = senders.additions
+        order = np.argsort(aggregator, kind="stable")
+        self.parts = sender[order]  #: of each aggregator, one after the other
+        self.first = starts(senders.expected)
+        self.lost: list[list[int]] = [[] for _ in range(workers)]  #: sums
+        self.queued: dict[int, tuple[int, list[int]]] = {}  #: from which slot, what; by worker
+        self.open = np.zeros(workers, np.int64)  #: packets that were asked for and not seen
+        self.has: list[set[int]] = [set() for _ in range(workers)]  #: packets that came
+
+    def miss(self, sums: Ints) -> None:
+        """Sums are lost that were sent for the first time."""
+        for each in sums.tolist():
+            self.lost[self.owner[each]].append(each)
+
+    def needs(self, sums: list[int], worker: int) -> list[int]:
+        """The packets that a worker still needs for its lost sums."""
+        if self.way == SUMS:
+            return list(sums)
+        parts = {
+            int(u) for each in sums for u in self.parts[self.first[each] : self.first[each + 1]]
+        }
+        return sorted(parts - self.has[worker])
+
+    def ask(self, worker: int, begin: int) -> None:
+        """A worker asks, unless it has asked already; packets come to its port from ``begin``."""
+        if self.lost[worker] and not self.open[worker]:
+            packets = self.needs(self.lost[worker], worker)
+            self.queued[worker] = (begin, packets)
+            self.open[worker] = len(packets)
+
+    def leaving(self, now: int) -> tuple[Ints, Ints]:
+        """What comes to ports in this slot, and to which."""
+        ready = [worker for worker, (begin, _) in self.queued.items() if begin <= now]
+        found = []
+        for worker in ready:
+            packets = self.queued[worker][1]
+            found.append((packets.pop(0), worker))
+            if not packets:
+                del self.queued[worker]
+        made = np.array(found, np.int64).reshape(-1, 2)
+        return made[:, 0], made[:, 1]
+
+    def lose(self, ports: Ints) -> None:
+        """Packets that were asked for are lost: they will be asked for again."""
+        np.subtract.at(self.open, ports, 1)
+
+    def get(self, packet: int, worker: int) -> int:
+        """A worker gets a packet; how many of its lost sums are complete now."""
+        self.open[worker] -= 1
+        self.has[worker].add(packet)
+        if self.way == FEATURES and self.open[worker]:
+            return 0
+        before = len(self.lost[worker])
+        self.lost[worker] = [each for each in self.lost[worker] if self.is_missing(each, worker)]
+        return before - len(self.lost[worker])
+
+    def is_missing(self, each: int, worker: int) -> bool:
+        """Whether a lost sum still is."""
+        if self.way == SUMS:
+            return each not in self.has[worker]
+        parts = self.parts[self.first[each] : self.first[each + 1]]
+        return not self.has[worker].issuperset(parts.tolist())
