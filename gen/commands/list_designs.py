@@ -16,11 +16,12 @@ def list_designs(
     ] = False,
 ) -> None:
     """List designs and their presets, one a line."""
+    width = max(map(len, designs())) + 1
     for design in designs().values():
-        typer.echo(f"{design.name:16}{design.about}")
+        typer.echo(f"{design.name:{width}}{design.about}")
         for name, settings in design.presets.items():
             default = " (default)" if name == design.preset else ""
-            typer.echo(f"  {name:14}{shown(settings)}{default}")
+            typer.echo(f"  {name:{width - 2}}{shown(settings)}{default}")
         if params:
             list_parameters(design)
 

@@ -109,6 +109,14 @@ def test_list_is_one_line_each_and_loads_nothing_heavy():
     assert any("--set banks=8" in line and "1..8" in line for line in lines)
 
 
+def test_list_has_a_space_behind_each_name():
+    from gen.designs.catalogue import designs
+
+    lines = ingather("list").stdout.splitlines()
+    named = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert named == list(designs())
+
+
 @pytest.mark.parametrize("command", ["list", "generate", "train", "spmm", "doctor"])
 def test_help_has_an_example(command, called):
     result = called(command, "--help")

@@ -48,7 +48,8 @@ def ingather(home):
 
 def test_it_is_listed_with_its_parameters(ingather):
     lines = ingather("list", "--params").splitlines()
-    place = lines.index("tally           a counter of events")
+    place = next(place for place, line in enumerate(lines) if line.startswith("tally "))
+    assert lines[place].split(maxsplit=1)[1] == "a counter of events"
     assert lines[place + 1].split() == ["narrow", "bits=4", "(default)"]
     assert any("--set bits=8" in line and "width of the count" in line for line in lines[place:])
 
