@@ -55,7 +55,7 @@ class Comparison:
         logits, golden = self.switch.look(), self.golden.look()
         plain, floats = self.plain.look(), self.float.look()
         difference = self.switch.difference or self.difference_of(logits, golden)
-        problem, before = self.run.problem, self.total
+        problem, before, now = self.run.problem, self.total, self.counted
         row = Row(
             epoch=len(self.rows),
             qualities={
@@ -66,7 +66,7 @@ class Comparison:
             },
             bit_exact=not difference,
             saturations=self.switch.saturations - sum(row.saturations for row in self.rows),
-            counters={name: self.counted[name] - before[name] for name in COUNTERS},
+            counters={name: now[name] - before[name] for name in COUNTERS},
         )
         if difference and not self.difference:
             self.difference = f"after epoch {row.epoch}, {difference}"

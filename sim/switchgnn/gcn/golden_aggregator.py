@@ -40,20 +40,37 @@ class SwitchSetup:
         return min(self.window, MOST_ACK_EVERY)
 
 
-def planned(
-    adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int], setup: SwitchSetup
-) -> dict[int, Tables]:
-    """The tables of one aggregation of each of ``widths``: they differ in their programs only."""
-    made = prepare(
-        adjacency,
-        partition,
-        setup.shape,
-        [max(widths)],
-        plan=setup.plan,
-        order=setup.order,
-        seed=setup.seed,
-    ).tables
-    return {width: with_program(made, setup.shape, [width]) for width in widths}
+class Planner:
+    """Plans aggregations on a switch, once of each graph."""
+
+    def __init__(self, setup: SwitchSetup) -> None:
+        self.setup = setup
+        self.made: list[tuple[csr_array, dict[int, Tables]]] = []
+
+    def planned(
+        self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
+    ) -> dict[int, Tables]:
+        """The tables of one aggregation of each of ``widths``: only their programs differ.
+
+        Asked for the same graph, it gives what it gave before; partition and widths are the same.
+        UserError for what the switch has no room for.
+        """
+        for known, tables in self.made:
+            if known is adjacency:
+                return tables
+        setup = self.setup
+        made = prepare(
+            adjacency,
+            partition,
+            setup.shape,
+            [max(widths)],
+            plan=setup.plan,
+            order=setup.order,
+            seed=setup.seed,
+        ).tables
+        tables = {width: with_program(made, setup.shape, [width]) for width in widths}
+        self.made.append((adjacency, tables))
+        return tables
 
 
 class GoldenAggregator:
@@ -68,13 +85,14 @@ class GoldenAggregator:
         adjacency: csr_array,
         partition: WorkerPartition,
         widths: Sequence[int],
-        setup: SwitchSetup,
+        planner: Planner,
     ) -> None:
+        setup = self.setup = planner.setup
         shape = self.shape = setup.shape
-        self.setup, self.epoch = setup, 0
+        self.epoch = 0
         self.jobs = {
             width: PlannedJob(tables, [], depth=deepest(tables), window=setup.window)
-            for width, tables in planned(adjacency, partition, widths, setup).items()
+            for width, tables in planner.planned(adjacency, partition, widths).items()
         }
         self.switch = SwitchModel(ports=shape.ports, banks=shape.banks, depth=shape.depth, jobs=1)
         rng = np.random.default_rng(setup.seed)

@@ -1,6 +1,6 @@
 """Pictures of a training: its curves, and the graph as its workers share it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,23 @@ def draw_curves(rows: Sequence[Row], title: str, path: Path) -> None:
         axis.set_ylabel(text)
         axis.grid(alpha=0.3)
         axis.legend(fontsize="small")
+    save(figure, path)
+
+
+def draw_traffic(frames: Mapping[str, Mapping[str, Sequence[int]]], path: Path) -> None:
+    """The frames of a run by direction and kind, of each worker."""
+    figure, axes = new_figure(2, "frames between workers and switch, counted by the hardware")
+    for axis, (direction, kinds) in zip(axes, frames.items(), strict=True):
+        below: Any = 0
+        for kind, counts in kinds.items():
+            if any(counts):
+                names = [f"worker {number}" for number in range(len(counts))]
+                axis.bar(names, counts, bottom=below, label=f"{kind}: {sum(counts):,}")
+                below = below + np.array(counts)
+        axis.set_title(direction, fontsize="medium")
+        axis.set_ylabel("frames")
+        axis.set_ylim(0, 1.45 * np.max(below))  # the legend stands above the bars
+        axis.legend(fontsize="small", ncols=2, loc="upper left")
     save(figure, path)
 
 

@@ -58,6 +58,17 @@ class GcnRun:
             return csr_array(shape, dtype=np.int8)
         return edges_between(self.problem.adjacency, partition.owner)
 
+    @cached_property
+    def directions(self) -> list[csr_array]:
+        """What is aggregated along: the edges, and against them if that is another graph."""
+        adjacency = self.problem.adjacency
+        return [adjacency, adjacency.T.tocsr()] if self.problem.directed else [adjacency]
+
+    @property
+    def widths(self) -> list[int]:
+        """Features of aggregations, each once."""
+        return sorted(set(self.network.aggregations))
+
     @property
     def cut_vertices(self) -> int:
         """Vertices with an edge to or from another worker."""
@@ -75,15 +86,11 @@ class SharedTraining(Training):
         problem, partition = run.problem, run.partition
         self.aggregators: list[CheckedAggregator] = []
         if partition is not None:
-            widths = sorted(set(run.network.aggregations))
-            directions = [problem.adjacency]
-            if problem.directed:
-                directions.append(problem.adjacency.T.tocsr())
             self.aggregators = [
                 CheckedAggregator(
-                    make(adjacency, partition, widths), ExactAggregator(adjacency, partition)
+                    make(adjacency, partition, run.widths), ExactAggregator(adjacency, partition)
                 )
-                for adjacency in directions
+                for adjacency in run.directions
             ]
         super().__init__(
             problem,

@@ -15,15 +15,16 @@ from sim.switchgnn.gcn import text
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator, MakeAggregator
 from sim.switchgnn.gcn.comparison import SOURCES, Comparison
 from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION
-from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, SwitchSetup
-from sim.switchgnn.gcn.picture import draw_curves, draw_cut
+from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, Planner, SwitchSetup
+from sim.switchgnn.gcn.picture import draw_curves, draw_cut, draw_traffic
 from sim.switchgnn.gcn.run import GcnRun
+from sim.switchgnn.gcn.traffic import traffic
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 from sim.switchgnn.network.network import NetworkParams, build_network, network_of
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
 
-CURVES, CUT, WEIGHTS = "gcn.png", "cut.png", "weights.npz"
+CURVES, CUT, TRAFFIC, WEIGHTS = "gcn.png", "cut.png", "traffic.png", "weights.npz"
 QUALITIES = {
     "loss": "cross entropy of {} at the vertices that are trained on, at the end",
     "accuracy": "share of the vertices that are trained on that {} tell right",
@@ -54,10 +55,22 @@ class GcnSession(Session):
     def __init__(self, params: GnnSwitchParams, asked: GcnWorkload) -> None:
         super().__init__(params, asked)
         self.training = GcnRun(asked)
-        self.shape = shape_of(params, asked)
+        setup = SwitchSetup(
+            shape=shape_of(params, asked),
+            window=params.window,
+            plan=asked.plan,
+            order=asked.order,
+            seed=asked.seed,
+            faults=asked.faults,
+        )
+        self.planner = Planner(setup)
         if self.training.partition is not None:
-            self.shape.check_workers(asked.workers)
+            setup.shape.check_workers(asked.workers)
+            if asked.adder is not Adder.EXACT:  # what does not fit is found before all else
+                for adjacency in self.training.directions:
+                    self.planner.planned(adjacency, self.training.partition, self.training.widths)
         self.comparison: Comparison | None = None
+        self.hardware_counters: dict[str, Any] = {}
 
     @classmethod
     def files(cls, asked: GcnWorkload) -> Sequence[Path]:
@@ -93,23 +106,22 @@ class GcnSession(Session):
 
         ``simulator`` is what :meth:`build` has made, ``folder`` where it may work.
         """
-        asked = self.asked
-        setup = SwitchSetup(
-            shape=self.shape,
-            window=self.params.window,
-            plan=asked.plan,
-            order=asked.order,
-            seed=asked.seed,
-            faults=asked.faults,
-        )
-        hardware = self.hardware(self.params, asked)
+        asked, hardware = self.asked, self.hardware(self.params, self.asked)
         if isinstance(hardware, NetworkParams):
-            with RtlNetwork(hardware, simulator, folder, setup) as network:
+            with RtlNetwork(
+                hardware,
+                simulator,
+                folder,
+                self.planner,
+                links=asked.links,
+                timeout=asked.timeout,
+            ) as network:
                 yield network.aggregator
+                self.hardware_counters = network.counters(details=True).details
         elif asked.adder is Adder.EXACT:
             yield ExactAggregator
         else:
-            yield partial(GoldenAggregator, setup=setup)
+            yield partial(GoldenAggregator, planner=self.planner)
 
     def run(
         self,
@@ -189,10 +201,17 @@ class GcnSession(Session):
             "cut": {"vertices": run.cut_vertices, "edges": run.cut.nnz},
             "aggregations": run.network.aggregations,
             "epochs": [row.flat() for row in comparison.rows],
+            "hardware_counters": self.hardware_counters,
+            "traffic": self.traffic,
         }
 
+    @property
+    def traffic(self) -> dict[str, dict[str, list[int]]]:
+        """Frames of each worker by direction and kind; nothing if no hardware counted them."""
+        return traffic(self.hardware_counters["workers"]) if self.hardware_counters else {}
+
     def write(self, folder: Path) -> Sequence[str]:
-        """Write the weights, a picture of the curves, and one of the cut graph if there is one."""
+        """Write the weights, and pictures: the curves, the cut graph, the hardware's frames."""
         assert self.comparison is not None
         weights = self.comparison.switch.weights
         arrays: dict[str, Any] = {f"fixed_point_{k}": each for k, each in enumerate(weights)}
@@ -200,10 +219,14 @@ class GcnSession(Session):
             arrays[f"weights_{k}"] = np.ldexp(each, -WEIGHT_FRACTION)
         np.savez_compressed(folder / WEIGHTS, **arrays)
         draw_curves(self.comparison.rows, self.title, folder / CURVES)
-        if self.training.partition is None:
-            return CURVES, WEIGHTS
-        draw_cut(self.training, folder / CUT)
-        return CURVES, CUT, WEIGHTS
+        written = [CURVES, WEIGHTS]
+        if self.training.partition is not None:
+            draw_cut(self.training, folder / CUT)
+            written.append(CUT)
+        if self.traffic:
+            draw_traffic(self.traffic, folder / TRAFFIC)
+            written.append(TRAFFIC)
+        return written
 
     def summary(self, result: Result) -> Iterator[str]:
         """How good the weights are, and what was sent."""

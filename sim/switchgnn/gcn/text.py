@@ -4,14 +4,22 @@ from collections.abc import Iterator
 
 from sim.switchgnn.gcn.comparison import Comparison, Row
 from sim.switchgnn.gcn.run import GcnRun
+from sim.switchgnn.gcn.workload import Adder
 
 #: How the trainings of a comparison are called in a line.
 NAMES = {
     "switch": "workers",
     "golden": "one worker",
     "float": "float64",
-    "plain": "without the graph",
+    "plain": "without graph",
 }
+#: What stands between the workers, in a title.
+ADDERS = {
+    Adder.RTL: ", RTL",
+    Adder.GOLDEN: ", golden switch",
+    Adder.EXACT: ", no network",
+}
+CLOCK_MHZ = 250.0  #: of times
 
 
 def title(run: GcnRun) -> str:
@@ -20,6 +28,7 @@ def title(run: GcnRun) -> str:
     return (
         f"{run.problem.name}, {' x '.join(map(str, widths))}, {asked.bits} bits, eta ="
         f" {asked.eta:.3g}; {asked.workers} worker{'s' * (asked.workers > 1)}"
+        f"{ADDERS[asked.adder] if asked.workers > 1 else ''}"
     )
 
 
@@ -40,18 +49,22 @@ def about(run: GcnRun) -> Iterator[str]:
 
 
 def header() -> str:
-    """The titles above the lines of the epochs."""
-    columns = "  ".join(f"{name:^16}" for name in (*NAMES.values(),))
-    return f"       test loss and accuracy\nepoch  {columns}"
+    """The titles above the lines of the epochs, of 80 columns."""
+    workers, alone, *others = (f"{name:14}" for name in NAMES.values())
+    columns = "  ".join(others)
+    about = "loss and accuracy at the test vertices; =: bit for bit"
+    return f"       {about}\nepoch  {workers}    {alone}  {columns}  cycles"
 
 
 def line(row: Row) -> str:
     """The line of an epoch."""
-    columns = "  ".join(
-        f"{row.qualities[name].test_loss:8.5f} {row.qualities[name].test_accuracy:7.2%}"
+    workers, alone, *others = (
+        f"{row.qualities[name].test_loss:7.4f} {row.qualities[name].test_accuracy:6.1%}"
         for name in NAMES
     )
-    return f"{row.epoch:5}  {columns}  {'= one worker' if row.bit_exact else '!= one worker'}"
+    equal = " = " if row.bit_exact else " !="
+    cycles = f"  {row.counters['cycles']:6,}" if row.counters["cycles"] else ""
+    return f"{row.epoch:5}  {workers} {equal}{alone}  {'  '.join(others)}{cycles}"
 
 
 def summary(comparison: Comparison) -> Iterator[str]:
@@ -67,5 +80,10 @@ def summary(comparison: Comparison) -> Iterator[str]:
             f" {total['additions']:,} additions"
         )
     if total["cycles"]:
-        yield f"{total['cycles']:,} cycles of aggregations in hardware"
+        done = sum(each.aggregations for each in comparison.switch.aggregators)
+        each = total["cycles"] / done
+        yield (
+            f"{done:,} aggregations took {total['cycles']:,} cycles of the hardware,"
+            f" {each:,.0f} each: {each / CLOCK_MHZ:.2f} us at {CLOCK_MHZ:g} MHz"
+        )
     yield comparison.difference or "sums equal A X, weights those of one worker, bit for bit"

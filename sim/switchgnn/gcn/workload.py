@@ -6,10 +6,10 @@ from pathlib import Path
 
 from sim.harness.workload import Workload, setting
 from sim.switchgnn.links import Faults
+from sim.switchgnn.network.link_settings import CHANCES, LinkSettings
 from sim.switchgnn.planning.orders import ORDERS
 from sim.switchgnn.planning.preparation import PLANS
 
-CHANCES = ("drop", "duplicate", "reorder", "corrupt")  #: faults of the links, each of every frame
 BITS = (8, 12, 16)
 METIS = "metis"
 MOST_WORKERS = 32
@@ -62,20 +62,40 @@ class GcnWorkload(Workload):
         metavar="metis|PATH",
     )
     adder: Adder = setting(
-        Adder.GOLDEN,
-        "Who adds up features between workers: simulated hardware, its golden model, or scipy.",
+        Adder.RTL,
+        "Who adds up features between workers: rtl is the simulated hardware, golden its model,"
+        " frame by frame, and exact is scipy without a network. The weights are the same.",
     )
     plan: str = setting(PLANS[0], f"How edges become blocks: {', '.join(PLANS)}.")
     order: str = setting(
         next(iter(ORDERS)), f"The order in which vertices are sent: {', '.join(ORDERS)}."
     )
     open_turns: int = setting(1, "Turns that are open at a time.", least=1, most=2)
+    link_latency: int = setting(
+        20,
+        "Cycles that a link between worker and switch takes, one way, in the simulated hardware.",
+        least=0,
+        most=4095,
+    )
     drop: float = setting(0.0, "Chance that a link drops a frame.", least=0, most=0.9)
     duplicate: float = setting(0.0, "Chance that a link doubles a frame.", least=0, most=0.9)
     reorder: float = setting(
         0.0, "Chance that a link delays a frame beyond later ones.", least=0, most=1
     )
     corrupt: float = setting(0.0, "Chance that a link flips a bit of a frame.", least=0, most=0.9)
+    displacement: int = setting(
+        400,
+        "Most cycles by which a reordered or doubled frame is late in the simulated hardware.",
+        least=0,
+        most=4095,
+    )
+    timeout: int = setting(
+        0,
+        "Cycles until a worker of the simulated hardware repeats a frame; 0 takes what suits the"
+        " links.",
+        least=0,
+        most=(1 << 23) - 1,
+    )
     seed: int = setting(
         1,
         "Number that decides the first weights, the labels that are trained on, the plan and the"
@@ -108,6 +128,16 @@ class GcnWorkload(Workload):
     def faults(self) -> Faults:
         """What links do to frames."""
         return Faults(**{name: getattr(self, name) for name in CHANCES})
+
+    @property
+    def links(self) -> LinkSettings:
+        """What the links of simulated hardware are like."""
+        return LinkSettings(
+            latency=self.link_latency,
+            displacement=self.displacement,
+            seed=self.seed,
+            **{name: getattr(self, name) for name in CHANCES},
+        )
 
     @property
     def paths(self) -> list[Path]:

@@ -8,21 +8,23 @@ import cocotb
 
 from sim.harness.session import RunFailed
 from sim.harness.verilator import params_in_simulator
+from sim.switchgnn.network import counting
 from sim.switchgnn.network.network_host import NetworkHost, Plans
-from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Begin, Plan
+from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counters, Plan
 
 
 @cocotb.test()
 async def serve(dut: Any) -> None:
     """Answer requests until nobody is there to ask; no time passes in between."""
     with Client(os.environ[JOB]) as asked:
-        first: Begin = asked.recv()
-        host = NetworkHost(dut, params_in_simulator(), first.open_turns)
-        await host.begin(first.links)
+        host = NetworkHost(dut, params_in_simulator(), asked.recv())
+        await host.begin()
         plans: dict[int, Plans] = {}
         while (request := heard(asked)) is not None:
             if isinstance(request, Plan):
                 plans[request.number] = request.jobs
+            elif isinstance(request, Count):
+                asked.send(await counted(host, request))
             else:
                 asked.send(await answer(host, plans, request))
 
@@ -36,9 +38,14 @@ def heard(asked: Connection) -> Any:
 
 
 async def answer(host: NetworkHost, plans: dict[int, Plans], request: Aggregate) -> Answer:
-    """The sums and what was counted, or why there are none."""
+    """The sums, or why there are none."""
     try:
-        sums = await host.aggregate(plans[request.number], request.features)
+        return Answer(sums=await host.aggregate(plans[request.number], request.features))
     except RunFailed as failure:
         return Answer(failure=str(failure))
-    return Answer(sums=sums, counts=await host.counts())
+
+
+async def counted(host: NetworkHost, request: Count) -> Counters:
+    """The counters, all of them at the end of a run."""
+    details = await counting.details(host) if request.details else {}
+    return Counters(counts=dict(await counting.counts(host)), details=details)

@@ -6,14 +6,19 @@ from pathlib import Path
 from amaranth.hdl import Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from gen.emission.emit import module_name
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
+from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.switch.bank import Bank
+from hdl.switchgnn.switch.egress_port import EgressPort
+from hdl.switchgnn.switch.ingress_port import GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import gnn_switch_registers
 from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import Build, build, emission_of
-from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 from sim.surroundings.link import Link, LinkParams
 from sim.switchgnn.network.cluster import Cluster, ClusterParams
 
@@ -28,6 +33,8 @@ class NetworkParams:
     endpoints: ClusterParams
 
     def __post_init__(self) -> None:
+        if self.switch.in_memory:
+            raise ValueError("tables must be on chip in a network: it has no memory for them")
         if self.endpoints.workers > self.switch.ports:
             raise ValueError(
                 f"{self.endpoints.workers} workers need {self.endpoints.workers} ports, the switch"
@@ -111,8 +118,30 @@ def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
 
 
 def build_network(params: NetworkParams, *, optimise: bool = False) -> Build:
-    """The simulator of a network, from the cache if it is there."""
-    return build(emission_of(Network(params)), extra_sources=[RAM_ARRAY], optimise=optimise)
+    """The simulator of a network, from the cache if it is there.
+
+    ``optimise`` is for long simulations. What stands in the network many times is then compiled
+    once each.
+    """
+    return build(
+        emission_of(Network(params)),
+        extra_sources=[RAM_ARRAY],
+        hier_blocks=[module_name(block) for block in blocks(params)] if optimise else [],
+        optimise=optimise,
+    )
+
+
+def blocks(params: NetworkParams) -> list[Component]:
+    """The largest parts of which there are many."""
+    switch, endpoints = params.switch, params.endpoints
+    return [
+        Endpoint(endpoints.endpoint),
+        Bank(switch),
+        Link(params.link),
+        AxiRam(endpoints.ram),
+        GnnIngressPort(switch),
+        EgressPort(switch),
+    ]
 
 
 def empty_memories(params: ClusterParams, folder: Path) -> list[str]:

@@ -1,67 +1,77 @@
 """The host of a network: it runs aggregations as jobs, one after the other."""
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
-import cocotb
 import numpy as np
+from cocotb.triggers import Timer
 from numpy.typing import NDArray
 
-from hdl.switchgnn.protocol import Kind, frame_bytes
+from sim.harness.clock import PERIOD_NS
 from sim.harness.payloads import pack
 from sim.harness.session import RunFailed
-from sim.harness.streams import start
-from sim.surroundings.link import ALWAYS
+from sim.harness.streams import cycle, start
+from sim.harness.switch_driver import CommandRefused
+from sim.switchgnn.golden.job_setup import JobSetup
+from sim.switchgnn.golden.worker_rule import WorkerSetup
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.network import NetworkParams
+from sim.switchgnn.network.patience import Patience
+from sim.switchgnn.network.requests import Begin
+from sim.switchgnn.network.tasks import together
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
-from sim.switchgnn.switch_driver import GnnSwitchDriver
+from sim.switchgnn.network.worker_image import WorkerImage
+from sim.switchgnn.switch_driver import GnnSwitchDriver, block_rows
 
 GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
 EPOCHS = 1 << 16  #: of a job: numbers that tell its runs apart
-MOST_CYCLES = 500_000  #: of an aggregation; one that takes longer is stuck
-SENT = tuple(Kind[name] for name in ("FEATURE", "PARTIAL", "RAW", "FETCH", "RAWFETCH", "DONE"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkSettings:
-    """How links behave, each alike, in both directions."""
-
-    latency: int = 20  #: cycles of a frame
-    displacement: int = 400  #: most cycles by which one is late that was reordered or doubled
-    drop: float = 0.0  #: chance of each frame
-    duplicate: float = 0.0  #: likewise
-    reorder: float = 0.0  #: likewise
-    corrupt: float = 0.0  #: likewise
-    seed: int = 1  #: of these chances
-
-    @property
-    def fields(self) -> dict[str, int]:
-        """The settings port of a link."""
-        chances = ("drop", "duplicate", "reorder", "corrupt")
-        return {name: round(getattr(self, name) * ALWAYS) for name in chances} | {
-            name: getattr(self, name) for name in ("latency", "displacement", "seed")
-        }
-
+POLL_CYCLES = 64  #: between two looks at the workers
+#: Causes of a worker that gave its job up.
+CAUSES = {
+    "TABLES": "a read of its tables was answered by an error, or not at all",
+    "FEATURES": "a read of its features was answered by an error, or not at all",
+    "SUMS": "a write of a sum was answered by an error, or not at all",
+    "PROGRAM": "a turn's record has an address that is not aligned, or beyond memory",
+    "LIST": "a record of its list is neither a FEATURE nor a PARTIAL",
+}
 
 Plans = Mapping[int, PlannedJob]  #: by the width of what is aggregated; they share their tables
+
+
+class Place(NamedTuple):
+    """Where a plan's tables are in the switch, in rows."""
+
+    lists: int
+    descriptors: int
+    list_rows: int
+    descriptor_rows: int
+
+    @property
+    def lists_end(self) -> int:
+        """The row behind the last one of the lists."""
+        return self.lists + self.list_rows
+
+    @property
+    def descriptors_end(self) -> int:
+        """The row behind the last one of the descriptors."""
+        return self.descriptors + self.descriptor_rows
 
 
 class NetworkHost:
     """Drives a simulated network: one job, which does an aggregation and is started anew.
 
-    Tables are written when the ones that are there are another plan's, features always.
+    Tables of plans stay where they were written, so that only features are written each time.
     """
 
-    def __init__(self, dut: Any, params: NetworkParams, open_turns: int) -> None:
-        self.dut, self.params, self.open_turns = dut, params, open_turns
+    def __init__(self, dut: Any, params: NetworkParams, begin: Begin) -> None:
+        self.dut, self.params, self.open_turns = dut, params, begin.open_turns
+        self.patience = Patience(params=params, links=begin.links, timeout=begin.timeout)
         self.epoch = 0
-        self.loaded: Plans | None = None  #: whose lists and descriptors the switch has
-        self.laid_out: PlannedJob | None = None  #: whose tables the workers have
+        #: where lists and descriptors are that the switch has, by their plans' id
+        self.places: dict[int, Place] = {}
+        self.images: dict[int, list[WorkerImage]] = {}  #: in workers' memories, by their plan's id
         self.workers = [WorkerHost(dut, k, params.endpoints) for k in range(self.count)]
         for worker in self.workers:
             worker.address = GROUP
@@ -72,40 +82,27 @@ class NetworkHost:
         """M."""
         return self.params.endpoints.workers
 
-    async def begin(self, links: LinkSettings) -> None:
+    async def begin(self) -> None:
         """Out of reset."""
+        links = self.patience.links
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
         await start(self.dut)
         self.switch = GnnSwitchDriver(self.dut, self.params.switch, bus="switch_axil")
         await self.switch.set_addresses(SWITCH, GROUP)
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums of neighbours at other workers; RunFailed if an endpoint fails."""
+        """The sums of neighbours at other workers; RunFailed if the hardware does not end."""
         planned = plans[features.shape[1]]
         job = planned.with_features([features])
         self.epoch = (self.epoch + 1) % EPOCHS
         setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
+        await self.give(planned, setups)
+        await self.start_switch(plans, job.setup(self.open_turns))
         await together(
-            self.give(worker, setup, self.laid_out is planned)
+            worker.start(setup, job=JOB, epoch=self.epoch, **self.patience.fields)
             for worker, setup in zip(self.workers, setups, strict=True)
         )
-        self.laid_out = planned
-        await self.switch.start_job(
-            JOB,
-            setup=job.setup(self.open_turns),
-            epoch=self.epoch,
-            base=0,
-            load=self.loaded is not plans,
-        )
-        self.loaded = plans
-        await together(
-            worker.start(setup, job=JOB, epoch=self.epoch)
-            for worker, setup in zip(self.workers, setups, strict=True)
-        )
-        ends = await together(worker.ends(MOST_CYCLES) for worker in self.workers)
-        for worker, end in enumerate(ends):
-            if end != ("FINISHED", "NONE"):
-                raise RunFailed(f"the endpoint of worker {worker} ended {end[0]}: {end[1]}")
+        await self.ends(job)
         _, first = await self.switch.errors(JOB)
         if first is not None:
             raise RunFailed(f"the switch found an error in its tables: {first}")
@@ -114,39 +111,87 @@ class NetworkHost:
         workers: list[Any] = [SimpleNamespace(sums=sums) for sums in found]
         return job.sums(workers)[0]
 
-    async def give(self, worker: WorkerHost, setup: Any, is_laid_out: bool) -> None:
-        """A worker's memories hold its job."""
-        if is_laid_out:
-            await worker.give(setup)
-        else:
-            await worker.load(setup)
+    async def start_switch(self, plans: Plans, setup: JobSetup) -> None:
+        """The switch runs a job; RunFailed if it refuses. Its tables stay for the next one."""
+        known = self.places.get(id(plans))
+        place = known or self.free_place(setup)
+        try:
+            await self.switch.start_job(
+                JOB,
+                setup=setup,
+                epoch=self.epoch,
+                base=0,
+                list_base=place.lists,
+                descriptor_base=place.descriptors,
+                load=known is None,
+            )
+        except CommandRefused as refused:
+            raise RunFailed(str(refused)) from None
+        self.places[id(plans)] = place
 
-    async def counts(self) -> Counter[str]:
-        """All of sim.switchgnn.gcn.aggregator.COUNTERS since reset, from counters in hardware."""
-        totals = await self.switch.totals()
-        ports = [await self.switch.port_counts(k) for k in range(self.count)]
-        workers = await together(worker.counters() for worker in self.workers)
-        results = sum(port["results"] for port in ports)
-        sent = {
-            kind: sum(getattr(w, f"sent_{kind.name.lower()}") for w in workers) for kind in SENT
-        }
-        sent[Kind.RESULT] = results
-        sent[Kind.RAW] += sum(port["raws"] for port in ports)
-        frames, lanes = int(self.dut.frames.value), self.params.switch.lanes
-        sent[Kind.ACK] = frames - sum(sent.values())  # with ADVANCEs, which are as long
-        again = sum(worker.sent_again + worker.sent_fetch for worker in workers)
-        return Counter(
-            frames=frames,
-            bytes=sum(count * frame_bytes(kind, lanes) for kind, count in sent.items()),
-            repeats=again + results - self.sums,
-            rows=totals["rows"],
-            additions=totals["additions"],
-            turns=totals["turns"],
-            cycles=max(worker.cycles for worker in workers),
+    def free_place(self, setup: JobSetup) -> Place:
+        """Room behind all tables that the switch has; over them if there is none."""
+        lists, switch = len(setup.rows), self.params.switch
+        descriptors = len(block_rows(setup, 0)[0]) // setup.banks
+        place = Place(
+            max((one.lists_end for one in self.places.values()), default=0),
+            max((one.descriptors_end for one in self.places.values()), default=0),
+            lists,
+            descriptors,
+        )
+        if place.lists_end > switch.rows or place.descriptors_end > switch.descriptor_rows:
+            self.places.clear()
+            return Place(0, 0, lists, descriptors)
+        return place
+
+    async def ends(self, job: PlannedJob) -> None:
+        """All workers finish; RunFailed, which says why, if one fails or they take too long."""
+        first, most, running = cycle(), self.patience.most_cycles(job), list(self.workers)
+        while running:
+            late = cycle() - first > most
+            states = await together(worker.state("state") for worker in running)
+            for worker, state in zip(running, states, strict=True):
+                if state not in ("RUNNING", "STOPPING", "FINISHED"):
+                    cause = await worker.state("cause")
+                    raise RunFailed(
+                        f"the endpoint of worker {worker.port} gave the aggregation up: {cause},"
+                        f" {CAUSES.get(cause, 'without a cause')}"
+                    )
+            running = [
+                worker for worker, state in zip(running, states, strict=True) if state != "FINISHED"
+            ]
+            if running and late:
+                raise RunFailed(await self.stuck(running[0], job, most))
+            await Timer(POLL_CYCLES * PERIOD_NS, "ns")
+
+    async def stuck(self, worker: WorkerHost, job: PlannedJob, most: int) -> str:
+        """What is known of a worker that has not ended."""
+        lo = await worker.registers.read("lo")
+        counts = await worker.counters()
+        turn = min(lo, len(job.slices) - 1)
+        share = job.shares[worker.port][job.slices[turn].block]
+        closed = counts.taken_closed + counts.taken_wrong_run + counts.taken_unwanted
+        return (
+            f"worker {worker.port} does not end the aggregation in {most:,} cycles, which is more"
+            f" than its size and the links explain: turn {lo} of {len(job.slices)} is open, with"
+            f" {len(share.sends):,} frames to send and {len(share.sums):,} sums to get; since reset"
+            f" it sent {counts.sent_feature + counts.sent_partial:,} frames with features"
+            f" ({counts.sent_again:,} again) and {counts.sent_fetch:,} FETCHes, and got"
+            f" {counts.taken_sum:,} sums, {counts.taken_acknowledged:,} ACKs and {closed:,} frames"
+            " of no use"
         )
 
-
-async def together(coroutines: Any) -> list[Any]:
-    """What each of them returns, all run at a time."""
-    tasks = [cocotb.start_soon(each) for each in coroutines]
-    return [await task for task in tasks]
+    async def give(self, planned: PlannedJob, setups: Sequence[WorkerSetup]) -> None:
+        """The workers' memories hold a job; of one whose plan is known, only features are new."""
+        pairs = list(zip(self.workers, setups, strict=True))
+        if id(planned) in self.images:
+            for worker, image in zip(self.workers, self.images[id(planned)], strict=True):
+                worker.image = image
+            await together(worker.give(setup) for worker, setup in pairs)
+            return
+        last = [*self.images.values()][-1] if self.images else [None] * self.count
+        await together(
+            worker.load_behind(setup, image)
+            for (worker, setup), image in zip(pairs, last, strict=True)
+        )
+        self.images[id(planned)] = [worker.image for worker in self.workers]

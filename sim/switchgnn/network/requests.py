@@ -1,12 +1,13 @@
 """What a training and the simulator of its network tell each other; light to import."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.network.link_settings import LinkSettings
 
 JOB = "INGATHER_SWITCHGNN_NETWORK"  #: environment variable: the socket that requests come by
 
@@ -16,7 +17,8 @@ class Begin:
     """The first request: how the network is used."""
 
     open_turns: int
-    links: Any  #: a LinkSettings
+    links: LinkSettings
+    timeout: int = 0  #: cycles until a worker repeats a frame; 0 for what suits the links
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +38,23 @@ class Aggregate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Count:
+    """Counters are to be read."""
+
+    details: bool = False  #: all there are, of switch, ports and workers
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """To an Aggregate."""
 
     failure: str = ""  #: why there are no sums
     sums: NDArray[np.int64] | None = None
-    counts: dict[str, int] | None = None  #: of the whole network, since reset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counters:
+    """To a Count: what the hardware has counted since reset."""
+
+    counts: dict[str, int] = field(default_factory=dict)  #: sim.switchgnn.gcn.aggregator.COUNTERS
+    details: dict[str, Any] = field(default_factory=dict)  #: by their names, if asked for

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,11 @@ from scipy.sparse import csr_array
 
 from sim.harness.session import RunFailed
 from sim.harness.verilator import Build, Simulation, run
-from sim.switchgnn.gcn.golden_aggregator import SwitchSetup, deepest, planned
+from sim.switchgnn.gcn.golden_aggregator import Planner, deepest
 from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import Network, NetworkParams, empty_memories
-from sim.switchgnn.network.network_host import LinkSettings
-from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Begin, Plan
+from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Plan
 from sim.switchgnn.planning.workers import WorkerPartition
 
 
@@ -30,12 +30,22 @@ class RtlNetwork:
     """
 
     def __init__(
-        self, params: NetworkParams, simulator: Build, folder: Path, setup: SwitchSetup
+        self,
+        params: NetworkParams,
+        simulator: Build,
+        folder: Path,
+        planner: Planner,
+        *,
+        links: LinkSettings,
+        timeout: int = 0,
     ) -> None:
+        """``timeout`` is the cycles until a worker repeats a frame; 0 for what suits the links."""
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
-        self.setup = setup
-        self.counts: Counter[str] = Counter()  #: COUNTERS of all aggregators, since the beginning
+        self.planner = planner
+        self.use = Begin(open_turns=planner.setup.shape.open_turns, links=links, timeout=timeout)
         self.plans = 0  #: that the simulator was told
+        self.user: RtlAggregator | None = None  #: whose what was counted since the last time is
+        self.counted: Counter[str] = Counter()  #: of all aggregators, when it was read last
         self.failure: BaseException | None = None  #: of the simulation
         self.thread = threading.Thread(target=self.simulate, daemon=True)
 
@@ -46,12 +56,7 @@ class RtlNetwork:
             with Listener(self.socket) as listener:
                 self.thread.start()
                 self.asked: Connection = listener.accept()
-        faults = self.setup.faults
-        chances = ("drop", "duplicate", "reorder", "corrupt")
-        links = LinkSettings(
-            seed=self.setup.seed, **{name: getattr(faults, name) for name in chances}
-        )
-        self.tell(Begin(open_turns=self.setup.shape.open_turns, links=links))
+        self.tell(self.use)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -72,7 +77,7 @@ class RtlNetwork:
                     plusargs=empty_memories(self.params.endpoints, self.folder),
                     env={JOB: self.socket},
                 ),
-                seed=self.setup.seed,
+                seed=self.use.links.seed,
                 folder=self.folder,
             )
         except BaseException as failure:  # handed on to who asks
@@ -87,20 +92,43 @@ class RtlNetwork:
         except OSError:
             self.raise_end()
 
-    def aggregate(self, number: int, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """The sums by the plans of a number; RunFailed if there are none."""
-        self.tell(Aggregate(number=number, features=features))
-        answer = Answer()
+    def ask(self, request: Any) -> Any:
+        """The answer to a request; what ended the simulation is raised if it has ended."""
+        self.tell(request)
         try:
-            answer = self.asked.recv()
+            return self.asked.recv()
         except (EOFError, OSError):
             self.raise_end()
+
+    def aggregate(self, number: int, features: NDArray[np.int16]) -> NDArray[np.int64]:
+        """The sums by the plans of a number; RunFailed if there are none."""
+        answer = self.ask(Aggregate(number=number, features=features))
         if answer.sums is None:
             raise RunFailed(answer.failure)
-        self.counts = Counter(answer.counts)
         return answer.sums
 
-    def raise_end(self) -> None:
+    def begin(self, user: "RtlAggregator") -> None:
+        """What is counted from now on is another aggregator's."""
+        if self.user is not user:
+            self.settle()
+            self.user = user
+
+    def settle(self) -> None:
+        """Read what was counted since the last time, and give it to the aggregator whose it is.
+
+        Registers are read seldom: it takes as long as an aggregation of a small graph.
+        """
+        if self.user is not None:
+            now = Counter(self.counters().counts)
+            self.user.counted.update(now)
+            self.user.counted.subtract(self.counted)
+            self.user, self.counted = None, now
+
+    def counters(self, *, details: bool = False) -> Counters:
+        """What the hardware has counted since the beginning."""
+        return self.ask(Count(details=details))
+
+    def raise_end(self) -> NoReturn:
         """Say why there is no simulation any more."""
         self.thread.join()
         failure, self.failure = self.failure, None
@@ -110,8 +138,8 @@ class RtlNetwork:
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
     ) -> "RtlAggregator":
         """What adds along the edges of a graph."""
-        tables = planned(adjacency, partition, widths, self.setup)
-        window = self.setup.window
+        tables = self.planner.planned(adjacency, partition, widths)
+        window = self.planner.setup.window
         jobs = {
             width: PlannedJob(each, [], depth=deepest(each), window=window)
             for width, each in tables.items()
@@ -125,13 +153,16 @@ class RtlAggregator:
     def __init__(self, network: RtlNetwork, jobs: Mapping[int, PlannedJob]) -> None:
         self.network, self.number = network, network.plans
         network.plans += 1
-        self.counts: Counter[str] = Counter()
+        self.counted: Counter[str] = Counter()
         network.tell(Plan(number=self.number, jobs=dict(jobs)))
+
+    @property
+    def counts(self) -> Counter[str]:
+        """COUNTERS of its aggregations, from hardware."""
+        self.network.settle()
+        return Counter(self.counted)
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """The sums, from hardware; RunFailed if they do not come."""
-        before = self.network.counts
-        sums = self.network.aggregate(self.number, features)
-        self.counts.update(self.network.counts)
-        self.counts.subtract(before)
-        return sums
+        self.network.begin(self)
+        return self.network.aggregate(self.number, features)

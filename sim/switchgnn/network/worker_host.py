@@ -1,13 +1,15 @@
 """A worker's host: it lays a job out in its endpoint's memories, and runs it."""
 
+from collections.abc import Collection, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import RisingEdge, Timer
 
 from hdl.common.packets import BEAT_BYTES
-from hdl.switchgnn.endpoint.registers import endpoint_registers, numbered
+from hdl.switchgnn.endpoint.registers import Counter, endpoint_registers
+from sim.harness.clock import PERIOD_NS
 from sim.harness.payloads import pack
 from sim.harness.register_driver import RegisterDriver
 from sim.harness.session import RunFailed
@@ -35,12 +37,22 @@ class WorkerHost:
     image: WorkerImage  #: what :meth:`load` has written
 
     def __init__(self, dut: Any, port: int, params: ClusterParams) -> None:
-        self.dut, self.port, self.params = dut, port, params
-        self.edge, self.address = RisingEdge(dut.clk), own_address(port)
-        self.registers = RegisterDriver(dut, f"axil_{port}", endpoint_registers(params.endpoint))
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        registers = RegisterDriver(dut, f"axil_{port}", endpoint_registers(params.endpoint))
+        self.use(registers, port, params)
         for name in RAMS:
             getattr(dut, f"{name}_access_{port}").value = 0
             self.set(name)
+
+    def use(self, registers: RegisterDriver, port: int, params: ClusterParams) -> None:
+        """Drive an endpoint at a port of the switch by its registers."""
+        self.registers, self.port, self.params = registers, port, params
+        self.address = own_address(port)
+        self.written: dict[str, int] = {}  #: fields of a job's registers
+
+    def forget(self) -> None:
+        """Take it that the endpoint was reset: the next job's registers are all written."""
+        self.written.clear()
 
     def set(self, name: str, **settings: int) -> None:
         """What the memory ``name`` is like."""
@@ -63,39 +75,58 @@ class WorkerHost:
 
     async def read(self, name: str, size: int, at: int = 0) -> bytes:
         """So many bytes of a memory, from a beat's first on."""
+        last = at // BEAT_BYTES + -(-size // BEAT_BYTES)
+        return b"".join(await self.read_beats(name, range(at // BEAT_BYTES, last)))[:size]
+
+    async def read_beats(self, name: str, beats: Sequence[int]) -> list[bytes]:
+        """The beats of a memory with these numbers, one a cycle."""
         access = getattr(self.dut, f"{name}_access_{self.port}")
-        accessed, content = getattr(self.dut, f"{name}_accessed_{self.port}"), b""
-        for k in range(at, at + size, BEAT_BYTES):
-            access.value = pack(self.params.ram.access, {"valid": 1, "beat": k // BEAT_BYTES})
+        accessed, found = getattr(self.dut, f"{name}_accessed_{self.port}"), []
+        for place, beat in enumerate(beats):
+            access.value = pack(self.params.ram.access, {"valid": 1, "beat": beat})
             await self.edge
-            await self.edge
-            content += int(accessed.value).to_bytes(BEAT_BYTES, "little")
+            if place:  # what was asked for a cycle ago has come
+                found.append(int(accessed.value).to_bytes(BEAT_BYTES, "little"))
         access.value = 0
-        return content[:size]
+        if beats:
+            await self.edge
+            found.append(int(accessed.value).to_bytes(BEAT_BYTES, "little"))
+        return found
 
     async def load(self, setup: WorkerSetup) -> None:
         """Lay a job out in memory; RunFailed if it is too small."""
-        self.image = WorkerImage(self.params.endpoint, setup)
-        for name, memory in (("tables", self.image.tables), ("data", self.image.data)):
-            size, least = self.params.ram_bytes, len(memory.bytes)
-            if least > size:
+        await self.lay_out(WorkerImage(self.params.endpoint, setup))
+
+    async def load_behind(self, setup: WorkerSetup, after: WorkerImage | None) -> None:
+        """Lay a job out behind ``after``, which stays, with as little memory as it needs."""
+        await self.lay_out(WorkerImage(self.params.endpoint, setup, after=after, compact=True))
+
+    async def lay_out(self, image: WorkerImage) -> None:
+        """Write an image, whose job runs from now on; RunFailed if it does not fit."""
+        self.image = image
+        for name, memory in (("tables", image.tables), ("data", image.data)):
+            if memory.end > self.params.ram_bytes:
                 raise RunFailed(
-                    f"worker {self.port} needs {least:,} bytes in its memory of {name}, there are"
-                    f" {size:,}"
+                    f"worker {self.port} needs {memory.end:,} bytes in its memory of {name}, there"
+                    f" are {self.params.ram_bytes:,}"
                 )
-            await self.write(name, bytes(memory.bytes))
+            await self.write(name, bytes(memory.bytes), memory.begin)
 
     async def start(
         self, setup: WorkerSetup, *, job: int, epoch: int, ready: int | None = None, **settings: int
     ) -> None:
-        """Set the registers, and run a job that :meth:`load` has laid out."""
+        """Set the registers, and run a job that :meth:`load` has laid out.
+
+        Registers that have their values from an earlier job are not written again.
+        """
         numbers = {
             "own_address": int.from_bytes(self.address, "little"),
             "switch_address": int.from_bytes(SWITCH, "little"),
             "program": self.image.program,
         }
-        await self.registers.write_wide(**numbers)
         fields = {
+            **{f"{name}_low": number & 0xFFFFFFFF for name, number in numbers.items()},
+            **{f"{name}_high": number >> 32 for name, number in numbers.items()},
             "worker": 1 << self.port,
             "job": job,
             "epoch": epoch,
@@ -107,15 +138,19 @@ class WorkerHost:
             "fetch_gap": 20,
             "done_timeout": 900,
         }
-        await self.registers.write(**(fields | settings))
+        news = dict((fields | settings).items() - self.written.items())
+        self.written |= news
+        await self.registers.write(**news)
         await self.registers.write(start=1)
 
-    async def counters(self) -> Any:
-        """All of them, by name."""
+    async def counters(self, names: Collection[str] = ()) -> Any:
+        """Those of ``names``, or all, by name."""
         found = {}
-        for number in numbered():
-            await self.registers.write(counter=number)
-            found[number.name.lower()] = await self.registers.read("count")
+        for number in Counter:
+            name = number.name.lower()
+            if not names or name in names:
+                await self.registers.write(counter=number)
+                found[name] = await self.registers.read("count")
         return SimpleNamespace(**found)
 
     async def ends(self, within: int = NEVER_ENDS) -> tuple[str, str]:
@@ -127,8 +162,7 @@ class WorkerHost:
                 raise RunFailed(
                     f"worker {self.port} does not end in {within:,} cycles; turn {lo} is open"
                 )
-            for _ in range(POLL_CYCLES):
-                await self.edge
+            await Timer(POLL_CYCLES * PERIOD_NS, "ns")
         return state, await self.state("cause")
 
     async def state(self, name: str) -> str:
@@ -143,13 +177,24 @@ class WorkerHost:
 
     async def sums(self) -> Sums:
         """The sums in memory, by turn and aggregator; nothing else is looked at."""
-        lanes, found = self.params.endpoint.lanes, {}
+        size, wanted = 4 * self.params.endpoint.lanes, {}
         for turn, address in enumerate(self.image.sums):
             for item in self.image.setup.share(turn).sums:
-                inside = item * 4 * lanes % BEAT_BYTES
-                first = address + item * 4 * lanes - inside
-                content = await self.read("data", inside + 4 * lanes, first)
-                found[turn, item] = np.frombuffer(content[inside:], "<i4")
+                wanted[turn, item] = address + item * size
+        beats = sorted(
+            {
+                beat
+                for first in wanted.values()
+                for beat in range(first // BEAT_BYTES, -(-(first + size) // BEAT_BYTES))
+            }
+        )
+        read = dict(zip(beats, await self.read_beats("data", beats), strict=True))
+        found = {}
+        for item, first in wanted.items():
+            last = -(-(first + size) // BEAT_BYTES)
+            content = b"".join(read[beat] for beat in range(first // BEAT_BYTES, last))
+            inside = first % BEAT_BYTES
+            found[item] = np.frombuffer(content[inside : inside + size], "<i4")
         return found
 
     async def found(self) -> tuple[Sums, Sums]:

@@ -30,24 +30,41 @@ def octets(struct: Any, values: Mapping[str, Any]) -> bytes:
 
 
 class Memory:
-    """Bytes that grow at their end, in pieces that are aligned."""
+    """Bytes from the address ``begin`` on that grow at their end, in pieces that are aligned."""
 
-    def __init__(self) -> None:
-        self.bytes = bytearray()
+    def __init__(self, begin: int = 0) -> None:
+        self.begin, self.bytes = begin, bytearray()
+
+    @property
+    def end(self) -> int:
+        """The address behind the last byte."""
+        return self.begin + len(self.bytes)
 
     def add(self, content: bytes) -> int:
         """The address of ``content`` in memory."""
         self.bytes += bytes([FILL]) * (-len(self.bytes) % ALIGNMENT)
         self.bytes += content
-        return len(self.bytes) - len(content)
+        return self.end - len(content)
 
 
 class WorkerImage:
-    """What a worker's two memories hold at first, and where its sums and copies will be."""
+    """What a worker's two memories hold at first, and where its sums and copies will be.
 
-    def __init__(self, params: EndpointParams, setup: WorkerSetup) -> None:
-        self.params, self.setup = params, setup
-        self.tables, self.data = Memory(), Memory()
+    It stands behind the image ``after``, if there is one. If it is ``compact`` there is no room for
+    sums behind the last one that the worker gets, nor for copies of features.
+    """
+
+    def __init__(
+        self,
+        params: EndpointParams,
+        setup: WorkerSetup,
+        *,
+        after: "WorkerImage | None" = None,
+        compact: bool = False,
+    ) -> None:
+        self.params, self.setup, self.compact = params, setup, compact
+        self.tables = Memory(after.tables.end if after else 0)
+        self.data = Memory(after.data.end if after else 0)
         self.lists, self.features, self.sums, self.copies = [], [], [], []  # addresses, by turn
         records = [self.turn(turn) for turn in range(setup.turns)]
         self.program = self.tables.add(b"".join(octets(TurnRecord, r) for r in records))
@@ -68,8 +85,11 @@ class WorkerImage:
         sources = own | {copy.source: {"port": copy.owner} for copy in share.copies}
         count = self.params.copies
         table = b"".join(octets(SourceRecord, sources.get(u, {})) for u in range(count))
-        self.sums.append(self.data.add(bytes([FILL]) * (self.params.aggregators * lanes * 4)))
-        self.copies.append(self.data.add(bytes([FILL]) * (count * lanes * 2)))
+        sums, copies = self.params.aggregators, count
+        if self.compact:
+            sums, copies = 1 + max(share.sums, default=-1), 0
+        self.sums.append(self.data.add(bytes([FILL]) * (sums * lanes * 4)))
+        self.copies.append(self.data.add(bytes([FILL]) * (copies * lanes * 2)))
         self.lists.append(self.tables.add(sends + bytes(-len(sends) % BEAT_BYTES)))
         self.features.append(self.data.add(payloads))
         return {

@@ -5,7 +5,7 @@ import pytest
 
 from gen.errors import UserError
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
-from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, SwitchSetup
+from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, Planner, SwitchSetup
 from sim.switchgnn.links import Faults
 from sim.switchgnn.planning.orders import ORDERS
 from sim.switchgnn.planning.preparation import PLANS
@@ -21,7 +21,7 @@ WIDTHS = [9, 2, 5]  #: in slices of 4 lanes
 def made(adjacency, open_turns=1, **settings):
     shape = SwitchShape(ports=4, banks=2, depth=8 * open_turns, lanes=4, open_turns=open_turns)
     setup = SwitchSetup(shape=shape, window=3, **settings)
-    return GoldenAggregator(adjacency, PARTITION, WIDTHS, setup)
+    return GoldenAggregator(adjacency, PARTITION, WIDTHS, Planner(setup))
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -60,5 +60,6 @@ def test_what_is_counted_on_good_links(order):
 
 def test_tables_that_do_not_fit_say_so():
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4, rows=10)
+    planner = Planner(SwitchSetup(shape=shape, window=3))
     with pytest.raises(UserError, match=r"the lists have \d+ rows of 2 entries.* holds 10"):
-        GoldenAggregator(problem().adjacency, PARTITION, WIDTHS, SwitchSetup(shape=shape, window=3))
+        GoldenAggregator(problem().adjacency, PARTITION, WIDTHS, planner)

@@ -11,7 +11,7 @@ from sim.switchgnn.gcn.aggregator import ExactAggregator
 from sim.switchgnn.gcn.evaluation import fixed_quality, quality
 from sim.switchgnn.gcn.fixed_point import VALUE_FRACTION, WEIGHT_FRACTION
 from sim.switchgnn.gcn.float_training import FloatTraining
-from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, SwitchSetup
+from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, Planner, SwitchSetup
 from sim.switchgnn.gcn.training import Training
 from sim.switchgnn.golden.aggregation import aggregate, edges_inside
 from sim.switchgnn.links import Faults
@@ -74,7 +74,9 @@ def test_every_sum_of_every_layer_is_exact_on_bad_links(seed, plan, is_directed)
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
     setup = SwitchSetup(shape=shape, window=4, plan=plan, faults=BAD, seed=seed)
     small, epochs = problem(is_directed), 3
-    training, made = trained(small, epochs, count=3, make=partial(GoldenAggregator, setup=setup))
+    training, made = trained(
+        small, epochs, count=3, make=partial(GoldenAggregator, planner=Planner(setup))
+    )
     alone, _ = trained(small, epochs, count=3, workers=1)
     for mine, other in zip(training.weights, alone.weights, strict=True):
         assert (mine == other).all()

@@ -1,13 +1,16 @@
 """Aggregations by the RTL of a switch and its endpoints are exact, one after the other."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from sim.harness.session import RunFailed
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
-from sim.switchgnn.gcn.golden_aggregator import SwitchSetup, planned
+from sim.switchgnn.gcn.golden_aggregator import Planner, SwitchSetup
 from sim.switchgnn.golden.aggregation import edges_between
-from sim.switchgnn.links import Faults
+from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import build_network
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
@@ -18,11 +21,11 @@ from tests.sim.switchgnn.cases import directed
 PARAMS = SIZES["tiny"]
 WORKERS = PARAMS.endpoints.workers
 VERTICES = 40
-BAD = Faults(drop=0.1, duplicate=0.1, reorder=0.2, corrupt=0.02)
+BAD = LinkSettings(drop=0.1, duplicate=0.1, reorder=0.2, corrupt=0.02)
 WIDTHS = (3, 5)
 
 
-def setup(open_turns=2, faults=BAD):
+def planner(open_turns):
     switch = PARAMS.switch
     depth = open_turns * PARAMS.endpoints.endpoint.depth
     shape = SwitchShape(
@@ -34,30 +37,51 @@ def setup(open_turns=2, faults=BAD):
         rows=switch.rows,
         descriptor_rows=switch.descriptor_rows,
     )
-    return SwitchSetup(shape=shape, window=switch.window, faults=faults)
+    return Planner(SwitchSetup(shape=shape, window=switch.window))
 
 
-@pytest.mark.parametrize(("open_turns", "faults"), [(1, Faults()), (2, BAD)])
-def test_sums_are_exact_for_every_width_and_graph(open_turns, faults, tmp_path):
+@pytest.mark.parametrize(("open_turns", "links"), [(1, LinkSettings()), (2, BAD)])
+def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
     rng = np.random.default_rng(5)
     adjacency, _ = directed(vertices=VERTICES, edges=160)
     owner = rng.integers(0, WORKERS, VERTICES).astype(np.int32)
     partition = WorkerPartition(owner=owner, workers=WORKERS)
     graphs = [adjacency, csr_array(adjacency.T)]
-    how = setup(open_turns, faults)
-    with RtlNetwork(PARAMS, build_network(PARAMS), tmp_path, how) as network:
+    plans = planner(open_turns)
+    with RtlNetwork(PARAMS, build_network(PARAMS), tmp_path, plans, links=links) as network:
         made = [network.aggregator(graph, partition, WIDTHS) for graph in graphs]
         for which, width in [(0, 3), (0, 5), (0, 5), (1, 5), (0, 3), (1, 3)]:
             features = rng.integers(-(1 << 15), 1 << 15, (VERTICES, width), dtype=np.int16)
             exact = ExactAggregator(graphs[which], partition).aggregate(features)
             assert (made[which].aggregate(features) == exact).all()
+        counted = [aggregator.counts for aggregator in made]
     lanes = PARAMS.switch.lanes
-    for aggregator, graph, widths in zip(made, graphs, [(3, 5, 5, 3), (5, 3)], strict=True):
+    for counts, graph, widths in zip(counted, graphs, [(3, 5, 5, 3), (5, 3)], strict=True):
         slices = sum(-(-width // lanes) for width in widths)
-        counts, blocks = aggregator.counts, planned(graph, partition, [3], how)[3].blocks
+        blocks = plans.planned(graph, partition, WIDTHS)[3].blocks
         assert set(counts) == set(COUNTERS)
         assert counts["additions"] == edges_between(graph, owner).nnz * slices
         assert counts["turns"] == blocks * slices
-        assert bool(counts["repeats"]) == (faults is BAD)
+        assert bool(counts["repeats"]) == (links is BAD)
         assert counts["frames"] * 60 < counts["bytes"] < counts["frames"] * 128
         assert counts["cycles"] > counts["rows"] > slices
+
+
+def test_links_that_lose_everything_are_given_up_with_what_is_known(tmp_path):
+    """One line in place of an endless wait."""
+    adjacency, owner = directed(vertices=12, edges=20)[0], np.arange(12, dtype=np.int32) % WORKERS
+    partition = WorkerPartition(owner=owner, workers=WORKERS)
+    links = LinkSettings(drop=1.0, latency=0)
+    with RtlNetwork(
+        PARAMS, build_network(PARAMS), tmp_path, planner(1), links=links, timeout=20
+    ) as network:
+        made = network.aggregator(adjacency, partition, [2])
+        with pytest.raises(RunFailed) as failure:
+            made.aggregate(np.ones((12, 2), np.int16))
+    assert re.match(
+        r"worker \d does not end the aggregation in [\d,]+ cycles, which is more than its size and"
+        r" the links explain: turn 0 of \d is open, with \d+ frames to send and \d+ sums to get;"
+        r" since reset it sent \d+ frames with features \(\d+ again\) and \d+ FETCHes, and got"
+        r" 0 sums, 0 ACKs and 0 frames of no use$",
+        str(failure.value),
+    )

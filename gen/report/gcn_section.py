@@ -1,0 +1,61 @@
+"""The part of the page about graph networks: curves, figures, and the frames of each worker."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gen.page.page import Section, environment
+from gen.report.figures import figure
+
+HERE = Path(__file__).parent
+
+#: source of a curve -> how it is drawn, that behind the others first
+STYLES = {
+    "plain": {"name": "without the graph", "mode": "lines", "line": {"width": 2}},
+    "float": {"name": "float64", "mode": "lines", "line": {"width": 7, "color": "#9aa7b5"}},
+    "golden": {"name": "one worker", "mode": "lines", "line": {"width": 2, "color": "#3b7dc4"}},
+    "switch": {"name": "workers", "mode": "markers", "marker": {"size": 7, "color": "#e0862b"}},
+}
+KINDS = {"loss": "training loss", "test_accuracy": "test accuracy"}
+
+
+def gcn_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """One part for all runs, each with its label."""
+    template = environment(HERE).get_template("gcn.html.j2")
+    rows = [
+        (label, run, run["epochs"][-1], [curve(run["epochs"], kind) for kind in KINDS], frames(run))
+        for label, run in runs
+    ]
+    return Section("Graph networks", template.render(runs=rows))
+
+
+def curve(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
+    """A curve for each training over the epochs."""
+    numbers = [epoch["epoch"] for epoch in epochs]
+    traces = [
+        {"x": numbers, "y": [epoch[f"{source}_{kind}"] for epoch in epochs], **style}
+        for source, style in STYLES.items()
+    ]
+    axes = {"xaxis": {"title": {"text": "epoch"}}, "yaxis": {"title": {"text": KINDS[kind]}}}
+    return figure(traces, axes, height=22)
+
+
+def frames(run: Mapping[str, Any]) -> list[Any]:
+    """Bars of the frames from and to each worker; nothing if no hardware counted them."""
+    return [
+        figure(
+            [
+                {
+                    "type": "bar",
+                    "name": kind,
+                    "x": [f"worker {number}" for number in range(len(counts))],
+                    "y": counts,
+                }
+                for kind, counts in kinds.items()
+                if any(counts)
+            ],
+            {"barmode": "stack", "yaxis": {"title": {"text": f"frames {direction}"}}},
+            height=20,
+        )
+        for direction, kinds in run["traffic"].items()
+    ]

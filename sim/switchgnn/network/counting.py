@@ -1,0 +1,47 @@
+"""What a network's hardware has counted, read by its host."""
+
+from collections import Counter
+from typing import Any
+
+from hdl.switchgnn.protocol import Kind, frame_bytes
+from sim.harness.streams import cycle
+from sim.switchgnn.network.network_host import NetworkHost
+from sim.switchgnn.network.tasks import together
+
+SENT = tuple(Kind[name] for name in ("FEATURE", "PARTIAL", "RAW", "FETCH", "RAWFETCH", "DONE"))
+#: What is read of a worker for every row of a training; all else at its end.
+OF_WORKERS = ("cycles", "sent_again", *(f"sent_{kind.name.lower()}" for kind in SENT))
+
+
+async def counts(host: NetworkHost) -> Counter[str]:
+    """All of sim.switchgnn.gcn.aggregator.COUNTERS since reset, from counters in hardware."""
+    totals = await host.switch.totals(("rows", "additions", "turns"))
+    ports = [await host.switch.port_counts(k, ("results", "raws")) for k in range(host.count)]
+    workers = await together(worker.counters(OF_WORKERS) for worker in host.workers)
+    results = sum(port["results"] for port in ports)
+    sent = {kind: sum(getattr(w, f"sent_{kind.name.lower()}") for w in workers) for kind in SENT}
+    sent[Kind.RESULT] = results
+    sent[Kind.RAW] += sum(port["raws"] for port in ports)
+    frames, lanes = int(host.dut.frames.value), host.params.switch.lanes
+    sent[Kind.ACK] = frames - sum(sent.values())  # with ADVANCEs, which are as long
+    again = sum(worker.sent_again + worker.sent_fetch for worker in workers)
+    return Counter(
+        frames=frames,
+        bytes=sum(count * frame_bytes(kind, lanes) for kind, count in sent.items()),
+        repeats=again + results - host.sums,
+        rows=totals["rows"],
+        additions=totals["additions"],
+        turns=totals["turns"],
+        cycles=max(worker.cycles for worker in workers),
+    )
+
+
+async def details(host: NetworkHost) -> dict[str, Any]:
+    """All counters of the switch, of its ports and of the workers since reset, fit for JSON."""
+    workers = await together(worker.counters() for worker in host.workers)
+    return {
+        "simulated_cycles": cycle(),
+        "switch": await host.switch.totals(),
+        "ports": [await host.switch.port_counts(k) for k in range(host.count)],
+        "workers": [vars(found) for found in workers],
+    }

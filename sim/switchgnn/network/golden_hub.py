@@ -1,0 +1,81 @@
+"""A golden switch between simulated endpoints."""
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from sim.harness.streams import Stall, never, start
+from sim.switchgnn.golden.frames import Frame
+from sim.switchgnn.golden.job_setup import JobSetup
+from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.network.cluster import ClusterParams
+from sim.switchgnn.network.wires import Faults, Wire
+from sim.switchgnn.network.worker_host import SWITCH, WorkerHost, own_address
+from sim.switchgnn.wire import Addresses, judge, to_octets
+
+LOAD_CYCLES = 150  #: from one look at what is to be loaded or acknowledged to the next
+
+
+class GoldenHub:
+    """Hosts of the endpoints of a :class:`Cluster`, and a golden switch at the other ends of links.
+
+    Ports of the switch are numbered as the workers are.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        params: ClusterParams,
+        *,
+        job: int,
+        faults: Faults | None = None,
+        stall: Stall = never,
+    ) -> None:
+        self.dut, self.params, self.job = dut, params, job
+        self.lanes = params.endpoint.lanes
+        self.faults = faults or Faults()
+        self.switch: SwitchModel | None = None
+        self.workers: list[WorkerHost] = []
+        self.wires: list[Wire] = []
+        for port in range(params.workers):
+            self.workers.append(WorkerHost(dut, port, params))
+            self.wires.append(Wire(dut, port, self.take, self.faults, stall=stall))
+
+    async def begin(self) -> None:
+        """Out of reset."""
+        await start(self.dut)
+
+    def run_switch(self, setup: JobSetup, epoch: int) -> None:
+        """Start a job at a switch whose events are those of time."""
+        size = setup.open_turns * setup.depth
+        self.switch = SwitchModel(
+            ports=self.params.workers, banks=setup.banks, depth=size, jobs=self.job + 1
+        )
+        refused = self.switch.start_job(self.job, setup=setup, epoch=epoch, base=0)
+        assert refused is None
+        cocotb.start_soon(self.pass_time())
+
+    async def pass_time(self) -> None:
+        """Load what is to be loaded, and acknowledge what is not, now and then."""
+        switch, edge = self.switch, RisingEdge(self.dut.clk)
+        while switch and self.switch is switch:
+            switch.load()
+            self.send(switch.ack_delay_over())
+            for _ in range(LOAD_CYCLES):
+                await edge
+
+    def take(self, port: int, octets: bytes) -> None:
+        """The switch takes a packet of an endpoint."""
+        if self.switch:
+            corrupt = random.random() < self.faults.corrupt
+            arrival = judge(octets, self.lanes, SWITCH, corrupt=corrupt)
+            self.send(self.switch.take(port, arrival))
+
+    def send(self, frames: Iterable[tuple[int, Frame]]) -> None:
+        """Frames leave the switch by ports."""
+        for port, frame in frames:
+            addresses = Addresses(own_address(port), SWITCH)
+            self.wires[port].send(to_octets(frame, self.lanes, addresses))

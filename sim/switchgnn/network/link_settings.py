@@ -1,0 +1,36 @@
+"""How the links of a simulated network behave; light to import."""
+
+from dataclasses import dataclass
+
+CERTAIN = 1 << 16  #: a chance of the links
+CHANCES = ("drop", "duplicate", "reorder", "corrupt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkSettings:
+    """How links behave, each alike, in both directions; see ``Link``."""
+
+    latency: int = 20  #: cycles of a frame
+    displacement: int = 400  #: most cycles by which one is late that was reordered or doubled
+    drop: float = 0.0  #: chance of each frame
+    duplicate: float = 0.0  #: likewise
+    reorder: float = 0.0  #: likewise
+    corrupt: float = 0.0  #: likewise
+    seed: int = 1  #: of these chances
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The settings port of a link."""
+        return {name: round(getattr(self, name) * CERTAIN) for name in CHANCES} | {
+            name: getattr(self, name) for name in ("latency", "displacement", "seed")
+        }
+
+    @property
+    def late(self) -> int:
+        """Most cycles that a frame takes longer than the latency."""
+        return self.displacement if self.reorder or self.duplicate else 0
+
+    @property
+    def answered(self) -> float:
+        """Chance that a frame and the answer to it both arrive whole."""
+        return ((1 - self.drop) * (1 - self.corrupt)) ** 2

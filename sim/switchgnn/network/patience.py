@@ -1,0 +1,97 @@
+"""How long is waited in a network: the workers' timers, and the host's bound of an aggregation."""
+
+import math
+from dataclasses import dataclass
+
+from sim.switchgnn.golden.worker_rule import Share
+from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.network.link_settings import LinkSettings
+from sim.switchgnn.network.network import NetworkParams
+
+UNLIKELY = 1e-12  #: chance that an aggregation which would have ended is given up
+FIXED_CYCLES = 1000  #: of a turn: what tables and memories take before the first frame leaves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """The cycles after which a worker repeats what was not answered, and the host gives up.
+
+    ``timeout`` is that of a frame; 0 for what suits links and switch. The switch takes a beat of a
+    port and a row of lists a cycle, so the frames of all workers' windows may have to wait for each
+    other; repeating them sooner would only make the queue longer.
+    """
+
+    params: NetworkParams
+    links: LinkSettings = LinkSettings()  # noqa: RUF009 - it is frozen
+    timeout: int = 0
+
+    @property
+    def send(self) -> int:
+        """Cycles until a FEATURE or PARTIAL without an ACK is sent again."""
+        switch = self.params.switch
+        queue = self.params.endpoints.workers * switch.window * switch.frames.beats
+        return self.timeout or 2 * self.links.latency + queue + 400
+
+    @property
+    def fetch(self) -> int:
+        """Cycles without a sum that is missing until one is asked for."""
+        return 2 * self.send + 100
+
+    @property
+    def fetch_gap(self) -> int:
+        """Least cycles from one FETCH to the next: those in which its RESULT leaves the switch."""
+        return 20
+
+    @property
+    def done(self) -> int:
+        """Cycles until a DONE is sent again."""
+        return self.send + 200
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The timers' registers of an endpoint."""
+        return {
+            "send_timeout": self.send,
+            "fetch_timeout": self.fetch,
+            "fetch_gap": self.fetch_gap,
+            "done_timeout": self.done,
+        }
+
+    def attempts(self, frames: int) -> int:
+        """How often a frame is sent at most, but for UNLIKELY luck with one of ``frames``.
+
+        Once on links that lose nothing, and on those that lose everything.
+        """
+        lost = 1 - self.links.answered
+        if lost in (0, 1):
+            return 1
+        return math.ceil(math.log(UNLIKELY / max(1, frames)) / math.log(lost))
+
+    def most_cycles(self, job: PlannedJob) -> int:
+        """Cycles within which all turns of a job end, but for UNLIKELY luck."""
+        blocks = range(job.tables.blocks)
+        frames = sum(len(one.sends) + len(one.sums) + 1 for each in job.shares for one in each)
+        attempts = self.attempts(frames * len(job.slices))
+        turns = {
+            block: self.turn_cycles([shares[block] for shares in job.shares], attempts)
+            for block in blocks
+        }
+        return 2 * sum(turns[one.block] for one in job.slices)
+
+    def turn_cycles(self, shares: list[Share], attempts: int) -> int:
+        """Cycles of a turn of which each worker has a share, if everything comes as late as it can.
+
+        Each window of frames is sent ``attempts`` times; then sums are asked for so often, and DONE
+        is said so often.
+        """
+        switch, links = self.params.switch, self.links
+        workers, beats = len(shares), switch.frames.beats
+        late = 2 * (links.latency + links.late)
+        windows = max(-(-len(share.sends) // switch.window) for share in shares)
+        rows = sum(max(1, sent.rows) for share in shares for sent in share.sends)
+        sums = max(len(share.sums) for share in shares)
+        sending = windows * attempts * (self.send + late + workers * switch.window * beats) + rows
+        fetching = attempts * (self.fetch + late + sums * (self.fetch_gap + workers * beats))
+        done = attempts * (self.done + late)
+        loading = sum(len(share.sums) for share in shares)
+        return FIXED_CYCLES + loading + sending + fetching + done

@@ -1,0 +1,23 @@
+"""Tasks of a simulation that run at the same time."""
+
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+import cocotb
+
+
+async def together(coroutines: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """What each of them returns, all run at a time; the first failure when all have ended."""
+
+    async def ended(one: Coroutine[Any, Any, Any]) -> tuple[Any, Exception | None]:
+        try:
+            return await one, None
+        except Exception as failure:  # of a task that nobody awaits yet, which would end the run
+            return None, failure
+
+    tasks = [cocotb.start_soon(ended(each)) for each in coroutines]
+    found = [await task for task in tasks]
+    for _, failure in found:
+        if failure is not None:
+            raise failure
+    return [value for value, _ in found]

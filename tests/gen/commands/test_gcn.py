@@ -1,0 +1,120 @@
+"""``ingather gcn`` as a user runs it, on the network that other tests have built."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy.io import mmwrite
+
+from gen.cli import main
+from sim.switchgnn.gcn.session import CURVES, CUT, TRAFFIC, WEIGHTS, GcnSession
+from sim.switchgnn.network.network import NetworkParams, build_network
+from tests.hdl.switchgnn.test_network import SIZES
+from tests.sim.switchgnn.gcn.cases import VERTICES, problem, saved
+
+TINY = ["--preset", "tiny", "--workers", 3, "--hidden", 2, "--labels", 5, "--epochs", 1]
+
+
+@pytest.fixture
+def ingather(monkeypatch, capsys, tmp_path):
+    """Runs the command; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ingather", "gcn", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def shared_build(monkeypatch):
+    """The simulator is the one of the tests of the network, which has the preset's switch."""
+    hardware = GcnSession.hardware
+
+    def known(params, asked):
+        made = hardware(params, asked)
+        assert isinstance(made, NetworkParams)
+        assert made.switch == SIZES["tiny"].switch
+        return SIZES["tiny"]
+
+    monkeypatch.setattr(GcnSession, "hardware", staticmethod(known))
+    monkeypatch.setattr(GcnSession, "build", staticmethod(build_network))
+
+
+def test_trains_on_the_rtl_on_bad_links(ingather, shared_build, tmp_path):
+    saved(tmp_path, problem(is_directed=True))
+    bad = ["--drop", 0.3, "--duplicate", 0.3, "--reorder", 0.3, "--corrupt", 0.03]
+    bad += ["--link-latency", 5, "--displacement", 60, "--open-turns", 2]
+    status, out, err = ingather("--data", "graph.npz", "-o", "made", *TINY, *bad)
+    assert (status, err) == (0, "")
+    said = " ".join(out.split())
+    assert "graph.npz: 40 vertices" in said
+    assert len(re.findall(r"^ +\d+ +\d\.\d{4} +[\d.]+%  = ", out, re.M)) == 2
+    assert "sums equal A X, weights those of one worker, bit for bit" in said
+    assert "cycles of the hardware" in said
+    made = tmp_path / "made"
+    result = json.loads((made / "result.json").read_text())
+    assert result["exact"]
+    assert (result["workload"]["adder"], result["workload"]["drop"]) == ("rtl", 0.3)
+    assert result["figures"]["repeats"] > 0
+    counters = result["hardware_counters"]
+    assert len(counters["workers"]) == len(counters["ports"]) == 3
+    assert sum(worker["sent_again"] for worker in counters["workers"]) > 0
+    total = {name: sum(one["counters"][name] for one in result["epochs"]) for name in ("turns",)}
+    assert counters["switch"]["turns"] == total["turns"]
+    for name in (CURVES, CUT, TRAFFIC):
+        assert (made / name).read_bytes().startswith(b"\x89PNG")
+    with np.load(made / WEIGHTS) as weights:
+        assert weights["fixed_point_0"].dtype == np.int64
+
+
+def bad_files(folder):
+    small = problem()
+    mmwrite(folder / "alone.mtx", small.adjacency.astype(float))
+    for name, more in (
+        ("short.npz", {"labels": small.labels[1:]}),
+        ("nan.npz", {"features": np.where(small.labels[:, None] == 1, np.nan, small.features)}),
+        ("halves.npz", {"labels": small.labels + 0.5}),
+        ("graph.npz", {}),
+    ):
+        saved(folder, small, name, **more)
+    np.savez(folder / "arrays.npz", features=small.features, labels=small.labels)
+    np.save(folder / "alike.npy", np.zeros(VERTICES, int))
+    np.save(folder / "few.npy", np.arange(VERTICES - 1) % 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--data", "nothing.npz"], "nothing.npz: no such file"),
+        (["--data", "alone.mtx"], "alone.mtx: has no features [40, features]"),
+        (["--data", "arrays.npz"], "arrays.npz: has no adjacency, which scipy.sparse.save_npz"),
+        (["--data", "short.npz"], "short.npz: labels must be integers [40], not int64 [39]"),
+        (["--data", "nan.npz"], "nan.npz: features must be finite"),
+        (["--data", "halves.npz"], "halves.npz: labels must be integers [40], not float64"),
+        (["--labels", "41"], "class 0 has 15 vertices, labels must be at most so many: 41"),
+        (["--workers", "4"], "4 workers need 4 ports, the switch has 3"),
+        (["--partition", "alike.npy"], "the partition cuts no edge"),
+        (["--partition", "few.npy"], "few.npy: the partition must have a worker for each of 40"),
+        (["--set", "rows=8"], "rows of 2 entries, the switch's memory holds 8"),
+        (["--set", "window=1000"], "window"),
+        (["--drop", "0.95"], "drop"),
+        (["--timeout", "-1"], "timeout"),
+        (["--workers", "1", "--drop", "0.1"], "a single worker has no links"),
+        (["--adder", "nobody"], "nobody"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
+    """It is found before anything is built, and leaves nothing behind."""
+    bad_files(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    data = [] if "--data" in arguments else ["--data", "graph.npz"]
+    status, _, err = ingather(*TINY, *data, *arguments, "-o", "made")
+    assert status == 2
+    assert len(err.strip().splitlines()) == 1, err
+    assert says in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

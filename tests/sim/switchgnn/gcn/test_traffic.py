@@ -1,0 +1,21 @@
+"""Frames by kind, from the counters of endpoints."""
+
+from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
+from sim.switchgnn.gcn.traffic import FRAMES, traffic
+
+NAMES = [name for name, _ in ENDPOINT_COUNTERS.counters]
+
+
+def test_counters_are_those_of_the_hardware():
+    for kinds in FRAMES.values():
+        for added, taken_off in kinds.values():
+            assert {*added, *taken_off} <= {*NAMES}
+
+
+def test_frames_of_each_worker():
+    workers = [{name: 100 * k for name in NAMES} | {"sent_again": 7} for k in (1, 2)]
+    found = traffic(workers)
+    assert found["from the worker"]["features"] == [193, 393]
+    assert found["from the worker"]["features again"] == [7, 7]
+    assert found["to the worker"]["sums"] == [100, 200]
+    assert found["to the worker"]["too late"] == [300, 600]

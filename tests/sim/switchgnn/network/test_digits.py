@@ -1,0 +1,36 @@
+"""Digits are trained on by the RTL, as the command does by default."""
+
+import pytest
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS
+from sim.switchgnn.gcn.session import GcnSession
+from sim.switchgnn.gcn.workload import GcnWorkload
+from sim.switchgnn.planning.preparation import PLANS
+
+BAD = {"drop": 0.3, "duplicate": 0.3, "reorder": 0.3, "corrupt": 0.03}
+
+
+def done(folder, **settings):
+    one = GcnSession(GnnSwitchParams(**PRESETS["small"]), GcnWorkload(**settings))
+    result = one.run(one.build(one.hardware(one.params, one.asked)), folder)
+    assert (result.exact, result.difference) == (True, "")
+    assert result.figures["cycles"] > 0
+    return one, result.figures
+
+
+@pytest.mark.long
+def test_weights_are_those_of_one_worker_and_tell_digits_apart(tmp_path):
+    _, figures = done(tmp_path)
+    assert figures["switch_test_accuracy"] >= 0.955
+    assert figures["switch_test_accuracy"] >= figures["plain_test_accuracy"] + 0.03
+    assert figures["repeats"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plan", PLANS)
+def test_every_layer_is_exact_on_bad_links(plan, tmp_path):
+    one, figures = done(tmp_path, plan=plan, epochs=2, open_turns=2, **BAD)
+    assert one.comparison is not None
+    assert [each.aggregations for each in one.comparison.switch.aggregators] == [2 * 4 + 2]
+    assert figures["repeats"] > 0
