@@ -1,7 +1,7 @@
 """SwitchGNN's switch."""
 
-from gen.designs.design import Card, Design, Most, Run
-from hdl.switchgnn.switch.presets import PRESETS
+from gen.designs.design import Bench, Card, Design, Most, Run
+from hdl.switchgnn.switch.presets import IN_HBM, PRESETS
 
 DESIGN = Design(
     name="switchgnn-switch",
@@ -10,11 +10,32 @@ DESIGN = Design(
     params="hdl.switchgnn.switch.params:GnnSwitchParams",
     presets=PRESETS,
     preset="small",
-    runs=[Run(session="sim.switchgnn.switch_session:GnnSwitchSession")],
+    runs=[
+        Run(session="sim.switchgnn.switch_session:GnnSwitchSession"),
+        Run(
+            command="gcn",
+            about="Train a graph network on the RTL of a switch and its workers, beside a run of"
+            " one worker and float64.",
+            session="sim.switchgnn.gcn.session:GcnSession",
+            examples=[
+                "ingather gcn -o build/gcn",
+                "ingather gcn --drop 0.3 --duplicate 0.3 --reorder 0.3 --epochs 5 -o build/bad",
+                "ingather gcn --data FILE.mtx --workers 3 --hidden 16 --adder golden",
+            ],
+            needs=["matplotlib"],
+            section="gen.report.gcn_section:gcn_section",
+        ),
+    ],
+    benches={
+        "switchgnn-switch": Bench(
+            title="SwitchGNN switch: preset full on its card, estimates",
+            rows="sim.switchgnn.bench.size:rows",
+        )
+    },
     cards={
         "u280": Card(
             component="hdl.u280.switchgnn_switch_board:GnnSwitchBoard",
-            presets={"tiny": {"ports": 2}, "u280": {"ports": 2}},
+            presets={"tiny": {"ports": 2}, "u280": {"ports": 2, **IN_HBM}},
             preset="u280",
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )

@@ -19,6 +19,7 @@ class MemoryParams:
     bits: int  #: width of an entry
     depth: int  #: number of entries, at least 2
     style: str = "auto"  #: what Vivado builds it from: auto, distributed, block, ultra
+    output_register: bool = True  #: there is a register behind the memory's own
 
     def __post_init__(self) -> None:
         if self.bits < 1 or self.depth < 2:
@@ -29,7 +30,13 @@ class MemoryParams:
     @property
     def suffix(self) -> str:
         """Tells entries and width, and the style where one is asked for."""
-        return f"{self.depth}x{self.bits}" + (f"_{self.style}" if self.style != "auto" else "")
+        style = f"_{self.style}" if self.style != "auto" else ""
+        return f"{self.depth}x{self.bits}{style}" + "_early" * (not self.output_register)
+
+    @property
+    def latency(self) -> int:
+        """Return the cycles from an address to its entry."""
+        return 1 + self.output_register
 
     @property
     def address_bits(self) -> int:
@@ -41,13 +48,15 @@ class DualPortMemory(Component):
     """Holds ``depth`` entries, with one read and one write a cycle; contents survive a reset.
 
     ``read_data`` is the entry of ``read_address`` :attr:`latency` cycles later: the memory's own
-    register and one behind it, which block and UltraRAM have built in. A read in the cycle of a
-    write to the same entry gives the old contents.
+    register and one behind it, which block and UltraRAM have built in. Without
+    ``params.output_register`` it is a cycle less, and the way from the memory is longer. A read in
+    the cycle of a write to the same entry gives the old contents.
     """
 
-    latency = 2
+    latency = 2  #: with an output register
 
     def __init__(self, params: MemoryParams) -> None:
+        self.latency = params.latency
         super().__init__(
             params,
             {
@@ -72,7 +81,8 @@ class DualPortMemory(Component):
             write.addr.eq(self.write_address),
             write.data.eq(self.write_data),
             write.en.eq(self.write),
-            self.read_data.eq(output),
+            self.read_data.eq(output if self.params.output_register else read.data),
         ]
-        m.d.sync += output.eq(read.data)
+        if self.params.output_register:
+            m.d.sync += output.eq(read.data)
         return m

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
 
 
@@ -19,6 +20,7 @@ class PacketBufferParams:
     words: int  #: number of words that it holds, a power of two, 16..65536
     behind: int  #: cycles from a look at ``room`` to the write that relies on it, 1..8
     style: str = "block"  #: what Vivado builds it from, one of STYLES
+    ahead: bool = False  #: words leave before it is decided about their packet
 
     def __post_init__(self) -> None:
         if self.width < 1:
@@ -39,7 +41,7 @@ class PacketBufferParams:
     def suffix(self) -> str:
         """Tells width, words and delay, and the style where it is another than usual."""
         style = f"_{self.style}" if self.style != "block" else ""
-        return f"{self.width}x{self.words}_{self.behind}{style}"
+        return f"{self.width}x{self.words}_{self.behind}{style}" + "_ahead" * self.ahead
 
 
 class PacketBuffer(Component):
@@ -51,9 +53,14 @@ class PacketBuffer(Component):
     a register, high ``params.behind`` cycles ago, for each word anew. ``used`` is how many words
     were inside in the cycle before, those of the packet that is being written among them.
 
-    Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to
-    the packet's first word. Full: ``room`` goes low; it comes back, if ``o`` is taken, unless a
-    packet has more than ``params.most_packet_words``.
+    With ``params.ahead`` words are visible as soon as they are written. Then ``ends`` comes with
+    the last word of each packet that is kept, so that the last word is never seen of another one.
+    ``undone`` says that the words that have left since the last whole packet, one in this cycle
+    included, have never been there. Words of a packet that is being written are never made to wait.
+
+    Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
+    packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it comes back, if
+    ``o`` is taken, unless a packet has more than ``params.most_packet_words``.
     """
 
     latency = 3
@@ -69,6 +76,7 @@ class PacketBuffer(Component):
                 "ends": In(1),
                 "keep": In(1),
                 "o": Out(stream.Signature(params.width)),
+                **({"undone": Out(1)} if params.ahead else {}),
             },
         )
 
@@ -104,10 +112,13 @@ class PacketBuffer(Component):
                 m.d.sync += kept.eq(written)
             with m.Else():
                 m.d.sync += write_at.eq(kept)
-        self.read_words(m, words, read_at, read_at != kept)
+        filled = read_at != (write_at if params.ahead else kept)
+        self.read_words(m, words, read_at, filled, kept)
         return m
 
-    def read_words(self, m: Module, words: memory.Memory, read_at: Signal, filled) -> None:
+    def read_words(
+        self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, kept: Signal
+    ) -> None:
         """Add the memory's own read register and one behind it, as stages that may wait."""
         read = words.read_port()
         holds = Signal()  # the memory's register
@@ -129,3 +140,38 @@ class PacketBuffer(Component):
             m.d.sync += holds.eq(filled)
         with m.If(read.en):
             m.d.sync += read_at.eq(read_at + 1)
+        if self.params.ahead:
+            self.undo(m, read_at, kept, (read.en, advance, holds), (leaves, valid))
+
+    def undo(
+        self,
+        m: Module,
+        read_at: Signal,
+        kept: Signal,
+        memory_stage: tuple[Signal, Signal, Signal],
+        last_stage: tuple[Signal, Signal],
+    ) -> None:
+        """Take back what was read of a packet that is not kept."""
+        (reads, advance, holds), (leaves, valid) = memory_stage, last_stage
+        # That a word belongs to the packet that is being written: of the next one, of those in
+        # both registers, and of some that have left.
+        begun, held, shown, left = (Signal(name=f"open_{k}") for k in range(4))
+        comes = begun | (read_at == kept)
+        drops = self.ends & ~self.keep
+        m.d.comb += self.undone.eq(drops & (left | (valid & shown)))
+        with m.If(self.ends):
+            m.d.sync += [begun.eq(0), held.eq(0), shown.eq(0), left.eq(0)]
+        with m.Else():
+            m.d.sync += [begun.eq(begun | (reads & comes)), left.eq(left | (valid & shown))]
+            with m.If(advance):
+                m.d.sync += held.eq(reads & comes)
+            with m.If(leaves):
+                m.d.sync += shown.eq(holds & held)
+        with m.If(drops):
+            with m.If(comes):
+                m.d.sync += read_at.eq(kept)
+            with m.If(Mux(advance, comes, held)):
+                m.d.sync += holds.eq(0)
+            with m.If(Mux(leaves, held, shown)):
+                m.d.sync += valid.eq(0)
+        expect(m, self, takes_what_is_open=lambda: ~(valid & shown) | self.o.ready)

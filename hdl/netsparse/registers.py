@@ -5,7 +5,15 @@ is written field by field and submitted to a client unit, or lies in a ring in h
 (:mod:`hdl.netsparse.queue.params`); its completion is read later, here or from another ring.
 """
 
-from hdl.common.event_counters import numbered
+from hdl.common.register_parts import (
+    buses_register,
+    choice,
+    chosen,
+    commands,
+    identity_registers,
+    memory_timeout,
+    single,
+)
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import INDEX_BITS, SIZE_BITS, Fault
@@ -16,20 +24,13 @@ IDENTITY = 0x4E53504E  #: "NSPN"
 VERSION = 1
 
 IDENTITY_REGISTERS = (
-    Register(
-        "identity",
+    *identity_registers(
         "Identifies the design as a NetSparse SNIC.",
-        (ro("identity", 32, "0x4E53504E"),),
-    ),
-    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
-    Register(
-        "sizes",
-        "Parameters that the hardware was built with.",
-        (
-            ro("units", 6, "number of RIG units"),
-            ro("idx_bits", 7, "width of an idx"),
-            ro("most_property_bytes", 13, "most bytes of a property"),
-        ),
+        IDENTITY,
+        VERSION,
+        ro("units", 6, "number of RIG units"),
+        ro("idx_bits", 7, "width of an idx"),
+        ro("most_property_bytes", 13, "most bytes of a property"),
     ),
     Register(
         "network_sizes",
@@ -40,17 +41,13 @@ IDENTITY_REGISTERS = (
 
 
 CONTROL_REGISTERS = (
-    Register(
-        "commands",
-        "Commands; a field acts when it is written as one.",
-        (
-            pulse("submit", "give the work request to its unit"),
-            pulse("next_completion", "drop the completion that was read"),
-            pulse("write_boundary", "enter boundary_node and boundary into every unit's table"),
-            pulse("clear_filter", "clear the idx filter, columns of it, for any property array"),
-            pulse("clear_counters", "set all counters to zero"),
-            pulse("revive_buses", "use broken buses again, those that owe nothing"),
-        ),
+    commands(
+        pulse("submit", "give the work request to its unit"),
+        pulse("next_completion", "drop the completion that was read"),
+        pulse("write_boundary", "enter boundary_node and boundary into every unit's table"),
+        pulse("clear_filter", "clear the idx filter, columns of it, for any property array"),
+        pulse("clear_counters", "set all counters to zero"),
+        pulse("revive_buses", "use broken buses again, those that owe nothing"),
     ),
     Register(
         "state",
@@ -65,36 +62,11 @@ CONTROL_REGISTERS = (
             ro("served_illegal", 1, "served_address or served_bytes is none: reads get errors"),
         ),
     ),
-    Register(
-        "buses",
-        "Buses of memories. What is asked of a broken one fails at once.",
-        tuple(
-            field
-            for name in BUSES
-            for field in (
-                ro(f"{name}_broken", 1, "it answered what it was not asked, or not in time"),
-                ro(f"{name}_silent", 1, "it did not answer within memory_timeout"),
-                ro(f"{name}_owes", 1, "it has still to answer"),
-            )
-        ),
-    ),
-    Register(
-        "memory_timeout",
-        "When the bus of a memory is given up.",
-        (
-            rw(
-                "memory_timeout",
-                32,
-                "cycles without a movement, up to twice as many; 0: never, so that a request waits"
-                " for ever for a memory that is gone",
-                init=20_000_000,
-            ),
-        ),
-    ),
-    Register(
-        "busy_units",
+    buses_register("Buses of memories.", BUSES),
+    memory_timeout("the bus of a memory", "a request"),
+    single(
+        ro("busy_units", 32, "a bit for each unit, high while it works"),
         "Shows which units are at work.",
-        (ro("busy_units", 32, "a bit for each unit, high while it works"),),
     ),
     Register(
         "mechanisms",
@@ -106,10 +78,9 @@ CONTROL_REGISTERS = (
             rw("aligned", 1, "whole lines of host memory, else spans of 128 bytes", init=1),
         ),
     ),
-    Register(
-        "server_units",
+    single(
+        rw("server_units", 32, "a bit for each unit, high for a server; the others are clients"),
         "Which units are servers; change it only while the SNIC is at rest.",
-        (rw("server_units", 32, "a bit for each unit, high for a server; the others are clients"),),
     ),
     Register(
         "delays",
@@ -132,37 +103,29 @@ CONTROL_REGISTERS = (
 )
 
 ADDRESS_REGISTERS = (
-    Register("node", "Number of this node.", (rw("node", 32, "number of this node"),)),
-    Register(
-        "mac_base_low",
+    single(rw("node", 32, "number of this node"), "Number of this node."),
+    single(
+        rw("mac_base_low", 32, "MAC address, low bits"),
         "Address of node 0; those of the others follow it.",
-        (rw("mac_base_low", 32, "MAC address, low bits"),),
     ),
-    Register(
-        "mac_base_high",
+    single(
+        rw("mac_base_high", 16, "MAC address, high bits"),
         "Address of node 0; those of the others follow it.",
-        (rw("mac_base_high", 16, "MAC address, high bits"),),
     ),
-    Register(
-        "ip_base",
-        "Address of node 0; those of the others follow it.",
-        (rw("ip_base", 32, "IPv4 address"),),
-    ),
+    single(rw("ip_base", 32, "IPv4 address"), "Address of node 0; those of the others follow it."),
     *wide("first", "The first idx of this node."),
     *wide("end", "The idx behind the last one of this node."),
     *wide("columns", "How many idxs there are."),
-    Register(
-        "boundary_node",
+    single(
+        rw("boundary_node", 16, "node whose first idx boundary is"),
         "Which entry of the boundary table is written.",
-        (rw("boundary_node", 16, "node whose first idx boundary is"),),
     ),
     *wide("boundary", "The first idx of boundary_node."),
     *wide("filter_address", "Where in SNIC memory the idx filter begins; a multiple of 64."),
     *wide("served_address", "Where servers find the property of idx 0; a multiple of 4."),
-    Register(
-        "served_bytes",
+    single(
+        rw("served_bytes", 13, "bytes of a property, a multiple of 4; other reads are refused"),
         "How long a property is that servers give.",
-        (rw("served_bytes", 13, "bytes of a property, a multiple of 4; other reads are refused"),),
     ),
 )
 
@@ -177,25 +140,19 @@ REQUEST_REGISTERS = (
         ),
     ),
     *wide("idx_address", "Address of the array of idxs, aligned to its elements."),
-    Register(
-        "idx_count",
-        "Number of idxs of the work request.",
-        (rw("idx_count", COUNT_BITS, "idxs in the array"),),
-    ),
+    single(rw("idx_count", COUNT_BITS, "idxs in the array"), "Number of idxs of the work request."),
     *wide(
         "property_address",
         "Where the property of idx 0 would be written; a multiple of 4. With the filter, the same"
         " array in all requests until the filter is cleared at rest.",
     ),
-    Register(
-        "property_bytes",
+    single(
+        rw("property_bytes", 13, "bytes of each property, a multiple of 4"),
         "How long each property of the work request is.",
-        (rw("property_bytes", 13, "bytes of each property, a multiple of 4"),),
     ),
-    Register(
-        "watchdog",
+    single(
+        rw("watchdog", WATCHDOG_BITS, "cycles without progress; 0: never", init=1_000_000),
         "When a request is given up.",
-        (rw("watchdog", WATCHDOG_BITS, "cycles without progress; 0: never", init=1_000_000),),
     ),
     Register(
         "completion",
@@ -258,30 +215,12 @@ COUNTER_REGISTERS = (
         "Which counters are shown.",
         (
             rw("counter_unit", 5, "unit; one that is not there gives 0"),
-            rw(
-                "unit_counter",
-                UNIT_COUNTERS.index_bits,
-                "counter of that unit",
-                enum=numbered(UNIT_COUNTERS, "UnitCounter"),
-            ),
-            rw(
-                "snic_counter",
-                SNIC_COUNTERS.index_bits,
-                "counter of the SNIC",
-                enum=numbered(SNIC_COUNTERS, "SnicCounter"),
-            ),
+            choice(UNIT_COUNTERS, "unit", "counter of that unit"),
+            choice(SNIC_COUNTERS, "snic", "counter of the SNIC"),
         ),
     ),
-    Register(
-        "unit_count",
-        "Shows the chosen counter of the chosen unit.",
-        (ro("unit_count", UNIT_COUNTERS.bits, "value of the counter"),),
-    ),
-    Register(
-        "snic_count",
-        "Shows the chosen counter of the SNIC.",
-        (ro("snic_count", SNIC_COUNTERS.bits, "value of the counter"),),
-    ),
+    chosen(UNIT_COUNTERS, "unit", "the chosen unit"),
+    chosen(SNIC_COUNTERS, "snic", "the SNIC"),
 )
 
 

@@ -20,6 +20,7 @@ class PacketPortParams:
     frames: FrameFormat  #: format of the frames, of at least two beats
     words: int = 512  #: most beats that can wait, a power of two, 16..65536
     style: str = "block"  #: style of their memory: block, ultra or distributed
+    ahead: bool = False  #: beats leave before their frame is judged
 
     def __post_init__(self) -> None:
         if self.frames.beats < 2:
@@ -32,13 +33,17 @@ class PacketPortParams:
     def suffix(self) -> str:
         """Tells frames and words."""
         style = f"_{self.style}" if self.style != "block" else ""
-        return f"{self.frames.suffix}_{self.words}{style}"
+        return f"{self.frames.suffix}_{self.words}{style}" + "_ahead" * self.ahead
 
     @property
     def buffer(self) -> PacketBufferParams:
         """Return the sizes of the buffer of whole frames."""
         return PacketBufferParams(
-            width=word_layout(self.frames).size, words=self.words, behind=1, style=self.style
+            width=word_layout(self.frames).size,
+            words=self.words,
+            behind=1,
+            style=self.style,
+            ahead=self.ahead,
         )
 
 
@@ -50,9 +55,13 @@ class PacketPort(Component):
     ``address`` is the destination that is ours; ``used`` is how many beats wait. Beats are those of
     :func:`hdl.switch.frame_filter.word_layout`.
 
+    With ``params.ahead`` all beats but the last leave before their frame is judged, and ``undone``
+    says that those that have left of a frame, one in this cycle included, have never been there.
+
     Throughput: a beat a cycle; ``axis.tready`` is always high, as a MAC cannot wait. Latency:
-    :attr:`latency` from a frame's last beat to its first at ``packets``. Full: a frame is lost, as
-    is one that begins within two cycles of a reset.
+    :attr:`latency` from a frame's last beat to its first at ``packets``, or with ``params.ahead``
+    from a beat to the same beat. Full: a frame is lost, as is one that begins within two cycles of
+    a reset.
     """
 
     latency = FrameFilter.latency + PacketBuffer.latency
@@ -68,6 +77,7 @@ class PacketPort(Component):
                 "quality": Out(Quality),
                 "lost": Out(1),
                 "used": Out(bits_for(params.words)),
+                **({"undone": Out(1)} if params.ahead else {}),
             },
         )
 
@@ -100,4 +110,6 @@ class PacketPort(Component):
             self.lost.eq(judge.valid & good & lost),
             self.used.eq(buffer.used),
         ]
+        if self.params.ahead:
+            m.d.comb += self.undone.eq(buffer.undone)
         return m

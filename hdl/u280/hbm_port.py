@@ -11,9 +11,12 @@ from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, B
 from hdl.common.component import Component
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing, inside
+from hdl.u280.axi_wires import connect_bus
 from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
+from hdl.u280.line_splitter import LINE_BITS, LineSplitter, LineSplitterParams
 
 ADDRESS_DEPTH = 16  #: most bursts that wait on their way to HBM
+SPLITTER = LineSplitterParams(address_bits=ADDRESS_BITS, length_bits=LENGTH_BITS - 1)
 DATA_DEPTH = 32  #: beats on theirs: more than a way there and back takes
 
 
@@ -24,6 +27,7 @@ class HbmPortParams:
     address_bits: int = 28  #: width of a byte address of the core's, 16..33
     reads: bool = True  #: whether AR and R are there
     writes: bool = False  #: whether AW, W and B are there
+    lines: bool = False  #: whether the core's beats are lines of 512 bits, two of HBM's
 
     def __post_init__(self) -> None:
         if not 16 <= self.address_bits <= ADDRESS_BITS:
@@ -35,8 +39,14 @@ class HbmPortParams:
 
     @property
     def suffix(self) -> str:
-        """Tells address bits and directions."""
-        return f"{self.address_bits}_{'r' * self.reads}{'w' * self.writes}"
+        """Tells address bits, directions, and whether beats are lines."""
+        ways = "r" * self.reads + "w" * self.writes + "_lines" * self.lines
+        return f"{self.address_bits}_{ways}"
+
+    @property
+    def data_bits(self) -> int:
+        """Return the width of the core's beats."""
+        return LINE_BITS if self.lines else DATA_BITS
 
     @property
     def axi(self) -> AxiReadSignature | AxiWriteSignature | Axi4Signature:
@@ -44,14 +54,14 @@ class HbmPortParams:
         kind = AxiReadSignature if not self.writes else AxiWriteSignature
         if self.reads and self.writes:
             kind = Axi4Signature
-        return kind(address_bits=self.address_bits, data_bits=DATA_BITS)
+        return kind(address_bits=self.address_bits, data_bits=self.data_bits)
 
     @property
     def channels(self) -> dict[str, tuple[data.StructLayout, int, bool]]:
         """Return by channel what crosses, the depth, and whether it goes from the core to HBM."""
         burst = data.StructLayout({"addr": self.address_bits, "len": LENGTH_BITS})
-        beat = {"data": DATA_BITS, "resp": 2, "last": 1}
-        written = {"data": DATA_BITS, "strb": DATA_BITS // 8, "last": 1}
+        beat = {"data": self.data_bits, "resp": 2, "last": 1}
+        written = {"data": self.data_bits, "strb": self.data_bits // 8, "last": 1}
         channels = {}
         if self.reads:
             channels["ar"] = (burst, ADDRESS_DEPTH, True)
@@ -66,7 +76,8 @@ class HbmPortParams:
 class HbmPort(Component):
     """``axi`` of the core's clock is ``hbm`` of HBM's, each channel through a queue of its own.
 
-    Bursts are of full width, INCR and of 1 to 16 beats, and have no identifiers. Where ``axi`` has
+    Bursts are of full width, INCR and of 1 to 16 beats of HBM, and have no identifiers. Lines cross
+    whole and are split in HBM's clock, so that a port gives as much as HBM has. Where ``axi`` has
     fewer address bits than HBM, ``base`` has those above. ``base`` stands still.
 
     Throughput: a beat a cycle of the slower clock and channel. Latency: that of a
@@ -87,13 +98,19 @@ class HbmPort(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        memory = self.hbm
+        if self.params.lines:
+            splitter = LineSplitter(SPLITTER)
+            m.submodules.halves = DomainRenamer("hbm")(splitter)
+            connect_bus(m, splitter.halves, self.hbm)
+            memory = splitter.lines
         for channel, (layout, depth, to_hbm) in self.params.channels.items():
             way = AsyncFifo(AsyncFifoParams(width=layout.size, depth=depth))
             m.submodules[channel] = DomainRenamer(clocks(to_hbm))(way)
-            source, sink = (self.axi, self.hbm) if to_hbm else (self.hbm, self.axi)
+            source, sink = (self.axi, memory) if to_hbm else (memory, self.axi)
             self.connect_channel(m, channel, layout, way, source, sink)
         m.d.comb += [
-            getattr(self.hbm, f"{prefix}{field}").eq(value)
+            getattr(memory, f"{prefix}{field}").eq(value)
             for prefix in ("ar", "aw")
             for field, value in (("size", BYTES_SIZE), ("burst", Burst.INCR))
         ]

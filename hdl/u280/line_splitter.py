@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.axi import Axi4Signature, Burst, Response
@@ -17,29 +17,32 @@ class LineSplitterParams:
     """Sizes of the buses at both sides."""
 
     address_bits: int  #: width of a byte address
+    length_bits: int = 0  #: of a burst's length in lines, 0 (each is one line) to 7
 
     @property
     def suffix(self) -> str:
-        """Tells the address bits."""
-        return f"{self.address_bits}"
+        """Tells the address bits, and the length if there is one."""
+        return f"{self.address_bits}" + (f"_l{self.length_bits}" if self.length_bits else "")
 
     @property
     def lines(self) -> Axi4Signature:
-        """Describe the bus of bursts of one beat."""
+        """Describe the bus of whole lines."""
         return Axi4Signature(address_bits=self.address_bits, data_bits=LINE_BITS)
 
     @property
     def halves(self) -> Axi4Signature:
-        """Describe the bus of bursts of two beats of half the width."""
+        """Describe the bus of halves, two beats for each line."""
         return Axi4Signature(address_bits=self.address_bits, data_bits=HALF_BITS)
 
 
 class LineSplitter(Component):
-    """Each burst of ``lines``, one beat of 512 bits, is one of two beats of ``halves``.
+    """Each burst of ``lines``, beats of 512 bits, is one of twice as many beats of ``halves``.
 
-    The lower half comes first. There are no identifiers, so answers come in order. The worse of
-    two answers to a read is the line's; a burst of another length, up to its RLAST, is one line
-    all the same, which answers SLVERR.
+    Bursts begin at whole lines; the lower half comes first. There are no identifiers, so answers
+    come in order. The worse of two answers to a read is the line's. Where bursts are one line each,
+    a burst of another length, up to its RLAST, is one line all the same, which answers SLVERR.
+    Where they have several, an RLAST behind a lower half ends a line that answers SLVERR; who asked
+    counts the lines.
 
     Throughput: a line in two cycles, each way. Latency: none but that of the second half.
     """
@@ -58,9 +61,10 @@ class LineSplitter(Component):
     def ask(self, m: Module, asks: str) -> None:
         """Pass an address channel."""
         lines, halves = self.lines, self.halves
+        more = getattr(lines, f"{asks}len")[: self.params.length_bits]
         m.d.comb += [
             getattr(halves, f"{asks}addr").eq(getattr(lines, f"{asks}addr")),
-            getattr(halves, f"{asks}len").eq(1),
+            getattr(halves, f"{asks}len").eq(Cat(Const(1, 1), more)),
             getattr(halves, f"{asks}size").eq((HALF_BITS // 8 - 1).bit_length()),
             getattr(halves, f"{asks}burst").eq(Burst.INCR),
             getattr(halves, f"{asks}valid").eq(getattr(lines, f"{asks}valid")),
@@ -68,8 +72,9 @@ class LineSplitter(Component):
         ]
 
     def merge(self, m: Module) -> None:
-        """Put the beats of R up to RLAST into one; B passes."""
+        """Put the beats of R in pairs, or all up to RLAST into one; B passes."""
         lines, halves = self.lines, self.halves
+        several = bool(self.params.length_bits)
         low = Signal(HALF_BITS, reset_less=True)
         low_response = Signal(Response, reset_less=True)
         second = Signal()  # the lower half is here
@@ -80,14 +85,15 @@ class LineSplitter(Component):
             m.d.comb += worse.eq(mine)
         with m.Else():
             m.d.comb += worse.eq(other)
+        ends = second | halves.rlast if several else halves.rlast
         with m.If(~second | beyond):
             m.d.comb += worse.eq(Response.SLVERR)
         m.d.comb += [
             lines.rdata.eq(Cat(low, halves.rdata)),
             lines.rresp.eq(Response(worse)),
-            lines.rlast.eq(1),
-            lines.rvalid.eq(halves.rlast & halves.rvalid),
-            halves.rready.eq(~halves.rlast | lines.rready),
+            lines.rlast.eq(halves.rlast if several else 1),
+            lines.rvalid.eq(ends & halves.rvalid),
+            halves.rready.eq(~ends | lines.rready),
             lines.bresp.eq(halves.bresp),
             lines.bvalid.eq(halves.bvalid),
             halves.bready.eq(lines.bready),
@@ -95,7 +101,7 @@ class LineSplitter(Component):
         with m.If(~second):
             m.d.sync += [low.eq(halves.rdata), low_response.eq(halves.rresp)]
         with m.If(halves.rvalid & halves.rready):
-            m.d.sync += [second.eq(~halves.rlast), beyond.eq(second & ~halves.rlast)]
+            m.d.sync += [second.eq(~ends), beyond.eq(second & ~ends)]
 
     def split(self, m: Module) -> None:
         """Split a beat of W into two."""
@@ -105,7 +111,7 @@ class LineSplitter(Component):
         m.d.comb += [
             halves.wdata.eq(Mux(second, lines.wdata[HALF_BITS:], lines.wdata[:HALF_BITS])),
             halves.wstrb.eq(Mux(second, lines.wstrb[strobes:], lines.wstrb[:strobes])),
-            halves.wlast.eq(second),
+            halves.wlast.eq(second & lines.wlast if self.params.length_bits else second),
             halves.wvalid.eq(lines.wvalid),
             lines.wready.eq(second & halves.wready),
         ]

@@ -34,7 +34,7 @@ class PcieParams:
     """Says what the host reaches."""
 
     register_bits: int  #: width of a byte address of the design's registers, 12..16
-    model_bits: int = 0  #: byte address of a model that DMA reaches; 0: none, and a bridge
+    model_bits: int = 0  #: byte address of a model that DMA reaches; 0: none
 
     def __post_init__(self) -> None:
         if not LEAST_REGION <= self.register_bits <= 16:
@@ -112,13 +112,16 @@ class Link(Component):
 class PcieDma(Link):
     """Moves data between the host and memories here, beside registers (:class:`Link`).
 
-    Byte addresses of DMA: HBM from 0, a model from MODEL_BASE on. ``hbm`` has bursts of up to 16
-    beats, ``model`` up to 256; both without identifiers, in order.
+    Byte addresses of DMA: HBM from 0, a model, if there is one, from MODEL_BASE on; others are
+    answered by DECERR. ``hbm`` has bursts of up to 16 beats, ``model`` up to 256; both without
+    identifiers, in order.
     """
 
     def __init__(self, params: PcieParams) -> None:
         bus = pcie_ip.MEMORY_BUS
-        regions = ((0, HBM_REGION), (MODEL_BASE, max(LEAST_REGION, params.model_bits)))
+        regions = [(0, HBM_REGION)]
+        if params.model_bits:
+            regions.append((MODEL_BASE, max(LEAST_REGION, params.model_bits)))
         self.memories = axi_ip.crossbar("memory_decoder", bus, regions)
         self.narrow = axi_ip.width_converter("dma_width", bus, BEAT_BITS)
         self.beats = Axi4Signature(address_bits=bus.address_bits, data_bits=BEAT_BITS)
@@ -127,7 +130,7 @@ class PcieDma(Link):
             params,
             {
                 "hbm": Out(Axi4Signature(address_bits=HBM_REGION, data_bits=BEAT_BITS)),
-                "model": Out(self.beats),
+                **({"model": Out(self.beats)} if params.model_bits else {}),
             },
         )
         self.vendor_ips = (
@@ -143,8 +146,9 @@ class PcieDma(Link):
         bus = pcie_ip.MEMORY_BUS
         registers = pcie_ip.REGISTER_BUS.create(path=("registers",))
         memory = bus.create(path=("memory",))
-        ways = [bus.create(path=(f"{name}_wide",)) for name in ("hbm", "model")]
         beats = self.beats.create(path=("hbm_beats",))
+        memories = {"hbm": beats} | ({"model": self.model} if self.params.model_bits else {})
+        ways = {name: bus.create(path=(f"{name}_wide",)) for name in memories}
         short = axi_ip.Axi3Signature(address_bits=bus.address_bits, data_bits=BEAT_BITS).create(
             path=("hbm_short",)
         )
@@ -157,19 +161,16 @@ class PcieDma(Link):
             "memories",
             self.memories,
             **bus_wires("s_axi_", memory, extras=axi_ip.CROSSBAR_EXTRAS),
-            **bus_wires("m_axi_", *ways),
+            **bus_wires("m_axi_", *ways.values()),
         )
-        for name, way, narrow in (
-            ("hbm_width", ways[0], beats),
-            ("model_width", ways[1], self.model),
-        ):
+        for name, way in ways.items():
             self.place_on_bus(
                 m,
-                name,
+                f"{name}_width",
                 self.narrow,
                 "s_axi_",
                 **bus_wires("s_axi_", way, extras=axi_ip.EXTRAS),
-                **bus_wires("m_axi_", narrow),
+                **bus_wires("m_axi_", memories[name]),
             )
         self.place_on_bus(
             m,

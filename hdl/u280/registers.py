@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hdl.common.register_parts import single
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw
 from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, Loopback
 
@@ -30,14 +31,8 @@ class BoardRegistersParams:
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
     """Return the registers of links, memory, packets that a MAC lost, and the interrupt."""
     registers = [
-        Register(
-            "board", "Identifies the board's registers.", (ro("board", 32, f"{IDENTITY:#x}"),)
-        ),
-        Register(
-            "board_version",
-            "Version of this register map.",
-            (ro("board_version", 32, str(VERSION)),),
-        ),
+        single(ro("board", 32, f"{IDENTITY:#x}"), "Identifies the board's registers."),
+        single(ro("board_version", 32, str(VERSION)), "Version of this register map."),
         Register(
             "state",
             "Shows which links and memories work.",
@@ -120,7 +115,7 @@ def mac_registers(k: int) -> list[Register]:
             ),
         ),
         *(
-            Register(f"{name}_{k}", doc, (ro(f"{name}_{k}", COUNT_BITS, unit),))
+            single(ro(f"{name}_{k}", COUNT_BITS, unit), doc)
             for name, unit, doc in (
                 ("dropped", "packets", f"Packets received at cage {k} that found no room."),
                 ("broken", "packets", f"Packets received at cage {k} whose checksum was wrong."),
@@ -162,15 +157,13 @@ def pause_registers(k: int) -> list[Register]:
         register
         for name in CLASSES
         for register in (
-            Register(
-                f"paused_{name}_{k}",
+            single(
+                ro(f"paused_{name}_{k}", COUNT_BITS, "grows all the time while they wait"),
                 f"Cycles of 3.103 ns in which the far end of cage {k} has paused our {name}.",
-                (ro(f"paused_{name}_{k}", COUNT_BITS, "grows all the time while they wait"),),
             ),
-            Register(
-                f"pauses_{name}_{k}",
+            single(
+                ro(f"pauses_{name}_{k}", COUNT_BITS, "pauses"),
                 f"Pauses of {name} that were asked of the far end of cage {k}.",
-                (ro(f"pauses_{name}_{k}", COUNT_BITS, "pauses"),),
             ),
         )
     ]

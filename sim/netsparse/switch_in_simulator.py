@@ -1,10 +1,7 @@
 """Drives a NetSparse switch alone; what its counters say goes to a file."""
 
-import json
-import os
 import random
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cocotb
@@ -12,14 +9,13 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import cycle, start
-from sim.harness.verilator import params_in_simulator
 from sim.netsparse.links import Receiver, Sender
 from sim.netsparse.switch_driver import SwitchDriver
+from sim.netsparse.switch_session import NetSparseSwitchWorkload
 from sim.netsparse.wire import Packet, Pr, most_prs, to_beats
 
-RESULTS = "INGATHER_SWITCH_RESULTS"
-WORKLOAD = "INGATHER_SWITCH_WORKLOAD"
 QUIET = 1000  #: cycles after which nothing is inside any more
 MOST_DELAY = 200  #: DelayCycles, so long that packets are full before
 READS, RESPONSES = CLASSES
@@ -101,9 +97,9 @@ class Bench:
 async def measure(dut: Any) -> None:
     """Latencies first, then throughput of a pipe and of all ports."""
     params = params_in_simulator(NetSparseSwitchParams)
-    asked: Mapping[str, int] = json.loads(os.environ[WORKLOAD])
-    bench = Bench(dut, params, asked["property_bytes"])
-    count, far = asked["packets"], bench.uplink
+    asked = workload_in_simulator(NetSparseSwitchWorkload)
+    bench = Bench(dut, params, asked.property_bytes)
+    count, far = asked.packets, bench.uplink
     await bench.begin()
     known, unknown = bench.packet(Kind.READ, 0, far, [1]), bench.packet(Kind.READ, 0, far, [2])
     property_ = bench.packet(Kind.RESPONSE, far, 0, [1])
@@ -144,4 +140,4 @@ async def measure(dut: Any) -> None:
     ports = [await bench.host.port_counters(port) for port in range(bench.nodes)]
     found["packets_per_cycle"] = sum(port["reads_out_packets"] for port in ports) / cycles
     found["cycles"] = cycle()
-    Path(os.environ[RESULTS]).write_text(json.dumps(found))
+    tell(found)

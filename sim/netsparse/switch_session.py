@@ -1,17 +1,13 @@
 """A NetSparse switch by itself, driven as hard as its ports and pipes allow."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
-from sim.harness.verilate import Build
-from sim.harness.verilator import Simulation, build, emission_of, run
+from sim.harness.measuring import MeasuringSession
+from sim.harness.session import Result
 from sim.harness.workload import Workload, setting
-from sim.netsparse.switch_in_simulator import RESULTS, WORKLOAD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +21,13 @@ class NetSparseSwitchWorkload(Workload):
     seed: int = setting(1, "Number that decides where packets go.", least=0)
 
 
-class NetSparseSwitchSession(Session):
+class NetSparseSwitchSession(MeasuringSession):
     """Latency and throughput of a switch and of one of its middle pipes, by its own counters."""
 
     workload = NetSparseSwitchWorkload
+    component = NetSparseSwitch
+    test_module = "sim.netsparse.switch_in_simulator"
+    options = {}
     counted = {
         "hit_latency_cycles": "from a read's last beat to the header of its answer from the cache",
         "read_latency_cycles": "from a read's last beat to the header of its packet at the uplink",
@@ -43,9 +42,6 @@ class NetSparseSwitchSession(Session):
     }
     maximise = ("packets_per_second",)
 
-    params: NetSparseSwitchParams
-    asked: NetSparseSwitchWorkload
-
     def __init__(self, params: NetSparseSwitchParams, asked: NetSparseSwitchWorkload) -> None:
         super().__init__(params, asked)
         most = min(params.most_property_bytes, params.cache.most_bytes)
@@ -57,33 +53,7 @@ class NetSparseSwitchSession(Session):
         if not params.pipes:
             raise ValueError("a switch without middle pipes has nothing to measure here: pipes=0")
 
-    @classmethod
-    def build(cls, hardware: NetSparseSwitchParams) -> Build:
-        """The simulator of the switch alone."""
-        return build(emission_of(NetSparseSwitch(hardware)))
-
-    def run(
-        self,
-        simulator: Build,
-        folder: Path,
-        listener: Listener | None = None,
-        clock_mhz: float = CLOCK_MHZ,
-    ) -> Result:
-        """Measure one after the other."""
-        folder.mkdir(parents=True, exist_ok=True)
-        results = folder / "results.json"
-        asked = {"property_bytes": self.asked.property_bytes, "packets": self.asked.packets}
-        run(
-            simulator,
-            Simulation(
-                test_module="sim.netsparse.switch_in_simulator",
-                params=self.params,
-                component=NetSparseSwitch,
-                env={RESULTS: str(results), WORKLOAD: json.dumps(asked)},
-            ),
-            seed=self.asked.seed,
-            folder=folder,
-        )
-        figures: Mapping[str, float] = json.loads(results.read_text())
-        second = {"packets_per_second": figures["packets_per_cycle"] * clock_mhz * 1e6}
-        return Result(figures={**figures, **second})
+    def result(self, found: Any, clock_hz: float) -> Result:
+        """What the switch's counters say of one measurement after the other."""
+        second = {"packets_per_second": found["packets_per_cycle"] * clock_hz}
+        return Result(figures=found | second)

@@ -1,10 +1,7 @@
 """Drives a switch alone, as hard as its ports allow; what it says of itself goes to a file."""
 
-import json
-import os
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import cocotb
@@ -12,13 +9,12 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.network.frame import FRAME_KEEP
 from hdl.p4sgd.switch.params import SwitchParams
+from sim.harness.in_simulator import params_in_simulator, tell
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS
 from sim.p4sgd.golden.frames import BYTES, WireFrame
 from sim.p4sgd.switch_driver import SwitchDriver
 
-RESULTS = "INGATHER_SWITCH_RESULTS"
 EPOCH = 1
 USES = 50  #: of slots in a measurement of throughput
 ROUNDS = 5  #: over all ports in that of latency
@@ -134,9 +130,10 @@ async def measure(dut: Any) -> None:
         for cycles in await bench.latency(round, last)
     ]
     scattered = [random.randrange(params.slots) for _ in range(USES)]
-    found = {
-        "latencies": latencies,
-        "random": await bench.throughput(scattered),
-        "single": await bench.throughput([0] * USES),
-    }
-    Path(os.environ[RESULTS]).write_text(json.dumps(found))
+    tell(
+        {
+            "latencies": latencies,
+            "random": await bench.throughput(scattered),
+            "single": await bench.throughput([0] * USES),
+        }
+    )

@@ -106,7 +106,8 @@ class SwitchBench:
                 chunks = [octets[k : k + BEAT_BYTES] for k in range(0, len(octets), BEAT_BYTES)]
                 for chunk in chunks:
                     last = chunk is chunks[-1]
-                    beat = int.from_bytes(chunk, "little"), (1 << len(chunk)) - 1, last
+                    noise = random.randbytes(BEAT_BYTES - len(chunk))  # what follows a packet
+                    beat = int.from_bytes(chunk + noise, "little"), (1 << len(chunk)) - 1, last
                     self.sending[port].append((*beat, last and corrupt))
             elif port in self.workers:
                 frame = judge(octets, self.params.lanes, self.group)

@@ -1,52 +1,30 @@
 """A host's driver of SwitchGNN's switch: tables, jobs, addresses, errors and counters."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from cocotb.triggers import ClockCycles
-
-from hdl.switch.params import Refusal
+from hdl.switchgnn.switch.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
-from hdl.switchgnn.switch.params import GnnSwitchParams, TableError, Verdict
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import ERRORS, Table, gnn_switch_registers
-from sim.harness.register_driver import RegisterDriver
+from hdl.switchgnn.switch.verdict import Verdict
+from sim.harness.switch_driver import JobSwitchDriver
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.planning.tables import PORT_SHIFT, VALID
+from sim.switchgnn.table_rams import TableRams
 
-POLL_CYCLES = 32  #: between two looks at what takes longer
 Words = list[int]
 
 
-class CommandRefused(RuntimeError):
-    """A command had no effect; ``reason`` says why."""
+class GnnSwitchDriver(JobSwitchDriver):
+    """Drives the register bus of a simulated switch, and the memory of its tables if it has one."""
 
-    def __init__(self, reason: Refusal) -> None:
-        super().__init__(f"the switch refused the command: {reason.name}")
-        self.reason = reason
-
-
-class GnnSwitchDriver(RegisterDriver):
-    """Drives the register bus of a simulated switch."""
+    verdict, verdict_count = Verdict, "verdict_count"
 
     def __init__(self, dut: Any, params: GnnSwitchParams, bus: Any = "s_axil") -> None:
         super().__init__(dut, bus, gnn_switch_registers(params))
         self.params = params
-
-    async def set_addresses(self, switch: bytes, group: bytes) -> None:
-        """The switch's own address and the one that frames are sent to, six bytes each."""
-        for name, address in (("switch", switch), ("group", group)):
-            number = int.from_bytes(address, "little")
-            await self.write(
-                **{
-                    f"{name}_address_low": number & 0xFFFFFFFF,
-                    f"{name}_address_high": number >> 32,
-                }
-            )
-
-    async def settled(self) -> None:
-        """Wait until aggregators are cleared, no job is being started and verdicts are counted."""
-        while any([await self.read(name) for name in ("busy", "clearing_counters")]):
-            await ClockCycles(self.dut.clk, POLL_CYCLES)
+        self.memory = TableRams(dut, params.table_memory) if params.in_memory else None
 
     async def fill(self, table: Table, row: int, words: Iterable[int]) -> None:
         """Write rows of a table, from ``row`` on, as words."""
@@ -67,7 +45,7 @@ class GnnSwitchDriver(RegisterDriver):
         descriptor_base: int = 0,
         load: bool = True,
     ) -> None:
-        """Fill a job's tables and start it; :class:`CommandRefused` if it is not started.
+        """Fill a job's tables and start it; CommandRefused if it is not started.
 
         Without ``load``, lists and descriptors are those that an earlier job has left there.
 
@@ -75,9 +53,11 @@ class GnnSwitchDriver(RegisterDriver):
         at those rows of the switch's tables.
         """
         rows, steps = block_rows(setup, descriptor_base)
-        if load:
+        if load and self.memory is None:
             await self.fill(Table.LISTS, list_base, list_words(setup))
             await self.fill(Table.DESCRIPTORS, descriptor_base, rows)
+        elif load:
+            await self.fill_memory(setup, list_base, descriptor_base)
         await self.write(job_number=job, job_epoch=epoch)
         await self.fill(Table.PROGRAM, 0, steps)
         await self.write(job_ports=setup.ports)
@@ -88,39 +68,46 @@ class GnnSwitchDriver(RegisterDriver):
         await self.write(job_list_rows=len(setup.rows))
         await self.write(start_job=1)
         await self.settled()
-        if await self.read("refused"):
-            raise CommandRefused(Refusal(await self.read("reason")))
+        await self.check()
+
+    async def fill_memory(self, setup: JobSetup, list_base: int, descriptor_base: int) -> None:
+        """Write a job's lists and descriptors to memory, and say where: descriptors are half-way.
+
+        Nothing that a port owes may be under way: ports that a reset has broken are used again.
+        """
+        memory = self.memory
+        assert memory is not None
+        sizes, half = memory.params, memory.lines // 2
+        words, _ = block_rows(setup, descriptor_base)
+        blocks = [words[k : k + setup.banks] for k in range(0, len(words), setup.banks)]
+        whole = [sum(word << 32 * k for k, word in enumerate(block)) for block in blocks]
+        await memory.write(0, list_base, list_rows(setup), sizes.list_bits)
+        await memory.write(half, descriptor_base, whole, sizes.descriptor_bits)
+        await self.write(list_line=0)
+        await self.write(descriptor_line=half)
+        await self.write(revive_tables=1)
 
     async def stop_job(self, job: int) -> None:
         """Let the switch take no more frames of a job."""
         await self.write(job_number=job)
         await self.write(stop_job=1)
 
-    async def verdicts(self) -> dict[int, dict[str, int]]:
-        """How often each port met each verdict."""
-        found = {}
-        for port in range(self.params.ports):
-            found[port] = {}
-            for verdict in Verdict:
-                if verdict is not Verdict.NONE:
-                    await self.write(counter_port=port, counter_verdict=verdict.value)
-                    found[port][verdict.name] = await self.read("verdict_count")
-        return found
-
-    async def port_counts(self, port: int) -> dict[str, int]:
-        """The counters of a port."""
+    async def port_counts(self, port: int, names: Collection[str] = ()) -> dict[str, int]:
+        """The counters of a port, all of them or those of ``names``."""
         found = {}
         for k, (name, _) in enumerate(PORT_COUNTERS.counters):
-            await self.write(counter_port=port, port_counter=k)
-            found[name] = await self.read("port_count")
+            if not names or name in names:
+                await self.write(counter_port=port, port_counter=k)
+                found[name] = await self.read("port_count")
         return found
 
-    async def totals(self) -> dict[str, int]:
-        """The counters of the switch as a whole."""
+    async def totals(self, names: Collection[str] = ()) -> dict[str, int]:
+        """The counters of the switch as a whole, all of them or those of ``names``."""
         found = {}
         for k, (name, _) in enumerate(TOTAL_COUNTERS.counters):
-            await self.write(total_counter=k)
-            found[name] = await self.read("total_count")
+            if not names or name in names:
+                await self.write(total_counter=k)
+                found[name] = await self.read("total_count")
         return found
 
     async def errors(self, job: int) -> tuple[dict[str, int], dict[str, Any] | None]:
@@ -134,14 +121,17 @@ class GnnSwitchDriver(RegisterDriver):
         return counts, {"cause": cause.name.lower(), **first}
 
 
-def list_words(setup: JobSetup) -> Words:
-    """The rows of lists as words: an entry of 16 bits for each bank."""
-    words = []
+def list_rows(setup: JobSetup) -> Iterator[int]:
+    """The rows of lists as numbers: an entry of 16 bits for each bank, the first one lowest."""
     for row in setup.rows:
         entries = [0 if index is None else VALID | index for index in row]
-        whole = sum(entry << 16 * bank for bank, entry in enumerate(entries))
-        words += in_words(whole, -(-16 * setup.banks // 32))
-    return words
+        yield sum(entry << 16 * bank for bank, entry in enumerate(entries))
+
+
+def list_words(setup: JobSetup) -> Words:
+    """The rows of lists as words."""
+    count = -(-16 * setup.banks // 32)
+    return [word for row in list_rows(setup) for word in in_words(row, count)]
 
 
 def in_words(number: int, count: int) -> Words:

@@ -1,6 +1,6 @@
 """A NetSparse switch's registers, declared once for hardware, driver and documentation."""
 
-from hdl.common.event_counters import numbered
+from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw, wide
 from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.switch.params import NetSparseSwitchParams
@@ -10,20 +10,13 @@ IDENTITY = 0x4E535357  #: "NSSW"
 VERSION = 1
 
 IDENTITY_REGISTERS = (
-    Register(
-        "identity",
+    *identity_registers(
         "Identifies the design as a NetSparse switch.",
-        (ro("identity", 32, "0x4E535357"),),
-    ),
-    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
-    Register(
-        "sizes",
-        "Parameters that the hardware was built with.",
-        (
-            ro("ports", 6, "number of ports"),
-            ro("pipes", 6, "number of middle pipes; 0: packets pass whole"),
-            ro("nodes", 17, "most nodes of a cluster"),
-        ),
+        IDENTITY,
+        VERSION,
+        ro("ports", 6, "number of ports"),
+        ro("pipes", 6, "number of middle pipes; 0: packets pass whole"),
+        ro("nodes", 17, "most nodes of a cluster"),
     ),
     Register(
         "packet_sizes",
@@ -41,15 +34,11 @@ IDENTITY_REGISTERS = (
 )
 
 CONTROL_REGISTERS = (
-    Register(
-        "commands",
-        "Commands; a field acts when it is written as one.",
-        (
-            pulse("write_route", "enter route_port and route_known for route_node"),
-            pulse("configure", "empty the caches, for properties of property_bytes"),
-            pulse("clear_counters", "set all counters to zero"),
-            pulse("reset_packets", "drop all packets that are inside; routes and settings stay"),
-        ),
+    commands(
+        pulse("write_route", "enter route_port and route_known for route_node"),
+        pulse("configure", "empty the caches, for properties of property_bytes"),
+        pulse("clear_counters", "set all counters to zero"),
+        pulse("reset_packets", "drop all packets that are inside; routes and settings stay"),
     ),
     Register(
         "state",
@@ -59,18 +48,16 @@ CONTROL_REGISTERS = (
             ro("route_illegal", 1, "route_node is no node or route_port no port: it is not used"),
         ),
     ),
-    Register(
-        "stalled",
+    single(
+        ro("stalled", 32, "a bit for each port"),
         "Ports whose link has taken no response for stall_limit cycles.",
-        (ro("stalled", 32, "a bit for each port"),),
     ),
 )
 
 SETTING_REGISTERS = (
-    Register(
-        "route_node",
+    single(
+        rw("route_node", 16, "number of the node"),
         "Node that write_route is for; change routes only while the network is quiet.",
-        (rw("route_node", 16, "number of the node"),),
     ),
     Register(
         "route",
@@ -80,11 +67,7 @@ SETTING_REGISTERS = (
             rw("route_known", 1, "there is a route; without one packets for the node are dropped"),
         ),
     ),
-    Register(
-        "uplinks",
-        "Ports that lead to other racks.",
-        (rw("uplinks", 32, "a bit for each port"),),
-    ),
+    single(rw("uplinks", 32, "a bit for each port"), "Ports that lead to other racks."),
     Register(
         "mechanisms",
         "What is in use; change it only while the network is quiet.",
@@ -101,32 +84,22 @@ SETTING_REGISTERS = (
             rw("response_delay", 16, "cycles that a response waits, at most", init=125),
         ),
     ),
-    Register(
-        "property_bytes",
+    single(
+        rw("property_bytes", LENGTH_BITS, "bytes; other properties pass by the caches"),
         "How long properties are that the caches hold; configure makes it valid.",
-        (rw("property_bytes", LENGTH_BITS, "bytes; other properties pass by the caches"),),
     ),
-    Register(
-        "stall_limit",
-        "When reads stop to wait for room for their responses.",
-        (
-            rw(
-                "stall_limit",
-                32,
-                "cycles in which a link takes no response, up to twice as many; 0: never",
-                init=100_000,
-            ),
+    single(
+        rw(
+            "stall_limit",
+            32,
+            "cycles in which a link takes no response, up to twice as many; 0: never",
+            init=100_000,
         ),
+        "When reads stop to wait for room for their responses.",
     ),
-    Register(
-        "node",
-        "Number of the switch, for the addresses of its packets.",
-        (rw("node", 32, "number"),),
-    ),
+    single(rw("node", 32, "number"), "Number of the switch, for the addresses of its packets."),
     *wide("mac_base", "MAC address of node 0; those of others follow.", bits=48),
-    Register(
-        "ip_base", "IP address of node 0; those of others follow.", (rw("ip_base", 32, "address"),)
-    ),
+    single(rw("ip_base", 32, "address"), "IP address of node 0; those of others follow."),
 )
 
 COUNTER_REGISTERS = (
@@ -135,30 +108,12 @@ COUNTER_REGISTERS = (
         "Which counters are shown.",
         (
             rw("counter_part", 5, "port or middle pipe; one that is not there gives 0"),
-            rw(
-                "port_counter",
-                PORT_COUNTERS.index_bits,
-                "counter of that port",
-                enum=numbered(PORT_COUNTERS, "PortCounter"),
-            ),
-            rw(
-                "pipe_counter",
-                PIPE_COUNTERS.index_bits,
-                "counter of that middle pipe",
-                enum=numbered(PIPE_COUNTERS, "PipeCounter"),
-            ),
+            choice(PORT_COUNTERS, "port", "counter of that port"),
+            choice(PIPE_COUNTERS, "pipe", "counter of that middle pipe"),
         ),
     ),
-    Register(
-        "port_count",
-        "Shows the chosen counter of the chosen port.",
-        (ro("port_count", PORT_COUNTERS.bits, "value of the counter"),),
-    ),
-    Register(
-        "pipe_count",
-        "Shows the chosen counter of the chosen middle pipe.",
-        (ro("pipe_count", PIPE_COUNTERS.bits, "value of the counter"),),
-    ),
+    chosen(PORT_COUNTERS, "port", "the chosen port"),
+    chosen(PIPE_COUNTERS, "pipe", "the chosen middle pipe"),
 )
 
 

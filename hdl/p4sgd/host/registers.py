@@ -1,6 +1,7 @@
 """The worker's registers, declared once for the hardware, the driver and the documentation."""
 
 from hdl.common.read_plan import COUNT_BITS
+from hdl.common.register_parts import identity_registers, memory_timeout, single
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.counters import COUNTER_BITS, COUNTERS
@@ -20,22 +21,17 @@ MOST_PORTS = 17  #: two for each of eight engines, and the labels'
 
 
 IDENTITY_REGISTERS = (
-    Register(
-        "identity", "Identifies the design as a P4SGD worker.", (ro("identity", 32, "0x50345347"),)
-    ),
-    Register("version", "Version of this register map.", (ro("version", 32, "4"),)),
-    Register(
-        "sizes",
-        "Parameters that the hardware was built with.",
-        (
-            ro("engines", 4, "N, number of engines"),
-            ro("banks", 4, "K, samples of a micro-batch"),
-            ro("lanes", 10, "L, features of a chunk"),
-            ro("max_bits", 4, "largest precision of a feature, in bits"),
-            ro("fraction_bits", 5, "fraction bits of weights, activations, labels and deltas"),
-            ro("l2_built", 1, "whether the L2 term is there"),
-            ro("data_parallel_built", 1, "whether data parallelism is there"),
-        ),
+    *identity_registers(
+        "Identifies the design as a P4SGD worker.",
+        IDENTITY,
+        VERSION,
+        ro("engines", 4, "N, number of engines"),
+        ro("banks", 4, "K, samples of a micro-batch"),
+        ro("lanes", 10, "L, features of a chunk"),
+        ro("max_bits", 4, "largest precision of a feature, in bits"),
+        ro("fraction_bits", 5, "fraction bits of weights, activations, labels and deltas"),
+        ro("l2_built", 1, "whether the L2 term is there"),
+        ro("data_parallel_built", 1, "whether data parallelism is there"),
     ),
     Register(
         "depths",
@@ -163,45 +159,24 @@ def setting_registers() -> tuple[Register, ...]:
             "Length of an epoch in micro-batches.",
             (rw("epoch_micro_batches", 32, "micro-batches of an epoch, at least 1"),),
         ),
-        Register(
-            "epochs",
-            "Length of a run in epochs.",
-            (rw("epochs", 32, "epochs of a run, at least 1"),),
-        ),
-        Register(
-            "memory_timeout",
-            "When a memory port is given up.",
-            (
-                rw(
-                    "memory_timeout",
-                    32,
-                    "cycles without a movement, up to twice as many; 0: never, so that a soft"
-                    " reset waits for ever for a memory that is gone",
-                    init=1_000_000,
-                ),
-            ),
-        ),
+        single(rw("epochs", 32, "epochs of a run, at least 1"), "Length of a run in epochs."),
+        memory_timeout("a memory port", "a soft reset", 1_000_000),
         *wide("word_address", f"Words: byte address on each port, {PLACE}.", ADDRESS_BITS),
-        Register(
-            "word_beats",
+        single(
+            rw("word_beats", COUNT_BITS, "number of words"),
             "Number of words of a run of consecutive ones.",
-            (rw("word_beats", COUNT_BITS, "number of words"),),
         ),
-        Register(
-            "word_stride",
+        single(
+            rw("word_stride", COUNT_BITS, "number of words"),
             "Distance from the start of a run of words to the start of the next.",
-            (rw("word_stride", COUNT_BITS, "number of words"),),
         ),
-        Register(
-            "word_runs",
-            "Number of runs of words in an epoch.",
-            (rw("word_runs", COUNT_BITS, "number of runs"),),
+        single(
+            rw("word_runs", COUNT_BITS, "number of runs"), "Number of runs of words in an epoch."
         ),
         *wide("label_address", f"Labels: byte address, {PLACE}.", ADDRESS_BITS),
-        Register(
-            "label_beats",
+        single(
+            rw("label_beats", COUNT_BITS, "beats of eight labels"),
             "Number of labels of an epoch, in beats of memory.",
-            (rw("label_beats", COUNT_BITS, "beats of eight labels"),),
         ),
     )
 

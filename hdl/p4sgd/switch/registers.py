@@ -1,10 +1,11 @@
 """The switch's registers, declared once for the hardware, the driver and the documentation."""
 
+from hdl.common.register_parts import commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
 from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.total_counters import TOTAL_BITS
 from hdl.p4sgd.transport.registers import address_registers
-from hdl.switch.params import Refusal
+from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
 from hdl.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS
 from hdl.switch.verdict_counters import COUNTER_BITS
 
@@ -12,44 +13,24 @@ IDENTITY = 0x50345357  #: "P4SW"
 VERSION = 3
 
 IDENTITY_REGISTERS = (
-    Register("identity", "What this is.", (ro("identity", 32, "0x50345357"),)),
-    Register("version", "Version of this register map.", (ro("version", 32, "3"),)),
-    Register(
-        "sizes",
-        "Parameters that the hardware was built with.",
-        (
-            ro("ports", 6, "workers, one each"),
-            ro("jobs", 6, "side by side"),
-            ro("slots", 17, "AllReduces under way, of all jobs together"),
-        ),
+    *identity_registers(
+        "What this is.",
+        IDENTITY,
+        VERSION,
+        ro("ports", 6, "workers, one each"),
+        ro("jobs", 6, "side by side"),
+        ro("slots", 17, "AllReduces under way, of all jobs together"),
     ),
 )
 
 CONTROL_REGISTERS = (
-    Register(
-        "commands",
-        "Commands; a field acts when it is written as one.",
-        (
-            pulse("start_job", "clear the slots of job_number, then take its packets"),
-            pulse("stop_job", "take no more packets of job_number"),
-            pulse("clear_counters", "set all counters to zero"),
-        ),
+    commands(
+        pulse("start_job", "clear the slots of job_number, then take its packets"),
+        pulse("stop_job", "take no more packets of job_number"),
+        pulse("clear_counters", "set all counters to zero"),
     ),
-    Register(
-        "state",
-        "What became of the last command.",
-        (
-            ro("busy", 1, "a job is being started; its registers must hold still"),
-            ro("refused", 1, "the last command had no effect"),
-            ro("reason", 3, "why the last command had no effect", enum=as_int_enum(Refusal)),
-            ro("clearing_counters", 1, "verdicts are not counted"),
-        ),
-    ),
-    Register(
-        "active_jobs",
-        "Shows which jobs are active.",
-        (ro("active_jobs", 32, "a bit for each job"),),
-    ),
+    state_register(),
+    ACTIVE_JOBS,
 )
 
 ADDRESS_REGISTERS = (
@@ -58,18 +39,10 @@ ADDRESS_REGISTERS = (
 )
 
 JOB_REGISTERS = (
-    Register(
-        "job",
-        "The job that commands are for.",
-        (rw("job_number", 16, "number of the job"), rw("job_epoch", 16, "number of the job's run")),
-    ),
-    Register(
-        "job_ports", "Ports of the job's workers.", (rw("job_ports", 32, "a bit for each port"),)
-    ),
-    Register(
-        "job_base", "First of the job's slots.", (rw("job_base", 16, "number of the first slot"),)
-    ),
-    Register("job_slots", "Number of the job's slots.", (rw("job_slots", 17, "number of slots"),)),
+    job_register("The job that commands are for."),
+    JOB_PORTS,
+    single(rw("job_base", 16, "number of the first slot"), "First of the job's slots."),
+    single(rw("job_slots", 17, "number of slots"), "Number of the job's slots."),
 )
 
 
@@ -96,31 +69,24 @@ def counter_registers() -> tuple[Register, ...]:
             (ro("counter_value", COUNTER_BITS, "packets that came by the port"),),
         ),
         *(
-            Register(
-                name, "Shows a counter of the chosen port.", (ro(name, PORT_COUNTER_BITS, doc),)
-            )
+            single(ro(name, PORT_COUNTER_BITS, doc), "Shows a counter of the chosen port.")
             for name, doc in PORT_COUNTERS.items()
         ),
-        Register(
-            "packets",
+        single(
+            ro("packets", TOTAL_BITS, "requests of the aggregator"),
             "Requests that the aggregator has taken.",
-            (ro("packets", TOTAL_BITS, "requests of the aggregator"),),
         ),
-        Register(
-            "cycles",
+        single(
+            ro("cycles", TOTAL_BITS, "cycles from the first request to the last"),
             "Cycles in which the aggregator took requests, from first to last.",
-            (ro("cycles", TOTAL_BITS, "cycles from the first request to the last"),),
         ),
-        Register(
-            "saturations",
-            "Full activations that were clamped.",
-            (
-                ro(
-                    "saturations",
-                    TOTAL_BITS,
-                    "lanes of a complete sum that were clamped, each once",
-                ),
+        single(
+            ro(
+                "saturations",
+                TOTAL_BITS,
+                "lanes of a complete sum that were clamped, each once",
             ),
+            "Full activations that were clamped.",
         ),
     )
 

@@ -14,8 +14,8 @@ from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.p4sgd.switch.total_counters import TotalCounters
 from hdl.switch.egress import SwitchEgress
 from hdl.switch.ingress import SwitchIngress
+from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
-from hdl.switch.params import Refusal
 from hdl.switch.port_counters import PORT_COUNTERS, PortCounters
 from hdl.switch.verdict_counters import VerdictCounters
 
@@ -102,12 +102,7 @@ class Switch(Component):
         """Report what the host reads of sizes and jobs."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
-        m.d.comb += [
-            status.busy.eq(jobs.busy),
-            status.refused.eq(jobs.reason != Refusal.NONE),
-            status.reason.eq(jobs.reason),
-            status.active_jobs.eq(jobs.active),
-        ]
+        report_jobs(m, status, jobs)
 
     def count(
         self,

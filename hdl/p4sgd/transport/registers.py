@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Cat
 
+from hdl.common.register_parts import single
 from hdl.common.registers import Register, rw
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, PEER_BITS, TIME_BITS
 
@@ -24,15 +25,13 @@ def network_registers() -> tuple[Register, ...]:
                 rw("retries", 8, "repetitions in a row without an answer; 0: for ever", init=100),
             ),
         ),
-        Register(
-            "peer_retries",
+        single(
+            rw("peer_retries", PEER_BITS, "repetitions in all; 0: for ever", init=PEER_RETRIES),
             "How long it waits for other workers, while the switch answers.",
-            (rw("peer_retries", PEER_BITS, "repetitions in all; 0: for ever", init=PEER_RETRIES),),
         ),
-        Register(
-            "workers",
+        single(
+            rw("workers", 32, "bitmap of the workers, the bit of each at its index", init=1),
             "Workers that take part in the job.",
-            (rw("workers", 32, "bitmap of the workers, the bit of each at its index", init=1),),
         ),
         Register(
             "job",
@@ -42,20 +41,16 @@ def network_registers() -> tuple[Register, ...]:
                 rw("epoch", 16, "run of the job: packets of another run are dropped"),
             ),
         ),
-        Register(
-            "slot_base",
+        single(
+            rw("slot_base", 16, "number of the job's first slot"),
             "Where the job's slots begin at the switch.",
-            (rw("slot_base", 16, "number of the job's first slot"),),
         ),
-        Register(
-            "slot_count",
-            "Number of the job's slots.",
-            (rw("slot_count", 17, "slots of the job, 1..slots", init=1),),
+        single(
+            rw("slot_count", 17, "slots of the job, 1..slots", init=1), "Number of the job's slots."
         ),
-        Register(
-            "timeout",
+        single(
+            rw("timeout", TIME_BITS - 1, "cycles until the repetition", init=25_000),
             "Time until a packet that was not answered is sent again.",
-            (rw("timeout", TIME_BITS - 1, "cycles until the repetition", init=25_000),),
         ),
     )
 
@@ -63,15 +58,9 @@ def network_registers() -> tuple[Register, ...]:
 def address_registers(name: str, doc: str) -> tuple[Register, ...]:
     """Return the two registers of an Ethernet address; bits 0..7 are the byte sent first."""
     return (
-        Register(
-            f"{name}_low",
-            "Lower bytes of the Ethernet address.",
-            (rw(f"{name}_low", 32, f"{doc}, bytes 0..3"),),
-        ),
-        Register(
-            f"{name}_high",
-            "Upper bytes of the Ethernet address.",
-            (rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"),),
+        single(rw(f"{name}_low", 32, f"{doc}, bytes 0..3"), "Lower bytes of the Ethernet address."),
+        single(
+            rw(f"{name}_high", 16, f"{doc}, bytes 4, 5"), "Upper bytes of the Ethernet address."
         ),
     )
 

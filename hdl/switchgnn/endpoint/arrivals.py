@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.switch.frame_filter import word_layout
-from hdl.switchgnn.endpoint.bundles import Verdict
+from hdl.switchgnn.endpoint.bundles import BEAT_BITS, Verdict
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.protocol import (
     CONTROL_BYTES,
@@ -22,6 +22,9 @@ from hdl.switchgnn.protocol import (
 
 #: What a frame is compared with.
 OWN = data.StructLayout({"worker": 32, "job": 16, "epoch": 16, "lo": 32, "next": 32, "sending": 32})
+
+#: What is kept of a beat that was measured.
+MEASURED = data.StructLayout({"data": BEAT_BITS, "last": 1})
 
 NARROW = (Kind.FEATURE, Kind.RAW)
 WIDE = (Kind.PARTIAL, Kind.RESULT)
@@ -76,7 +79,7 @@ class Arrivals(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         word = self.packets.payload
-        measured = Signal(word_layout(self.params.frames), reset_less=True)
+        measured = Signal(MEASURED, reset_less=True)
         form = Signal(self.form, reset_less=True)
         valid = Signal()
         moves = Signal()
@@ -87,7 +90,7 @@ class Arrivals(Component):
         with m.If(self.packets.ready):
             m.d.sync += [
                 valid.eq(self.packets.valid),
-                measured.eq(word),
+                *(measured[name].eq(word[name]) for name in MEASURED.members),
                 form.eq(self.measure(m, word)),
             ]
         self.judge(m, measured, form, valid, moves)
@@ -96,9 +99,12 @@ class Arrivals(Component):
     def measure(self, m: Module, word) -> Any:
         """Return the form of a beat, whatever it is."""
         lanes, form = self.params.lanes, Signal(self.form)
-        head = head_of(word.data)
+        head, behind = head_of(word.data), word.data[8 * FIELD_BYTES :]
         m.d.comb += [
-            form.clean.eq(~word.data[8 * FIELD_BYTES :].any()),
+            # What is behind a control frame in its beat has no meaning.
+            form.clean.eq(
+                ~Mux(word.keep[-1], behind, behind[: 8 * (CONTROL_BYTES - FIELD_BYTES)]).any()
+            ),
             form.bare.eq(~head.about.target.nothing.any()),
             form.control.eq(word.keep == (1 << CONTROL_BYTES) - 1),
             form.whole.eq(word.keep.all()),

@@ -8,6 +8,7 @@ from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.register_block import RegisterBlock
+from hdl.switchgnn.endpoint.bundles import State
 from hdl.switchgnn.endpoint.control import Control
 from hdl.switchgnn.endpoint.counters import EndpointCounters
 from hdl.switchgnn.endpoint.job_runner import JobRunner
@@ -26,7 +27,8 @@ class Endpoint(Component):
     sum is in memory.
 
     ``m_axi_tables`` and ``m_axi_features`` are read, ``m_axi_sums`` is written. ``m_axis`` leads to
-    the switch, ``s_axis`` comes from it; the latter is never held up.
+    the switch, ``s_axis`` comes from it; the latter is never held up. ``busy`` is high while a job
+    runs or stops, for an interrupt.
 
     Throughput: a frame leaves in as many cycles as it has beats, and comes in so, while neither
     window, memory, rate nor link holds it up; counters say which does.
@@ -45,6 +47,7 @@ class Endpoint(Component):
                 "m_axi_sums": Out(params.write_axi),
                 "m_axis": Out(AXIS),
                 "s_axis": In(AXIS),
+                "busy": Out(1),
             },
         )
 
@@ -82,6 +85,7 @@ class Endpoint(Component):
             memory.timeout.eq(given.memory_timeout),
             memory.revive.eq(given.revive_buses),
             counters.run.eq(control.run),
+            self.busy.eq((control.state == State.RUNNING) | (control.state == State.STOPPING)),
             counters.events.eq(job.events),
             counters.clear.eq(given.clear_counters),
             counters.select.eq(given.counter),

@@ -43,7 +43,7 @@ class FrameWriter(Component):
             params,
             {
                 "signature_of_job": In(SIGNATURE),
-                "heads": In(stream.Signature(params.job)),
+                "heads": In(stream.Signature(params.head)),
                 "payload": In(stream.Signature(PAYLOAD_BEAT)),
                 "axis": Out(AXIS),
                 "may_begin": In(1),

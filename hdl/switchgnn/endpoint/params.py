@@ -13,6 +13,7 @@ from hdl.switch.frame_format import FrameFormat
 from hdl.switch.packet_port import PacketPortParams
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, RATE_SETTINGS, SLOT_BITS, Verdict
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, WORD_BITS
+from hdl.switchgnn.endpoint.presets import SETTINGS
 from hdl.switchgnn.protocol import (
     ACK_BITS,
     FEATURE_BITS,
@@ -155,6 +156,11 @@ class EndpointParams:
         )
 
     @property
+    def head(self) -> data.StructLayout:
+        """Describe what a job says of its frame's head."""
+        return data.StructLayout({name: field.shape for name, field in self.job if name != "beat"})
+
+    @property
     def arrival(self) -> data.StructLayout:
         """Describe a beat of a frame that was judged; all but the first two are of heads.
 
@@ -254,27 +260,5 @@ class EndpointParams:
         return AxiWriteSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
 
 
-#: What a design is built for: proofs, tests, a U280.
-PRESETS = {
-    "tiny": EndpointParams(
-        lanes=2,
-        window=4,
-        banks=2,
-        depth=8,
-        copies=64,
-        address_bits=20,
-        prefetch_beats=16,
-        ingress_beats=64,
-    ),
-    "small": EndpointParams(
-        lanes=32,
-        window=32,
-        banks=4,
-        depth=512,
-        copies=256,
-        address_bits=24,
-        prefetch_beats=128,
-        ingress_beats=128,
-    ),
-    "full": EndpointParams(),
-}
+#: The sizes of each preset.
+PRESETS = {name: EndpointParams(**changes) for name, changes in SETTINGS.items()}

@@ -45,7 +45,7 @@ class PayloadReader(Component):
                 "jobs": In(stream.Signature(params.job)),
                 "bursts": Out(stream.Signature(params.payload_port.burst)),
                 "given": In(params.payload_port_beat),
-                "heads": Out(stream.Signature(params.job)),
+                "heads": Out(stream.Signature(params.head)),
                 "payload": Out(stream.Signature(PAYLOAD_BEAT)),
             },
         )
@@ -53,7 +53,7 @@ class PayloadReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, job, burst = self.params, self.jobs.payload, self.bursts.payload
-        m.submodules.heads = heads = Fifo(FifoParams(width=params.job.size, depth=UNDER_WAY))
+        m.submodules.heads = heads = Fifo(FifoParams(width=params.head.size, depth=UNDER_WAY))
         m.submodules.beats = beats = Fifo(self.buffer)
         connect(m, heads.o, flipped(self.heads))
         connect(m, beats.o, flipped(self.payload))
@@ -68,7 +68,7 @@ class PayloadReader(Component):
             size.eq(Mux(wide, params.sum_beats, Mux(narrow, params.feature_beats, 0))),
             enough.eq(room >= params.sum_beats),
             free.eq(heads.i.ready & enough),
-            heads.i.payload.eq(job),
+            *(params.head(heads.i.payload)[name].eq(job[name]) for name in params.head.members),
             heads.i.valid.eq(self.jobs.valid & enough & (self.bursts.ready | ~size.any())),
             self.bursts.valid.eq(self.jobs.valid & free & size.any()),
             self.jobs.ready.eq(free & (self.bursts.ready | ~size.any())),

@@ -145,13 +145,13 @@ class SendWindow(Component):
         scanning = Signal()
         cursor = Signal(32, reset_less=True)
         looked = Signal()  # at the cursor's frame: the next two hold
-        index = Signal(range(2 * self.params.window), reset_less=True)
+        index = Signal(range(self.params.window), reset_less=True)
         below = Signal(reset_less=True)
         repeating = Signal(bits_for(2 * self.params.window))  # ordered again, and have not left
         again = Signal()
         known = Signal()
         m.d.comb += [
-            known.eq(below | Array(arrived)[index[: len(index) - 1]]),
+            known.eq(below | Array(arrived)[index]),
             again.eq(scanning & looked & ~known & free),
         ]
         m.d.sync += repeating.eq(repeating + again - (self.left & self.left_again))

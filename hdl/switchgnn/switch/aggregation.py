@@ -4,17 +4,17 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import count_ones, delay, low_bits
+from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
+from hdl.switchgnn.switch.aggregator_params import BankOperation
 from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.copy_queue import CopyQueue
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
-from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.result_way import ResultWay
-from hdl.switchgnn.switch.row_reader import RowReader
+from hdl.switchgnn.switch.table_connections import add_tables, connect_tables, table_ports
 from hdl.switchgnn.switch.table_errors import TableErrors
-from hdl.switchgnn.switch.table_writer import ROW_BITS
 from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS, TaskSequencer
 
 #: Events of :data:`TOTAL_COUNTERS` that come from here.
@@ -29,6 +29,9 @@ class Aggregation(Component):
     ``delivery``, or nothing. ``leaving`` says that sums of ports without an active job leave,
     for nobody. ``begin`` has the bit of a job whose table errors are forgotten; ``errors`` and
     ``first_error`` are those of ``error_job``.
+
+    Tables are on chip, where the host writes their rows, or in memory, which ``m_axi_tables`` read
+    as ``table_settings`` say; ``table_state`` tells how it is (:class:`TableMemory`).
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -37,13 +40,9 @@ class Aggregation(Component):
             params,
             {
                 "tasks": In(stream.Signature(params.task)),
-                "lists": In(stream.Signature(params.list_table.request)),
+                "lists": In(stream.Signature(params.rows_request)),
                 "payloads": In(stream.Signature(params.payload_words)),
-                "at": In(ROW_BITS),
-                "write_list": In(1),
-                "list_row": In(params.row),
-                "write_descriptors": In(1),
-                "descriptor_row": In(params.descriptor_row),
+                **table_ports(params),
                 "ports": In(data.ArrayLayout(params.port_job, params.ports)),
                 "regions": In(data.ArrayLayout(params.port_region, params.ports)),
                 "open": In(params.ports),
@@ -66,8 +65,7 @@ class Aggregation(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.lists = lists = RowReader(params.list_table)
-        m.submodules.descriptors = descriptors = RowReader(params.descriptor_table)
+        tables = add_tables(m, params)
         m.submodules.sequencer = sequencer = TaskSequencer(params)
         m.submodules.schedule = schedule = ReadSchedule(params.read_schedule)
         m.submodules.copies = copies = CopyQueue(params)
@@ -75,19 +73,8 @@ class Aggregation(Component):
         m.submodules.errors = errors = TableErrors(params)
         connect(m, flipped(self.tasks), sequencer.tasks)
         connect(m, flipped(self.payloads), sequencer.payloads)
-        connect(m, flipped(self.lists), lists.requests)
-        connect(m, sequencer.descriptor_requests, descriptors.requests)
-        connect(m, lists.rows, sequencer.rows)
-        connect(m, descriptors.rows, sequencer.descriptors)
-        m.d.comb += [
-            lists.write.eq(self.write_list),
-            lists.address.eq(low_bits(self.at, len(lists.address))),
-            lists.row.eq(self.list_row),
-            descriptors.write.eq(self.write_descriptors),
-            descriptors.address.eq(low_bits(self.at, len(descriptors.address))),
-            descriptors.row.eq(self.descriptor_row),
-            self.fenced.eq(sequencer.fenced),
-        ]
+        connect_tables(m, tables, flipped(self.lists), sequencer, self)
+        m.d.comb += self.fenced.eq(sequencer.fenced)
         banks = self.add_banks(m, sequencer, schedule)
         self.choose(m, sequencer, schedule, copies, banks)
         self.send(m, sequencer, schedule, copies, way, banks)

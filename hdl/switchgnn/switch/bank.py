@@ -7,9 +7,11 @@ from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.switch.update_memory import UpdateMemory
+from hdl.switchgnn.switch.aggregator_params import BankOperation, TableError
 from hdl.switchgnn.switch.bank_rule import BankRule
-from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams, TableError
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.ready_lists import ReadyLists
+from hdl.switchgnn.switch.sum_memory import SumMemory
 
 
 class Bank(Component):
@@ -22,11 +24,12 @@ class Bank(Component):
 
     A READ's ``result`` comes :attr:`read_latency` cycles later, with ``result_valid``, unless the
     aggregator has been loaded anew, or is complete for another port by now, in whose list it waits
-    from then on. All sums are behind the multiplexer of the memory's latest changes, so they want a
-    register where they are taken. ``added`` and ``error`` say :attr:`latency` cycles after every
-    command whether an ADD's contribution was added, and why it was not; OUTSIDE is said of a
-    FETCH and of a LOAD, too. A sum that completes is in its list, and can be read,
-    :attr:`ready_latency` cycles after its last ADD if that list was empty.
+    from then on. One that was added to within the last two cycles waits in its list once more. Sums
+    come straight from their memory, so they want a register where they are taken. ``added`` and
+    ``error`` say :attr:`latency` cycles after every command whether an ADD's contribution was
+    added, and why it was not; OUTSIDE is said of a FETCH and of a LOAD, too. A sum that completes
+    is in its list, and can be read, :attr:`ready_latency` cycles after its last ADD if that list
+    was empty.
 
     Throughput: one command a cycle, the same aggregator over and over included; for one list a READ
     every ``ReadyLists.recovery`` cycles. Never stalls. The sums that wait stay in their
@@ -63,7 +66,7 @@ class Bank(Component):
         m.submodules.rule = rule = BankRule(params)
         # Sums are apart from the rest of their aggregator, so that only an ADD writes them: nothing
         # has to keep a payload out of the adders.
-        m.submodules.sums = sums = UpdateMemory(params.sums_memory)
+        m.submodules.sums = sums = SumMemory(params)
         m.submodules.states = states = UpdateMemory(params.state_memory)
         is_read = command.operation == BankOperation.READ
         outside = command.index >= command.region.count
@@ -75,7 +78,7 @@ class Bank(Component):
             lists.pop.eq(is_read),
             lists.port.eq(command.port),
             self.ready.eq(lists.ready),
-            sums.address.eq(address),
+            sums.address.eq(delay(m, address, UpdateMemory.lead - SumMemory.lead, "sums_address")),
             states.address.eq(address),
             rule.clear.eq(delay(m, self.busy, self.lead, "clear", reset_less=False)),
             rule.operation.eq(
@@ -85,23 +88,22 @@ class Bank(Component):
             rule.tag.eq(delay(m, command.tag, self.lead, "tag")),
             rule.port.eq(delay(m, command.port, self.lead, "port")),
             rule.descriptor.eq(delay(m, command.descriptor, self.lead, "descriptor")),
-            rule.payload.eq(self.payload),
         ]
-        before, after = params.state(states.before), Signal(params.state)
-        for name in params.state.members:
-            m.d.comb += [rule.before[name].eq(before[name]), after[name].eq(rule.after[name])]
+        before = params.state(states.before)
         slot = delay(m, address, self.lead - 1, "slot")
         m.d.comb += [
-            rule.before.sums.eq(sums.before),
-            sums.after.eq(rule.after.sums),
+            rule.before.eq(before),
+            rule.recent.eq(sums.recent),
+            sums.payload.eq(self.payload),
+            sums.keep.eq(rule.same),
             sums.write.eq(rule.added),
-            states.after.eq(after),
+            states.after.eq(rule.after),
             states.write.eq(rule.write),
             self.result_valid.eq(rule.leaves),
             self.result.port.eq(rule.port),
             self.result.slot.eq(slot),
             self.result.tag.eq(before.tag),
-            self.result.sums.eq(sums.before),
+            self.result.sums.eq(sums.stored),
             lists.push.valid.eq(delay(m, rule.push, 1, "push", reset_less=False)),
             lists.push.slot.eq(delay(m, slot, 1, "push_slot")),
             lists.push.port.eq(delay(m, before.port, 1, "push_port")),

@@ -3,16 +3,18 @@
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.switchgnn.switch.params import COUNT_BITS, BankOperation, GnnSwitchParams, TableError
+from hdl.switchgnn.switch.aggregator_params import BankOperation, TableError
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import COUNT_BITS
 
 
 class BankRule(Component):
     """Decides what becomes of an aggregator, as logic: the rule of `sim/switchgnn/golden`.
 
-    ``before`` is the aggregator that ``operation`` is for. With ``write`` it becomes ``after``
-    apart from its sums, and with ``added`` its sums do.
+    ``before`` is the aggregator that ``operation`` is for, apart from its sums. With ``write`` it
+    becomes ``after``, and with ``added`` the payload comes to its sums, or in their place if they
+    are not ``same``.
 
     - ADD: the first contribution of a turn, known by its ``tag``, replaces the sums, all others
       are added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes
@@ -20,7 +22,8 @@ class BankRule(Component):
       the aggregator stays as it is.
     - FETCH: a complete sum of the turn ``tag`` is to leave again, unless it waits to.
     - READ: the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
-      complete and of that port. A complete one of another port goes on waiting in that one's list.
+      complete and of that port. A complete one of another port goes on waiting in that one's list;
+      so does one that is ``recent``, whose sums cannot be read yet.
     - LOAD: it gets its ``descriptor`` and the ``tag``, and is complete no more. One that waits in a
       list stays there. If the switch has no such port, the aggregator is not used.
     - ``clear``: it is not used and waits nowhere.
@@ -30,8 +33,7 @@ class BankRule(Component):
     list of ``before.port``; that is so if it becomes queued, or goes on waiting elsewhere.
 
     Latency: none. What is written chooses what the next cycle's ``before`` is, so that ``write``
-    does not depend on ``before``, and ``added`` on little of it. The tags' comparison and one LUT
-    stand in front of the adders.
+    does not depend on ``before``, and ``added`` and ``same`` on little of it.
     """
 
     latency = 0
@@ -47,9 +49,10 @@ class BankRule(Component):
                 "tag": In(command["tag"].shape),
                 "port": In(params.port_bits),
                 "descriptor": In(params.descriptor),
-                "payload": In(params.sums),
-                "before": In(params.entry),
-                "after": Out(params.entry),
+                "recent": In(1),
+                "before": In(params.state),
+                "after": Out(params.state),
+                "same": Out(1),
                 "write": Out(1),
                 "added": Out(1),
                 "error": Out(TableError),
@@ -70,13 +73,13 @@ class BankRule(Component):
                 BankOperation.LOAD,
             )
         )
-        same = Signal()  # the aggregator is of the command's turn
+        same = self.same  # the aggregator is of the command's turn
         finished = Signal()  # it has all contributions of that turn
         mine = Signal()  # it is in the list of its own port
         last = Signal()  # the contribution is the last one
         completes = Signal()  # it is added
         fetched = Signal()
-        moves = Signal()  # to the list of another port
+        stays = Signal()  # in the list of its port
         inside = (is_add | is_fetch | is_load) & ~self.outside
         m.d.comb += [
             same.eq(before.tag == self.tag),
@@ -86,15 +89,14 @@ class BankRule(Component):
             self.added.eq(is_add & ~self.outside & before.used & ~finished),
             completes.eq(self.added & last),
             fetched.eq(is_fetch & ~self.outside & finished & ~before.queued),
-            self.leaves.eq(is_read & before.complete & mine),
-            moves.eq(is_read & before.complete & ~mine),
+            self.leaves.eq(is_read & before.complete & mine & ~self.recent),
+            stays.eq(is_read & before.complete & (~mine | self.recent)),
             self.write.eq(self.clear | is_read | inside),
-            self.push.eq((completes & ~before.queued) | fetched | moves),
-            after.queued.eq(~self.clear & Mux(is_read, moves, before.queued | completes | fetched)),
+            self.push.eq((completes & ~before.queued) | fetched | stays),
+            after.queued.eq(~self.clear & Mux(is_read, stays, before.queued | completes | fetched)),
             after.complete.eq(~self.clear & ~is_load & Mux(self.added, last, before.complete)),
         ]
         self.count(m, same, is_load)
-        self.sum(m, same)
         m.d.comb += self.error.eq(TableError.NONE)
         with m.If((is_add | is_fetch | is_load) & self.outside):
             m.d.comb += self.error.eq(TableError.OUTSIDE)
@@ -147,9 +149,3 @@ class BankRule(Component):
         if params.ports == 1 << params.port_bits:
             return Const(1)
         return self.descriptor.port < params.ports
-
-    def sum(self, m: Module, same: Value) -> None:
-        """Add up every lane; the choice between adding and taking is in the adder's LUTs."""
-        for k, value in enumerate(self.payload):
-            kept = Mux(same, self.before.sums[k], 0)
-            m.d.comb += self.after.sums[k].eq(low_bits(value + kept, len(value)))

@@ -15,7 +15,8 @@ from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.switchgnn.protocol import Kind
-from hdl.switchgnn.switch.params import OPEN_TURNS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS
 
 RAW_REQUESTS = 16  #: that can wait at a port: a worker asks again for those that are lost
 ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: those who ask; below them the ACKs of turns

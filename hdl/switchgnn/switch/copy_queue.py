@@ -8,7 +8,8 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
-from hdl.switchgnn.switch.params import READ_CYCLES, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import READ_CYCLES
 
 DEPTH = 16  #: copies that can wait
 PATIENCE = 128  #: cycles that a copy waits for ports that take none: several of the longest frames

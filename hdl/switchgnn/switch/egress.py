@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.switchgnn.switch.control_frames import ControlFrames
 from hdl.switchgnn.switch.egress_port import EgressPort
-from hdl.switchgnn.switch.params import LEVEL_BITS, OPEN_TURNS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import LEVEL_BITS, OPEN_TURNS
 
 #: What happens at a port, a bit for each.
 EGRESS_EVENTS = ("sent_results", "sent_raws", "marks", "requests_dropped")
@@ -55,7 +56,7 @@ class GnnEgress(Component):
             m.d.comb += [
                 port.destination.eq(self.destination),
                 port.source.eq(self.source),
-                port.bit.eq(1 << k),
+                port.port_bit.eq(1 << k),
                 port.mark_level.eq(self.mark_level),
                 self.open[k].eq(port.open),
                 self.urgent[k].eq(port.urgent),

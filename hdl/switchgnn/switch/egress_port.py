@@ -14,7 +14,8 @@ from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.switchgnn.protocol import CONTROL_BYTES, Head, Kind, Target
 from hdl.switchgnn.switch.egress_room import EgressRoom
 from hdl.switchgnn.switch.frame_serializer import FrameSerializer
-from hdl.switchgnn.switch.params import DELIVERY_CYCLES, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
 
 CONTROL, DATA = range(2)  #: inputs of the arbiter, which expects the last one behind a reset
 
@@ -22,7 +23,7 @@ CONTROL, DATA = range(2)  #: inputs of the arbiter, which expects the last one b
 class EgressPort(Component):
     """Sends what is delivered to a port, and the frames of ``control``, as frames of ``axis``.
 
-    Frames go from ``source`` to ``destination`` and have the port's ``bit`` as their bm. With
+    Frames go from ``source`` to ``destination`` and have the port's ``port_bit`` as their bm. With
     ``claim`` room for the longest frame is taken; it may come if ``open`` was high in the cycle
     before. :attr:`delay` cycles later comes ``deliver`` with a ``delivery``, or nothing, and then
     the room is free again; ``open`` keeps claims a RESULT's beats apart. So every frame that comes
@@ -52,7 +53,7 @@ class EgressPort(Component):
             {
                 "destination": In(48),
                 "source": In(48),
-                "bit": In(32),
+                "port_bit": In(32),
                 "mark_level": In(16),
                 "open": Out(1),
                 "claim": In(1),
@@ -89,7 +90,7 @@ class EgressPort(Component):
             self.open.eq(room.open),
             serializer.destination.eq(self.destination),
             serializer.source.eq(self.source),
-            serializer.bm.eq(self.bit),
+            serializer.bm.eq(self.port_bit),
             serializer.congested.eq((level > self.mark_level) & self.mark_level.any()),
             serializer.deliver.eq(self.deliver),
             serializer.delivery.eq(self.delivery),
@@ -126,7 +127,7 @@ class EgressPort(Component):
             head.turn.eq(frame.turn),
             head.seq.eq(frame.seq),
             head.ecn.eq(frame.ecn),
-            head.bm.eq(self.bit),
+            head.bm.eq(self.port_bit),
             head.about.bitmap.eq(frame.bitmap | target.as_value()),  # one of them is zero
         ]
         beat = Signal(self.params.egress_beat["data"].shape)

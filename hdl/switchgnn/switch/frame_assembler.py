@@ -26,9 +26,13 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 class FrameAssembler(Component):
     """Every frame of ``beats`` becomes one of ``frames``: ``packet``, and the payload it brought.
 
-    ``payload`` has the beats behind the head from beat 0 on; what a shorter payload leaves over is
-    undefined. A frame is malformed if its kind does not exist, if it has another length than its
-    kind, or if bits are set that are zero in frames of its kind (the design's page, Frames).
+    ``payload`` has the beats behind the head, the last of them in the last place (see
+    :attr:`GnnSwitchParams.payload_words`); what a shorter payload leaves over is undefined. A frame
+    is malformed if its kind does not exist, if it has another length than its kind, or if bits are
+    set that are zero in frames of its kind (the design's page, Frames).
+
+    ``undone`` says that all beats since the last one of a frame, one that comes in this cycle
+    included, have never been there.
 
     The last beat is not stored: it is looked at while it waits. Throughput: a beat a cycle, so a
     frame every :attr:`GnnSwitchParams.result_beats` cycles at most. Latency: none from the last
@@ -42,7 +46,8 @@ class FrameAssembler(Component):
             params,
             {
                 "beats": In(stream.Signature(word_layout(params.frames))),
-                "bit": In(32),
+                "port_bit": In(32),
+                "undone": In(1),
                 "frames": Out(stream.Signature(params.arrival)),
             },
         )
@@ -73,7 +78,7 @@ class FrameAssembler(Component):
             for k, word in enumerate(words):
                 with m.If(before == k + 1):
                     m.d.sync += word.eq(beat.data)
-        with m.If(self.frames.valid & self.frames.ready):
+        with m.If((self.frames.valid & self.frames.ready) | self.undone):
             m.d.sync += before.eq(0)
         arrival = self.frames.payload
         wrong = Mux(inside, broken | ~beat.keep.all(), fresh.broken | beat.keep[CONTROL_BYTES])
@@ -89,12 +94,7 @@ class FrameAssembler(Component):
             arrival.packet.header.eq(head.header),
             arrival.brings.eq(good & brings),
         ]
-        ends = {beats_of(bits, params) for bits in (FEATURE_BITS, SUM_BITS)}
-        for k in range(params.payload_beats):
-            value = words[k] if k < len(words) else beat.data
-            if k + 1 in ends and k < len(words):  # of a payload that is shorter than others
-                value = Mux(before == k + 1, beat.data, value)
-            m.d.comb += arrival.payload[k].eq(value)
+        m.d.comb += [arrival.payload[k].eq(word) for k, word in enumerate([*words, beat.data])]
         return m
 
     def head_of(self, m: Module, beat) -> Any:
@@ -110,7 +110,7 @@ class FrameAssembler(Component):
         m.d.comb += [
             *copied(head.header, frame),  # its source is replaced by the vertex
             *copied(head.header, target),
-            head.own.eq(frame.bm == self.bit),
+            head.own.eq(frame.bm == self.port_bit),
             head.known.eq(frame.job < params.jobs),
             head.features.eq(widths[FEATURE_BITS]),
             head.sums.eq(widths[SUM_BITS]),

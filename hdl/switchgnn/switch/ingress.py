@@ -8,7 +8,8 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.switchgnn.switch.ingress_port import GnnIngressPort
-from hdl.switchgnn.switch.params import LEVEL_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import LEVEL_BITS
 
 UNSEEN = 2  #: payloads that may be on their way when there seems to be room for one
 
@@ -59,7 +60,7 @@ class GnnIngress(Component):
             connect(m, flipped(self.axis[k]), port.axis)
             m.d.comb += [
                 port.address.eq(self.address),
-                port.bit.eq(1 << k),
+                port.port_bit.eq(1 << k),
                 self.overflows[k].eq(port.overflow),
                 self.congested[k].eq((port.used > self.mark_level) & (self.mark_level != 0)),
                 port.arrivals.ready.eq(turns.grant[k] & may),

@@ -19,14 +19,14 @@ BAD_FRAMES = FifoParams(width=2, depth=16)
 class GnnIngressPort(Component):
     """Every frame of ``axis`` becomes one of ``arrivals``, broken ones as well, without a payload.
 
-    ``address`` is the switch's own, ``bit`` the one that the worker behind this port must send;
-    ``used`` is how many beats wait. Throughput: a beat a cycle; ``axis.tready`` is always high,
-    as a MAC cannot wait. Latency: :attr:`latency` from a frame's last beat to its arrival, if it
-    has two beats and nothing waits. Full: the frame is lost and ``overflow`` is high for a cycle;
-    so are broken ones of which 18 wait to be counted.
+    ``address`` is the switch's own, ``port_bit`` what the worker behind this port must send;
+    ``used`` is how many beats wait. Throughput: a beat a cycle; ``axis.tready`` is always high, as
+    a MAC cannot wait. Latency: :attr:`latency` from a frame's last beat to its arrival, if nothing
+    waits: all other beats are read before the frame is judged. Full: the frame is lost and
+    ``overflow`` is high for a cycle; so are broken ones of which 18 wait to be counted.
     """
 
-    latency = PacketPort.latency + 1
+    latency = PacketPort.latency
 
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class GnnIngressPort(Component):
             {
                 "axis": In(params.frames.axis),
                 "address": In(48),
-                "bit": In(32),
+                "port_bit": In(32),
                 "arrivals": Out(stream.Signature(params.arrival)),
                 "used": Out(bits_for(params.ingress_depth)),
                 "overflow": Out(1),
@@ -58,7 +58,8 @@ class GnnIngressPort(Component):
             assembler.beats.payload.eq(word),
             assembler.beats.valid.eq(port.packets.valid),
             port.address.eq(self.address),
-            assembler.bit.eq(self.bit),
+            assembler.port_bit.eq(self.port_bit),
+            assembler.undone.eq(port.undone),
             queue.i.valid.eq(bad),
             queue.i.payload.eq(port.quality),
             self.overflow.eq(port.lost | (bad & ~queue.i.ready)),

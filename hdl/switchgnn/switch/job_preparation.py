@@ -5,7 +5,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.task_params import TaskKind
 
 #: Cycles until all frames of the earlier run have become tasks: those behind the ports, and more.
 UNDER_WAY = 12

@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.switchgnn.switch.params import OPEN_TURNS, TURN_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
 
 
 class JobTurns(Component):

@@ -10,8 +10,11 @@ from amaranth.utils import exact_log2
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.switchgnn.protocol import Kind
-from hdl.switchgnn.switch.params import OPEN_TURNS, TURN_BITS, GnnSwitchParams, TaskKind, Verdict
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
+from hdl.switchgnn.switch.task_params import TaskKind
+from hdl.switchgnn.switch.verdict import Verdict
 
 CONTRIBUTIONS = (Kind.FEATURE, Kind.PARTIAL)
 WORKERS_SEND = (*CONTRIBUTIONS, Kind.RAW, Kind.FETCH, Kind.DONE, Kind.RAWFETCH)

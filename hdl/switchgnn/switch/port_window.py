@@ -5,7 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.switchgnn.switch.params import OPEN_TURNS, SEQ_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, SEQ_BITS
 
 DELAY_BITS = 16
 #: When a port acknowledges, set by the host.

@@ -1,5 +1,13 @@
 """Presets of SwitchGNN's switch: what differs from a full U280, by parameter."""
 
+#: Tables in HBM: 256 MB of lists and 32 MB of descriptors at P = 8. Frames enough wait for their
+#: lists that a row a cycle is asked for before it is needed, at the latency of HBM.
+IN_HBM: dict[str, int | str] = {
+    "tables": "memory",
+    "rows": 1 << 24,
+    "descriptor_rows": 1 << 20,
+    "tasks": 256,
+}
 PRESETS: dict[str, dict[str, int | str]] = {
     "tiny": {
         "ports": 3,
@@ -26,5 +34,5 @@ PRESETS: dict[str, dict[str, int | str]] = {
         "ingress_depth": 256,
         "egress_depth": 64,
     },
-    "full": {},
+    "full": IN_HBM,
 }

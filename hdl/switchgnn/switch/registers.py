@@ -2,17 +2,24 @@
 
 from enum import IntEnum
 
-from hdl.common.event_counters import numbered
+from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
-from hdl.switch.params import Refusal
+from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
 from hdl.switch.verdict_counters import COUNTER_BITS
+from hdl.switchgnn.switch.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
-from hdl.switchgnn.switch.params import LEVEL_BITS, GnnSwitchParams, TableError, Verdict
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS
+from hdl.switchgnn.switch.sizes import LEVEL_BITS
 from hdl.switchgnn.switch.table_errors import ERROR_COUNT_BITS
+from hdl.switchgnn.switch.table_registers import MEMORY_REGISTERS
+from hdl.switchgnn.switch.verdict import Verdict
 
 IDENTITY = 0x53474E4E  #: "SGNN"
 VERSION = 1
+
+ROW_BITS = 21  #: of a row's number, of a table on chip
+MEMORY_ROW_BITS = 32  #: of a table in memory
 
 
 class Table(IntEnum):
@@ -24,61 +31,42 @@ class Table(IntEnum):
 
 
 IDENTITY_REGISTERS = (
-    Register(
-        "identity",
+    *identity_registers(
         "Identifies the design as a SwitchGNN switch.",
-        (ro("identity", 32, "0x53474E4E"),),
+        IDENTITY,
+        VERSION,
+        ro("ports", 6, "number of ports, a worker at each"),
+        ro("jobs", 6, "most jobs side by side"),
+        ro("banks", 5, "aggregators that a row of lists can name"),
+        ro("lanes", 8, "features of a frame"),
+        ro("window", 8, "frames that a worker may be ahead in a turn"),
     ),
-    Register("version", "Version of this register map.", (ro("version", 32, "1"),)),
-    Register(
-        "sizes",
-        "Parameters that the hardware was built with.",
-        (
-            ro("ports", 6, "number of ports, a worker at each"),
-            ro("jobs", 6, "most jobs side by side"),
-            ro("banks", 5, "aggregators that a row of lists can name"),
-            ro("lanes", 8, "features of a frame"),
-            ro("window", 8, "frames that a worker may be ahead in a turn"),
-        ),
-    ),
-    Register(
-        "depth", "Number of aggregators of a bank.", (ro("depth", 17, "aggregators of a bank"),)
-    ),
-    Register(
-        "table_sizes",
-        "Rows of the tables on chip.",
-        (ro("list_rows", 21, "rows of lists"), ro("descriptor_rows", 21, "rows of descriptors")),
-    ),
+    single(ro("depth", 17, "aggregators of a bank"), "Number of aggregators of a bank."),
 )
 
+
+def table_sizes(row_bits: int) -> Register:
+    """Return the register of the tables' sizes; a row's number has so many bits."""
+    return Register(
+        "table_sizes",
+        "Rows of the tables." if row_bits > ROW_BITS else "Rows of the tables on chip.",
+        (
+            ro("list_rows", row_bits, "rows of lists"),
+            ro("descriptor_rows", row_bits, "rows of descriptors"),
+        ),
+    )
+
+
 CONTROL_REGISTERS = (
-    Register(
-        "commands",
-        "Commands; a field acts when it is written as one.",
-        (
-            pulse("start_job", "start job_number anew, as the registers of the job say"),
-            pulse("stop_job", "take no more frames of job_number"),
-            pulse("clear_counters", "set all counters but those of table errors to zero"),
-            pulse("begin_table", "let the next words be those of row table_row of table"),
-            pulse("write_word", "add table_word to the row; its last word writes it"),
-        ),
+    commands(
+        pulse("start_job", "start job_number anew, as the registers of the job say"),
+        pulse("stop_job", "take no more frames of job_number"),
+        pulse("clear_counters", "set all counters but those of table errors to zero"),
+        pulse("begin_table", "let the next words be those of row table_row of table"),
+        pulse("write_word", "add table_word to the row; its last word writes it"),
     ),
-    Register(
-        "state",
-        "What became of the last command.",
-        (
-            ro("busy", 1, "a job is being started; its registers must hold still"),
-            ro("refused", 1, "the last command had no effect"),
-            ro("reason", 3, "why the last command had no effect", enum=as_int_enum(Refusal)),
-            ro("clearing_counters", 1, "verdicts are not counted"),
-            ro("clearing_banks", 1, "aggregators are being cleared behind a reset"),
-        ),
-    ),
-    Register(
-        "active_jobs",
-        "Shows which jobs are active.",
-        (ro("active_jobs", 32, "a bit for each job"),),
-    ),
+    state_register(ro("clearing_banks", 1, "aggregators are being cleared behind a reset")),
+    ACTIVE_JOBS,
 )
 
 SETTING_REGISTERS = (
@@ -97,36 +85,25 @@ SETTING_REGISTERS = (
             ),
         ),
     ),
-    Register(
-        "ingress_mark",
+    single(
+        rw("ingress_mark", LEVEL_BITS, "beats that wait above which ACKs say so; 0: never"),
         "Congestion of ports on the way in.",
-        (rw("ingress_mark", LEVEL_BITS, "beats that wait above which ACKs say so; 0: never"),),
     ),
-    Register(
-        "egress_mark",
+    single(
+        rw("egress_mark", LEVEL_BITS, "beats that wait above which frames say so; 0: never"),
         "Congestion of ports on the way out.",
-        (rw("egress_mark", LEVEL_BITS, "beats that wait above which frames say so; 0: never"),),
     ),
 )
 
 JOB_REGISTERS = (
-    Register(
-        "job",
-        "The job that commands are for, and whose table errors are shown.",
-        (rw("job_number", 16, "number of the job"), rw("job_epoch", 16, "number of the job's run")),
+    job_register("The job that commands are for, and whose table errors are shown."),
+    JOB_PORTS,
+    single(
+        rw("job_base", 16, "index of the first in every bank"), "First of the job's aggregators."
     ),
-    Register(
-        "job_ports", "Ports of the job's workers.", (rw("job_ports", 32, "a bit for each port"),)
-    ),
-    Register(
-        "job_base",
-        "First of the job's aggregators.",
-        (rw("job_base", 16, "index of the first in every bank"),),
-    ),
-    Register(
-        "job_depth",
+    single(
+        rw("job_depth", 17, "aggregators of every bank, of all open turns together"),
         "Number of the job's aggregators.",
-        (rw("job_depth", 17, "aggregators of every bank, of all open turns together"),),
     ),
     Register(
         "job_program",
@@ -136,11 +113,16 @@ JOB_REGISTERS = (
             rw("job_last_step", 8, "last step of the job's turn program"),
         ),
     ),
-    Register("job_list_base", "First row of the job's lists.", (rw("job_list_base", 21, "row"),)),
-    Register(
-        "job_list_rows", "Rows of the job's lists.", (rw("job_list_rows", 21, "number of rows"),)
-    ),
 )
+
+
+def list_registers(row_bits: int) -> tuple[Register, ...]:
+    """Return the registers of a job's lists; a row's number has so many bits."""
+    return (
+        single(rw("job_list_base", row_bits, "row"), "First row of the job's lists."),
+        single(rw("job_list_rows", row_bits, "number of rows"), "Rows of the job's lists."),
+    )
+
 
 TABLE_REGISTERS = (
     Register(
@@ -151,7 +133,7 @@ TABLE_REGISTERS = (
             rw("table_row", 21, "first row, or step of the program"),
         ),
     ),
-    Register("table_word", "A word of a row.", (rw("table_word", 32, "the next word"),)),
+    single(rw("table_word", 32, "the next word"), "A word of a row."),
 )
 
 
@@ -164,40 +146,20 @@ def counter_registers() -> tuple[Register, ...]:
             (
                 rw("counter_port", 5, "port; one that is not there gives 0"),
                 rw("counter_verdict", 5, "verdict", enum=as_int_enum(Verdict)),
-                rw(
-                    "port_counter",
-                    PORT_COUNTERS.index_bits,
-                    "counter of the port",
-                    enum=numbered(PORT_COUNTERS, "PortCounter"),
-                ),
-                rw(
-                    "total_counter",
-                    TOTAL_COUNTERS.index_bits,
-                    "counter of the switch",
-                    enum=numbered(TOTAL_COUNTERS, "TotalCounter"),
-                ),
+                choice(PORT_COUNTERS, "port", "counter of the port"),
+                choice(TOTAL_COUNTERS, "total", "counter of the switch"),
             ),
         ),
-        Register(
-            "verdict_count",
+        single(
+            ro("verdict_count", COUNTER_BITS, "frames that came by the port"),
             "Frames of the chosen port that met the chosen verdict.",
-            (ro("verdict_count", COUNTER_BITS, "frames that came by the port"),),
         ),
-        Register(
-            "port_count",
-            "Shows the chosen counter of the chosen port.",
-            (ro("port_count", PORT_COUNTERS.bits, "value of the counter"),),
-        ),
-        Register(
-            "total_count",
-            "Shows the chosen counter of the switch.",
-            (ro("total_count", TOTAL_COUNTERS.bits, "value of the counter"),),
-        ),
+        chosen(PORT_COUNTERS, "port", "the chosen port"),
+        chosen(TOTAL_COUNTERS, "total", "the switch"),
         *(
-            Register(
-                f"error_{name}",
+            single(
+                ro(f"error_{name}", ERROR_COUNT_BITS, doc),
                 "Additions that the job's lists ask for and that are not made.",
-                (ro(f"error_{name}", ERROR_COUNT_BITS, doc),),
             )
             for name, doc in ERRORS.items()
         ),
@@ -207,11 +169,7 @@ def counter_registers() -> tuple[Register, ...]:
             (ro("first_cause", 3, "what was wrong", enum=as_int_enum(TableError)),),
         ),
         *(
-            Register(
-                f"first_{name}",
-                "The first of the job's table errors.",
-                (ro(f"first_{name}", 32, doc),),
-            )
+            single(ro(f"first_{name}", 32, doc), "The first of the job's table errors.")
             for name, doc in (
                 ("turn", "turn of the frame"),
                 ("row", "row of the job's lists; of a PARTIAL: 0"),
@@ -231,20 +189,29 @@ ERRORS = {
 
 
 def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
-    """Return the register map of a switch; the same for all sizes, so that one driver fits all."""
+    """Return the register map of a switch.
+
+    It is the same for all sizes, so that one driver fits all; where tables are in memory, a row's
+    number has more bits, and registers of the memory follow the others.
+    """
+    row_bits = MEMORY_ROW_BITS if params.in_memory else ROW_BITS
     return RegisterMap(
-        "switchgnn_switch",
+        "switchgnn_switch_in_memory" if params.in_memory else "switchgnn_switch",
         IDENTITY_REGISTERS
+        + (table_sizes(row_bits),)
         + CONTROL_REGISTERS
         + SETTING_REGISTERS
         + JOB_REGISTERS
+        + list_registers(row_bits)
         + TABLE_REGISTERS
-        + counter_registers(),
+        + counter_registers()
+        + (MEMORY_REGISTERS if params.in_memory else ()),
     )
 
 
 def constants(params: GnnSwitchParams) -> dict[str, int]:
     """Return the values of the fields that never change."""
+    memory = {"table_ports": params.table_ports, "table_address_bits": params.table_address_bits}
     return {
         "identity": IDENTITY,
         "version": VERSION,
@@ -256,4 +223,5 @@ def constants(params: GnnSwitchParams) -> dict[str, int]:
         "depth": params.slots,
         "list_rows": params.rows,
         "descriptor_rows": params.descriptor_rows,
+        **(memory if params.in_memory else {}),
     }

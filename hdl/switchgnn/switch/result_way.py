@@ -13,14 +13,10 @@ from hdl.common.arithmetic import delay, index_of
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.round_robin import lowest
-from hdl.switchgnn.switch.params import (
-    DELIVERY_CYCLES,
-    OPEN_TURNS,
-    READ_CYCLES,
-    TAG_BITS,
-    TURN_BITS,
-    GnnSwitchParams,
-)
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES, OPEN_TURNS, READ_CYCLES, TAG_BITS, TURN_BITS
+
+GROUP = 4  #: banks one of whose sums a LUT chooses; one of the groups is chosen a cycle later
 
 
 class ResultWay(Component):
@@ -56,6 +52,9 @@ class ResultWay(Component):
                 "places": data.ArrayLayout(place, OPEN_TURNS),
             }
         )
+        fields = params.bank_result.members
+        #: of a sum that leaves, what it takes to find its turn
+        self.result = data.StructLayout({name: fields[name] for name in ("port", "slot", "tag")})
         super().__init__(
             params,
             {
@@ -78,9 +77,9 @@ class ResultWay(Component):
         came = Signal()  # a sum
         copies = Signal(params.ports)
         bank = Signal(params.bank_bits, reset_less=True)
-        result = Signal(params.bank_result, reset_less=True)
+        result = Signal(self.result, reset_less=True)
         copy = delay(m, self.copy, 1, "copy")
-        self.take(m, bank, result)
+        sums = self.take(m, bank, result)
         m.d.sync += [came.eq(self.valids.any()), copies.eq(self.copies)]
         mine = data.View(self.known, Array(port.as_value() for port in known)[result.port])
         hit, index, turn = self.find(m, mine, result)
@@ -97,9 +96,9 @@ class ResultWay(Component):
             delivery.list.eq(Cat(bank[: exact_log2(params.banks)], index)),
             delivery.source.eq(copy.source),
             delivery.sums.as_value()[: len(features)].eq(
-                Mux(came, result.sums.as_value()[: len(features)], features)
+                Mux(came, sums[: len(features)], features)
             ),
-            delivery.sums.as_value()[len(features) :].eq(result.sums.as_value()[len(features) :]),
+            delivery.sums.as_value()[len(features) :].eq(sums[len(features) :]),
         ]
         return m
 
@@ -121,15 +120,26 @@ class ResultWay(Component):
             ]
         return known
 
-    def take(self, m: Module, bank: Signal, result: Any) -> None:
-        """Register what comes of the bank that was read, and for which port a copy is."""
+    def take(self, m: Module, bank: Signal, result: Any) -> Value:
+        """Register what comes of the bank that was read, and for which port a copy is.
+
+        Return the sums, chosen from those that are registered of each group of banks.
+        """
         copies = self.copies
         number = delay(m, index_of(self.read, len(bank)), READ_CYCLES, "read")
-        results = Array(each.as_value() for each in self.results)
         m.d.sync += [
             bank.eq(number),
-            result.eq(data.View(self.params.bank_result, results[number])),
+            *(
+                result[name].eq(Array(each[name] for each in self.results)[number])
+                for name in self.result.members
+            ),
         ]
+        groups = []
+        for first in range(0, self.params.banks, GROUP):
+            group = Array(each.sums.as_value() for each in self.results[first : first + GROUP])
+            sums = Signal(self.params.sums.size, name=f"sums_{first}", reset_less=True)
+            m.d.sync += sums.eq(group[number[: exact_log2(GROUP)]])
+            groups.append(sums)
         with m.If(copies.any()):  # any of its ports, for what all of its job have
             m.d.sync += result.port.eq(index_of(lowest(copies), self.params.port_bits))
         valids = self.valids
@@ -140,6 +150,7 @@ class ResultWay(Component):
             one_comes_at_a_time=lambda: ~(came & (came - 1)[: len(came)]).any(),
             comes_from_the_bank_that_was_read=lambda: ~valids.any() | Array(valids)[number],
         )
+        return Array(groups)[bank[exact_log2(GROUP) :]] if len(groups) > 1 else groups[0]
 
     def find(self, m: Module, mine: Any, result: Any) -> tuple[Value, Value, Value]:
         """Return whether a sum is of an open turn of ``mine``, its index there, and the turn."""

@@ -12,8 +12,8 @@ from hdl.common.counter_bank import CounterBank
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
+from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
-from hdl.switch.params import Refusal
 from hdl.switch.verdict_counters import VerdictCounters
 from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
 from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
@@ -21,11 +21,13 @@ from hdl.switchgnn.switch.egress import GnnEgress
 from hdl.switchgnn.switch.ingress import GnnIngress
 from hdl.switchgnn.switch.job_preparation import JobPreparation
 from hdl.switchgnn.switch.judge import Judge
-from hdl.switchgnn.switch.params import GnnSwitchParams, Verdict
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import ERRORS, constants, gnn_switch_registers
+from hdl.switchgnn.switch.table_registers import STATE_FIELDS
 from hdl.switchgnn.switch.table_writer import TableWriter
 from hdl.switchgnn.switch.task_queue import TaskQueue
 from hdl.switchgnn.switch.turn_table import TurnTable
+from hdl.switchgnn.switch.verdict import Verdict
 
 
 class GnnSwitch(Component):
@@ -34,14 +36,17 @@ class GnnSwitch(Component):
     The worker at port i sends frames (:mod:`hdl.switchgnn.protocol`) by ``s_axis[i]`` and gets
     others by ``m_axis[i]``, as ``sim/switchgnn/golden/README.md`` says. The host fills tables,
     starts and stops jobs, and reads counters and errors through ``s_axil``
-    (:mod:`hdl.switchgnn.switch.registers`). Jobs have ports, turns, and aggregators of their own: a
-    frame or a list, however wrong, changes nothing of another job.
+    (:mod:`hdl.switchgnn.switch.registers`). With ``params.in_memory`` it puts lists and descriptors
+    into memory itself, from where ``m_axi_tables`` read them (:class:`TableMemory`). Jobs have
+    ports, turns, and aggregators of their own: a frame or a list, however wrong, changes nothing of
+    another job.
 
     Throughput: a row of lists a cycle, of P additions of L sums; a sum a cycle leaves; ports take
     turns. ``s_axis`` is always ready: a port whose queue is full loses frames, and counts them;
     workers repeat. Sums wait in their aggregators until their port takes them, and a port that
-    takes none holds up no other. Latency: :attr:`latency` cycles from the last beat of the frame
-    that completes a sum to the sum's head, with lists on chip and nothing else under way.
+    takes none holds up no other. Latency, with lists on chip and nothing else under way: at most 32
+    cycles from the last beat of the frame that completes a sum to the sum's head, with frames of
+    any length (``test_switch_timing.py``).
     """
 
     register_map = staticmethod(gnn_switch_registers)
@@ -54,6 +59,11 @@ class GnnSwitch(Component):
                 "s_axis": In(AXIS).array(params.ports),
                 "m_axis": Out(AXIS).array(params.ports),
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                **(
+                    {"m_axi_tables": Out(params.table_memory.axi).array(params.table_ports)}
+                    if params.in_memory
+                    else {}
+                ),
             },
         )
 
@@ -79,6 +89,9 @@ class GnnSwitch(Component):
         connect(m, turns.load, queue.load)
         connect(m, queue.tasks, aggregation.tasks)
         connect(m, queue.lists, aggregation.lists)
+        if params.in_memory:
+            for mine, axi in zip(self.m_axi_tables, aggregation.m_axi_tables, strict=True):
+                connect(m, axi, flipped(mine))
         settings = registers.control
         self.connect_host(m, settings, writer, jobs, turns, aggregation)
         self.connect_jobs(m, jobs, turns, preparation, aggregation)
@@ -89,7 +102,7 @@ class GnnSwitch(Component):
         m.d.comb += [
             ingress.address.eq(Cat(settings.switch_address_low, settings.switch_address_high)),
             ingress.mark_level.eq(settings.ingress_mark),
-            ingress.hold.eq(queue.hold | turns.ends),
+            ingress.hold.eq(queue.hold | delay(m, turns.ends, 1, "ends", reset_less=False)),
             egress.congested.eq(ingress.congested),
         ]
         return m
@@ -114,11 +127,7 @@ class GnnSwitch(Component):
             turns.write.eq(writer.write_step),
             turns.write_step.eq(low_bits(writer.at, len(turns.write_step))),
             turns.written.eq(writer.step),
-            aggregation.write_list.eq(writer.write_list),
-            aggregation.write_descriptors.eq(writer.write_descriptors),
-            aggregation.at.eq(writer.at),
-            aggregation.list_row.eq(writer.list_row),
-            aggregation.descriptor_row.eq(writer.descriptor_row),
+            *self.table_settings(settings, writer, aggregation),
             command.start.eq(settings.start_job),
             command.stop.eq(settings.stop_job),
             command.job.eq(settings.job_number),
@@ -132,6 +141,25 @@ class GnnSwitch(Component):
             tables.lists.count.eq(low_bits(settings.job_list_rows, self.params.row_bits)),
             turns.started.eq(low_bits(settings.job_number, self.params.job_bits)),
             aggregation.error_job.eq(turns.started),
+        ]
+
+    def table_settings(self, settings: Any, writer: TableWriter, aggregation: Aggregation) -> list:
+        """Let the host write tables on chip, or say where in memory they are."""
+        if not self.params.in_memory:
+            return [
+                aggregation.write_list.eq(writer.write_list),
+                aggregation.write_descriptors.eq(writer.write_descriptors),
+                aggregation.at.eq(writer.at),
+                aggregation.list_row.eq(writer.list_row),
+                aggregation.descriptor_row.eq(writer.descriptor_row),
+            ]
+        told, bits = aggregation.table_settings, self.params.table_memory.line_bits
+        return [
+            told.bases.lists.eq(low_bits(settings.list_line, bits)),
+            told.bases.descriptors.eq(low_bits(settings.descriptor_line, bits)),
+            told.timeout.eq(settings.table_timeout),
+            told.revive.eq(settings.revive_tables),
+            told.clear.eq(settings.clear_counters),
         ]
 
     def connect_jobs(
@@ -228,11 +256,8 @@ class GnnSwitch(Component):
         """Report what the host reads of sizes, jobs and errors."""
         status = registers.status
         m.d.comb += [status[name].eq(value) for name, value in constants(self.params).items()]
+        report_jobs(m, status, jobs)
         m.d.comb += [
-            status.busy.eq(jobs.busy),
-            status.refused.eq(jobs.reason != Refusal.NONE),
-            status.reason.eq(jobs.reason),
-            status.active_jobs.eq(jobs.active),
             status.clearing_banks.eq(aggregation.busy),
             *(status[f"error_{name}"].eq(aggregation.errors[name]) for name in ERRORS),
             status.first_cause.eq(aggregation.first_error.cause),
@@ -241,6 +266,11 @@ class GnnSwitch(Component):
                 for name in ("turn", "row", "aggregator")
             ),
         ]
+        if self.params.in_memory:
+            m.d.comb += [
+                status[field].eq(aggregation.table_state[name])
+                for field, name in STATE_FIELDS.items()
+            ]
 
     def count(
         self,

@@ -8,8 +8,9 @@ from amaranth.utils import exact_log2
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.round_robin import lowest
+from hdl.switchgnn.switch.aggregator_params import TableError
 from hdl.switchgnn.switch.bank import Bank
-from hdl.switchgnn.switch.params import GnnSwitchParams, TableError
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.task_sequencer import PAYLOAD_LAG
 
 CAUSES = [cause for cause in TableError if cause is not TableError.NONE]

@@ -1,13 +1,16 @@
 """The host fills the switch's tables, word by word."""
 
-from amaranth.hdl import Cat, Module, Signal
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.registers import WORD_BITS
-from hdl.switchgnn.switch.params import COUNT_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import Table
+from hdl.switchgnn.switch.sizes import COUNT_BITS
 
 STEP_WORDS = 3  #: first row of descriptors, rows, turns
 ROW_BITS = 21
@@ -18,7 +21,8 @@ class TableWriter(Component):
 
     ``begin`` says that the next ``word`` that comes with ``push`` is the first of row ``row`` of
     ``table`` (:class:`hdl.switchgnn.switch.registers.Table`); rows follow each other. A row behind
-    the table's end is written nowhere.
+    the table's end is written nowhere. Where lists and descriptors are in memory, only the turn
+    programs are written here.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -31,10 +35,7 @@ class TableWriter(Component):
                 "word": In(WORD_BITS),
                 "push": In(1),
                 "at": Out(ROW_BITS),
-                "write_list": Out(1),
-                "list_row": Out(params.row),
-                "write_descriptors": Out(1),
-                "descriptor_row": Out(params.descriptor_row),
+                **({} if params.in_memory else rows_written(params)),
                 "write_step": Out(1),
                 "step": Out(params.step),
             },
@@ -43,11 +44,12 @@ class TableWriter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        sizes = {
-            Table.LISTS: (-(-params.row.size // WORD_BITS), params.rows, self.write_list),
-            Table.DESCRIPTORS: (params.banks, params.descriptor_rows, self.write_descriptors),
-            Table.PROGRAM: (STEP_WORDS, 256, self.write_step),
-        }
+        sizes = {Table.PROGRAM: (STEP_WORDS, 256, self.write_step)}
+        if not params.in_memory:
+            sizes = {
+                Table.LISTS: (-(-params.row.size // WORD_BITS), params.rows, self.write_list),
+                Table.DESCRIPTORS: (params.banks, params.descriptor_rows, self.write_descriptors),
+            } | sizes
         most = max(words for words, _, _ in sizes.values())
         gathered = Signal(WORD_BITS * most, reset_less=True)  # the newest word is the highest
         count = Signal(range(most + 1))
@@ -77,16 +79,31 @@ class TableWriter(Component):
             begin = len(gathered) - (words[table] - k) * WORD_BITS
             return gathered[begin : begin + WORD_BITS]
 
-        entries = Cat(word(Table.LISTS, k) for k in range(words[Table.LISTS]))
-        m.d.comb += self.list_row.eq(params.row(entries[: params.row.size]))
-        for k in range(params.banks):
-            descriptor, one = self.descriptor_row[k], word(Table.DESCRIPTORS, k)
-            m.d.comb += [
-                descriptor.expected.eq(one[:COUNT_BITS]),
-                descriptor.port.eq(low_bits(one[COUNT_BITS:], params.port_bits)),
-            ]
+        if not params.in_memory:
+            entries = Cat(word(Table.LISTS, k) for k in range(words[Table.LISTS]))
+            m.d.comb += self.list_row.eq(params.row(entries[: params.row.size]))
+            for k in range(params.banks):
+                m.d.comb += descriptor_of(self.descriptor_row[k], word(Table.DESCRIPTORS, k))
         m.d.comb += [
             self.step.first.eq(low_bits(word(Table.PROGRAM, 0), params.descriptor_bits)),
             self.step.height.eq(low_bits(word(Table.PROGRAM, 1), params.count_bits)),
             self.step.turns.eq(word(Table.PROGRAM, 2)),
         ]
+
+
+def rows_written(params: GnnSwitchParams) -> dict:
+    """List the signals that write rows of lists and of descriptors on chip."""
+    return {
+        "write_list": Out(1),
+        "list_row": Out(params.row),
+        "write_descriptors": Out(1),
+        "descriptor_row": Out(params.descriptor_row),
+    }
+
+
+def descriptor_of(descriptor: Any, word: Value) -> list:
+    """Fill a descriptor as a word of a table says."""
+    return [
+        descriptor.expected.eq(word[:COUNT_BITS]),
+        descriptor.port.eq(low_bits(word[COUNT_BITS:], len(descriptor.port))),
+    ]

@@ -8,7 +8,8 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.task_params import TaskKind
 
 #: Most frames that may still become tasks when ``hold`` is seen: all those under way behind the
 #: ports, and those of the cycles in which it is on its way.
@@ -19,18 +20,20 @@ class TaskQueue(Component):
     """Queues every ``task`` that comes with ``valid``; a ``fence`` or ``load`` finds a gap.
 
     ``tasks`` leave in order. ``lists`` asks for the rows of each FEATURE that has some, in the same
-    order and ahead of its task. With ``hold`` no frame may be taken in: there is only room for
-    those under way, or a fence or load waits for a gap.
+    order and ahead of its task, and, where tables are in memory, for those of each load too. With
+    ``hold`` no frame may be taken in: there is only room for those under way, or a fence or load
+    waits for a gap.
 
     Throughput: a task a cycle. Latency: :attr:`latency`.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
         self.latency = params.task_fifo.latency
-        self.request = params.list_table.request
+        self.request = params.rows_request
         # One that waits is seen at once, lest a later one pass it: never a memory with a register.
+        style = "auto" if params.in_memory else "distributed"
         self.requests = FifoParams(
-            width=self.request.size, depth=params.tasks, style="distributed", refuses=False
+            width=self.request.size, depth=params.tasks, style=style, refuses=False
         )
         super().__init__(
             params,
@@ -70,6 +73,15 @@ class TaskQueue(Component):
             self.tasks.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.tasks.ready),
         ]
+        if params.in_memory:
+            self.ask_for_all(m, queue, requests)
+        else:
+            self.ask_for_lists(m, requests)
+        expect(m, self, finds_room=lambda: ~self.valid | (queue.level != params.tasks))
+        return m
+
+    def ask_for_lists(self, m: Module, requests: Fifo) -> None:
+        """Ask for the rows of lists in the cycle of the task, as a table on chip is near."""
         request = Signal(self.request)
         comes = Signal()
         m.d.comb += [
@@ -84,5 +96,21 @@ class TaskQueue(Component):
             self.lists.valid.eq(requests.o.valid | comes),
             requests.o.ready.eq(self.lists.ready),
         ]
-        expect(m, self, finds_room=lambda: ~self.valid | (queue.level != params.tasks))
-        return m
+
+    def ask_for_all(self, m: Module, queue: Fifo, requests: Fifo) -> None:
+        """Ask for the rows of lists and of loads, in order, so that one memory has both."""
+        task = self.params.task(queue.i.payload)
+        request = Signal(self.request)
+        is_load = task.kind == TaskKind.LOAD
+        asks = ((task.kind == TaskKind.ROWS) & task.rows.any()) | is_load
+        m.d.comb += [
+            request.descriptors.eq(is_load),
+            request.first.eq(low_bits(task.first, len(request.first))),
+            request.count.eq(task.rows),
+            request.there.eq(task.there),
+            requests.i.payload.eq(request),
+            requests.i.valid.eq(queue.i.valid & asks),
+            self.lists.payload.eq(self.request(requests.o.payload)),
+            self.lists.valid.eq(requests.o.valid),
+            requests.o.ready.eq(self.lists.ready),
+        ]

@@ -12,14 +12,10 @@ from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams
 from hdl.common.expectations import expect
 from hdl.switchgnn.protocol import FEATURE_BITS
-from hdl.switchgnn.switch.params import (
-    COUNT_BITS,
-    INDEX_BITS,
-    TAG_BITS,
-    BankOperation,
-    GnnSwitchParams,
-    TaskKind,
-)
+from hdl.switchgnn.switch.aggregator_params import BankOperation
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import COUNT_BITS, INDEX_BITS, TAG_BITS
+from hdl.switchgnn.switch.task_params import TaskKind
 
 #: Cycles from a task's row to its payload: those of the commands behind it, and the banks' lead.
 PAYLOAD_LAG = 5
@@ -39,7 +35,8 @@ class TaskSequencer(Component):
 
     A FEATURE has the rows of its list, which come from ``rows``; a PARTIAL and a FETCH have one
     aggregator, number index x banks + bank; a load has a row for each index of the region, whose
-    descriptors come from ``descriptors`` as ``descriptor_requests`` ask for them. With ``still``
+    descriptors come from ``descriptors`` as ``descriptor_requests`` ask for them, or, where tables
+    are in memory, as the task's own request did (:class:`TaskQueue`). With ``still``
     no row begins a cycle later. ``fenced`` is high for a cycle when a FENCE has its turn.
 
     ``commands`` are registers. The payload of a row, as sums, is in ``payload``
@@ -63,7 +60,15 @@ class TaskSequencer(Component):
             {
                 "tasks": In(stream.Signature(params.task)),
                 "rows": In(stream.Signature(params.list_table.found)),
-                "descriptor_requests": Out(stream.Signature(params.descriptor_table.request)),
+                **(
+                    {}
+                    if params.in_memory
+                    else {
+                        "descriptor_requests": Out(
+                            stream.Signature(params.descriptor_table.request)
+                        )
+                    }
+                ),
                 "descriptors": In(stream.Signature(params.descriptor_table.found)),
                 "payloads": In(stream.Signature(params.payload_words)),
                 "still": In(1),
@@ -105,7 +110,8 @@ class TaskSequencer(Component):
             self.copy_reserve.eq(go & copies & last),
         ]
         m.d.sync += self.fenced.eq(go & (kind == TaskKind.FENCE))
-        self.ask_for_descriptors(m, go & last, is_load)
+        if not self.params.in_memory:
+            self.ask_for_descriptors(m, go & last, is_load)
         self.begin(m, go, has_rows)
         self.bring(m, go & last & task.brings, self.copy_reserve)
         m.d.comb += [
@@ -189,9 +195,9 @@ class TaskSequencer(Component):
     def bring(self, m: Module, takes, copies) -> None:
         """Take the payload of a task when the banks want it; a feature is widened to sums."""
         params, task = self.params, self.tasks.payload
-        words = Cat(*self.payloads.payload)
-        features = params.features(words[: params.features.size])
-        sums = params.sums(words[: params.sums.size])
+        words = self.payloads.payload
+        features = params.features(params.features_of(words))
+        sums = params.sums(Cat(*words)[: params.sums.size])
         wide = delay(m, task.kind == TaskKind.ONE, PAYLOAD_LAG, "wide")
         payload = Signal(params.sums, reset_less=True)
         m.d.comb += [

@@ -9,13 +9,9 @@ from hdl.common.arithmetic import half, index_of, low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.round_robin import next_above
-from hdl.switchgnn.switch.params import (
-    OPEN_TURNS,
-    PROGRAM_STEPS,
-    TURN_BITS,
-    GnnSwitchParams,
-    TaskKind,
-)
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
+from hdl.switchgnn.switch.task_params import TaskKind
 
 
 class State(enum.Enum, shape=2):

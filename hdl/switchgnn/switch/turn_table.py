@@ -10,7 +10,8 @@ from amaranth.utils import exact_log2
 from hdl.common.arithmetic import delay, half, low_bits
 from hdl.common.component import Component
 from hdl.switchgnn.switch.job_turns import JobTurns
-from hdl.switchgnn.switch.params import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
 from hdl.switchgnn.switch.turn_opener import TurnOpener
 
 STEP_BITS = exact_log2(PROGRAM_STEPS)

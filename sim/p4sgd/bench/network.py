@@ -1,6 +1,5 @@
 """Cycles of the network: AllReduce, switch, and training on one to eight workers."""
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,14 +7,11 @@ from typing import Any
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.switch.params import SwitchParams
-from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.limits import Limit, Row
-from sim.harness.verilator import Simulation, run
 from sim.p4sgd.reproduce import allreduce, points
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
-from sim.p4sgd.switch_in_simulator import RESULTS
-from sim.p4sgd.train import build_system
+from sim.p4sgd.switch_session import SwitchSession, SwitchWorkload
 
 MOST_ALLREDUCE = Limit(40)
 MOST_SWITCH = Limit(8)
@@ -62,19 +58,9 @@ def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
 
 def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
     """What a switch alone does."""
+    session = SwitchSession(params, SwitchWorkload())
     with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder, "results.json")
-        run(
-            build_system(Switch(params), []),
-            Simulation(
-                test_module="sim.p4sgd.switch_in_simulator",
-                params=params,
-                component=Switch,
-                env={RESULTS: str(results)},
-            ),
-            seed=1,
-        )
-        return json.loads(results.read_text())
+        return session.run(session.build(params), Path(folder)).details["packets"]
 
 
 def switch_rows(found: Mapping[str, Any]) -> list[Row]:

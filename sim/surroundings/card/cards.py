@@ -10,6 +10,8 @@ from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
+from hdl.u280.switchgnn_endpoint_board import EndpointBoard
+from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
 from hdl.u280.worker_board import WorkerBoard
 from sim.harness.coverage_runs import covers
 from sim.harness.verilator import Build, build, emission_of
@@ -43,11 +45,25 @@ class QuickNetSparseSwitch(NetSparseSwitchBoard):
     mac_resets = QUICK
 
 
+class QuickGnnSwitch(GnnSwitchBoard):
+    """A card with SwitchGNN's switch."""
+
+    mac_resets = QUICK
+
+
+class QuickEndpoint(EndpointBoard):
+    """A card with SwitchGNN's endpoint."""
+
+    mac_resets = QUICK
+
+
 TOPS = {
     "worker": QuickWorker,
     "switch": QuickSwitch,
     "snic": QuickSnic,
     "netsparse_switch": QuickNetSparseSwitch,
+    "gnn_switch": QuickGnnSwitch,
+    "endpoint": QuickEndpoint,
 }
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
 End = tuple[int, int]  #: of a fibre: number of the card, cage

@@ -12,8 +12,13 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.endpoint.registers import endpoint_registers
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+from hdl.u280.switchgnn_endpoint_board import FEATURES, SUMS, TABLES
 from sim.harness.register_driver import BusError, RegisterDriver, quiet
 from sim.netsparse.driver import Completion, SnicDriver
 from sim.netsparse.switch_driver import SwitchDriver as NetSparseSwitchDriver
@@ -22,6 +27,9 @@ from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_driver import SwitchDriver
 from sim.p4sgd.worker_driver import WorkerDriver
 from sim.surroundings.card.cards import CLOCKS
+from sim.switchgnn.network.cluster import ClusterParams as EndpointsParams
+from sim.switchgnn.network.worker_host import WorkerHost
+from sim.switchgnn.switch_driver import GnnSwitchDriver
 
 WORD_BYTES = 4
 MOST_US = 200  #: that a run takes here
@@ -109,17 +117,12 @@ class BoardDriver(RegisterDriver):
         super().__init__(None, Shifted(bar, BASE), board_registers(sizes))
 
 
-class CardWorker(WorkerDriver):
-    """A worker on a card: registers through the BAR, weights and memory by DMA."""
+class DmaCard:
+    """A card whose memory the host reaches by DMA."""
 
-    def __init__(self, card: Any, params: Any) -> None:
-        self.pcie = pcie = Pcie(card)
-        RegisterDriver.__init__(self, pcie, "m_axil", worker_registers(params))
-        self.params = params
+    def __init__(self, pcie: Pcie) -> None:
         self.dma = AxiMaster(AxiBus.from_prefix(pcie, "m_axi"), pcie.clk, pcie.rst)
         quiet(pcie, "m_axi")
-        self.model = Shifted(self.dma, MODEL_BASE)
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
 
     async def write_memory(self, address: int, data: bytes) -> None:
         """Write HBM."""
@@ -133,6 +136,18 @@ class CardWorker(WorkerDriver):
         if answer.resp != AxiResp.OKAY:
             raise BusError(f"reading HBM at {address:#x} answered {answer.resp.name}")
         return bytes(answer.data)
+
+
+class CardWorker(WorkerDriver, DmaCard):
+    """A worker on a card: registers through the BAR, weights and memory by DMA."""
+
+    def __init__(self, card: Any, params: Any) -> None:
+        self.pcie = pcie = Pcie(card)
+        RegisterDriver.__init__(self, pcie, "m_axil", worker_registers(params))
+        DmaCard.__init__(self, pcie)
+        self.params = params
+        self.model = Shifted(self.dma, MODEL_BASE)
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
 
     async def run(self) -> None:
         """Start a run and wait for the interrupt at its end; ``WorkerFailure`` if it fails."""
@@ -179,6 +194,47 @@ class CardNetSparseSwitch(NetSparseSwitchDriver):
         super().__init__(self.pcie, params, Bar(self.pcie))
         sizes = BoardRegistersParams(cages=params.ports, hbm=False, pauses=True)
         self.board = BoardDriver(self.axil, sizes)
+
+
+class CardGnnSwitch(GnnSwitchDriver):
+    """SwitchGNN's switch on a card."""
+
+    def __init__(self, card: Any, params: GnnSwitchParams) -> None:
+        self.pcie = Pcie(card)
+        super().__init__(self.pcie, params, Bar(self.pcie))
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=params.ports, hbm=False))
+
+
+class CardEndpoint(WorkerHost, DmaCard):
+    """SwitchGNN's endpoint on a card: registers through the BAR, tables and features by DMA.
+
+    Features and sums have the same addresses, in the parts of HBM of their ports.
+    """
+
+    def __init__(self, card: Any, port: int, params: EndpointParams) -> None:
+        self.pcie = Pcie(card)
+        registers = RegisterDriver(self.pcie, "m_axil", endpoint_registers(params))
+        self.use(registers, port, EndpointsParams(endpoint=params, workers=1))
+        DmaCard.__init__(self, self.pcie)
+        self.board = BoardDriver(registers.axil, BoardRegistersParams(cages=1, hbm=True))
+
+    async def write(self, name: str, content: bytes, at: int = 0) -> None:
+        """Write to the tables, or to the features and where sums will be."""
+        for port in (TABLES,) if name == "tables" else (FEATURES, SUMS):
+            await self.write_memory((port << CHANNEL_BITS) + at, content)
+
+    async def read(self, name: str, size: int, at: int = 0) -> bytes:
+        """Read the tables, or the sums."""
+        port = TABLES if name == "tables" else SUMS
+        return await self.read_memory((port << CHANNEL_BITS) + at, size)
+
+    async def ends(self, within: int = MOST_US) -> tuple[str, str]:
+        """Wait for the interrupt at a job's end; the state and its cause."""
+        before = self.pcie.messages
+        await self.board.write(interrupt_enable=1)
+        await self.pcie.interrupt(before, within)
+        await self.board.write(interrupt_enable=0)
+        return await self.state("state"), await self.state("cause")
 
 
 class CardCluster(ClusterDriver):

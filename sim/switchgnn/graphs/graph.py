@@ -115,6 +115,8 @@ def _beside(graph: Graph) -> Graph:
 def _archive(path: Path) -> Graph:
     content = _content(path)
     with _opened(path, content, "a graph that scipy.sparse.save_npz wrote") as archive:
+        if "format" not in archive:
+            raise UserError(f"{path}: has no adjacency, which scipy.sparse.save_npz writes")
         matrix = csr_array(load_npz(BytesIO(content)))
         rows, columns = (int(size) for size in matrix.shape or ())
         if rows != columns or not matrix.nnz:

@@ -86,6 +86,7 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     ("design", "answers", "writes"),
     [
         (SHORT, {}, {"job_ports": 0b11, "start_job": 1}),
+        long(("switchgnn-endpoint", {}, {"turns": 1, "own_address_low": 3, "start": 1})),
         long(("switchgnn-switch", {}, {"job_ports": 0b11, "job_depth": 1, "start_job": 1})),
         long(("netsparse-switch", {}, {"route_node": 7, "uplinks": 0b10, "clear_counters": 1})),
         long(
@@ -109,9 +110,14 @@ def test_the_readme_s_program_drives_registers_that_are_there(design, answers, w
         with window.open("r+b") as file:
             file.seek(fields[name].address)
             file.write((value << fields[name].offset).to_bytes(4, "little"))
-    program = textwrap.dedent(program).replace(
-        "/sys/bus/pci/devices/0000:BB:DD.F/resource0", str(window)
-    )
+    memory = folder.parent / f"{design}.memory"
+    memory.touch()
+    program = textwrap.dedent(program)
+    for device, file in (
+        ("/sys/bus/pci/devices/0000:BB:DD.F/resource0", window),
+        ("/dev/xdma0_h2c_0", memory),
+    ):
+        program = program.replace(device, str(file))
     done = subprocess.run(
         [sys.executable, "-B", "-c", program],
         cwd=folder,

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from types import SimpleNamespace
 
 import cocotb
 import numpy as np
@@ -20,7 +19,7 @@ from sim.switchgnn.network.cluster import ClusterParams
 from sim.switchgnn.network.network import Network, NetworkParams, empty_memories
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
 from sim.switchgnn.switch_driver import GnnSwitchDriver
-from tests.hdl.switchgnn.endpoint.bench import EPOCH, LaneCut
+from tests.hdl.switchgnn.endpoint.bench import EPOCH, LaneCut, finish, launch
 from tests.long import short_and_long
 
 GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
@@ -93,20 +92,7 @@ class Bench:
     async def launch(self, cut, epoch=EPOCH):
         """Start a job at the switch and at all workers."""
         await self.host.start_job(JOB, setup=cut.setup(), epoch=epoch, base=0)
-        setups = [cut.worker(worker.port, JOB, epoch).setup for worker in self.workers]
-        for worker, setup in zip(self.workers, setups, strict=True):
-            await worker.load(setup)
-        for worker, setup in zip(self.workers, setups, strict=True):
-            await worker.start(setup, job=JOB, epoch=epoch)
-
-    async def finish(self, cut):
-        """The job runs to its end; every sum and copy in memory is right."""
-        found = {}
-        for worker in self.workers:
-            assert await worker.ends() == ("FINISHED", "NONE")
-            sums, copies = await worker.found()
-            found[worker.port] = SimpleNamespace(sums=sums, copies=copies)
-        cut.check(found)
+        await launch(self.workers, cut, JOB, epoch)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -116,6 +102,6 @@ async def sums_are_exact(dut, open_turns, faults):
     bench = await Bench(dut, faults).begin()
     cut = bench.cut(open_turns)
     await bench.launch(cut)
-    await bench.finish(cut)
+    await finish(bench.workers, cut)
     _, first = await bench.host.errors(JOB)
     assert first is None

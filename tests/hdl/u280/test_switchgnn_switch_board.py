@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
 from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.test_worker_board import hbm_ports
 
 TINY = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 2})
 
@@ -18,3 +21,16 @@ def test_both_cages():
 def test_more_ports_than_cages_are_refused():
     with pytest.raises(ValueError, match="ports must be 2 on this board, which has as many cages"):
         GnnSwitchBoard(GnnSwitchParams())
+
+
+def test_tables_in_memory():
+    board = GnnSwitchBoard(replace(TINY, tables="memory", table_ports=2))
+    emission = check_board(board)
+    assert ".hot(hbm_cattrip)" in emission.top.verilog
+    # Two ports of tables and the host's; the second stack needs one as well.
+    assert hbm_ports(board) == [0, 1, 2, 16]
+
+
+def test_a_table_port_that_reaches_beyond_its_channel_is_refused():
+    with pytest.raises(ValueError, match="table_address_bits must be at most 28 on this board"):
+        GnnSwitchBoard(replace(TINY, tables="memory", table_address_bits=30))

@@ -9,10 +9,11 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.switch import Switch
 from sim.harness.streams import start
+from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.golden.frames import BYTES, WireFrame
 from sim.p4sgd.golden.switch import SwitchModel
-from sim.p4sgd.switch_driver import CommandRefused, SwitchDriver
+from sim.p4sgd.switch_driver import SwitchDriver
 
 BEAT_BYTES = 64
 FRAME_KEEP = (1 << BYTES) - 1

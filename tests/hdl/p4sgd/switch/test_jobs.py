@@ -11,9 +11,9 @@ from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import IDENTITY, VERSION
 from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.params import Refusal
+from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import simulate
 from sim.p4sgd.golden.allreduce import Verdict
-from sim.p4sgd.switch_driver import CommandRefused
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.long import short_and_long

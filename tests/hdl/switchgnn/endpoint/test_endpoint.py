@@ -7,7 +7,8 @@ import pytest
 
 from hdl.switchgnn.endpoint.params import PRESETS
 from sim.harness.streams import rarely
-from tests.hdl.switchgnn.endpoint.bench import Bench, Faults, run_cluster
+from sim.switchgnn.network.wires import Faults
+from tests.hdl.switchgnn.endpoint.bench import Bench, run_cluster
 from tests.long import short_and_long
 
 BAD = {"lose": 0.3, "double": 0.3, "late": 0.3, "corrupt": 0.03}

@@ -11,9 +11,10 @@ from hdl.switchgnn.endpoint.memory_layouts import SendRecord, TurnRecord
 from hdl.switchgnn.endpoint.params import PRESETS
 from sim.surroundings.axi_memory import Fault
 from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.network.wires import Faults
 from sim.switchgnn.network.worker_host import SWITCH, own_address
 from sim.switchgnn.wire import Addresses, to_octets
-from tests.hdl.switchgnn.endpoint.bench import EPOCH, JOB, Bench, Faults, run_cluster
+from tests.hdl.switchgnn.endpoint.bench import EPOCH, JOB, Bench, run_cluster
 
 BAD = {"lose": 0.1, "double": 0.2, "late": 0.2}
 TIMEOUT = 300  #: of memories
@@ -64,6 +65,7 @@ async def a_reset_leaves_nothing(dut):
             wire.to.clear()
         await ClockCycles(dut.clk, 20)
         for worker in bench.workers:
+            worker.forget()
             assert await worker.ends() == ("IDLE", "NONE")
     await bench.run(cut, epoch=100)
 

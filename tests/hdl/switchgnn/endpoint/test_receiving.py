@@ -168,7 +168,8 @@ class Bench:
             while self.source():
                 self.dut.axis_tvalid.value = 0
                 await self.edge
-            axis["tdata"].value = int.from_bytes(part, "little")
+            noise = random.randbytes(BEAT_BYTES - len(part))  # what follows a packet
+            axis["tdata"].value = int.from_bytes(part + noise, "little")
             axis["tkeep"].value = (1 << len(part)) - 1
             axis["tlast"].value = last = k == len(parts) - 1
             self.dut.axis_tuser.value = last and corrupt

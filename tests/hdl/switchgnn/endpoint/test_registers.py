@@ -3,7 +3,7 @@ import json
 from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS, Cause, State
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.params import PRESETS
-from hdl.switchgnn.endpoint.registers import IDENTITY, constants, endpoint_registers, numbered
+from hdl.switchgnn.endpoint.registers import IDENTITY, Counter, constants, endpoint_registers
 
 MAP = endpoint_registers(PRESETS["full"])
 FIELDS = {
@@ -43,5 +43,5 @@ def test_what_can_happen_has_a_name():
     assert {*FIELDS["state"]["values"]} == {state.name for state in State}
     assert {*FIELDS["cause"]["values"]} == {cause.name for cause in Cause}
     names = [name.upper() for name, _ in ENDPOINT_COUNTERS.counters]
-    assert [*numbered().__members__] == names
+    assert [*Counter.__members__] == names
     assert 1 << FIELDS["counter"]["bits"] >= len(names)

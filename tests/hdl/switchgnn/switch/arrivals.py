@@ -159,6 +159,11 @@ def arrival_of(params, bits):
     return packet_of(params, parts["packet"]) | {"brings": parts["brings"]}, payload
 
 
+def beats_of(words, count):
+    """The beats of a payload of so many; its last one is the last word."""
+    return [*words[: count - 1], words[-1]] if count else []
+
+
 def agrees(packet, golden):
     """Whether an arrival, without its payload, is the expected one."""
     if packet["quality"].name != golden["quality"] or packet["brings"] != golden["brings"]:

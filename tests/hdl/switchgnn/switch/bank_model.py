@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hdl.switchgnn.switch.aggregator_params import BankOperation
 from hdl.switchgnn.switch.bank import Bank
-from hdl.switchgnn.switch.params import BankOperation
 from hdl.switchgnn.switch.ready_lists import ReadyLists
 from sim.switchgnn.golden.switch_rule import Entry, entry_rule, wrong
 
@@ -58,6 +58,7 @@ class BankModel:
         self.queues = [deque() for _ in range(params.ports)]
         self.since = [ReadyLists.recovery] * params.ports  # cycles since a pop left something
         self.pushed = deque([None] * (Bank.ready_latency - 1))  # what enters a queue, later
+        self.changes = deque([None] * 2, maxlen=2)  # aggregators that the last commands added to
 
     @property
     def ready(self):
@@ -84,6 +85,7 @@ class BankModel:
             outcome, port = Outcome(error="OUTSIDE"), None
         else:
             outcome, self.entries[place], port = self.changed(command, place, before)
+        self.changes.append(place if outcome.added else None)
         self.pushed.append(None if port is None else (place, port))
         arrived = self.pushed.popleft()
         if arrived is not None:
@@ -113,7 +115,7 @@ class BankModel:
         if command.operation == READ:
             if not entry.complete:
                 return Outcome(), replace(entry, queued=False), None
-            if entry.port != command.port:
+            if entry.port != command.port or place in self.changes:
                 return Outcome(), entry, entry.port
             result = entry.port, place, entry.tag, wrapped(entry.sum)
             return Outcome(result=result), replace(entry, queued=False), None

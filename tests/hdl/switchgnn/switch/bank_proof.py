@@ -8,8 +8,9 @@ from amaranth.lib.wiring import In
 
 from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.component import Component
+from hdl.switchgnn.switch.aggregator_params import BankOperation
 from hdl.switchgnn.switch.bank import Bank
-from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.ready_lists import push_layout
 from tests.formal.claims import check, claim, granted, reach
 from tests.hdl.switchgnn.switch.bank_reference import BankReference
@@ -115,6 +116,11 @@ class BankProof(Component):
             reference.payload.eq(delay(m, self.payload, BEHIND - Bank.lead, "payload")),
             reference.before.eq(Array(entry.as_value() for entry in entries)[at]),
         ]
+        for age in (1, 2):
+            same_slot = delay(m, at, age, f"at_{age}") == at
+            added = delay(m, reference.added, age, f"added_{age}", reset_less=False)
+            with m.If(same_slot & added):
+                m.d.comb += reference.recent.eq(1)
         for k, entry in enumerate(entries):
             with m.If((at == k) & clears[BEHIND]):
                 m.d.sync += [entry.eq(0), entry.sums.eq(self.sums[k]), cleared[k].eq(1)]
@@ -137,6 +143,7 @@ class BankProof(Component):
         reach(m, "sum_of_two_leaves", valid & (reference.before.expected == 2))
         is_read = operation == BankOperation.READ
         reach(m, "waits_for_another_port", is_read & reference.after.queued)
+        reach(m, "is_read_too_early", is_read & reference.recent & reference.before.complete)
         reach(m, "was_loaded_anew", is_read & ~reference.before.complete)
         return entries
 

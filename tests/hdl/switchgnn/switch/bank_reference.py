@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams, TableError
+from hdl.switchgnn.switch.aggregator_params import BankOperation, TableError
+from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class BankReference(Component):
@@ -17,6 +18,7 @@ class BankReference(Component):
                 "command": In(params.bank_command),
                 "payload": In(params.sums),
                 "before": In(params.entry),
+                "recent": In(1),  # the sums were changed by one of the last two commands
                 "after": Out(params.entry),
                 "added": Out(1),
                 "error": Out(TableError),
@@ -48,7 +50,7 @@ class BankReference(Component):
             with m.Case(BankOperation.READ):
                 with m.If(~before.complete):
                     m.d.comb += after.queued.eq(0)
-                with m.Elif(before.port == command.port):
+                with m.Elif((before.port == command.port) & ~self.recent):
                     m.d.comb += [after.queued.eq(0), self.leaves.eq(1)]
             with m.Case(BankOperation.LOAD):
                 with m.If(outside):

@@ -1,6 +1,10 @@
 """Sizes that parts of the switch are tested at."""
 
+from dataclasses import replace
+
 from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS
+from hdl.switchgnn.switch.sizes import MEMORY
 
 
 def bank_sizes(*, ports=3, slots=8, lanes=2, style="distributed"):
@@ -22,3 +26,16 @@ def bank_sizes(*, ports=3, slots=8, lanes=2, style="distributed"):
 
 
 TINY = bank_sizes()
+
+#: The switch as a whole, small: with its tables on chip, and in memory behind eight ports.
+ON_CHIP = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 5})
+IN_MEMORY = replace(
+    ON_CHIP,
+    tables=MEMORY,
+    rows=1024,
+    descriptor_rows=512,
+    table_ports=8,
+    table_address_bits=12,
+    tasks=256,
+)
+FIVE_PORTS = [ON_CHIP, IN_MEMORY]

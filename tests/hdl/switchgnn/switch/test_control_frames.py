@@ -10,7 +10,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.control_frames import RAW_REQUESTS, ControlFrames
-from hdl.switchgnn.switch.params import OPEN_TURNS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, start
 from sim.harness.verilator import params_in_simulator, simulate

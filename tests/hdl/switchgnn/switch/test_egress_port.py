@@ -64,7 +64,7 @@ class Bench:
         for name in ("destination", "source"):
             getattr(dut, name).value = random.getrandbits(48)
         self.bit = 1 << random.randrange(32)
-        dut.bit.value = self.bit
+        dut.port_bit.value = self.bit
         for name in ("claim", "deliver", "mark_level", "axis_tready"):
             getattr(dut, name).value = 0
 
@@ -197,7 +197,8 @@ async def everything_leaves_in_order(dut, stalls):
             bench.send_control()
         await bench.step(claims=not source(), delivery=some(params))
     results, raws, marks = await bench.finish()
-    assert min(results, raws, marks) > 10
+    assert min(results, raws) > 10
+    assert marks  # of few frames: most ACKs are not congested, and a queue may never be long
     assert len(bench.claims) > results + raws
     assert bench.urgent_cycles
 

@@ -13,6 +13,7 @@ from sim.switchgnn.golden.frames import Kind, Quality
 from tests.hdl.switchgnn.switch.arrivals import (
     agrees,
     arrival_of,
+    beats_of,
     every_zero_bit,
     expected,
     good_packet,
@@ -42,7 +43,7 @@ class Bench:
         source, sink = stalls
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
         self.address, self.bit = random.randbytes(6), 1 << random.randrange(32)
-        dut.bit.value = self.bit
+        dut.port_bit.value = self.bit
         self.source = Source(dut, "beats", stall=source)
         self.sink = Sink(dut, "frames", stall=sink, shape=self.params.arrival.size)
 
@@ -59,7 +60,8 @@ class Bench:
             packet, payload = arrival_of(self.params, found)
             assert agrees(packet, frame), (k, packet, frame)
             if frame["brings"]:
-                assert payload[: len(frame["payload"])] == frame["payload"], k
+                golden_payload = frame["payload"]
+                assert beats_of(payload, len(golden_payload)) == golden_payload, k
         return golden
 
 

@@ -6,7 +6,8 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.job_preparation import QUIET, UNDER_WAY, JobPreparation
-from hdl.switchgnn.switch.params import GnnSwitchParams, TaskKind
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.task_params import TaskKind
 from sim.harness.payloads import unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate

@@ -9,7 +9,8 @@ from cocotb.triggers import RisingEdge
 from hdl.switch.frame_filter import Quality
 from hdl.switch.job_table import JobTable
 from hdl.switch.params import COMMAND, Refusal
-from hdl.switchgnn.switch.params import GnnSwitchParams, Verdict
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.verdict import Verdict
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate

@@ -7,8 +7,9 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.params import OPEN_TURNS, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
+from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate

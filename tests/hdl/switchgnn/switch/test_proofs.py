@@ -26,6 +26,12 @@ def rule(old, new, claim):
     return Mutant(f"{FOLDER}.bank_rule", old, new, places, BankProof, claim, depth=DEPTH)
 
 
+def sums(old, new, claim):
+    """A broken SumMemory."""
+    places = (f"{FOLDER}.bank.SumMemory",)
+    return Mutant(f"{FOLDER}.sum_memory", old, new, places, BankProof, claim, depth=DEPTH)
+
+
 def memory(old, new, claim):
     """A broken UpdateMemory."""
     places = (f"{FOLDER}.bank.UpdateMemory",)
@@ -69,14 +75,16 @@ MUTANTS = {
         "is_load) & ~self.outside\n", "is_load)\n", "states_change_in_their_region"
     ),
     "unknown ports": rule("used.eq(self.has_port() &", "used.eq(", "added_by_rule"),
-    "keeps the old sum": rule(
-        "Mux(same, self.before.sums[k], 0)", "self.before.sums[k]", "result_has_the_sums"
-    ),
     "one contribution less": rule("before.expected == 1", "before.expected == 2", "leaves_by_rule"),
     "queues twice": rule("completes & ~before.queued", "completes", "waits_in_one_place_if_queued"),
     "fetches twice": rule("finished & ~before.queued", "finished", "waits_in_one_place_if_queued"),
     "leaves by any port": rule(
-        "is_read & before.complete & mine", "is_read & before.complete", "leaves_by_rule"
+        "before.complete & mine & ~self.recent",
+        "before.complete & ~self.recent",
+        "leaves_by_rule",
+    ),
+    "leaves too early": rule(
+        "before.complete & mine & ~self.recent", "before.complete & mine", "leaves_by_rule"
     ),
     "says that all is used": rule(
         "with m.Elif(is_add & ~before.used)", "with m.Elif(0)", "error_by_rule"
@@ -84,6 +92,13 @@ MUTANTS = {
     "stays in its list when cleared": rule(
         "after.queued.eq(~self.clear & Mux", "after.queued.eq(Mux", "waits_in_one_place_if_queued"
     ),
+    # the sums
+    "keeps the old sum": sums(
+        "Mux(self.keep, latest, SumsFrom.NOWHERE)", "latest", "result_has_the_sums"
+    ),
+    "forgets the newest sum": sums("& self.write", "& 0", "result_has_the_sums"),
+    "forgets the older sum": sums("& written", "& 0", "result_has_the_sums"),
+    "always old enough": sums("latest != SumsFrom.MEMORY", "0", "leaves_by_rule"),
     # the memory
     "forgets the newest change": memory("Mux(hits[0], 1,", "Mux(0, 1,", "added_by_rule"),
     "forgets the oldest change": memory("Mux(hits[2], 3, 0)", "0", "added_by_rule"),

@@ -7,8 +7,9 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.params import READ_CYCLES, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.result_way import ResultWay
+from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, start
 from sim.harness.verilator import params_in_simulator, simulate

@@ -5,25 +5,32 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
+import pytest
 
-from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.presets import PRESETS
-from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.window import Window
 from sim.switchgnn.switch_bench import Links, begin
+from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
 from tests.sim.switchgnn.golden.test_bad_links import Cut
 
-FIVE_PORTS = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 5})
 CHANCE = 0.3  #: of a frame's being lost, of its being doubled, of its coming late
-SETTLED = 80  #: cycles in which all that a frame leads to has left
+SETTLED = 80  #: cycles in which all that a frame leads to has left, with tables on chip
+MEMORY = 60  #: cycles more with tables in memory
 
 
-def test_switch():
-    simulate(GnnSwitch(FIVE_PORTS), __name__, registers=["contents_1_1"])
+@pytest.mark.parametrize("params", FIVE_PORTS, ids=lambda params: params.tables)
+def test_switch(params, tmp_path):
+    simulate(
+        switch_of(params),
+        __name__,
+        registers=["contents_1_1"],
+        plusargs=arguments_of(params, tmp_path),
+        **sources_of(params),
+    )
 
 
 def cuts_of(bench, rng, open_turns, blocks):
@@ -181,7 +188,7 @@ async def equals_the_golden_switch(dut):
         arrival = judge(octets, params.lanes, bench.own, corrupt=corrupt)
         golden = model.take(port, arrival)
         model.load()
-        await bench.idle(SETTLED)
+        await bench.idle(SETTLED + MEMORY * params.in_memory)
         left = [(port, frame) for _, port, frame in bench.frames]
         assert told(left) == told(golden), f"frame {k}: {port} {arrival}"
         bench.frames.clear()

@@ -4,6 +4,7 @@ import random
 
 import cocotb
 import numpy as np
+import pytest
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
@@ -15,10 +16,19 @@ from sim.switchgnn.switch_bench import begin
 
 MOST_LATENCY = 32  #: cycles from a completing feature's last beat to its sum's head (the page)
 SMALL = GnnSwitchParams(**PRESETS["small"])
+#: Frames are as long as those of preset full, and every queue is of the same kind of memory.
+AS_LONG_AS_FULL = GnnSwitchParams(
+    ports=2, jobs=2, banks=2, slots=32, rows=64, descriptor_rows=64, style="distributed"
+)
 
 
 def test_switch_timing():
     simulate(GnnSwitch(SMALL), __name__)
+
+
+@pytest.mark.long
+def test_latency_with_long_frames():
+    simulate(GnnSwitch(AS_LONG_AS_FULL), __name__, test_filter="a_sum_leaves_soon")
 
 
 def setup_of(params, rows, expected, port=lambda k: 0, depth=16):
@@ -91,6 +101,7 @@ async def a_sum_leaves_soon(dut):
         await until(bench, lambda: results(bench))
         found.append(bench.heads[-1] - bench.inside[-1][1])
         await bench.idle(k)
+    cocotb.log.info(f"cycles to the sum's head: {found}")
     assert max(found) <= MOST_LATENCY, found
 
 

@@ -3,27 +3,43 @@
 import random
 from collections import deque
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cocotb
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
-from hdl.switchgnn.switch.params import BankOperation, GnnSwitchParams, TaskKind
-from hdl.switchgnn.switch.row_reader import RowReader
+from hdl.switchgnn.switch.aggregator_params import BankOperation
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import MEMORY
+from hdl.switchgnn.switch.table_connections import add_tables, connect_tables, table_ports
+from hdl.switchgnn.switch.task_params import TaskKind
 from hdl.switchgnn.switch.task_queue import TaskQueue
 from hdl.switchgnn.switch.task_sequencer import PAYLOAD_LAG, TaskSequencer
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Source, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.switch_on_rams import arguments_of, sources_of
+from sim.switchgnn.table_rams import TableRams, add_rams, ram_members
+from tests.hdl.switchgnn.switch.arrivals import beats_of
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 SIZES = [
     replace(TINY, rows=64, descriptor_rows=32),
     replace(TINY, banks=4, lanes=32, slots=64, rows=64, descriptor_rows=64, tasks=128),
+    replace(
+        TINY,
+        tables=MEMORY,
+        rows=64,
+        descriptor_rows=32,
+        tasks=128,
+        table_ports=2,
+        table_address_bits=8,
+    ),
 ]
 UNDER_WAY = 5  # cycles from a frame at the ports to its task
 SHOWN = ("commands", "issued", "missing", "outside", "fenced", "payload")
@@ -35,6 +51,10 @@ class Rows(Component):
 
     def __init__(self, params=None):
         sequencer = TaskSequencer(params).signature.members
+        tables = table_ports(params)
+        if params.in_memory:
+            del tables["m_axi_tables"]
+            tables |= ram_members(params.table_memory)
         super().__init__(
             params,
             {
@@ -43,11 +63,7 @@ class Rows(Component):
                 "fence": In(stream.Signature(params.task)),
                 "load": In(stream.Signature(params.task)),
                 "payloads": In(stream.Signature(params.payload_words)),
-                "at": In(16),
-                "write_list": In(1),
-                "list_row": In(params.row),
-                "write_descriptors": In(1),
-                "descriptor_row": In(params.descriptor_row),
+                **tables,
                 "hold": Out(1),
                 "still": In(1),
                 "copy_room": In(1),
@@ -58,27 +74,27 @@ class Rows(Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.queue = queue = TaskQueue(self.params)
-        m.submodules.lists = lists = RowReader(self.params.list_table)
-        m.submodules.descriptors = descriptors = RowReader(self.params.descriptor_table)
+        tables = add_tables(m, self.params)
         m.submodules.sequencer = sequencer = TaskSequencer(self.params)
         connect(m, flipped(self.fence), queue.fence)
         connect(m, flipped(self.load), queue.load)
         connect(m, flipped(self.payloads), sequencer.payloads)
         connect(m, queue.tasks, sequencer.tasks)
-        connect(m, queue.lists, lists.requests)
-        connect(m, lists.rows, sequencer.rows)
-        connect(m, sequencer.descriptor_requests, descriptors.requests)
-        connect(m, descriptors.rows, sequencer.descriptors)
+        outer = self
+        if self.params.in_memory:
+            memory = self.params.table_memory
+            axes = [memory.axi.create(path=(f"axi_{k}",)) for k in range(memory.ports)]
+            outer = SimpleNamespace(
+                m_axi_tables=axes,
+                table_settings=self.table_settings,
+                table_state=self.table_state,
+            )
+            add_rams(m, memory, self, axes)
+        connect_tables(m, tables, queue.lists, sequencer, outer)
         m.d.comb += [
             queue.valid.eq(self.valid),
             queue.task.eq(self.task),
             self.hold.eq(queue.hold),
-            lists.write.eq(self.write_list),
-            lists.address.eq(self.at[: len(lists.address)]),
-            lists.row.eq(self.list_row),
-            descriptors.write.eq(self.write_descriptors),
-            descriptors.address.eq(self.at[: len(descriptors.address)]),
-            descriptors.row.eq(self.descriptor_row),
             sequencer.still.eq(self.still),
             sequencer.copy_room.eq(self.copy_room),
             *(getattr(self, name).eq(getattr(sequencer, name)) for name in (*SHOWN, *COPIES)),
@@ -86,9 +102,9 @@ class Rows(Component):
         return m
 
 
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.banks}x{params.lanes}")
-def test_task_sequencer(params):
-    simulate(Rows(params), __name__)
+@pytest.mark.parametrize("params", SIZES, ids=lambda p: f"{p.banks}x{p.lanes} {p.tables}")
+def test_task_sequencer(params, tmp_path):
+    simulate(Rows(params), __name__, plusargs=arguments_of(params, tmp_path), **sources_of(params))
 
 
 class Bench:
@@ -97,7 +113,9 @@ class Bench:
     def __init__(self, dut, *, still=never, room=never):
         self.dut, self.edge, self.still, self.room = dut, RisingEdge(dut.clk), still, room
         self.params = params = params_in_simulator(GnnSwitchParams)
-        for name in ("valid", "write_list", "write_descriptors", "still", "copy_room"):
+        self.rams = TableRams(dut, params.table_memory) if params.in_memory else None
+        writes = () if params.in_memory else ("write_list", "write_descriptors")
+        for name in ("valid", "still", "copy_room", *writes):
             getattr(dut, name).value = 0
         self.payloads = Source(dut, "payloads")
         self.fences, self.loads = Source(dut, "fence"), Source(dut, "load")
@@ -119,6 +137,9 @@ class Bench:
     async def start(self):
         dut, params = self.dut, self.params
         await start(dut)
+        if self.rams is not None:
+            await self.fill_memory(self.rams)
+            return self
         for name, table, row, shape in (
             ("write_list", self.rows, "list_row", params.row),
             ("write_descriptors", self.descriptors, "descriptor_row", params.descriptor_row),
@@ -131,13 +152,33 @@ class Bench:
             getattr(dut, name).value = 0
         return self
 
+    async def fill_memory(self, rams):
+        """Write both tables to memory, the descriptors half-way."""
+        memory, half = self.params.table_memory, rams.lines // 2
+        bases = {"lists": 0, "descriptors": half}
+        # What was asked before the reset comes all the same, and breaks its port.
+        self.dut.table_settings.value = pack(memory.settings, {"bases": bases, "revive": 1})
+        await ClockCycles(self.dut.clk, 100)
+        self.dut.table_settings.value = pack(memory.settings, {"bases": bases})
+        lists = [pack(self.params.row, row) for row in self.rows]
+        await rams.write(0, 0, lists, memory.list_bits)
+        descriptors = [
+            sum((one["expected"] | one["port"] << 16) << 32 * k for k, one in enumerate(row))
+            for row in self.descriptors
+        ]
+        await rams.write(half, 0, descriptors, memory.descriptor_bits)
+
+    def place(self, rows, count):
+        """Where so many rows begin: on chip, those behind the end come again from its beginning."""
+        return random.randrange(rows - count * self.params.in_memory)
+
     def some_task(self, most_rows):
         """A task as the judge gives it, with its payload."""
         params = self.params
         kinds = (TaskKind.DROP, TaskKind.ROWS, TaskKind.ROWS, TaskKind.ONE, TaskKind.FETCH)
         kind = random.choice(kinds)
         rows = random.randrange(most_rows + 1) if kind is TaskKind.ROWS else 0
-        first = random.randrange(params.rows)
+        first = self.place(params.rows, rows)
         number = random.choice((random.randrange(2 * params.slots), random.getrandbits(32)))
         base = random.randrange(params.slots)
         return {
@@ -160,7 +201,7 @@ class Bench:
             "kind": TaskKind.LOAD,
             "brings": 0,
             "raw": 0,
-            "first": random.randrange(self.params.descriptor_rows),
+            "first": self.place(self.params.descriptor_rows, height),
             "rows": height,
             "there": random.randrange(height + 1),
         }
@@ -197,10 +238,11 @@ class Bench:
         elif kind is TaskKind.LOAD:
             for k in range(task["rows"]):
                 row = self.descriptors[(task["first"] + k) % params.descriptor_rows]
-                expected = [given["expected"] if k < task["there"] else 0 for given in row]
                 load = {"operation": BankOperation.LOAD, "index": k}
-                pairs = zip(row, expected, strict=True)
-                yield [load | {"descriptor": given | {"expected": e}} for given, e in pairs]
+                if k < task["there"]:
+                    yield [load | {"descriptor": given} for given in row]
+                else:
+                    yield [load | {"descriptor": {"expected": 0}}] * params.banks
         else:
             index, bank = divmod(task["list"], params.banks)
             row = [nothing] * params.banks
@@ -256,7 +298,11 @@ class Bench:
                 if golden["operation"] is BankOperation.NONE:
                     continue
                 golden = {"region": task["region"], "tag": task["turn"] & 255} | golden
-                assert {name: command[name] for name in golden} == golden
+                descriptor = golden.get("descriptor", {})
+                loaded = {name: command["descriptor"][name] for name in descriptor}
+                assert {name: command[name] for name in golden} | {"descriptor": loaded} == (
+                    golden | {"descriptor": descriptor}
+                )
             issued = unpack(params.issued, int(dut.issued.value))
             assert (issued["job"], issued["turn"]) == (task["job"], task["turn"])
             if task["kind"] is TaskKind.ROWS and task["rows"]:
@@ -278,14 +324,15 @@ class Bench:
     def sums(self, task, payload):
         """The lanes of a payload."""
         params = self.params
-        bits = sum(word << 512 * k for k, word in enumerate(payload))
         shape = params.sums if task["kind"] is TaskKind.ONE else params.features
+        beats = beats_of(payload, -(-shape.size // 512))
+        bits = sum(word << 512 * k for k, word in enumerate(beats))
         return unpack(shape, bits & (1 << shape.size) - 1)
 
     async def finish(self):
         self.still = self.room = never
         quiet = 0
-        while quiet < 40:
+        while quiet < 80:
             before = len(self.expected), len(self.due)
             await self.step()
             quiet = quiet + 1 if before == (len(self.expected), len(self.due)) else 0

@@ -8,7 +8,9 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.params import OPEN_TURNS, GnnSwitchParams, TaskKind
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import OPEN_TURNS
+from hdl.switchgnn.switch.task_params import TaskKind
 from hdl.switchgnn.switch.turn_table import TurnTable
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import never, often, rarely, start

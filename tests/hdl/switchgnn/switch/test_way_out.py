@@ -12,9 +12,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.switchgnn.switch.egress_port import EgressPort
-from hdl.switchgnn.switch.params import READ_CYCLES, GnnSwitchParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.result_way import ResultWay
+from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import often, start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -61,7 +62,7 @@ class WayOut(Component):
             m.submodules[f"port_{k}"] = port = EgressPort(self.params)
             connect(m, port.axis, flipped(self.axis[k]))
             m.d.comb += [
-                port.bit.eq(1 << k),
+                port.port_bit.eq(1 << k),
                 self.open[k].eq(port.open),
                 schedule.urgent[k].eq(port.urgent),
                 port.claim.eq(schedule.claim[k] | self.claims[k]),

@@ -1,0 +1,46 @@
+"""Registers of a switch's jobs, by which a host starts and stops them."""
+
+from typing import Any
+
+from amaranth.hdl import Module
+
+from hdl.common.register_parts import single
+from hdl.common.registers import Field, Register, as_int_enum, ro, rw
+from hdl.switch.params import Refusal
+
+ACTIVE_JOBS = single(ro("active_jobs", 32, "a bit for each job"), "Shows which jobs are active.")
+JOB_PORTS = single(rw("job_ports", 32, "a bit for each port"), "Ports of the job's workers.")
+
+
+def state_register(*more: Field) -> Register:
+    """Make the register of what became of a command."""
+    return Register(
+        "state",
+        "What became of the last command.",
+        (
+            ro("busy", 1, "a job is being started; its registers must hold still"),
+            ro("refused", 1, "the last command had no effect"),
+            ro("reason", 3, "why the last command had no effect", enum=as_int_enum(Refusal)),
+            ro("clearing_counters", 1, "verdicts are not counted"),
+            *more,
+        ),
+    )
+
+
+def job_register(doc: str) -> Register:
+    """Make the register that names a job."""
+    return Register(
+        "job",
+        doc,
+        (rw("job_number", 16, "number of the job"), rw("job_epoch", 16, "number of the job's run")),
+    )
+
+
+def report_jobs(m: Module, status: Any, jobs: Any) -> None:
+    """Show what a :class:`hdl.switch.job_table.JobTable` says of commands and jobs."""
+    m.d.comb += [
+        status.busy.eq(jobs.busy),
+        status.refused.eq(jobs.reason != Refusal.NONE),
+        status.reason.eq(jobs.reason),
+        status.active_jobs.eq(jobs.active),
+    ]

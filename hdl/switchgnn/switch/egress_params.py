@@ -1,0 +1,76 @@
+"""What leaves the switch: sums and features, control frames, and their beats."""
+
+from amaranth.lib import data
+
+from hdl.common.fifo import FifoParams
+from hdl.switchgnn.protocol import ACK_BITS, Kind
+from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
+from hdl.switchgnn.switch.sizes import SEQ_BITS, TURN_BITS, GnnSwitchSizes
+
+
+class EgressParams(GnnSwitchSizes):
+    """Adds the bundles of the way out to the sizes of the switch."""
+
+    @property
+    def answer(self) -> data.StructLayout:
+        """Describe what goes out: see :attr:`delivery`."""
+        return self.delivery
+
+    @property
+    def delivery(self) -> data.StructLayout:
+        """Describe what ports send as RESULT or RAW."""
+        return data.StructLayout(
+            {
+                "raw": 1,  # a RAW, whose features are in the lower half of sums
+                "job": self.job_bits,
+                "epoch": 16,
+                "turn": TURN_BITS,
+                "list": 32,  # RESULT: number of the aggregator
+                "source": 32,  # RAW
+                "sums": self.sums,
+            }
+        )
+
+    @property
+    def ack_state(self) -> data.StructLayout:
+        """Describe what has come of an open turn by a port, and whether an ACK is to tell."""
+        return data.StructLayout(
+            {"wanted": 1, "turn": TURN_BITS, "base": SEQ_BITS, "arrived": self.window}
+        )
+
+    @property
+    def raw_request(self) -> data.StructLayout:
+        """Describe a RAWFETCH on its way to the feature's owner."""
+        return data.StructLayout({"turn": TURN_BITS, "source": 32, "asking": self.ports})
+
+    @property
+    def control_frame(self) -> data.StructLayout:
+        """Describe a frame without a payload: ACK, ADVANCE or RAWFETCH."""
+        return data.StructLayout(
+            {
+                "kind": Kind,
+                "job": self.job_bits,
+                "epoch": 16,
+                "turn": TURN_BITS,
+                "seq": SEQ_BITS,  # ACK
+                "ecn": 1,  # ACK
+                "bitmap": ACK_BITS,  # ACK
+                "source": 32,  # RAWFETCH
+                "raw": self.ports,  # RAWFETCH: who asks
+            }
+        )
+
+    @property
+    def read_schedule(self) -> ReadScheduleParams:
+        """Return the sizes of what chooses which bank reads for which port."""
+        return ReadScheduleParams(ports=self.ports, banks=self.banks, settling=1, hole_cycles=1)
+
+    @property
+    def egress_beat(self) -> data.StructLayout:
+        """Describe a beat on its way out; which bytes count follows from the kind of frame."""
+        return data.StructLayout({"data": self.frames.axis.data_bits, "last": 1})
+
+    @property
+    def egress_fifo(self) -> FifoParams:
+        """Return the sizes of the queue of beats that wait at a port; room for each is claimed."""
+        return FifoParams(width=self.egress_beat.size, depth=self.egress_depth, refuses=False)

@@ -1,0 +1,156 @@
+"""The sizes of SwitchGNN's switch, and the widths and lengths that follow from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from amaranth.hdl import ShapeLike, signed
+from amaranth.lib import data
+from amaranth.utils import bits_for, ceil_log2
+
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.memory import STYLES
+from hdl.switch.frame_format import FrameFormat
+from hdl.switch.params import PacketSwitchParams
+from hdl.switchgnn.protocol import (
+    ACK_BITS,
+    FEATURE_BITS,
+    SUM_BITS,
+    Kind,
+    frame_bytes,
+    frame_format,
+    payload_bytes,
+)
+from hdl.switchgnn.switch.verdict import Verdict
+
+TURN_BITS = 32  #: of a turn's number, which never wraps
+TAG_BITS = 8  #: of a turn's number that an aggregator keeps
+SEQ_BITS = 32  #: of a frame's number in its turn
+ENTRY_BITS = 16  #: of an entry of a row of lists: the index, and above it whether it is valid
+INDEX_BITS = ENTRY_BITS - 1
+COUNT_BITS = 16  #: of the contributions that an aggregator expects
+DESCRIPTOR_BITS = 32  #: the contributions expected, and from bit 16 on the port of the result
+OPEN_TURNS = 2  #: most turns that a job may have open
+LEVEL_BITS = 16  #: of a number of beats that wait at a port
+PROGRAM_STEPS = 256  #: most steps of a job's turn program
+CHIP, MEMORY = "chip", "memory"  #: where tables are
+#: Most rows of a table by where it is: in memory, those of 16 ports of 256 MB with a bank alone.
+MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
+READ_CYCLES = 3  #: from a READ that is chosen to its sum
+DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
+
+
+@dataclass(frozen=True, kw_only=True)
+class GnnSwitchSizes(PacketSwitchParams):
+    """Sizes of SwitchGNN's switch: P banks of aggregators of L sums each (the design's page)."""
+
+    slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
+    ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
+    egress_depth: int = 512  #: beats of results and features that can wait at each port
+    banks: int = 8  #: P: aggregators that a row of lists can name, a power of two, 1..16
+    lanes: int = 128  #: L: features of a frame and sums of an aggregator, a power of two, 2..128
+    window: int = 128  #: W: frames that a sender may be ahead, a power of two, 2..128
+    tables: str = CHIP  #: where lists and descriptors are: chip, or memory (HBM) behind AXI ports
+    rows: int = 4096  #: rows of lists of all jobs together, a power of two
+    descriptor_rows: int = 4096  #: rows of descriptors of all jobs together, a power of two
+    table_ports: int = 8  #: tables in memory: ports that have a share, a power of two, 1..16
+    table_address_bits: int = 28  #: tables in memory: width of a byte address of each port, 6..40
+    tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
+    style: str = "ultra"  #: of the memory of aggregators: block, ultra or distributed
+
+    only_answers: ClassVar[tuple[str, ...]] = ()
+    slot_field: ClassVar[str | None] = None
+    verdict: ClassVar = Verdict
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("slots", self.slots, 2, 1 << INDEX_BITS)
+        if self.tables not in MOST_ROWS:
+            raise ValueError(f"tables must be one of {', '.join(MOST_ROWS)}: {self.tables!r}")
+        most_rows = MOST_ROWS[self.tables]
+        for name, least, most in (
+            ("banks", 1, 16),
+            ("lanes", 2, 128),
+            ("window", 2, ACK_BITS),
+            ("rows", 2, most_rows),
+            ("descriptor_rows", 2, most_rows),
+            ("tasks", 16, 512),
+        ):
+            check_range(name, getattr(self, name), least, most)
+            if not is_power_of_two(getattr(self, name)):
+                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        check_range("egress_depth", self.egress_depth, self.result_beats, 1 << 16)
+        if self.style not in STYLES:
+            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+
+    @property
+    def suffix(self) -> str:
+        """Tells every size."""
+        memory = f"_m{self.table_ports}a{self.table_address_bits}" if self.in_memory else ""
+        return (
+            f"p{self.ports}_{self.banks}x{self.slots}x{self.lanes}_w{self.window}_j{self.jobs}"
+            f"_r{self.rows}_d{self.descriptor_rows}_t{self.tasks}_i{self.ingress_depth}"
+            f"_e{self.egress_depth}_{self.style}{memory}"
+        )
+
+    @property
+    def in_memory(self) -> bool:
+        """Return whether tables are in external memory."""
+        return self.tables == MEMORY
+
+    @property
+    def frames(self) -> FrameFormat:
+        """Describe the frames."""
+        return frame_format(self.lanes)
+
+    @property
+    def fields(self) -> Mapping[str, ShapeLike]:
+        """Describe what is judged of a frame, beside its job and its epoch."""
+        return {
+            "kind": Kind,
+            "turn": TURN_BITS,
+            "seq": SEQ_BITS,
+            "list": 32,
+            "source": 32,
+            "raw": self.ports,
+            "rows": 16,
+        }
+
+    @property
+    def payload(self) -> None:
+        """Payloads wait apart from what is judged."""
+
+    @property
+    def sums(self) -> data.ArrayLayout:
+        """Describe the sums of an aggregator, the payload of a PARTIAL and of a RESULT."""
+        return data.ArrayLayout(signed(SUM_BITS), self.lanes)
+
+    @property
+    def features(self) -> data.ArrayLayout:
+        """Describe the payload of a FEATURE."""
+        return data.ArrayLayout(signed(FEATURE_BITS), self.lanes)
+
+    @property
+    def bank_bits(self) -> int:
+        """Return the width of a bank's number."""
+        return max(1, ceil_log2(self.banks))
+
+    @property
+    def count_bits(self) -> int:
+        """Return the width of a number of aggregators of a bank."""
+        return bits_for(self.slots)
+
+    @property
+    def result_beats(self) -> int:
+        """Return the beats of a RESULT, the longest frame."""
+        return self.frames.beats
+
+    @property
+    def raw_beats(self) -> int:
+        """Return the beats of a RAW."""
+        return -(-frame_bytes(Kind.RAW, self.lanes) // self.frames.beat_bytes)
+
+    @property
+    def payload_beats(self) -> int:
+        """Return the beats of the payload of the longest frame."""
+        return payload_bytes(Kind.RESULT, self.lanes) // self.frames.beat_bytes

@@ -1,0 +1,51 @@
+"""The adders of a bank, each of which chooses what it adds to."""
+
+from amaranth.hdl import Array, Const, Module
+from amaranth.lib import enum
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import low_bits
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import GnnSwitchParams
+
+
+class SumsFrom(enum.Enum, shape=2):
+    """Says where the latest sums of an aggregator are."""
+
+    NOWHERE = 0  #: they do not count
+    NEWEST = 1  #: what the cycle before has written
+    OLDER = 2  #: what the cycle before that one has written
+    MEMORY = 3
+
+
+class SumAdders(Component):
+    """Adds ``payload`` to the sums of ``source``, lane by lane, modulo 2^32; or gives it as it is.
+
+    The choice costs no LUT and no level: the LUT of an adder's bit has six inputs, which are a bit
+    of the payload, one of each source, and ``source``. That is why they are a component of their
+    own: a mapper that sees what ``source`` comes of takes two LUTs. Latency: none.
+    """
+
+    latency = 0
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "source": In(SumsFrom),
+                "newest": In(params.sums),
+                "older": In(params.sums),
+                "stored": In(params.sums),
+                "payload": In(params.sums),
+                "after": Out(params.sums),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        for k, value in enumerate(self.payload):
+            zero = Const(0, value.shape())
+            sources = Array((zero, self.newest[k], self.older[k], self.stored[k]))
+            kept = sources[self.source.as_value()]
+            m.d.comb += self.after[k].eq(low_bits(value + kept, len(value)))
+        return m

@@ -1,0 +1,164 @@
+"""Sizes of tables that lie in external memory, and how their rows lie there."""
+
+from dataclasses import dataclass
+
+from amaranth.lib import data
+from amaranth.utils import ceil_log2, exact_log2
+
+from hdl.common.axi import AxiReadSignature
+from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.fifo import FifoParams
+from hdl.switchgnn.switch.row_reader import COUNT_BITS
+
+BEAT_BITS = 256  #: of a beat of HBM, which a port gives in a cycle
+BEAT_BYTES = BEAT_BITS // 8
+LIST_ENTRY_BITS = 16  #: of an entry of a row of lists
+DESCRIPTOR_ENTRY_BITS = 32  #: of an entry of a row of descriptors
+MOST_BANKS = BEAT_BITS // DESCRIPTOR_ENTRY_BITS  #: so that no row is longer than a beat
+MOST_PORTS = 16
+WAITING = 32  #: beats that a port has been asked for and whose rows have not left yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMemoryParams:
+    """Sizes of a memory of tables, of which every port has a share.
+
+    A row of lists has 16 bits for each bank, a row of descriptors 32 bits for each bank, the lowest
+    bank in the lowest bits. The rows of a table lie one behind the other in beats of 32 bytes. Beat
+    b of a table lies in the memory of port b modulo ``ports``, at the table's address there plus
+    32 times the whole part of b / ``ports``.
+    """
+
+    banks: int  #: entries of a row, a power of two, 1..8
+    place_bits: int  #: width of a row's number in its table
+    ports: int  #: AXI ports that are read side by side, a power of two, 1..16
+    address_bits: int  #: width of a byte address of each port
+    waiting: int = WAITING  #: beats of a port under way or not used yet, a power of two, 2..64
+
+    def __post_init__(self) -> None:
+        for name, most in (("banks", MOST_BANKS), ("ports", MOST_PORTS)):
+            value = getattr(self, name)
+            if not 1 <= value <= most or not is_power_of_two(value):
+                raise ValueError(
+                    f"{name} must be a power of two from 1 to {most} where tables are in memory:"
+                    f" {value}"
+                )
+        check_range("address_bits", self.address_bits, 6, 40)
+
+    @property
+    def suffix(self) -> str:
+        """Tells every size."""
+        return f"{self.banks}x{self.place_bits}_p{self.ports}_a{self.address_bits}_w{self.waiting}"
+
+    @property
+    def list_bits(self) -> int:
+        """Return the width of a row of lists."""
+        return LIST_ENTRY_BITS * self.banks
+
+    @property
+    def descriptor_bits(self) -> int:
+        """Return the width of a row of descriptors."""
+        return DESCRIPTOR_ENTRY_BITS * self.banks
+
+    @property
+    def list_shift(self) -> int:
+        """Return the binary logarithm of the rows of lists in a beat."""
+        return exact_log2(BEAT_BITS // self.list_bits)
+
+    @property
+    def descriptor_shift(self) -> int:
+        """Return the binary logarithm of the rows of descriptors in a beat."""
+        return self.list_shift - 1
+
+    @property
+    def port_bits(self) -> int:
+        """Return the width of a port's number."""
+        return max(1, ceil_log2(self.ports))
+
+    @property
+    def line_bits(self) -> int:
+        """Return the width of the number of a beat in the memory of a port."""
+        return self.address_bits - exact_log2(BEAT_BYTES)
+
+    @property
+    def request(self) -> data.StructLayout:
+        """Describe rows that are asked for: ``count``, at least 1, of which ``there`` exist."""
+        return data.StructLayout(
+            {
+                "descriptors": 1,  # rows of descriptors, not of lists
+                "first": self.place_bits,
+                "count": COUNT_BITS,
+                "there": COUNT_BITS,
+            }
+        )
+
+    @property
+    def share(self) -> data.StructLayout:
+        """Describe the rows of a request that one beat has, or as many that do not exist."""
+        return data.StructLayout(
+            {
+                "port": self.port_bits,
+                "descriptors": 1,
+                "missing": 1,  # nothing is read for them
+                "begin": self.list_shift,  # the first one's place in the beat
+                "end": self.list_shift,  # the last one's
+                "last": 1,  # the request ends with them
+            }
+        )
+
+    @property
+    def step(self) -> data.StructLayout:
+        """Describe a share and where in the table its beat is, counted in beats of a port."""
+        return data.StructLayout({"share": self.share, "line": self.place_bits})
+
+    @property
+    def found(self) -> data.StructLayout:
+        """Describe a row that leaves; one of lists is in the lower half."""
+        return data.StructLayout({"row": self.descriptor_bits, "missing": 1, "last": 1})
+
+    @property
+    def beat(self) -> data.StructLayout:
+        """Describe what a port has brought."""
+        return data.StructLayout({"data": BEAT_BITS, "failed": 1})
+
+    @property
+    def bases(self) -> data.StructLayout:
+        """Describe where tables begin in the memory of every port, counted in its beats."""
+        return data.StructLayout({"lists": self.line_bits, "descriptors": self.line_bits})
+
+    @property
+    def shares(self) -> FifoParams:
+        """Return the sizes of the queue of shares: as many as all ports have beats for."""
+        depth = max(2, self.ports * self.waiting)
+        return FifoParams(width=self.share.size, depth=depth, style="block", output_register=True)
+
+    @property
+    def port(self) -> AxiPortParams:
+        """Return the sizes of a port to the bus."""
+        return AxiPortParams(
+            address_bits=self.address_bits, data_bits=BEAT_BITS, outstanding=self.waiting
+        )
+
+    @property
+    def axi(self) -> AxiReadSignature:
+        """Describe the bus of a port."""
+        return AxiReadSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
+
+    @property
+    def state(self) -> data.StructLayout:
+        """Describe how the ports are, a bit for each, and how many beats came with an error."""
+        bits = dict.fromkeys(("broken", "silent", "owes", "failed"), self.ports)
+        return data.StructLayout(bits | {"failures": 32})
+
+    @property
+    def settings(self) -> data.StructLayout:
+        """Describe what the host says of the memory."""
+        return data.StructLayout(
+            {
+                "bases": self.bases,
+                "timeout": 32,  # cycles without a movement until a port is given up; 0: never
+                "revive": 1,  # use broken ports again
+                "clear": 1,  # forget failures
+            }
+        )

@@ -1,0 +1,126 @@
+"""What is to be done for the frames and the turns, and the lists that say it."""
+
+from amaranth.lib import data, enum
+
+from hdl.common.fifo import FifoParams
+from hdl.switchgnn.switch.job_params import JobParams
+from hdl.switchgnn.switch.row_reader import RowReaderParams
+from hdl.switchgnn.switch.sizes import TURN_BITS
+from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
+
+
+class TaskKind(enum.Enum, shape=3):
+    """Says what is to be done for a frame, or for a turn that opens."""
+
+    DROP = 0  #: its payload, if it brought one, is for nobody
+    ROWS = 1  #: FEATURE: it is added to the aggregators of its rows, and copied
+    ONE = 2  #: PARTIAL: it is added to one aggregator
+    FETCH = 3  #: the sum of one aggregator leaves again
+    LOAD = 4  #: a turn's aggregators get their descriptors
+    FENCE = 5  #: nothing: it says that all before it has been done
+
+
+class TaskParams(JobParams):
+    """Adds the bundles of tasks and lists to those of jobs and aggregators."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.in_memory:
+            return
+        memory = self.table_memory
+        most = memory.ports << memory.address_bits
+        for name, bits in (
+            ("rows", memory.list_bits),
+            ("descriptor_rows", memory.descriptor_bits),
+        ):
+            size = getattr(self, name) * bits // 8
+            if size > most:
+                raise ValueError(
+                    f"{name} take {size:,} bytes: table_ports of table_address_bits have {most:,}"
+                )
+
+    @property
+    def task(self) -> data.StructLayout:
+        """Describe what is to be done, in the order in which frames were judged."""
+        return data.StructLayout(
+            {
+                "kind": TaskKind,
+                "brings": 1,  # a payload waits
+                "job": self.job_bits,
+                "turn": TURN_BITS,
+                "region": self.region,
+                "list": 32,  # ROWS: first row of the job's lists; ONE, FETCH: aggregator
+                "rows": 16,  # ROWS, LOAD: how many
+                "first": self.table_bits,  # the first one's place in the table
+                "there": 16,  # how many of them the table has
+                "source": 32,
+                "raw": self.ports,  # ports that get a copy
+            }
+        )
+
+    @property
+    def task_fifo(self) -> FifoParams:
+        """Return the sizes of the queue of tasks."""
+        return FifoParams(width=self.task.size, depth=self.tasks, refuses=False)
+
+    @property
+    def list_table(self) -> RowReaderParams:
+        """Return the sizes of the table of lists."""
+        return RowReaderParams(bits=self.row.size, rows=self.rows)
+
+    @property
+    def descriptor_row(self) -> data.ArrayLayout:
+        """Describe a row of descriptors: one for each bank."""
+        return data.ArrayLayout(self.descriptor, self.banks)
+
+    @property
+    def descriptor_table(self) -> RowReaderParams:
+        """Return the sizes of the table of descriptors."""
+        return RowReaderParams(bits=self.descriptor_row.size, rows=self.descriptor_rows)
+
+    @property
+    def table_memory(self) -> TableMemoryParams:
+        """Return the sizes of the memory of tables."""
+        return TableMemoryParams(
+            banks=self.banks,
+            place_bits=self.table_bits,
+            ports=self.table_ports,
+            address_bits=self.table_address_bits,
+        )
+
+    @property
+    def rows_request(self) -> data.StructLayout:
+        """Describe rows that tasks ask for: of lists; in memory, of either table."""
+        return self.table_memory.request if self.in_memory else self.list_table.request
+
+    @property
+    def table_bits(self) -> int:
+        """Return the width of a row's place in either table."""
+        tables = (self.list_table, self.descriptor_table)
+        return max(table.memory.address_bits for table in tables)
+
+    @property
+    def issued(self) -> data.StructLayout:
+        """Describe whose a row is whose additions begin."""
+        return data.StructLayout(
+            {
+                "job": self.job_bits,
+                "turn": TURN_BITS,
+                "row": 32,  # of the lists of the job
+                "number": 32,  # of the aggregator of a PARTIAL
+                "indices": self.indices,
+            }
+        )
+
+    @property
+    def copy(self) -> data.StructLayout:
+        """Describe a feature that leaves as RAW."""
+        return data.StructLayout(
+            {
+                "ports": self.ports,
+                "job": self.job_bits,
+                "turn": TURN_BITS,
+                "source": 32,
+                "features": self.features,
+            }
+        )

@@ -1,0 +1,27 @@
+"""What becomes of a frame."""
+
+from amaranth.lib import enum
+
+
+class Verdict(enum.Enum, shape=5):
+    """Says what became of a frame; of those from ``WRONG_RUN`` on the last that applies."""
+
+    NONE = 0  #: there was no frame
+    ADDED = 1  #: FEATURE, PARTIAL: it is new
+    REPEATED = 2  #: FEATURE, PARTIAL: it is not, and is acknowledged at once
+    AHEAD = 3  #: FEATURE, PARTIAL: it is beyond the window
+    UNLOADED = 4  #: FEATURE, PARTIAL: the turn's aggregators are not loaded yet
+    FETCHED = 5  #: FETCH: of an open turn; the sum leaves again if it is complete
+    UNREADY = 6  #: FETCH: of an aggregator that the job has not
+    DONE = 7  #: of the oldest open turn, be it once more
+    OVER = 8  #: DONE: of a turn that has ended; answered by ADVANCE
+    EARLY = 9  #: DONE: of a later turn than the oldest open one
+    PASSED = 10  #: RAW, RAWFETCH: handed on
+    CLOSED = 11  #: of a turn that is not open
+    MISPLACED = 12  #: a kind that no worker may send
+    WRONG_RUN = 13  #: it is of another epoch than the job's
+    WRONG_WORKER = 14  #: it has not exactly the bit of the port that it came by
+    WRONG_JOB = 15  #: it is of no active job, or not of one of this port
+    MALFORMED = 16  #: of a wrong length or kind, or with bits set that are zero
+    FOREIGN = 17  #: it has another destination, ethertype or version
+    CORRUPT = 18  #: its checksum is wrong

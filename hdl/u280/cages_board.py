@@ -1,0 +1,55 @@
+"""What the boards of all switches are: a port at each cage, and registers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Module
+
+from hdl.u280.axi_wires import connect_bus
+from hdl.u280.board import Board
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.hbm import Hbm
+from hdl.u280.pcie import PcieBridge, PcieDma, PcieParams
+
+
+class CagesBoard(Board):
+    """Places a switch whose port k is the card's cage k; a top names the switch and its streams.
+
+    With several ``streams`` each has a class of its own at the cages' MACs
+    (:class:`hdl.u280.mac.Mac`). There is no interrupt, and HBM only if a top has a use for it.
+    """
+
+    switch: type[Any]
+    streams: Sequence[str] = ("axis",)  #: by class, named without ``s_`` and ``m_``
+
+    def __init__(self, params: Any) -> None:
+        if params.ports != CAGES:
+            raise ValueError(
+                f"ports must be {CAGES} on this board, which has as many cages: {params.ports}"
+            )
+        registers = self.switch.register_map(params)
+        sizes = PcieParams(register_bits=registers.address_bits)
+        memory = self.memory_of(params)
+        link = PcieDma(sizes) if memory else PcieBridge(sizes)
+        super().__init__(params, link, range(CAGES), split=len(self.streams) > 1, memory=memory)
+
+    def memory_of(self, params: Any) -> Hbm | None:
+        """Return the ports of HBM that the switch uses, if any; the host then reaches it by DMA."""
+        return None
+
+    def connect_memory(self, m: Module, core: Any) -> None:
+        """Connect the ports of :meth:`memory_of`."""
+
+    def elaborate(self, platform) -> Module:
+        m = self.begin()
+        m.submodules.core = core = self.switch(self.params)
+        macs = [self.add_cage(m, cage) for cage in self.cages]
+        for k, mac in enumerate(macs):
+            for number, name in enumerate(self.streams):
+                self.send(m, mac, number, getattr(core, f"m_{name}")[k])
+            for number, name in enumerate(self.streams):
+                self.take(m, mac, number, getattr(core, f"s_{name}")[k])
+        connect_bus(m, self.link.registers[0], core.s_axil)
+        self.connect_memory(m, core)
+        self.add_status(m, macs)
+        return m

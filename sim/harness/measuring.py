@@ -1,0 +1,59 @@
+"""Sessions of a component that is driven and measured inside the simulator, by a module of tests.
+
+The module asks for the workload with :func:`sim.harness.in_simulator.workload_in_simulator`, and
+hands what it finds to :func:`sim.harness.in_simulator.tell`.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hdl.common.component import Component
+from sim.harness.in_simulator import FOUND, WORKLOAD, to_text
+from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
+from sim.harness.verilate import Build, build
+from sim.harness.verilator import Simulation, emission_of, run
+
+FILE = "results.json"
+
+
+class MeasuringSession(Session):
+    """A session whose figures a module of tests finds; its workload has a ``seed``."""
+
+    component: ClassVar[Callable[[Any], Component]]  #: what is simulated, made from ``hardware``
+    test_module: ClassVar[str]  #: what drives it
+    options: ClassVar[Mapping[str, Any]] = {"optimise": True}  #: of its build
+
+    @classmethod
+    def build(cls, hardware: Any) -> Build:
+        """The simulator of the component."""
+        return build(emission_of(cls.component(hardware)), **cls.options)
+
+    def plusargs(self, folder: Path) -> Sequence[str]:
+        """The simulator's arguments; files that they name are in ``folder``."""
+        return ()
+
+    def run(
+        self,
+        simulator: Build,
+        folder: Path,
+        listener: Listener | None = None,
+        clock_mhz: float = CLOCK_MHZ,
+    ) -> Result:
+        """Drive the component in ``folder``; what it gives is checked on the way."""
+        folder.mkdir(parents=True, exist_ok=True)
+        found = folder / FILE
+        simulation = Simulation(
+            test_module=self.test_module,
+            params=self.hardware(self.params, self.asked),
+            component=type(self).component,
+            plusargs=self.plusargs(folder),
+            env={FOUND: str(found), WORKLOAD: to_text(self.asked)},
+        )
+        run(simulator, simulation, seed=self.asked.seed, folder=folder)
+        return self.result(json.loads(found.read_text()), clock_mhz * 1e6)
+
+    def result(self, found: Any, clock_hz: float) -> Result:
+        """The result of what was found, at a clock."""
+        raise NotImplementedError

@@ -1,0 +1,32 @@
+"""What a full switch takes of a card, and how deep its logic is."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sim.bench.limits import Limit, Row
+from sim.bench.synth import synth
+
+#: Most that the design's page grants preset full.
+MOST = {"luts": Limit(120_000), "ff": Limit(220_000), "uram": Limit(560)}
+MOST_LEVELS = Limit(8)
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Estimate preset full; what has been estimated before is found in the cache."""
+    progress("estimating full")
+    return held(synth("switchgnn-switch", preset="full")[1])
+
+
+def held(figures: dict[str, Any]) -> list[Row]:
+    """Hold the resources of an estimate, and the most LUTs on any path, to what is granted."""
+    total = figures["total"]
+    worst = max(figures["modules"], key=lambda module: module["depth"]["most_levels"])
+    return [
+        *(Row(what=f"full: {kind}", value=total[kind], limit=most) for kind, most in MOST.items()),
+        Row(
+            what="full: LUTs on any path",
+            value=worst["depth"]["most_levels"],
+            limit=MOST_LEVELS,
+            note=f"in {worst['component']}, from or to its children's registers too",
+        ),
+    ]

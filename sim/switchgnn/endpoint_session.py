@@ -1,0 +1,89 @@
+"""A SwitchGNN endpoint by itself, between its memory and a golden switch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hdl.switchgnn.endpoint.params import EndpointParams
+from sim.harness.measuring import MeasuringSession
+from sim.harness.session import Result
+from sim.harness.workload import Workload, setting
+from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.switchgnn.endpoint_job import EndpointJob
+from sim.switchgnn.network.cluster import RAMS, Cluster, ClusterParams
+from sim.switchgnn.network.worker_image import WorkerImage
+
+STALLS = ("window", "payload", "list", "rate", "link")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointWorkload(Workload):
+    """Features of one worker, which gets all sums itself."""
+
+    features: int = setting(128, "Features that are sent in a turn.", least=1, most=4096)
+    turns: int = setting(2, "Turns of the job.", least=1, most=64)
+    fan_in: int = setting(4, "Features that are added up to a sum.", least=1, most=65535)
+    read_latency: int = setting(60, "Cycles until a memory answers a read.", least=4, most=1000)
+    link_latency: int = setting(100, "Cycles of a frame to the switch, and back.", least=1)
+    seed: int = setting(1, "Number that decides the features.", least=0)
+
+
+class EndpointSession(MeasuringSession):
+    """Frames a cycle, and what holds them up, by the endpoint's counters. All sums are checked."""
+
+    workload = EndpointWorkload
+    component = Cluster
+    test_module = "sim.switchgnn.endpoint_in_simulator"
+    options = {"optimise": True, "extra_sources": [RAM_ARRAY]}
+    counted = {
+        "cycles": "of the job, from its start until all sums are in memory",
+        "cycles_per_feature": "of the job, by the features that were sent",
+        "features_per_second": "that were sent, at the clock",
+        "sums_per_second": "that were taken and written, at the clock",
+        "sent_again": "frames that were sent more than once",
+        **{f"stall_{name}": f"cycles in which the {name} held frames up" for name in STALLS},
+    }
+    maximise = ("features_per_second",)
+
+    def __init__(self, params: EndpointParams, asked: EndpointWorkload) -> None:
+        super().__init__(params, asked)
+        self.job = EndpointJob(
+            params, features=asked.features, turns=asked.turns, fan_in=asked.fan_in, seed=asked.seed
+        )
+        self.image = WorkerImage(params, self.job.worker)
+        sizes = {"tables": self.image.tables, "data": self.image.data}
+        for name, memory in sizes.items():
+            if len(memory.bytes) > 1 << params.address_bits:
+                raise ValueError(
+                    f"{len(memory.bytes):,} bytes of {name} do not fit address_bits="
+                    f"{params.address_bits}: send fewer features in fewer turns"
+                )
+
+    @classmethod
+    def hardware(cls, params: EndpointParams, asked: EndpointWorkload) -> ClusterParams:
+        """An endpoint with its memories."""
+        return ClusterParams(endpoint=params, workers=1)
+
+    def plusargs(self, folder: Path) -> Sequence[str]:
+        """The memories, as the host has laid them out."""
+        found = []
+        for k, name in enumerate(RAMS):
+            path = folder / f"{name}.bin"
+            path.write_bytes(getattr(self.image, name).bytes)
+            found.append(ram_file(k, path))
+        return found
+
+    def result(self, found: Any, clock_hz: float) -> Result:
+        """What the counters say of the job."""
+        second = clock_hz / found["cycles"]
+        names = ("cycles", "sent_again", *(f"stall_{name}" for name in STALLS))
+        return Result(
+            figures={name: found[name] for name in names}
+            | {
+                "cycles_per_feature": found["cycles"] / found["sent_feature"],
+                "features_per_second": found["sent_feature"] * second,
+                "sums_per_second": found["taken_sum"] * second,
+            },
+            details={"counters": found},
+        )

@@ -1,0 +1,52 @@
+"""A switch whose tables are in memory, on RAMs: one design for a simulation."""
+
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect, flipped
+
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.switch import GnnSwitch
+from sim.surroundings.axi_ram import RAM_ARRAY
+from sim.switchgnn.table_rams import add_rams, empty_rams, ram_members
+
+BUSES = "m_axi_tables"
+
+
+class SwitchOnRams(Component):
+    """A :class:`GnnSwitch` with a RAM behind each of its buses; all other ports are its own."""
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        inner = dict(GnnSwitch(params).signature.members)
+        del inner[BUSES]
+        self.inherited = list(inner)
+        super().__init__(params, inner | ram_members(params.table_memory))
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        switch: Any = GnnSwitch(self.params)
+        m.submodules.switch = switch
+        for name in self.inherited:
+            outer, mine = getattr(self, name), getattr(switch, name)
+            pairs = zip(outer, mine, strict=True) if "axis" in name else [(outer, mine)]
+            for ours, theirs in pairs:
+                connect(m, flipped(ours), theirs)
+        add_rams(m, self.params.table_memory, self, switch.m_axi_tables)
+        return m
+
+
+def switch_of(params: GnnSwitchParams) -> Component:
+    """The switch as a simulation has it: with the memories of its tables if it needs some."""
+    return SwitchOnRams(params) if params.in_memory else GnnSwitch(params)
+
+
+def sources_of(params: GnnSwitchParams) -> dict[str, Any]:
+    """Options of a build of :func:`switch_of`."""
+    return {"extra_sources": [RAM_ARRAY]} if params.in_memory else {}
+
+
+def arguments_of(params: GnnSwitchParams, folder: Path) -> list[str]:
+    """Arguments of a simulation of :func:`switch_of`."""
+    return empty_rams(params.table_memory, folder) if params.in_memory else []

@@ -1,0 +1,274 @@
+"""A frame a cycle against the switch's golden rule: verdicts, tasks, who is done, who is told."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn import protocol
+from hdl.switchgnn.switch.judge import Judge
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.port_window import ACK_SETTINGS
+from hdl.switchgnn.switch.sizes import OPEN_TURNS
+from hdl.switchgnn.switch.task_params import TaskKind
+from hdl.switchgnn.switch.verdict import Verdict
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.golden.job_setup import JobSetup
+from sim.switchgnn.golden.job_state import Entry, Job
+from sim.switchgnn.golden.switch_rule import switch_rule
+from sim.switchgnn.golden.window import Window
+from tests.hdl.switchgnn.switch.sizes import TINY
+
+SIZES = [TINY, replace(TINY, ports=2, banks=4, window=16, slots=32)]
+JOB, NO_FRAME = 1, {"kind": protocol.Kind.FEATURE}
+REFUSALS = [Verdict.WRONG_RUN, Verdict.WRONG_WORKER, Verdict.WRONG_JOB, Verdict.MALFORMED]
+OFTEN = [Kind.FEATURE] * 5 + [Kind.PARTIAL, Kind.FETCH, Kind.DONE] * 2
+BRING = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW, Kind.RESULT)
+
+
+@pytest.mark.parametrize("params", SIZES, ids=["tiny", "four banks"])
+def test_judge(params):
+    simulate(Judge(params), __name__)
+
+
+class Bench:
+    """A job whose turns stand still; a frame is shown ahead, then judged, then told of."""
+
+    def __init__(self, dut, loaded):
+        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+        params, self.edge = self.params, RisingEdge(dut.clk)
+        self.everyone = random.randrange(1, 1 << params.ports)
+        self.count = random.randrange(1, params.slots // OPEN_TURNS)
+        self.lo = random.choice((0, 1, 7, 2**32 - 3))
+        self.lists = {"base": random.randrange(8), "count": random.randrange(9)}
+        self.loaded, open_turns = loaded, len(loaded)
+        self.setup = JobSetup(
+            ports=(1 << params.ports) - 1,
+            banks=params.banks,
+            depth=self.count,
+            window=params.window,
+            open_turns=open_turns,
+            ack_every=1000,
+        )
+        self.job = self.at_start()
+        self.due = []  # by cycle: what is told then
+        self.seen = set()
+        dut.settings.value = random.getrandbits(ACK_SETTINGS.size)  # acks are no verdicts
+        for name in ("valid", "refused", "ahead", "request", "brings", "about", "clear", "acked"):
+            getattr(dut, name).value = 0
+        region = {"base": 1, "count": self.count, "two": open_turns - 1}
+        self.fill("regions", params.port_region, region)
+        port_job = {"active": 1, "job": JOB, "epoch": 3, "lo": self.lo}
+        self.fill("port_jobs", params.port_job, port_job)
+
+    def fill(self, name, layout, values):
+        """The same for each port."""
+        word = pack(layout, values)
+        number = sum(word << k * layout.size for k in range(self.params.ports))
+        getattr(self.dut, name).value = number
+
+    def at_start(self):
+        """The job with empty windows; all sums of turns that are loaded are complete."""
+        setup, job = self.setup, Job.at_start(self.setup)
+        entries, loaded = list(job.entries), list(job.loaded)
+        for turn in range(self.lo, self.lo + setup.open_turns):
+            if not self.loaded[turn - self.lo]:
+                continue
+            loaded[setup.slot(turn)] = setup.block(turn)
+            for k in range(setup.size):
+                entry = Entry(expected=1, tag=turn, complete=True)
+                entries[setup.place(turn, k)] = entry
+        return replace(job, lo=self.lo, loaded=tuple(loaded), entries=tuple(entries))
+
+    def frame(self, port):
+        """Near the windows, the turns and the tables, or far from them."""
+        turn = max(0, self.lo + random.choice((-1, 0, 0, 0, 1, 1, 2, 40))) % (1 << 32)
+        window = self.window(port, turn)
+        near = max(0, window.base + random.randrange(-3, self.setup.window + 3))
+        return Frame(
+            kind=random.choice(
+                [Kind.FEATURE] * 5 + [Kind.PARTIAL, Kind.FETCH, Kind.DONE] * 2 + list(Kind)
+            ),
+            turn=turn,
+            seq=random.choice((near, near, near, window.base, 2**32 - 1)),
+            list=random.choice((0, 1, self.setup.size - 1, self.setup.size, 9, 70_000, 2**32 - 1)),
+            rows=random.randrange(1 << 16),
+            source=random.getrandbits(32),
+            raw=random.randrange(1 << self.params.ports),
+            bm=1 << port,
+        )
+
+    def window(self, port, turn):
+        return self.job.open[self.setup.slot(turn)].arrivals[port].window
+
+    def about(self, turn):
+        """What the turn table says of a turn."""
+        ahead = turn - self.lo
+        is_open = 0 <= ahead < self.setup.open_turns
+        place = self.setup.slot(turn)
+        return {
+            "past": int(ahead < 0),
+            "lowest": int(ahead == 0),
+            "following": int(is_open and ahead == 1),
+            "place": place,
+            "loaded": int(is_open and self.loaded[ahead]),
+            "region": {"base": 1 + place * self.count, "count": self.count},
+            "lists": self.lists,
+        }
+
+    async def step(self, request, following):
+        """``request`` is judged, the header of ``following`` is shown ahead; None: no frame."""
+        dut, params = self.dut, self.params
+        dut.ahead.value = pack(params.header, following.header if following else NO_FRAME)
+        dut.valid.value = int(request is not None and request.refused is None)
+        refused = request.refused if request and request.refused else Verdict.NONE
+        dut.refused.value = refused.value
+        dut.acked.value = random.getrandbits(OPEN_TURNS * params.ports)
+        dut.brings.value = int(request is not None and request.brings)
+        if request:
+            words = {"sender": 1 << request.port, "everyone": self.everyone}
+            dut.request.value = pack(params.request, words | {"header": request.header})
+            dut.about.value = pack(params.job_turns, self.about(request.frame.turn))
+        await self.edge
+        self.check_now(request)
+        self.due.append(self.judged(request) if request else None)
+        if len(self.due) > Judge.latency:
+            self.check(self.due.pop(0))
+
+    def check_now(self, request):
+        """Who is done, and who is told that a turn is over."""
+        done = request and request.refused is None and request.frame.kind is Kind.DONE
+        turn = request.frame.turn if request else 0
+        assert bool(self.dut.done.value) == bool(done and turn == self.lo)
+        if self.dut.done.value:
+            told = int(self.dut.done_job.value), int(self.dut.done_sender.value)
+            assert told == (JOB, 1 << request.port)
+        over = 1 << request.port if done and turn < self.lo else 0
+        assert int(self.dut.over.value) == over
+
+    def judged(self, request):
+        """What the golden rule says of a frame."""
+        if request.refused:
+            return request, request.refused
+        frame, port = request.frame, request.port
+        outcome = switch_rule(self.setup, self.job, frame, port)
+        verdict = Verdict[outcome.verdict.name]
+        if verdict is Verdict.ADDED:
+            place = self.setup.slot(frame.turn)
+            shown = self.acks(port)[place]["base"]  # a window may be late: it says so itself
+            if frame.seq >= shown + self.setup.window:
+                return request, Verdict.AHEAD
+        if verdict in (Verdict.ADDED, Verdict.REPEATED):
+            self.job = replace(self.job, open=outcome.job.open)
+        return request, verdict
+
+    def acks(self, port):
+        """What is told of a port's windows."""
+        value, size = int(getattr(self.dut, f"acks_{port}").value), self.params.ack_state.size
+        words = [value >> k * size & (1 << size) - 1 for k in range(OPEN_TURNS)]
+        return [unpack(self.params.ack_state, word) for word in words]
+
+    def check(self, expected):
+        """The verdict, and what is to be done."""
+        dut = self.dut
+        request, verdict = expected or (None, Verdict.NONE)
+        self.seen.add(verdict)
+        assert Verdict(int(dut.verdict.value)) is verdict, (request, verdict)
+        brings = bool(request and request.brings)
+        assert bool(dut.task_valid.value) == (brings or verdict is Verdict.FETCHED)
+        asks = verdict is Verdict.PASSED and request.frame.kind is Kind.RAWFETCH
+        if not asks:
+            assert not dut.raw_request_to.value
+        if request is None:
+            return
+        frame, copied = request.frame, request.frame.raw & self.everyone
+        assert int(dut.sender.value) == 1 << request.port
+        if asks:
+            assert int(dut.raw_request_to.value) == copied
+            told = unpack(self.params.raw_request, int(dut.raw_request.value))
+            asking = 1 << request.port
+            assert told == {"turn": frame.turn, "source": frame.source, "asking": asking}
+        if dut.task_valid.value:
+            task = unpack(self.params.task, int(dut.task.value))
+            self.check_task(task, frame, verdict, brings, copied)
+
+    def check_task(self, task, frame, verdict, brings, copied):
+        kinds = {
+            (Verdict.ADDED, Kind.FEATURE): TaskKind.ROWS,
+            (Verdict.ADDED, Kind.PARTIAL): TaskKind.ONE,
+            (Verdict.PASSED, Kind.RAW): TaskKind.ROWS,
+            (Verdict.FETCHED, Kind.FETCH): TaskKind.FETCH,
+        }
+        kind = kinds.get((verdict, frame.kind), TaskKind.DROP)
+        self.seen.add(kind)
+        assert task["kind"] is kind
+        assert bool(task["brings"]) == brings
+        if kind is TaskKind.DROP:
+            return
+        assert (task["job"], task["turn"], task["list"]) == (JOB, frame.turn, frame.list)
+        assert task["region"] == self.about(frame.turn)["region"]
+        if kind is TaskKind.ROWS:
+            assert task["rows"] == (0 if frame.kind is Kind.RAW else frame.rows)
+            assert (task["source"], task["raw"]) == (frame.source, copied)
+            places = 1 << self.params.table_bits
+            assert task["first"] == (self.lists["base"] + frame.list) % places
+            assert task["there"] == max(0, self.lists["count"] - frame.list)
+
+    def check_windows(self):
+        """Each port's windows are the golden ones, each with its turn."""
+        for port in range(self.params.ports):
+            shown = self.acks(port)
+            for turn in range(self.lo, self.lo + self.setup.open_turns):
+                state = shown[self.setup.slot(turn)]
+                told = Window().acknowledged(state["base"], state["arrived"])
+                assert told == self.window(port, turn)
+                assert state["turn"] == turn % (1 << 32)
+
+
+class Request:
+    """A frame behind its port: of the job, or refused."""
+
+    def __init__(self, bench):
+        self.port = random.randrange(bench.params.ports)
+        self.frame = bench.frame(self.port)
+        self.refused = random.choice(REFUSALS) if random.random() < 0.1 else None
+        self.brings = self.frame.kind in BRING
+        frame = self.frame
+        self.header = {
+            "job": JOB,
+            "kind": protocol.Kind[frame.kind.name],
+            **{name: getattr(frame, name) for name in ("turn", "seq", "list", "source")},
+            **{name: getattr(frame, name) for name in ("raw", "rows")},
+        }
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(loads=[[(1,), (0,), (1,)], [(1, 1), (0, 1), (1, 0)]], gaps=[0, 0.5])
+async def frames_are_judged_as_the_rule_says(dut, loads, gaps):
+    """Jobs one after the other, of whose open turns some are loaded."""
+    seen = set()
+    await start(dut)
+    for loaded in loads:
+        bench = Bench(dut, loaded)
+        dut.clear.value = (1 << OPEN_TURNS * bench.params.ports) - 1
+        await bench.step(None, None)
+        dut.clear.value = 0
+        request = None
+        left = 300
+        while left:
+            following = Request(bench) if random.random() >= gaps else None
+            await bench.step(request, following)
+            request, left = following, left - (following is not None)
+        for _ in range(20):
+            await bench.step(None, None)
+        bench.check_windows()
+        assert not dut.busy.value
+        seen |= bench.seen
+    verdicts = set(Verdict) - {Verdict.FOREIGN, Verdict.CORRUPT}  # no other than those refused
+    kinds = set(TaskKind) - {TaskKind.LOAD, TaskKind.FENCE}
+    assert not (verdicts | kinds) - seen

@@ -1,0 +1,165 @@
+"""The whole switch with tables in memory: its rows at HBM's latency, and a memory that fails."""
+
+import random
+
+import cocotb
+import numpy as np
+import pytest
+
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS
+from sim.harness.verilator import simulate
+from sim.surroundings.axi_memory import Fault
+from sim.switchgnn.network.network import network_of
+from sim.switchgnn.switch_bench import begin
+from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
+from tests.hdl.switchgnn.switch.sizes import IN_MEMORY
+from tests.hdl.switchgnn.switch.test_switch import check, start_jobs, workers_of
+from tests.hdl.switchgnn.switch.test_switch_timing import feature, setup_of
+
+HBM_LATENCY = 128  # cycles, as for other readers of HBM
+FAILED = ("tables_broken", "tables_silent", "tables_owe", "tables_failed", "table_failures")
+
+
+def test_switch_memory(tmp_path):
+    simulate(
+        switch_of(IN_MEMORY),
+        __name__,
+        registers=["contents_1_1"],
+        plusargs=arguments_of(IN_MEMORY, tmp_path),
+        **sources_of(IN_MEMORY),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"tables": "hbm"}, "tables must be one of chip, memory: 'hbm'"),
+        ({"rows": 1 << 21}, "rows must be a whole number from 2 to 1048576: 2097152"),
+        (
+            {"tables": "memory", "rows": 1 << 28},
+            "rows take 4,294,967,296 bytes: table_ports of table_address_bits have 2,147,483,648",
+        ),
+        (
+            {"tables": "memory", "table_address_bits": 12},
+            "rows take 65,536 bytes: table_ports of table_address_bits have 32,768",
+        ),
+        ({"tables": "memory", "banks": 16}, "banks must be a power of two from 1 to 8 where"),
+    ],
+)
+def test_rejects(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        GnnSwitchParams(**sizes)
+
+
+def test_a_network_has_no_memory_for_tables():
+    with pytest.raises(ValueError, match="tables must be on chip in a network"):
+        network_of(IN_MEMORY, 3)
+
+
+def test_full_has_its_tables_in_memory():
+    params = GnnSwitchParams(**PRESETS["full"])
+    assert params.in_memory
+    memory = params.table_memory
+    # Beats under way cover the latency, and so do frames that wait for lists of a row.
+    assert memory.ports * memory.waiting > HBM_LATENCY
+    assert params.tasks > HBM_LATENCY
+    # The largest lists that the specification names.
+    assert params.rows * memory.list_bits // 8 >= 157e6
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(most=[1, 5])
+async def a_row_a_cycle_at_the_latency_of_hbm(dut, most):
+    """Features with lists anywhere, of a row each or of one to five, from all ports at once."""
+    bench = await begin(dut)
+    params = bench.params
+    depth, each = 8, 30  # frames of a port that its queue holds while the first list comes
+    count = each * params.ports
+    lists = [random.randint(1, most) for _ in range(count)]
+    rows = [[random.randrange(depth)] * params.banks for _ in range(sum(lists))]
+    expected = 1 + len(rows)  # no sum is complete, none leaves
+    setup = setup_of(params, rows, expected, depth=depth)
+    await bench.host.start_job(0, setup=setup, epoch=1, base=0)
+    bench.host.memory.set(read_latency=HBM_LATENCY)
+    await bench.idle(400)
+    await bench.host.write(clear_counters=1)
+    await bench.host.settled()
+    first = np.cumsum([0, *lists[:-1]])
+    order = random.sample(range(count), count)
+    for k, at in enumerate(order):
+        port, seq = k % params.ports, k // params.ports
+        bench.send(port, feature(params, port, seq, int(first[at]), lists[at]))
+    await bench.idle(count * 3 + 400)
+    counts = await bench.host.totals()
+    assert counts["rows"] == len(rows)
+    assert counts["additions"] == len(rows) * params.banks
+    busy = counts["rows"] + counts["waits_for_list"] + counts["waits_for_copy"] + counts["holes"]
+    dut._log.info(
+        f"lists of 1 to {most} rows: {counts['rows']} rows, {counts['waits_for_list']} cycles that"
+        f" wait for a list, {counts['rows'] / busy:.3f} rows a cycle"
+    )
+    # The first list waits for the memory once; from then on a row a cycle.
+    late = HBM_LATENCY + 40
+    assert counts["waits_for_list"] <= late + 0.02 * len(rows), counts
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+@cocotb.parametrize(fault=[Fault.ERROR, Fault.LAST, Fault.MUTE])
+async def a_memory_that_fails_is_told_and_used_again(dut, fault):
+    """Rows that do not come count as table errors; the switch goes on, and a job anew is exact."""
+    bench = await begin(dut)
+    host = bench.host
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    await host.write(table_timeout=200)
+    cuts = await start_jobs(bench, rng, 2, 2)
+    bench.workers = workers_of(cuts)
+    port = 0
+    host.memory.set(fails=port, fail_read=1, fail_read_beat=0, fault=fault.value, fail_response=2)
+    for _ in range(3000):
+        for k, worker in bench.workers.items():
+            for frame in worker.send():
+                bench.send(k, frame)
+        await bench.step()
+    found = {name: await host.read(name) for name in FAILED}
+    assert found["table_failures"]
+    assert found["tables_failed"] == 1 << port
+    assert found["tables_broken"] == (fault is not Fault.ERROR) << port
+    assert found["tables_silent"] == (fault is Fault.MUTE) << port
+    counts, first = await host.errors(0)
+    assert counts["no_such_row"]
+    assert first["cause"] == "no_such_row"
+    for number in cuts:
+        await host.stop_job(number)
+    host.memory.set()
+    await bench.idle(1000)
+    assert not await host.read("tables_owe")
+    await host.write(clear_counters=1)
+    cuts = await start_jobs(bench, rng, 2, 2, epoch=40)
+    bench.frames.clear()
+    bench.workers = workers_of(cuts, 40)
+    await bench.run()
+    check(cuts, bench.workers)
+    await bench.idle(1000)  # what was read ahead has come
+    assert not any([await host.read(name) for name in FAILED])
+    for number in cuts:
+        counts, first = await host.errors(number)
+        assert first is None
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def rows_beyond_a_jobs_table_are_errors(dut):
+    """Lists that begin in the job's table, behind it and far away: counted, and no wait."""
+    bench = await begin(dut)
+    host, params = bench.host, bench.params
+    rows = [[0] * params.banks] * 3
+    await host.start_job(0, setup=setup_of(params, rows, 100, depth=2), epoch=1, base=0)
+    await bench.idle(200)
+    for seq, (first, count) in enumerate(((3, 500), (1 << 31, 500), (0, 5))):
+        bench.send(0, feature(params, 0, seq, first, count))
+    await bench.idle(1200)
+    counts, first = await host.errors(0)
+    assert counts["no_such_row"] == 1002
+    assert first == {"cause": "no_such_row", "turn": 0, "row": 3, "aggregator": 0}
+    assert (await host.totals())["additions"] == 3 * params.banks
+    assert not any([await host.read(name) for name in FAILED])

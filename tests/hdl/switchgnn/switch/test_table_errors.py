@@ -1,0 +1,151 @@
+"""Errors of lists, row by row, against counts by job and cause and the first one of each job."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.sizes import INDEX_BITS
+from hdl.switchgnn.switch.table_errors import CAUSES, ERROR_COUNT_BITS, ERROR_LAG, TableErrors
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.switch.sizes import TINY
+
+OF_BANKS = (TableError.NONE, TableError.OUTSIDE, TableError.UNUSED, TableError.COMPLETE)
+NOTHING = {"cause": TableError.NONE, "turn": 0, "row": 0, "aggregator": 0}
+
+
+@pytest.mark.parametrize("banks", [2, 4])
+def test_table_errors(banks):
+    params = replace(TINY, banks=banks)
+    registers = [f"tally_{k}" for k in range(params.jobs)]
+    simulate(TableErrors(params), __name__, registers=registers)
+
+
+class Bench:
+    """A row of commands a cycle; what banks say of it comes later."""
+
+    def __init__(self, dut):
+        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+        self.edge, self.parts = RisingEdge(dut.clk), TableErrors(self.params)
+        self.under_way = [None] * ERROR_LAG  # rows that banks have not said anything of
+        self.ripe = None  # of the cycle before
+        self.counts = [Counter() for _ in range(self.params.jobs)]
+        self.first = [NOTHING] * self.params.jobs
+        self.shown = None  # the job that was asked for, with what it had
+        for name in ("issued", "missing", "outside", "errors", "begin", "job"):
+            getattr(dut, name).value = 0
+
+    def row(self):
+        """Of some job: a row of lists, a PARTIAL's aggregator, or a row that is not there."""
+        params, kind = self.params, random.choice(["banks", "banks", "missing", "outside"])
+        row = {
+            "job": random.randrange(params.jobs),
+            "turn": random.getrandbits(32),
+            "row": random.getrandbits(32),
+            "number": random.getrandbits(32),
+            "indices": [random.getrandbits(INDEX_BITS) for _ in range(params.banks)],
+        }
+        errors = [TableError.NONE] * params.banks
+        if kind == "banks":
+            errors = [random.choice(OF_BANKS) for _ in errors]
+        return kind, row, errors
+
+    async def step(self, row=None, begin=0):
+        """A row is issued, or none; ``begin`` has the jobs that begin."""
+        dut = self.dut
+        kind, issued, _ = row or ("banks", None, None)
+        dut.issued.value = pack(self.params.issued, issued) if issued else random.getrandbits(20)
+        dut.missing.value, dut.outside.value = kind == "missing", kind == "outside"
+        self.under_way.append(row)
+        ripe = self.under_way.pop(0)
+        errors = ripe[2] if ripe else [TableError.NONE] * self.params.banks
+        width = TableError.as_shape().width
+        dut.errors.value = sum(error.value << k * width for k, error in enumerate(errors))
+        dut.begin.value, job = begin, random.randrange(self.params.jobs)
+        dut.job.value = job
+        await self.edge
+        if self.shown is not None:
+            self.check(*self.shown)
+        self.shown = job, Counter(self.counts[job]), self.first[job]
+        if self.ripe:
+            self.note(*self.ripe)
+        for k in range(self.params.jobs):
+            if begin >> k & 1:
+                self.counts[k], self.first[k] = Counter(), NOTHING
+        self.ripe = ripe
+
+    async def settle(self):
+        """All that was issued is counted."""
+        for _ in range(ERROR_LAG + 4):
+            await self.step()
+
+    def note(self, kind, row, errors):
+        """What is wrong with a row; the lowest bank's error is the first."""
+        found = [
+            (error, index * self.params.banks + bank)
+            for bank, (error, index) in enumerate(zip(errors, row["indices"], strict=True))
+            if error is not TableError.NONE
+        ]
+        if kind == "missing":
+            found = [(TableError.NO_SUCH_ROW, 0)]
+        if kind == "outside":
+            found = [(TableError.OUTSIDE, row["number"])]
+        job = row["job"]
+        for cause, more in Counter(cause for cause, _ in found).items():
+            total = self.counts[job][cause] + more
+            if total < 1 << ERROR_COUNT_BITS:  # what would go beyond the end is not counted
+                self.counts[job][cause] = total
+        if found and self.first[job] is NOTHING:
+            cause, aggregator = found[0]
+            self.first[job] = {
+                "cause": cause,
+                "turn": row["turn"],
+                "row": row["row"],
+                "aggregator": aggregator,
+            }
+
+    def check(self, job, counts, first):
+        """What is shown of a job that was asked for a cycle before."""
+        told = unpack(self.parts.tally, int(self.dut.counts.value))
+        assert told == {cause.name.lower(): counts[cause] for cause in CAUSES}, job
+        assert unpack(self.parts.found, int(self.dut.first.value)) == first, job
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(gaps=[0, 0.7], begins=[0.005, 0.1])
+async def errors_are_counted_and_the_first_is_kept(dut, gaps, begins):
+    bench = Bench(dut)
+    await start(dut)
+    for _ in range(600):
+        begin = random.randrange(1 << bench.params.jobs) if random.random() < begins else 0
+        await bench.step(bench.row() if random.random() >= gaps else None, begin)
+    await bench.settle()
+    assert any(bench.counts)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def counters_stop_at_their_end(dut):
+    """From any number on, with a carry through any bits, and no further than 32 bits."""
+    bench = Bench(dut)
+    await start(dut)
+    for bits in (*range(2, ERROR_COUNT_BITS, 3), ERROR_COUNT_BITS):
+        await bench.settle()
+        near = (1 << bits) - 3
+        for job, tally in enumerate((dut.tally_0, dut.tally_1)):
+            counts = dict.fromkeys((cause.name.lower() for cause in CAUSES), near)
+            tally.value = pack(bench.parts.tally, counts)
+            bench.counts[job] = Counter(dict.fromkeys(CAUSES, near))
+        bench.shown = None
+        await bench.step()
+        for _ in range(60):
+            await bench.step(bench.row())
+    await bench.settle()
+    ends = [count for counts in bench.counts for count in counts.values()]
+    assert min(ends) >= (1 << ERROR_COUNT_BITS) - 3

@@ -1,0 +1,23 @@
+from dataclasses import replace
+
+import pytest
+
+from hdl.switchgnn.endpoint.params import PRESETS
+from hdl.u280.switchgnn_endpoint_board import EndpointBoard
+from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.test_worker_board import hbm_ports
+
+TINY = PRESETS["tiny"]
+
+
+def test_one_cage_and_four_ports_of_hbm():
+    board = EndpointBoard(TINY)
+    emission = check_board(board)
+    assert hbm_ports(board) == [0, 4, 8, 12, 16]  # the second stack needs one as well
+    assert ".hot(hbm_cattrip)" in emission.top.verilog
+    assert [ip.name for ip in board.vendor_ips if "cmac" in ip.vlnv] == ["cmac_0"]
+
+
+def test_more_than_hbm_has_is_refused():
+    with pytest.raises(ValueError, match="address_bits must be at most 33 on this board, 8 GB"):
+        EndpointBoard(replace(TINY, address_bits=34))

@@ -1,0 +1,113 @@
+"""SwitchGNN on cards whole: two endpoints, each with its memory, around a switch on a third."""
+
+import random
+
+import cocotb
+import numpy as np
+
+from hdl.switchgnn.endpoint.endpoint import Endpoint
+from hdl.switchgnn.endpoint.params import PRESETS
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS as SWITCHES
+from hdl.switchgnn.switch.switch import GnnSwitch
+from sim.harness.verilator import Simulation, run
+from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.host import CardEndpoint, CardGnnSwitch, switch_on
+from sim.switchgnn.network.worker_host import SWITCH
+from tests.hdl.switchgnn.endpoint.bench import LaneCut, finish, launch
+
+ENDPOINT = PRESETS["tiny"]
+SWITCH_PARAMS = GnnSwitchParams(**{**SWITCHES["tiny"], "ports": 2})
+CARDS = CardsParams(
+    cards=(("endpoint", ENDPOINT), ("endpoint", ENDPOINT), ("gnn_switch", SWITCH_PARAMS)),
+    fibres=(((0, 0), (2, 0)), ((1, 0), (2, 1))),
+)
+GROUP = bytes.fromhex("03000000ff02")
+JOB, EPOCH = 1, 3
+TIMERS = {"send_timeout": 4000, "fetch_timeout": 6000, "done_timeout": 4000}
+EVENTS = ("dropped", "broken", "foreign")
+
+
+def test_endpoints_and_switch():
+    blocks = [Endpoint(ENDPOINT), GnnSwitch(SWITCH_PARAMS)]
+    run(build_cards(CARDS, blocks), Simulation(test_module=__name__, params=CARDS))
+
+
+async def begin(dut):
+    """The three cards' drivers; every link is up and every memory ready."""
+    *cards, switch_card = await switch_on(dut)
+    workers = [CardEndpoint(card, port, ENDPOINT) for port, card in enumerate(cards)]
+    switch = CardGnnSwitch(switch_card, SWITCH_PARAMS)
+    for worker in workers:
+        worker.address = GROUP
+        assert await worker.board.read("links") == 1
+        assert await worker.board.read("memory_ready")
+    assert await switch.board.read("links") == 0b11
+    return workers, switch
+
+
+def random_cut():
+    """One in which both workers send."""
+    rng = np.random.default_rng(random.getrandbits(64))
+    while True:
+        cut = LaneCut(
+            rng,
+            ENDPOINT.lanes,
+            ports=[0, 1],
+            banks=ENDPOINT.banks,
+            depth=ENDPOINT.depth,
+            open_turns=1,
+            blocks=1,
+            window=ENDPOINT.window,
+            steps=2,
+        )
+        if all(cut.worker(port, JOB, EPOCH).setup.share(0).sends for port in (0, 1)):
+            return cut
+
+
+async def aggregate(workers, switch, cut, epoch):
+    """A job; every sum and copy in the cards' memories is right."""
+    await switch.set_addresses(SWITCH, GROUP)
+    await switch.start_job(JOB, setup=cut.setup(), epoch=epoch, base=0)
+    await launch(workers, cut, JOB, epoch, **TIMERS)
+    await finish(workers, cut)
+    assert (await switch.errors(JOB))[1] is None
+
+
+async def losses(workers, switch):
+    """Packets that were lost at any cage, by event; those that are not zero."""
+    ends = [(worker.board, 0) for worker in workers] + [(switch.board, k) for k in (0, 1)]
+    found = {
+        (event, board_number, cage): await board.read(f"{event}_{cage}")
+        for board_number, (board, cage) in enumerate(ends)
+        for event in EVENTS
+    }
+    return {name: count for name, count in found.items() if count}
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def sums_reach_the_memories_of_the_cards(dut):
+    workers, switch = await begin(dut)
+    cut = random_cut()
+    await aggregate(workers, switch, cut, EPOCH)
+    for worker in workers:
+        counts = await worker.counters()
+        assert counts.turns == cut.turns
+        assert counts.sent_feature + counts.sent_partial
+    assert await losses(workers, switch) == {}
+    # Each port stays in its own part of HBM, but the host's; no one reads what nobody wrote.
+    for card in (0, 1):
+        hbm = getattr(dut, f"card_{card}").memory.ip
+        assert int(hbm.lateral.value) == 1 << 12
+        assert int(hbm.unwritten.value) == 0
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_damaged_packet_is_counted_and_what_it_was_comes_again(dut):
+    workers, switch = await begin(dut)
+    dut.card_2.mac_1.cmac.core.corrupt.value = 1
+    await aggregate(workers, switch, random_cut(), EPOCH)
+    assert await losses(workers, switch) == {("broken", 3, 1): 1}
+    counts = await workers[1].counters()
+    again = counts.sent_again + counts.sent_fetch + counts.sent_rawfetch + counts.sent_done
+    assert again > counts.turns
