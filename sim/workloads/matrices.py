@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,37 +23,42 @@ BANNER = b"%%MatrixMarket"
 
 
 def load_matrix(
-    name_or_path: str | Path, *, square: bool = True, **options: int | float
+    name_or_path: str | Path,
+    *,
+    square: bool = True,
+    families: Mapping[str, Callable[..., csr_array]] = FAMILIES,
+    **options: int | float,
 ) -> csr_array:
     """A matrix as CSR: columns ascend within a row, repeated entries are summed.
 
     ``name_or_path`` is a Matrix Market file of coordinates, packed or not, whose first index is the
-    row and whose symmetric halves are expanded, or a family of FAMILIES with its options, either
-    in the name ("queen:nodes=8,seed=3") or as keywords. Families have values 1 to 9; a file keeps
+    row and whose symmetric halves are expanded, or one of the families with its options, either
+    in the name ("queen:nodes=8,seed=3") or as keywords. FAMILIES have values 1 to 9; a file keeps
     its own, ones for a pattern, and also zeros that it stores; integers that 64 bits cannot hold
     become float64. Anything wrong raises MatrixError, also a value that is not finite; ``square``
     says whether a file with more rows than columns, or fewer, is wrong.
     """
     text = str(name_or_path)
     name, colon, settings = text.partition(":")
-    if name in FAMILIES:
-        return generated(FAMILIES[name], settings if colon else None, options)
+    if name in families:
+        return generated(families[name], settings if colon else None, options)
     path = Path(name_or_path)
     is_path = "/" in text or "\\" in text or text.lower().endswith(SUFFIXES)
-    if not is_path and not path.is_file():
-        near = difflib.get_close_matches(name.lower(), FAMILIES, n=1, cutoff=0)[0]
+    known = ", ".join(families)
+    if not text or not (is_path or path.exists()):
+        near = difflib.get_close_matches(name.lower(), families, n=1, cutoff=0)[0]
         raise MatrixError(
             f"{name!r} is no family, did you mean {near!r}? "
-            f"Families: {', '.join(FAMILIES)}; or the path of a {', '.join(SUFFIXES)} file"
+            f"Families: {known}; or the path of a {', '.join(SUFFIXES)} file"
         )
     if options:
         raise MatrixError(f"{path}: a file has no options, found {', '.join(options)}")
-    return _read(path, square)
+    return _read(path, square, instead=f" (families: {known})")
 
 
-def _read(path: Path, square: bool) -> csr_array:
+def _read(path: Path, square: bool, instead: str) -> csr_array:
     try:
-        content = read_unpacked(path, instead=f" (families: {', '.join(FAMILIES)})")
+        content = read_unpacked(path, instead)
     except UnreadableError as error:
         raise MatrixError(str(error)) from None
     if content[: len(BANNER)].lower() != BANNER.lower():

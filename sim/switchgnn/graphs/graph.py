@@ -15,7 +15,6 @@ from scipy.sparse import csr_array, load_npz
 from gen.errors import UserError
 from sim.switchgnn.graphs.families import FAMILIES, simple
 from sim.switchgnn.graphs.vertices import Vertices
-from sim.workloads.family_options import generated
 from sim.workloads.files import UnreadableError, read_unpacked
 from sim.workloads.matrices import MatrixError, load_matrix
 
@@ -55,16 +54,16 @@ def load_graph(text: str | Path) -> Graph:
     ``features`` [V, features], ``labels`` [V] and ``train`` [V], true or false, may be added to it;
     those of a Matrix Market file may be in an .npz file beside it: NAME.npz of NAME.mtx.gz.
     """
-    name, colon, settings = str(text).partition(":")
+    name, colon, _ = str(text).partition(":")
+    if name == DIGITS and colon:
+        raise UserError(f"{DIGITS} has no options, found {text}")
     try:
-        if name == DIGITS and not colon:
+        if name == DIGITS:
             return digits()
-        if name in FAMILIES:
-            made = generated(FAMILIES[name], settings if colon else None, {})
-            return Graph(name=str(text), adjacency=made)
         if Path(text).suffix == ".npz":
             return _archive(Path(text))
-        return _beside(Graph(name=str(text), adjacency=pattern(load_matrix(text))))
+        matrix = load_matrix(text, families=NAMES)
+        return _beside(Graph(name=str(text), adjacency=pattern(matrix)))
     except (MatrixError, UnreadableError) as error:
         raise UserError(str(error)) from None
 
@@ -92,6 +91,10 @@ def digits() -> Graph:
         features=features,
         labels=labels.astype(np.int64),
     )
+
+
+#: What a name may be, in messages too.
+NAMES = {DIGITS: lambda: digits().adjacency, **FAMILIES}
 
 
 def pattern(matrix: Any) -> csr_array:

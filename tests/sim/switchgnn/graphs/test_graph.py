@@ -124,8 +124,11 @@ def test_an_archive_that_is_no_graph(tmp_path, matrix, more, message):
         ("reddit:scale=0", "scale must leave at least 16 of 20000 vertices"),
         ("reddit:scale=nan", "scale must leave at least 16"),
         ("reddit:size=2", "reddit has no option 'size', only scale, seed"),
-        ("redit", "is no family"),
+        ("redit", "'redit' is no family, did you mean 'reddit'. Families: digits, reddit, yelp"),
+        ("digits:seed=3", "digits has no options, found digits:seed=3"),
         ("missing.npz", "missing.npz: no such file"),
+        ("missing.mtx", r"missing.mtx: no such file \(families: digits, reddit, yelp, products\)"),
+        (".", r"^\.: is a folder, expected a file \(families: digits, reddit, yelp, products\)"),
     ],
 )
 def test_a_name_of_no_graph(name, message):
