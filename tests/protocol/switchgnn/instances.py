@@ -29,6 +29,7 @@ class Instance:
     late_loads: bool = False
     late_sums: bool = False
     doubles: bool = True
+    run: int = 0  # of the job: each has features of its own
 
     @cached_property
     def workers(self) -> int:
@@ -101,7 +102,8 @@ class Instance:
 
     def feature(self, turn: int, source: int) -> int:
         """The feature of a source in a turn."""
-        return 1 << DIGIT_BITS * (turn * len(self.owners) + source)
+        before = self.run * self.turns + turn
+        return 1 << DIGIT_BITS * (before * len(self.owners) + source)
 
     def right_sum(self, turn: int, aggregator: int) -> int:
         """What an aggregator must come to."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.protocol.explore import STUCK, explore
+from tests.protocol.ordered_nodes import OrderedNodes
 from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
 from tests.protocol.switchgnn.nodes import (
     ALARM,
@@ -125,6 +126,14 @@ def test_a_doubled_packet_makes_the_papers_sum_wrong():
 def test_an_early_timeout_makes_the_papers_sum_wrong():
     """One of worker B, on a network that doubles nothing; its last result and DONE are one step."""
     check("early timeout", paper(PAIR, timeouts=[0, 1]), WRONG_SUM, 22)
+
+
+def test_an_early_timeout_makes_the_papers_sum_wrong_on_links_that_are_in_order():
+    """On links that lose, double and reorder nothing: a fetch is answered before the regular copy
+    leaves, which enters the aggregator that the answer has released, and stays for the next block.
+    """
+    check("in order", paper(TRIANGLE, timeouts=[1], network=OrderedNodes), WRONG_SUM, 25)
+    assert explore(paper(TRIANGLE, network=OrderedNodes)).fault == "", "without a timeout"
 
 
 def test_the_papers_protocol_is_stuck_when_a_done_or_an_advance_is_lost():
