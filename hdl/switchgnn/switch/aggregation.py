@@ -123,11 +123,11 @@ class Aggregation(Component):
             schedule.holes.eq(
                 Cat(command.operation == BankOperation.NONE for command in sequencer.commands)
             ),
-            *(schedule.ready[k].eq(bank.ready) for k, bank in enumerate(banks)),
+            *(schedule.ready[k].eq(bank.soon) for k, bank in enumerate(banks)),
             schedule.taken.eq(copies.waiting),
             sequencer.still.eq(schedule.make_hole | self.busy),
         ]
-        left = Cat((bank.ready & ~active).any() for bank in banks)
+        left = Cat((bank.soon & ~active).any() for bank in banks)
         m.d.sync += self.leaving.eq(left.any())
 
     def send(

@@ -32,7 +32,8 @@ class Bank(Component):
     was empty.
 
     Throughput: one command a cycle, the same aggregator over and over included; for one list a READ
-    every ``ReadyLists.recovery`` cycles. Never stalls. The sums that wait stay in their
+    every ``ReadyLists.recovery`` cycles. ``soon`` says ``ReadyLists.ahead`` cycles before that a
+    list will be ready, if it is not read until then. Never stalls. The sums that wait stay in their
     aggregators, so that nothing is lost if all are complete at once.
 
     Contents of a memory survive a reset, so all aggregators are cleared behind it: that is
@@ -51,6 +52,7 @@ class Bank(Component):
                 "command": In(params.bank_command),
                 "payload": In(params.sums),
                 "ready": Out(params.ports),
+                "soon": Out(params.ports),
                 "result_valid": Out(1),
                 "result": Out(params.bank_result),
                 "added": Out(1),
@@ -78,6 +80,7 @@ class Bank(Component):
             lists.pop.eq(is_read),
             lists.port.eq(command.port),
             self.ready.eq(lists.ready),
+            self.soon.eq(lists.soon),
             sums.address.eq(delay(m, address, UpdateMemory.lead - SumMemory.lead, "sums_address")),
             states.address.eq(address),
             rule.clear.eq(delay(m, self.busy, self.lead, "clear", reset_less=False)),

@@ -17,10 +17,10 @@ class ReadSchedule(Component):
 
     In a cycle with ``read``, a bit for a bank, that bank reads the list of ``port``, and the bit of
     that port in ``claim`` takes its room. The choice looks at ``ready`` (of each bank, a bit for
-    each port) two cycles before, at ``holes``, the banks that have nothing else to do in the cycle
-    of the READ, two cycles before as well, and at ``open`` and ``taken`` one cycle before:
-    :attr:`holes_ahead`, :attr:`open_ahead`. With ``taken`` nothing is read. All outputs are
-    registers or gates behind them.
+    each port) two cycles before, whether a list is ready in the cycle of the READ, at ``holes``,
+    the banks that have nothing else to do in that cycle, two cycles before as well, and at ``open``
+    and ``taken`` one cycle before: :attr:`holes_ahead`, :attr:`open_ahead`. With ``taken`` nothing
+    is read. All outputs are registers or gates behind them.
 
     ``open`` is low in the cycle of a claim, and from the next cycle on it stays high once it is,
     until there is a claim. ``ready`` may be late by ``params.settling`` cycles: a list that is read

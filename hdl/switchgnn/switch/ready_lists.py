@@ -22,7 +22,9 @@ class ReadyLists(Component):
     """Keeps a linked list of the bank's aggregators for each port, first in, first out.
 
     ``push`` puts a slot at the end of a port's list. ``head`` is, in the same cycle, the first slot
-    of the list of ``port``, if that list's bit of ``ready`` is set; ``pop`` takes it off.
+    of the list of ``port``, if that list's bit of ``ready`` is set; ``pop`` takes it off. A bit of
+    ``soon`` says that the list is ready :attr:`ahead` cycles later, if nothing is popped off it in
+    this cycle or until then.
 
     Throughput: one push and one pop a cycle, of the same list included. What is pushed onto an
     empty list can be popped in the next cycle. A list that has more slots is not ready for
@@ -32,6 +34,7 @@ class ReadyLists(Component):
     """
 
     recovery = 1 + DualPortMemory.latency  #: cycles from a pop of a list to the next one
+    ahead = recovery - 1
 
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
@@ -42,6 +45,7 @@ class ReadyLists(Component):
                 "port": In(params.port_bits),
                 "head": Out(params.slot_bits),
                 "ready": Out(params.ports),
+                "soon": Out(params.ports),
             },
         )
 
@@ -66,6 +70,7 @@ class ReadyLists(Component):
             pushes.eq(Cat(push.valid & (push.port == k) for k in ports)),
             pops.eq(Cat(self.pop & (self.port == k) for k in ports)),
             self.ready.eq(ready),
+            self.soon.eq(some),
             self.head.eq(Array(heads)[self.port]),
             links.read_address.eq(self.head),
             # Where the last slot leaves in the same cycle, nothing will ask for its link.

@@ -67,6 +67,11 @@ class BankModel:
         return [k for k, (queue, since) in pairs if queue and since >= ReadyLists.recovery]
 
     @property
+    def soon(self):
+        """The ports that have a list, be it that its next aggregator is still being looked up."""
+        return [k for k, queue in enumerate(self.queues) if queue]
+
+    @property
     def waiting(self):
         """How many aggregators wait to leave."""
         return sum(entry.queued for entry in self.entries)

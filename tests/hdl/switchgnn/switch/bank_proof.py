@@ -69,7 +69,12 @@ class BankProof(Component):
         m.submodules.dut = dut = granted(Bank(params))
         m.d.comb += [dut.command.eq(command), dut.payload.eq(self.payload)]
         lists = SimpleNamespace(
-            push=self.pushed, pop=self.popped, port=self.asked, ready=dut.ready, head=self.head
+            push=self.pushed,
+            pop=self.popped,
+            port=self.asked,
+            ready=dut.ready,
+            soon=dut.soon,
+            head=self.head,
         )
         follow_lists(m, params, lists, self, check)
         is_read = Signal()

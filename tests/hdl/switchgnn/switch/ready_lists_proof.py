@@ -80,6 +80,7 @@ def follow_lists(m: Module, params: GnnSwitchParams, lists: ReadyLists, seen, sa
         queue = Queue(m, params, k, push, lists.push.slot, pop)
         queues.append(queue)
         say(m, "ready_two_cycles_after_a_pop", lists.ready[k] == queue.ready)
+        say(m, "soon_if_it_has_some", lists.soon[k] == (queue.count != 0))
         with m.If(lists.ready[k] & (lists.port == k)):
             say(m, "head_came_first", lists.head == queue.slots[0])
         head, tail = getattr(seen, f"head_{k}"), getattr(seen, f"tail_{k}")

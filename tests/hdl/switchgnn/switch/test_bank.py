@@ -58,13 +58,14 @@ class Play:
         self.payloads.append(command.payload)
         payload = self.payloads.popleft() or some_sums(params)
         dut.payload.value = pack(params.sums, list(payload))
-        ready = self.model.ready
+        ready, soon = self.model.ready, self.model.soon
         outcome = self.model.step(command)
         self.results.append(outcome)
         self.verdicts.append(outcome)
         await RisingEdge(dut.clk)
         assert int(dut.busy.value) == 0
         assert int(dut.ready.value) == sum(1 << port for port in ready)
+        assert int(dut.soon.value) == sum(1 << port for port in soon)
         result, verdict = self.results.popleft().result, self.verdicts.popleft()
         assert int(dut.result_valid.value) == (result is not None)
         if result is not None:
@@ -109,7 +110,8 @@ async def cleared(dut, params):
     for _ in range(params.slots):
         await RisingEdge(dut.clk)
         assert int(dut.busy.value) == 1
-        assert int(dut.ready.value) == int(dut.result_valid.value) == int(dut.added.value) == 0
+        assert int(dut.ready.value) == int(dut.soon.value) == 0
+        assert int(dut.result_valid.value) == int(dut.added.value) == 0
     return Play(dut, params)
 
 

@@ -55,6 +55,9 @@ MUTANTS = {
     "still the only one": lists(
         "single[k]) & ~pushes[k]", "single[k])", "ready_two_cycles_after_a_pop"
     ),
+    "soon ready at the last moment": lists(
+        "self.soon.eq(some)", "self.soon.eq(ready)", "soon_if_it_has_some"
+    ),
     "links into an empty list": lists("(pushes & some).any()", "push.valid", "head_came_first"),
     "links behind the first": lists(
         "Array(tails)[push.port]", "Array(heads)[push.port]", "head_came_first"

@@ -6,6 +6,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.ready_lists import ReadyLists, push_layout
 from sim.harness.payloads import pack
 from sim.harness.streams import start
@@ -21,7 +22,9 @@ def test_ready_lists(params):
 
 
 def test_recovery():
+    """A list that is soon ready is chosen as early as the schedule looks at it."""
     assert ReadyLists.recovery == 3
+    assert ReadyLists.ahead == ReadSchedule.holes_ahead
 
 
 class Lists:
@@ -51,8 +54,9 @@ class Lists:
         dut.pop.value = int(pop is not None)
         asked = random.randrange(params.ports) if pop is None else pop
         dut.port.value = asked
-        ready = self.ready
+        ready, soon = self.ready, sum(bool(queue) << k for k, queue in enumerate(self.queues))
         await RisingEdge(dut.clk)
+        assert int(dut.soon.value) == soon
         assert int(dut.ready.value) == sum(bit << k for k, bit in enumerate(ready))
         if ready[asked]:
             assert int(dut.head.value) == self.queues[asked][0]
