@@ -61,9 +61,9 @@ class ChosenDesign:
 
     def emit(self) -> "Emission":
         """The Verilog, module by module; ``.verilog`` is all of it in one text."""
-        from gen.emission.emit import emit
+        from sim.harness.emissions import emission_of
 
-        return emit(self.component())
+        return emission_of(self.component(), generated=True)
 
     def generate(
         self, folder: str | Path, *, board: str | None = None, strict: bool = False

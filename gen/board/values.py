@@ -93,7 +93,7 @@ def describe_clock(clock: Any) -> dict[str, Any]:
 
 def core_of(emission: Emission, core: type) -> str:
     """The module of the design inside its top."""
-    found = [name for name, m in emission.modules.items() if type(m.component) is core]
+    found = [name for name, m in emission.modules.items() if m.kind is core]
     if len(found) != 1:
         raise ValueError(f"{emission.top.name} holds {len(found)} modules of {core.__name__}")
     return found[0]

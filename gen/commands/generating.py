@@ -9,12 +9,13 @@ from gen.board import placement
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import BoardDesign, find_board
 from gen.designs.design import Design
-from gen.emission.emit import Emission, emit
+from gen.emission.emit import Emission
 from gen.errors import UserError
 from gen.output.folder import written_whole
 from gen.output.manifest import write_design
 from gen.packages import require
 from sim.harness.cache import cached_folder
+from sim.harness.emissions import emission_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,9 @@ def generate(
         floorplan = () if wanted.estimate is False else ("highspy",)
         require("generate --board", "pyslang", *floorplan)
     component = wanted.target.make(wanted.params())
-    emission = emit(component, progress=lambda name: progress(f"elaborating {name}"))
+    emission = emission_of(
+        component, generated=True, progress=lambda name: progress(f"elaborating {name}")
+    )
     synthesis, placed, misfits = None, None, []
     if card is not None if wanted.estimate is None else wanted.estimate:
         synthesis = placement.estimated(emission, progress, cached_folder)

@@ -95,14 +95,18 @@ def synth(
 
 def estimate(component: Any, design: str, jobs: int | None = None) -> Any:
     """The Synthesis of ``component``, with progress on standard error."""
-    from gen.emission.emit import emit
     from gen.synth.mapping import yosys_version
     from gen.synth.synthesis import synthesise
     from sim.harness.cache import cached_folder
+    from sim.harness.emissions import emission_of
 
     yosys_version()
     with Console(stderr=True).status(f"generating {design}") as status:
-        emission = emit(component, progress=lambda name: status.update(f"elaborating {name}"))
+        emission = emission_of(
+            component,
+            generated=True,
+            progress=lambda name: status.update(f"elaborating {name}"),
+        )
         return synthesise(
             emission,
             progress=lambda done, of, name: status.update(f"module {done} of {of}: {name} mapped"),

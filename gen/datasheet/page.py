@@ -134,7 +134,7 @@ def module_rows(emission: Emission, resources: Mapping[str, Any] | None) -> list
         {
             "name": name,
             "count": counts[name],
-            "about": first_line(type(module.component).__doc__),
+            "about": first_line(module.kind.__doc__),
             "own": estimated.get(name),
         }
         for name, module in reversed(emission.modules.items())

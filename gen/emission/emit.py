@@ -6,13 +6,14 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
 from amaranth.lib import wiring
@@ -50,17 +51,25 @@ class EmittedModule:
     """A distinct component as text, with what a parent needs to place it."""
 
     name: str
-    component: Component
+    kind: type[Any]  #: the class of the component
+    params: Any = None  #: its parameters
     ports: list[Port] = field(default_factory=list)
     domains: tuple[str, ...] = ()  #: those of its clock domains that it has ports for
     rtlil: str = ""
     verilog: str = ""
     instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
 
-    @property
-    def kind(self) -> type[Component]:
-        """The component's class."""
-        return type(self.component)
+    @classmethod
+    def of(cls, component: Component) -> "EmittedModule":
+        """The module of ``component``, not emitted yet."""
+        module = cls(module_name(component), type(component), component.params)
+        module.component = component
+        return module
+
+    @cached_property
+    def component(self) -> Component:
+        """The component; of a module that was emitted by another process, a new one like it."""
+        return self.kind(self.params)
 
 
 @dataclass(frozen=True)
@@ -94,13 +103,33 @@ class Emission:
         return counts
 
 
-class Emitter:
-    """The platform that elaborates a component once and places instances of it ever after."""
+class KnownModules(Protocol):
+    """Modules that were emitted before, perhaps in other designs."""
 
-    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+    def find(self, component: Component) -> list[EmittedModule]:
+        """The module of ``component`` behind those below it; none if it is not known."""
+        ...
+
+    def keep(self, modules: Iterable[EmittedModule]) -> None:
+        """Know ``modules``, children before parents, from now on."""
+        ...
+
+
+class Emitter:
+    """The platform that elaborates a component once and places instances of it ever after.
+
+    A component that is among the ``known`` ones is not elaborated at all.
+    """
+
+    def __init__(
+        self,
+        progress: Callable[[str], None] | None = None,
+        known: KnownModules | None = None,
+    ) -> None:
         self.modules: dict[str, EmittedModule] = {}
+        self._known = known
         self._progress = progress
-        self._names: dict[tuple[type, Any], str] = {}
+        self._names: dict[tuple[Any, Any], str] = {}
         self._open: list[tuple[Component, dict[str, int]]] = []
 
     def emit(self, component: Component) -> EmittedModule:
@@ -108,13 +137,12 @@ class Emitter:
         key = (type(component), component.params)
         if key in self._names:
             return self.modules[self._names[key]]
-        module = EmittedModule(module_name(component), component)
-        if module.name in self.modules:
-            raise ValueError(
-                f"two different sets of parameters are called {module.name}:"
-                f" {self.modules[module.name].component.params} and {component.params};"
-                f" give their class a suffix that tells them apart"
-            )
+        for module in self._known.find(component) if self._known is not None else ():
+            self._add(module)
+        if key in self._names:
+            return self.modules[self._names[key]]
+        module = EmittedModule.of(component)
+        self._check_name(module)
         if self._progress is not None:
             self._progress(module.name)
         self._open.append((component, module.instances))
@@ -126,9 +154,25 @@ class Emitter:
         module.domains = clocked_domains(component, inputs_of(module) - set(ports))
         module.ports = [Port(n, "input", 1) for d in module.domains for n in domain_ports(d)]
         module.ports += [Port(n, d.value, len(v)) for n, (v, d) in ports.items()]
-        self._names[key] = module.name
-        self.modules[module.name] = module
+        self._add(module)
         return module
+
+    def _add(self, module: EmittedModule) -> None:
+        """Take ``module`` into the design, unless its like is there."""
+        key = (module.kind, module.params)
+        if key not in self._names:
+            self._check_name(module)
+            self._names[key] = module.name
+            self.modules[module.name] = module
+
+    def _check_name(self, module: EmittedModule) -> None:
+        """Raise ValueError if a module with other parameters has the name of this one."""
+        if module.name in self.modules:
+            raise ValueError(
+                f"two different sets of parameters are called {module.name}:"
+                f" {self.modules[module.name].params} and {module.params};"
+                f" give their class a suffix that tells them apart"
+            )
 
     def place(self, component: Component) -> Instance | None:
         """What stands for ``component`` in its parent; None for the one being elaborated."""
@@ -249,13 +293,21 @@ def seldom_collected() -> Iterator[None]:
         gc.set_threshold(*kept)
 
 
-def emit(component: Component, progress: Callable[[str], None] | None = None) -> Emission:
+def emit(
+    component: Component,
+    progress: Callable[[str], None] | None = None,
+    known: KnownModules | None = None,
+) -> Emission:
     """Emit ``component`` and everything below it; the same parameters give the same bytes.
 
-    ``progress`` hears the name of each distinct module before it is elaborated.
+    ``progress`` hears the name of each distinct module before it is elaborated. What is ``known``
+    is neither elaborated nor translated, and what is not is known afterwards.
     """
-    emitter = Emitter(progress)
+    emitter = Emitter(progress, known)
     with strict_constants(), seldom_collected():
         emitter.emit(component)
-    to_verilog(list(emitter.modules.values()))
+    new = [module for module in emitter.modules.values() if not module.verilog]
+    to_verilog(new)
+    if known is not None:
+        known.keep(new)
     return Emission(emitter.modules)

@@ -19,17 +19,17 @@ ANY_DISTANCE = 99
 
 def is_long(module: EmittedModule | None) -> bool:
     """Whether the module's registers may be dealt to several SLRs."""
-    return module is not None and isinstance(module.component, LONG)
+    return module is not None and issubclass(module.kind, LONG)
 
 
 def is_way(module: EmittedModule | None) -> bool:
     """Whether what is at the module's ``i`` may lie in another SLR than what is at its ``o``."""
-    return module is not None and isinstance(module.component, (*LONG, Synchroniser))
+    return module is not None and issubclass(module.kind, (*LONG, Synchroniser))
 
 
 def reach(module: EmittedModule) -> int:
     """Boundaries between SLRs that a way may pass: each takes a register on both sides."""
-    return module.component.params.stages // 2 if is_long(module) else ANY_DISTANCE
+    return module.params.stages // 2 if is_long(module) else ANY_DISTANCE
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,22 @@
 """The enumerations of a register map by name: documents and programs declare each once."""
 
 from enum import IntEnum
+from typing import cast
 
-from hdl.common.registers import RegisterMap
+from hdl.common.registers import Names, RegisterMap
 
 
 def enumerations(map: RegisterMap) -> dict[str, type[IntEnum]]:
     """Every enumeration of ``map``; ValueError if two different ones share a name."""
-    found: dict[str, type[IntEnum]] = {}
+    found: dict[str, Names] = {}
     for register in map.registers:
         for field in register.fields:
-            if field.enum is None:
-                continue
-            other = found.setdefault(field.enum.__name__, field.enum)
-            if dict(other.__members__) != dict(field.enum.__members__):
-                raise ValueError(f"{map.name}: two enumerations are called {other.__name__}")
-    return found
+            if field.enum and found.setdefault(field.enum.name, field.enum) != field.enum:
+                raise ValueError(f"{map.name}: two enumerations are called {field.enum.name}")
+    return {
+        name: cast(type[IntEnum], IntEnum(name, dict(names.members)))
+        for name, names in found.items()
+    }
 
 
 def enumeration_bits(map: RegisterMap, name: str) -> int:
@@ -24,5 +25,5 @@ def enumeration_bits(map: RegisterMap, name: str) -> int:
         field.bits
         for register in map.registers
         for field in register.fields
-        if field.enum is not None and field.enum.__name__ == name
+        if field.enum is not None and field.enum.name == name
     )

@@ -48,7 +48,7 @@ def described_fields(map: RegisterMap) -> list[dict[str, Any]]:
             "bits": field.bits,
             "access": field.access,
             "init": field.init,
-            "enum": field.enum.__name__ if field.enum else None,
+            "enum": field.enum.name if field.enum else None,
             "doc": field.doc,
             "about": f"{register.doc} {sentence(field.doc)}".strip(),
         }

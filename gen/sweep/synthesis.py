@@ -23,13 +23,13 @@ def estimate(component: Any) -> dict[str, float]:
     """All of METRICS of a component."""
     from dataclasses import asdict
 
-    from gen.emission.emit import emit
     from gen.synth.device import U280
     from gen.synth.fit import fits, free_of
     from gen.synth.synthesis import synthesise
     from sim.harness.cache import cached_folder
+    from sim.harness.emissions import emission_of
 
-    synthesis = synthesise(emit(component), cache=cached_folder)
+    synthesis = synthesise(emission_of(component, generated=True), cache=cached_folder)
     total, depth = synthesis.total, synthesis.depth
     free = free_of(U280)
     return {

@@ -148,7 +148,7 @@ def synthesise(
         timings[name] = timing_of(netlist, timings)
         estimates[name] = ModuleEstimate(
             name=name,
-            component=type(module.component).__name__,
+            component=module.kind.__name__,
             own=own,
             count=counts[name],
             depth=timings[name].depth,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from hdl.common.event_counters import CountersParams, numbered
-from hdl.common.registers import Field, Register, ro, rw
+from hdl.common.registers import Field, Register, names_of, ro, rw
 
 MEMORY_TIMEOUT = 20_000_000  #: cycles, 80 ms of a card's core
 
@@ -53,7 +53,7 @@ def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Registe
 def choice(counters: CountersParams, kind: str, doc: str) -> Field:
     """Make the field that chooses one of ``counters``, KIND_counter, of which there is a number."""
     enum = numbered(counters, f"{kind.capitalize()}Counter")
-    return rw(f"{kind}_counter", counters.index_bits, doc, enum=enum)
+    return rw(f"{kind}_counter", counters.index_bits, doc, enum=names_of(enum))
 
 
 def chosen(counters: CountersParams, kind: str, of: str) -> Register:

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from amaranth.lib import data
 
@@ -20,6 +20,18 @@ def check_name(kind: str, name: str) -> None:
         raise ValueError(f"{kind} must be named in lower case, words joined by one _: {name!r}")
 
 
+class Names(NamedTuple):
+    """Names of a field's values, as software sees them."""
+
+    name: str  #: of them all
+    members: tuple[tuple[str, int], ...]  #: each name, and the value that has it
+
+
+def names_of(enum: type[Enum]) -> Names:
+    """Return the names of an enumeration of the hardware's or of Python's."""
+    return Names(enum.__name__, tuple((one.name, int(one.value)) for one in enum))
+
+
 @dataclass(frozen=True)
 class Field:
     """Describes bits that mean one thing. A field's name is unique in the whole map."""
@@ -29,7 +41,7 @@ class Field:
     access: str  #: rw: software sets it; ro: hardware sets it; pulse: what is written, one cycle
     doc: str
     init: int = 0  #: value after reset, of a field that the host sets
-    enum: type[IntEnum] | None = None  #: names of the field's values
+    enum: Names | None = None  #: names of the field's values
 
     def __post_init__(self) -> None:
         check_name("a field", self.name)
@@ -42,14 +54,8 @@ class Field:
             raise ValueError(f"{self.name}: init {self.init} does not fit {self.bits} bits")
         if self.init and self.access != "rw":
             raise ValueError(f"{self.name}: only rw has an init")
-        if self.enum and not all(0 <= value < 1 << self.bits for value in self.enum):
-            raise ValueError(f"{self.name}: {self.enum.__name__} does not fit {self.bits} bits")
-
-
-def as_int_enum(enum: type[Enum]) -> type[IntEnum]:
-    """Convert an enumeration of the hardware to one of Python, as software sees it."""
-    members = {member.name: int(member.value) for member in enum}
-    return cast(type[IntEnum], IntEnum(enum.__name__, members))
+        if self.enum and not all(0 <= value < 1 << self.bits for _, value in self.enum.members):
+            raise ValueError(f"{self.name}: {self.enum.name} does not fit {self.bits} bits")
 
 
 def ro(name: str, bits: int, doc: str, **kwargs) -> Field:
@@ -227,5 +233,5 @@ def describe_field(field: Field, offset: int) -> dict[str, Any]:
         "doc": field.doc,
     }
     if field.enum:
-        described["values"] = {value.name: int(value) for value in field.enum}
+        described["values"] = dict(field.enum.members)
     return described

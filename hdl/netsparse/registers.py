@@ -14,7 +14,7 @@ from hdl.common.register_parts import (
     memory_timeout,
     single,
 )
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import INDEX_BITS, SIZE_BITS, Fault
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
@@ -160,7 +160,7 @@ REQUEST_REGISTERS = (
         (
             ro("completion_unit", 6, "who carried the request out; 32: nobody"),
             ro("completion_tag", TAG_BITS, "tag of the request"),
-            ro("completion_cause", 4, "how it ended", enum=as_int_enum(Cause)),
+            ro("completion_cause", 4, "how it ended", enum=names_of(Cause)),
         ),
     ),
 )
@@ -184,8 +184,8 @@ RING_REGISTERS = (
             ro("request_ring_busy", 1, "the request ring is in use"),
             ro("completion_ring_busy", 1, "the completion ring is in use"),
             ro("completion_ring_full", 1, "completions wait until the host has read some"),
-            ro("request_ring_fault", 2, "why it has stopped", enum=as_int_enum(Fault)),
-            ro("completion_ring_fault", 2, "why it has stopped", enum=as_int_enum(Fault)),
+            ro("request_ring_fault", 2, "why it has stopped", enum=names_of(Fault)),
+            ro("completion_ring_fault", 2, "why it has stopped", enum=names_of(Fault)),
         ),
     ),
     *wide("request_ring_address", "Address of the request ring; a multiple of its bytes."),

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hdl.common.register_parts import single
-from hdl.common.registers import Field, Register, as_int_enum, ro, rw
+from hdl.common.registers import Field, Register, names_of, ro, rw
 from hdl.switch.params import Refusal
 
 ACTIVE_JOBS = single(ro("active_jobs", 32, "a bit for each job"), "Shows which jobs are active.")
@@ -20,7 +20,7 @@ def state_register(*more: Field) -> Register:
         (
             ro("busy", 1, "a job is being started; its registers must hold still"),
             ro("refused", 1, "the last command had no effect"),
-            ro("reason", 3, "why the last command had no effect", enum=as_int_enum(Refusal)),
+            ro("reason", 3, "why the last command had no effect", enum=names_of(Refusal)),
             ro("clearing_counters", 1, "verdicts are not counted"),
             *more,
         ),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hdl.common.register_parts import single
-from hdl.common.registers import Register, RegisterMap, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
 from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, Loopback
 
 IDENTITY = 0x55323830  #: "U280"
@@ -79,7 +79,7 @@ def mac_registers(k: int) -> list[Register]:
             " after some milliseconds if both ends agree.",
             (
                 rw(f"rsfec_{k}", 1, "RS-FEC (clause 91), both ways; as at the far end", init=1),
-                rw(f"loopback_{k}", 2, "what is sent comes back; 3 as 0", enum=Loopback),
+                rw(f"loopback_{k}", 2, "what is sent comes back; 3 as 0", enum=names_of(Loopback)),
             ),
         ),
         Register(

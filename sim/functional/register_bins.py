@@ -13,7 +13,7 @@ CHANNELS = {"aw": "addr", "w": "data", "ar": "addr", "r": "data"}
 def field_bins(field: Field) -> tuple[str, ...]:
     """The bins of a field: its values where they have names, or that it was not zero."""
     if field.enum is not None:
-        return tuple(f"{field.name} {member.name}" for member in field.enum)
+        return tuple(f"{field.name} {name}" for name, _ in field.enum.members)
     return (f"{field.name} not zero",)
 
 
@@ -21,7 +21,7 @@ def hit_by(field: Field, value: int) -> set[str]:
     """Return the bins that ``value`` hits."""
     if field.enum is None:
         return {f"{field.name} not zero"} if value else set()
-    return {f"{field.name} {member.name}" for member in field.enum if member == value}
+    return {f"{field.name} {name}" for name, known in field.enum.members if known == value}
 
 
 class RegisterWatcher:

@@ -86,6 +86,17 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
     return folder, True
 
 
+def found_folder(kind: str, key: str) -> Path:
+    """The folder ``kind/key`` of the cache if it is there; FileNotFoundError if not.
+
+    Its time tells from then on that it was asked for.
+    """
+    folder = cache_root() / kind / key
+    with suppress(PermissionError):  # in a cache that others keep
+        os.utime(folder)
+    return folder
+
+
 @contextmanager
 def workplace() -> Iterator[Path]:
     """A scratch folder, without a blank in its path: ``make`` cannot work in one that has."""

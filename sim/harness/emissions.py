@@ -1,20 +1,23 @@
-"""Verilog that was emitted before, found again by what it is made from.
+"""Modules that were emitted before, found again by what they are made from.
+
+Elaborating a component takes as long as many a simulation of it, and a part stands in many designs:
+each distinct module is elaborated and translated once, whichever design asked for it first. It
+depends on nothing but the modules of its class and of its parameters' classes with all that these
+import, the parameters and two packages; those who change classes at run time, call ``emit``. A
+process keeps nothing of files that were edited since it began: what it has imported may be older
+than they are.
 
 In simulations components assert what they expect of their surroundings, unless coverage is
 measured.
-
-Elaborating a component takes as long as many a simulation of it. It depends on nothing but the
-modules of its class and of its parameters' classes with all that these import, the parameters and
-two packages; those who change classes at run time, call ``emit``. A process keeps nothing of files
-that were edited since it began: what it has imported may be older than they are.
 """
 
 import pickle
 import sys
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import fields
-from functools import cached_property, lru_cache
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from pickletools import genops
@@ -22,90 +25,96 @@ from typing import Any
 
 from gen.emission.emit import Emission, EmittedModule, emit
 from hdl.common.component import Component
-from sim.harness.cache import cached_folder, digest
+from sim.harness.cache import cached_folder, digest, found_folder
 from sim.harness.closure import OURS, SOURCES, digest_of
 from sim.harness.coverage_runs import covers
-from sim.harness.expectations import asserting
+from sim.harness.expectations import EXPECTS, asserting
 
-FILE = "emission.pickle"
-LEFT_OUT = ("component", "rtlil")
-KEPT = [field.name for field in fields(EmittedModule) if field.name not in LEFT_OUT]
+KIND = "modules"  #: of the cache's folders
+FILE = "module.pickle"
+KEPT = [field.name for field in fields(EmittedModule)]
 EMITTERS = ("gen.emission.emit", "sim.harness.expectations")
 PACKAGES = ("amaranth", "pyosys")
 STARTED = time.time()  #: when this process began to import, as a file's time of change
 
 
-class KnownModule(EmittedModule):
-    """A module of an emission that was kept: all but its component and its RTLIL.
+class ModuleCache:
+    """The modules in the cache, with or without assertions of what they expect.
 
-    Whoever asks for one of those has the whole emitted anew.
+    A module is there only if all below it are. What cannot be pickled, such as a class inside a
+    function, is not, and neither is what stands above it. A module that expects nothing itself is
+    the same either way.
     """
 
-    def __init__(
-        self, content: dict[str, Any], kind: type[Component], whole: "LazyEmission"
-    ) -> None:
-        self.__dict__.update(content)
-        self._kind = kind
-        self._whole = whole
+    def __init__(self, asserts: bool) -> None:
+        self._asserts = asserts
+        self._way = "asserts" if asserts else "generated"
+        self._key = cache(key_of)
+        self._keys: dict[str, str] = {}  # of those modules that are in the cache, by their names
 
-    @property
-    def kind(self) -> type[Component]:
-        """The class of its component."""
-        return self._kind
+    def find(self, component: Component) -> list[EmittedModule]:
+        """The module of ``component`` behind those below it; none if one of them is not there."""
+        found: dict[str, EmittedModule] = {}
+        try:
+            self._load(self._key(type(component), component.params), found)
+        except (*UNKEPT, FileNotFoundError):
+            return []
+        self._keys.update((module.name, key) for key, module in found.items())
+        return list(found.values())
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in LEFT_OUT:
-            return getattr(self._whole.emission.modules[self.name], name)
-        return super().__getattribute__(name)
+    def _load(self, key: str, found: dict[str, EmittedModule]) -> None:
+        """Add the module of a key to ``found``, with those below it before; FileNotFoundError."""
+        if key in found:
+            return
+        try:
+            folder = found_folder(KIND, key)
+        except FileNotFoundError:
+            folder = found_folder(KIND, f"{key}-{self._way}")
+        values, below = pickle.loads((folder / FILE).read_bytes())
+        for child in below:
+            self._load(child, found)
+        found[key] = EmittedModule(**dict(zip(KEPT, values, strict=True)))
+
+    def keep(self, modules: Iterable[EmittedModule]) -> None:
+        """Leave in the cache what :meth:`find` finds."""
+        for module in modules:
+            with suppress(*UNKEPT):
+                below = [self._keys[name] for name in module.instances]
+                content = pickle.dumps(([getattr(module, name) for name in KEPT], below), 5)
+                key = self._key(module.kind, module.params)
+                either = self._asserts and EXPECTS not in module.rtlil
+                folder = key if either else f"{key}-{self._way}"
+                cached_folder(KIND, folder, lambda target, text=content: write(target, text))
+                self._keys[module.name] = key
 
 
-class LazyEmission:
-    """An emission that is made when it is asked for, and not before."""
-
-    def __init__(self, component: Component, asserts: bool) -> None:
-        self.component = component
-        self.asserts = asserts
-
-    @cached_property
-    def emission(self) -> Emission:
-        """The whole of it."""
-        with asserting() if self.asserts else nullcontext():
-            return emit(self.component)
+#: what is raised for a module that cannot be kept
+UNKEPT = (pickle.PicklingError, AttributeError, TypeError, LookupError)
 
 
-def emission_of(component: Component, *, generated: bool = False) -> Emission:
-    """The Verilog of ``component``: from the cache, or emitted and kept there.
+def write(folder: Path, content: bytes) -> None:
+    """Fill the folder of a module."""
+    (folder / FILE).write_bytes(content)
 
-    ``generated``: as it is given to users, without the assertions of simulations. What cannot be
-    pickled, such as a class inside a function, is emitted every time.
+
+def emission_of(
+    component: Component,
+    *,
+    generated: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Emission:
+    """The Verilog of ``component``, of modules from the cache and of those that it lacks.
+
+    ``generated``: as it is given to users, without the assertions of simulations. ``progress``
+    hears the name of each module that is elaborated.
     """
-    lazy = LazyEmission(component, asserts=not (generated or covers()))
-    try:
-        key = key_of(type(component), component.params, lazy.asserts)
-        folder, fresh = cached_folder("emissions", key, lambda folder: keep(lazy.emission, folder))
-    except (pickle.PicklingError, AttributeError, TypeError, LookupError):
-        return lazy.emission
-    return lazy.emission if fresh else known(folder, lazy)
+    asserts = not (generated or covers())
+    with asserting() if asserts else nullcontext():
+        return emit(component, progress, ModuleCache(asserts))
 
 
-def keep(emission: Emission, folder: Path) -> None:
-    """Leave what :func:`known` finds. Raises as pickle does."""
-    content = [
-        ({name: getattr(module, name) for name in KEPT}, type(module.component))
-        for module in emission.modules.values()
-    ]
-    (folder / FILE).write_bytes(pickle.dumps(content, protocol=5))
-
-
-def known(folder: Path, lazy: LazyEmission) -> Emission:
-    """The emission that was kept in ``folder``."""
-    content = pickle.loads((folder / FILE).read_bytes())
-    modules = [KnownModule(values, kind, lazy) for values, kind in content]
-    return Emission({module.name: module for module in modules})
-
-
-def key_of(kind: type[Component], params: Any, asserts: bool) -> str:
-    """Equal keys are equal emissions.
+def key_of(kind: type[Component], params: Any) -> str:
+    """Equal keys are equal modules but for what they assert.
 
     Raises as pickle does, and LookupError for a class of no module that has a file, or of one that
     was edited since this process began.
@@ -114,7 +123,7 @@ def key_of(kind: type[Component], params: Any, asserts: bool) -> str:
     modules = {kind.__module__, *modules_in(subject), *EMITTERS}
     if SOURCES.edited(modules, STARTED):
         raise LookupError(f"{kind.__module__} or what it imports was edited meanwhile")
-    return digest(subject.hex(), f"asserts {asserts}", digest_of(sorted(modules)), tools())
+    return digest(subject.hex(), digest_of(sorted(modules)), tools())
 
 
 def modules_in(pickled: bytes) -> set[str]:
@@ -123,7 +132,7 @@ def modules_in(pickled: bytes) -> set[str]:
     return {text for text in texts if text.partition(".")[0] in OURS and SOURCES.file_of(text)}
 
 
-@lru_cache
+@cache
 def tools() -> str:
     """The packages that elaborate, and their versions."""
     return " ".join([*(f"{name} {version(name)}" for name in PACKAGES), sys.version])

@@ -12,10 +12,12 @@ from amaranth.hdl import Assert, Module, ResetSignal, Signal, ValueLike
 from hdl.common.component import Component
 from hdl.common.expectations import HEED
 
+EXPECTS = "expects_"  #: how the names of signals begin that say whether an expectation holds
+
 
 def asserted(m: Module, component: Component, name: str, holds: ValueLike) -> None:
     """Assert that ``holds`` at every clock edge from the first reset on."""
-    kept = Signal(name=f"expects_{name}")
+    kept = Signal(name=f"{EXPECTS}{name}")
     begun = Signal(name=f"began_{name}", reset_less=True)
     m.d.comb += kept.eq(holds)
     with m.If(ResetSignal()):

@@ -22,7 +22,7 @@ PARTS = {"captures": "captured"}  #: kind -> the folder where more of its entrie
 KINDS: Mapping[str, str] = {
     "sim": "simulators",
     "runtime": "libraries of simulators",
-    "emissions": "emitted Verilog",
+    "modules": "emitted modules",
     "nets": "nets for coverage",
     "captures": "simulations for mutants",
     "synth": "estimates",

@@ -81,6 +81,14 @@ def test_ports_are_as_reviewed(design, preset, request):
     assert path.read_text() == ports, "if this change is meant: pytest --update-ports"
 
 
+@of_presets
+def test_each_module_is_found_again(design, preset):
+    """Nothing keeps a module of any design from being elaborated once for all."""
+    emission = emission_of(design.name, preset)
+    found = emissions.ModuleCache(asserts=False).find(emission.top.component)
+    assert {module.name: module for module in found} == emission.modules
+
+
 def test_presets_differ_from_each_other():
     for design in designs().values():
         made = [make_params(design.params_class, s) for s in design.presets.values()]

@@ -2,7 +2,7 @@
 
 from hdl.common.read_plan import COUNT_BITS
 from hdl.common.register_parts import identity_registers, memory_timeout, single
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.counters import COUNTER_BITS, COUNTERS
 from hdl.p4sgd.transport.registers import network_registers
@@ -87,7 +87,7 @@ CONTROL_REGISTERS = (
             ro("busy", 1, "a run or a reset is in progress"),
             ro("done", 1, "the last run came to its end"),
             ro("failed", 1, "the last run stopped; soft_reset recovers"),
-            ro("cause", 4, "why the last run stopped", enum=as_int_enum(Cause)),
+            ro("cause", 4, "why the last run stopped", enum=names_of(Cause)),
         ),
     ),
     Register(
@@ -130,7 +130,7 @@ def setting_registers() -> tuple[Register, ...]:
             "loss",
             "The loss, and the transport of activations.",
             (
-                rw("loss", 2, "which loss is trained", enum=as_int_enum(Loss)),
+                rw("loss", 2, "which loss is trained", enum=names_of(Loss)),
                 rw("l2_shift", 5, "r: weights lose round(w 2^-r) per mini-batch; 0 or 4..23"),
                 rw("join", 1, "full activations are the partial ones: a single worker", init=1),
                 rw("vanilla", 1, "backward waits for the whole mini-batch; not with join"),

@@ -1,7 +1,7 @@
 """The switch's registers, declared once for the hardware, the driver and the documentation."""
 
 from hdl.common.register_parts import commands, identity_registers, single
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
 from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.total_counters import TOTAL_BITS
 from hdl.p4sgd.transport.registers import address_registers
@@ -58,7 +58,7 @@ def counter_registers() -> tuple[Register, ...]:
                     "counter_verdict",
                     4,
                     "verdict whose counter is shown",
-                    enum=as_int_enum(Verdict),
+                    enum=names_of(Verdict),
                 ),
                 ro("counter_exists", 1, "the switch has that port; else its counters read as 0"),
             ),

@@ -8,7 +8,7 @@ from hdl.common.register_parts import (
     memory_timeout,
     single,
 )
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_ports import BUSES
@@ -40,8 +40,8 @@ CONTROL_REGISTERS = (
         "state",
         "What became of the job.",
         (
-            ro("state", 3, "what the endpoint does", enum=as_int_enum(State)),
-            ro("cause", 3, "why the job failed", enum=as_int_enum(Cause)),
+            ro("state", 3, "what the endpoint does", enum=names_of(State)),
+            ro("cause", 3, "why the job failed", enum=names_of(Cause)),
         ),
     ),
     buses_register("Buses of memory.", BUSES),
@@ -132,7 +132,14 @@ COUNTER_REGISTERS = (
     Register(
         "counter_select",
         "Which counter is shown.",
-        (rw("counter", ENDPOINT_COUNTERS.index_bits, "number of a counter", enum=Counter),),
+        (
+            rw(
+                "counter",
+                ENDPOINT_COUNTERS.index_bits,
+                "number of a counter",
+                enum=names_of(Counter),
+            ),
+        ),
     ),
     single(
         ro("count", ENDPOINT_COUNTERS.bits, "value of the counter"), "Shows the chosen counter."

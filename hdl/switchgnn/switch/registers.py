@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
-from hdl.common.registers import Register, RegisterMap, as_int_enum, pulse, ro, rw, wide
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
 from hdl.switch.verdict_counters import COUNTER_BITS
 from hdl.switchgnn.switch.aggregator_params import TableError
@@ -129,7 +129,7 @@ TABLE_REGISTERS = (
         "table",
         "Where the next words are written.",
         (
-            rw("table", 2, "which table", enum=Table),
+            rw("table", 2, "which table", enum=names_of(Table)),
             rw("table_row", 21, "first row, or step of the program"),
         ),
     ),
@@ -145,7 +145,7 @@ def counter_registers() -> tuple[Register, ...]:
             "Which counters are shown.",
             (
                 rw("counter_port", 5, "port; one that is not there gives 0"),
-                rw("counter_verdict", 5, "verdict", enum=as_int_enum(Verdict)),
+                rw("counter_verdict", 5, "verdict", enum=names_of(Verdict)),
                 choice(PORT_COUNTERS, "port", "counter of the port"),
                 choice(TOTAL_COUNTERS, "total", "counter of the switch"),
             ),
@@ -166,7 +166,7 @@ def counter_registers() -> tuple[Register, ...]:
         Register(
             "first_error",
             "The first of the job's table errors.",
-            (ro("first_cause", 3, "what was wrong", enum=as_int_enum(TableError)),),
+            (ro("first_cause", 3, "what was wrong", enum=names_of(TableError)),),
         ),
         *(
             single(ro(f"first_{name}", 32, doc), "The first of the job's table errors.")

@@ -156,10 +156,10 @@ def emission_of_cards(params: CardsParams) -> Emission:
         modules |= emission_of(component).modules
     for ip in (ip for board in boards for ip in board.vendor_ips):
         text = model_of(ip)
-        known = modules.setdefault(ip.name, EmittedModule(ip.name, Model(), verilog=text))
+        known = modules.setdefault(ip.name, EmittedModule(ip.name, Model, verilog=text))
         if known.verilog != text:
             raise ValueError(f"the cards have two different IPs {ip.name}: simulate them apart")
-    modules["cards"] = EmittedModule("cards", Model(), verilog=cards_text(params))
+    modules["cards"] = EmittedModule("cards", Model, verilog=cards_text(params))
     return Emission(modules)
 
 

@@ -30,9 +30,9 @@ def build_incast(params: MacParams) -> Build:
     mac, way = Mac(params), StreamPipeline(PACKETS_WAY)
     for component in (mac, way):
         modules |= emission_of(component).modules
-    modules[mac.cmac.name] = EmittedModule(mac.cmac.name, Model(), verilog=model_of(mac.cmac))
+    modules[mac.cmac.name] = EmittedModule(mac.cmac.name, Model, verilog=model_of(mac.cmac))
     text = TOP.read_text()
     for name, component in (("incast_mac", mac), ("incast_way", way)):
         text = text.replace(f"  {name} ", f"  {module_name(component)} ")
-    modules["incast"] = EmittedModule("incast", Model(), verilog=text)
+    modules["incast"] = EmittedModule("incast", Model, verilog=text)
     return build(Emission(modules), extra_sources=SOURCES, timing=True, coverage=covers())

@@ -25,10 +25,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_it_holds_and_would_remove_and_removes(folder):
-    kept, gone = make("sim", "a", DAY, 4000), make("emissions", "b", 50 * DAY, 2500)
+    kept, gone = make("sim", "a", DAY, 4000), make("modules", "b", 50 * DAY, 2500)
     lines = ingather("--older-than", "30d")
     assert lines[0] == f"cache {folder}"
-    assert [line.split()[0] for line in lines[1:4]] == ["sim", "emissions", "all"]
+    assert [line.split()[0] for line in lines[1:4]] == ["sim", "modules", "all"]
     assert lines[3].split() == ["all", "2", "6.5", "KB", "last", "used", "24h", "to", "50d", "ago"]
     assert lines[4:] == ["--prune would remove 1 entry, 2.5 KB"]
     assert gone.is_dir()

@@ -7,7 +7,6 @@ import pytest
 from gen.board.boards import find_board
 from gen.designs.catalogue import find_design
 from gen.designs.p4sgd_worker import engine_groups
-from gen.emission.emit import emit
 from gen.floorplan.hierarchy import Hierarchy, is_long
 from gen.floorplan.parts import floorplan, parts_and_links
 from gen.floorplan.solver import solve
@@ -18,6 +17,7 @@ from hdl.u280.mac_signals import ASKS, LEVELS, SETTINGS
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.worker_board import WorkerBoard
+from sim.harness.emissions import emission_of
 from tests.gen.floorplan.plans import ENGINE
 from tests.long import long
 
@@ -46,7 +46,8 @@ def synthesis(emission):
 @pytest.fixture(scope="module")
 def worker():
     """Eight engines of tiny size in three groups, on their board."""
-    return emit(WorkerBoard(params("p4sgd-worker", "tiny", engines=8, slrs=3)))
+    board = WorkerBoard(params("p4sgd-worker", "tiny", engines=8, slrs=3))
+    return emission_of(board, generated=True)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_words_of_all_engines_beyond_cross(worker, cut):
     [(SwitchBoard, "p4sgd-switch", {"ports": 2}, 2), long((SnicBoard, "netsparse-snic", {}, 1))],
 )
 def test_boards(board, design, settings, cages):
-    emission = emit(board(params(design, "tiny", **settings)))
+    emission = emission_of(board(params(design, "tiny", **settings)), generated=True)
     found = floorplan(emission, synthesis(emission), U280, plan_on_card(emission, design))
     assert found.assignment == {"hub": 0, "cages": 2}
     parts = {part.name: part for part in found.parts}

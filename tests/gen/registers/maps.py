@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from hdl.common.registers import Field, Register, RegisterMap
+from hdl.common.registers import Field, Register, RegisterMap, names_of
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.p4sgd.host.registers import worker_registers
@@ -27,7 +27,7 @@ ODD = RegisterMap(
                 Field("start", 1, "pulse", ""),
                 Field("level", 3, "rw", "a back\\slash", init=5),
                 Field("running", 1, "ro", "50 % <b>"),
-                Field("colour", 2, "rw", "of the shed", init=3, enum=Colour),
+                Field("colour", 2, "rw", "of the shed", init=3, enum=names_of(Colour)),
                 Field("kind", 7, "pulse", "wide"),
             ),
         ),

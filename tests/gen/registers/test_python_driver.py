@@ -6,7 +6,7 @@ from enum import IntEnum
 import pytest
 
 from gen.registers.python_driver import class_name, python_driver
-from hdl.common.registers import Field, Register, RegisterMap
+from hdl.common.registers import Field, Register, RegisterMap, names_of
 from sim.harness.register_driver import driver_module
 from tests.gen.registers.maps import MAPS, placed_fields
 
@@ -20,7 +20,9 @@ TEXT = RegisterMap(
                 Field("start", 1, "pulse", "begin"),
                 Field("step", 6, "rw", "signed", init=9),
                 Field("done", 1, "ro", "of the run"),
-                Field("mode", 2, "rw", "how", enum=IntEnum("Mode", {"SLOW": 0, "FAST": 2})),
+                Field(
+                    "mode", 2, "rw", "how", enum=names_of(IntEnum("Mode", {"SLOW": 0, "FAST": 2}))
+                ),
             ),
         ),
         Register("count", "Time.", (Field("cycles", 40, "ro", "since reset"),)),
@@ -66,7 +68,7 @@ def test_places_fields_as_the_map_does(map):
             field.init,
         )
         names = placed.values.__members__ if placed.values else {}
-        assert names == (dict(field.enum.__members__) if field.enum else {})
+        assert names == dict(field.enum.members if field.enum else ())
 
 
 def test_writes_keep_the_other_fields(demo):

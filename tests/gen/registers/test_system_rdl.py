@@ -4,7 +4,7 @@ import pytest
 
 from gen.errors import UserError
 from gen.registers.system_rdl import compiled, system_rdl
-from hdl.common.registers import Field, Register, RegisterMap
+from hdl.common.registers import Field, Register, RegisterMap, names_of
 from tests.gen.registers.maps import MAPS, placed_fields
 
 
@@ -31,7 +31,7 @@ def test_compiled_tree_agrees_with_the_map(map):
         assert node.get_property("reset") == (None if field.access == "ro" else field.init)
         encode = node.get_property("encode")
         members = {name: value.value for name, value in encode.members.items()} if encode else {}
-        assert members == ({v.name: v.value for v in field.enum} if field.enum else {})
+        assert members == dict(field.enum.members if field.enum else ())
 
 
 def test_same_map_same_text():
@@ -43,7 +43,7 @@ def test_two_enumerations_of_one_name_are_refused():
     from enum import IntEnum
 
     fields = tuple(
-        Field(name, 2, "rw", "", enum=IntEnum("Kind", members))
+        Field(name, 2, "rw", "", enum=names_of(IntEnum("Kind", members)))
         for name, members in (("a", {"X": 0}), ("b", {"X": 1}))
     )
     twice = RegisterMap("twice", (Register("only", "", fields),))

@@ -3,7 +3,7 @@ from enum import IntEnum
 
 import pytest
 
-from hdl.common.registers import Field, Register, RegisterMap
+from hdl.common.registers import Field, Register, RegisterMap, names_of
 
 
 class Colour(IntEnum):
@@ -16,7 +16,7 @@ CONTROL = Register(
     "What to do.",
     (
         Field("start", 1, "pulse", "Begin."),
-        Field("colour", 2, "rw", "Of the bike shed.", init=3, enum=Colour),
+        Field("colour", 2, "rw", "Of the bike shed.", init=3, enum=names_of(Colour)),
         Field("done", 1, "ro", "Nothing left."),
     ),
 )
@@ -79,7 +79,7 @@ def test_equal_maps_are_one_map():
         (lambda: Field("a", 0, "ro", ""), "ro takes 1 to 64 bits: 0"),
         (lambda: Field("a", 2, "rw", "", init=4), "init 4 does not fit 2 bits"),
         (lambda: Field("a", 2, "ro", "", init=1), "only rw has an init"),
-        (lambda: Field("a", 1, "rw", "", enum=Colour), "Colour does not fit 1 bits"),
+        (lambda: Field("a", 1, "rw", "", enum=names_of(Colour)), "Colour does not fit 1 bits"),
         (lambda: Register("9", "", (SIZE.fields[0],)), "a register must be named in lower"),
         (lambda: Register("a", "", ()), "a register needs a field"),
         (

@@ -1,12 +1,13 @@
 """Verilator's opinion of a component that places the vendor's IP."""
 
-from gen.emission.emit import Emission, EmittedModule, emit
+from gen.emission.emit import Emission, EmittedModule
+from sim.harness.emissions import emission_of
 from sim.harness.verilator import lint
 
 
 def lint_with_stubs(component, ips):
     """Lint what ``component`` becomes, an empty module for each of ``ips``; the emission."""
-    emission = emit(component)
-    stubs = {ip.name: EmittedModule(ip.name, component, verilog=ip.stub) for ip in ips}
+    emission = emission_of(component, generated=True)
+    stubs = {ip.name: EmittedModule(ip.name, type(component), verilog=ip.stub) for ip in ips}
     lint(Emission(stubs | emission.modules))
     return emission

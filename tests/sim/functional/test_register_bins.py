@@ -1,7 +1,7 @@
 from enum import IntEnum
 from types import SimpleNamespace
 
-from hdl.common.registers import Register, RegisterMap, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
 from sim.functional.groups import groups
 from sim.functional.register_bins import CHANNELS, RegisterWatcher
 
@@ -15,7 +15,7 @@ MAP = RegisterMap(
     "some",
     (
         Register("control", "", (rw("size", 8, ""), pulse("start", ""))),
-        Register("status", "", (ro("busy", 1, ""), ro("cause", 2, "", enum=Cause))),
+        Register("status", "", (ro("busy", 1, ""), ro("cause", 2, "", enum=names_of(Cause)))),
         Register("count", "", (ro("count", 48, ""),)),
     ),
 )

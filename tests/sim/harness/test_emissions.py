@@ -1,9 +1,11 @@
+import shutil
 from dataclasses import dataclass
 
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
+import gen.emission.emit
 import sim.harness.emissions
 from gen.emission.emit import emit
 from hdl.common.component import Component
@@ -11,8 +13,7 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
 from sim.harness.coverage_runs import COVERAGE
-from sim.harness.emissions import EMITTERS, KnownModule, emission_of
-from sim.harness.verilate import class_path
+from sim.harness.emissions import EMITTERS, FILE, KIND, emission_of
 
 FIFO = FifoParams(width=8, depth=4)
 
@@ -36,6 +37,31 @@ class Pair(Component):
         return m
 
 
+@dataclass(frozen=True, kw_only=True)
+class NamedParams:
+    suffix: str = ""
+    width: int = 1
+
+
+class Named(Pair):
+    """A pair of which several may have the same name."""
+
+
+class Twins(Component):
+    """Two components of one name and different parameters."""
+
+    def __init__(self, params):
+        super().__init__(params, {"i": In(8), "o": Out(8)})
+
+    def elaborate(self, platform):
+        m = Module()
+        for width in (1, 2):
+            emission_of(Named(NamedParams(width=width)))
+            m.submodules[f"part_{width}"] = Named(NamedParams(width=width))
+        m.d.comb += self.o.eq(self.i)
+        return m
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
@@ -43,81 +69,133 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def emitted(monkeypatch):
-    """What is emitted, as it happens."""
+def elaborated(monkeypatch):
+    """The modules that are elaborated, as it happens."""
     done = []
+    own = gen.emission.emit.to_rtlil
 
-    def counted(component):
-        done.append(type(component))
-        return emit(component)
+    def counted(fragment, ports, name):
+        done.append(name)
+        return own(fragment, ports, name)
 
-    monkeypatch.setattr(sim.harness.emissions, "emit", counted)
+    monkeypatch.setattr(gen.emission.emit, "to_rtlil", counted)
     return done
 
 
-def test_elaborated_once_and_the_same_ever_after(emitted):
-    first, again = (emission_of(Fifo(FIFO)) for _ in range(2))
-    assert emitted == [Fifo]
-    assert isinstance(again.top, KnownModule)
-    assert again.verilog == first.verilog == emit(Fifo(FIFO)).verilog
-    assert again.digest == first.digest
-    assert again.top.ports == first.top.ports
-    assert again.counts() == first.counts()
+def test_elaborated_once_and_the_same_ever_after(elaborated):
+    first, again = (emission_of(Pair(PairParams())) for _ in range(2))
+    assert elaborated == ["fifo_8x3_distributed", "fifo_8x5_distributed", "pair"]
+    assert first.verilog == again.verilog == emit(Pair(PairParams())).verilog
+    assert first.digest == again.digest
+    assert (
+        first.counts()
+        == again.counts()
+        == {"fifo_8x3_distributed": 1, "fifo_8x5_distributed": 1, "pair": 1}
+    )
+    for one, other in zip(first.modules.values(), again.modules.values(), strict=True):
+        assert one == other
 
 
-def test_modules_know_their_class_without_being_made(emitted):
+def test_what_is_known_of_a_module_is_all_that_it_was_when_it_was_emitted():
     emission_of(Pair(PairParams()))
-    modules = emission_of(Pair(PairParams())).modules
-    kinds = [class_path(module.kind) for module in modules.values()]
-    assert kinds == [class_path(kind) for kind in (Fifo, Fifo, Pair)]
-    assert emitted == [Pair]
+    part, _, pair = emission_of(Pair(PairParams())).modules.values()
+    assert part.kind is Fifo
+    assert part.component.params == FifoParams(width=8, depth=3)
+    assert "module \\fifo_8x3_distributed\n" in part.rtlil
+    assert [port.name for port in pair.ports] == ["clk", "rst", "i", "o"]
+    assert part.domains == ("sync",)
 
 
-def test_what_is_not_kept_is_made_when_asked_for(emitted):
+def test_a_part_is_elaborated_once_for_all_designs_that_it_stands_in(elaborated):
+    alone = emission_of(Fifo(FifoParams(width=8, depth=5)))
+    pair = emission_of(Pair(PairParams()))
+    assert elaborated == ["fifo_8x5_distributed", "fifo_8x3_distributed", "pair"]
+    assert pair.modules["fifo_8x5_distributed"] == alone.top
+    assert (
+        emission_of(Fifo(FifoParams(width=8, depth=3))).top == pair.modules["fifo_8x3_distributed"]
+    )
+    assert len(elaborated) == 3
+
+
+def test_a_design_whose_part_is_gone_is_made_anew(cache, elaborated):
     emission_of(Pair(PairParams()))
-    modules = list(emission_of(Pair(PairParams())).modules.values())
-    assert modules[0].component.params == FifoParams(width=8, depth=3)
-    assert f"module \\{modules[1].name}\n" in modules[1].rtlil
-    assert emitted == [Pair, Pair]
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = modules[0].nothing
+    for file in cache.glob(f"{KIND}/*/{FILE}"):
+        if (
+            b"fifo_8x3_distributed" in file.read_bytes()
+            and b"module \\pair" not in file.read_bytes()
+        ):
+            shutil.rmtree(file.parent)
+    assert emission_of(Pair(PairParams())).verilog == emit(Pair(PairParams())).verilog
+    assert elaborated[3:5] == ["fifo_8x3_distributed", "pair"]
 
 
-def test_other_parameters_are_emitted(emitted):
+def test_what_a_module_is_called_must_be_told_apart_from_what_is_known():
+    emission_of(Fifo(FifoParams(width=8, depth=3)))
+    with pytest.raises(ValueError, match="two different sets of parameters are called named"):
+        emission_of(Twins(PairParams()))
+
+
+def test_other_parameters_are_elaborated(elaborated):
     for depth in (4, 5, 4):
         assert emission_of(Fifo(FifoParams(width=8, depth=depth)))
-    assert len(emitted) == 2
+    assert elaborated == ["fifo_8x4_distributed", "fifo_8x5_distributed"]
 
 
-def test_other_sources_are_emitted(emitted, monkeypatch):
+def test_other_sources_are_elaborated(elaborated, monkeypatch):
     asked = []
     for digest in ("first", "second", "first"):
         monkeypatch.setattr(
             sim.harness.emissions, "digest_of", lambda modules, d=digest: asked.append(modules) or d
         )
         emission_of(Pair(PairParams(tag=FIFO)))
-    assert len(emitted) == 2
+    assert elaborated == 2 * ["fifo_8x3_distributed", "fifo_8x5_distributed", "pair"]
     assert set(asked[0]) == {*EMITTERS, Pair.__module__, "hdl.common.fifo"}
 
 
-def test_nothing_is_kept_of_files_that_were_edited_since_they_were_imported(emitted, monkeypatch):
+def test_nothing_is_kept_of_files_that_were_edited_since_they_were_imported(
+    elaborated, monkeypatch
+):
     monkeypatch.setattr(sim.harness.emissions, "STARTED", 0.0)
     for _ in range(2):
         emission_of(Fifo(FIFO))
-    assert emitted == [Fifo, Fifo]
+    assert elaborated == 2 * ["fifo_8x4_distributed"]
 
 
 def test_expectations_are_asserted_but_not_covered(monkeypatch):
     table = SlotTable(TransportParams(slots=2))
     assert "assert (expects_starts_if_it_may)" in emission_of(table).verilog
+    assert emission_of(table, generated=True).verilog == emit(table).verilog
     monkeypatch.setenv(COVERAGE, "1")
     assert "expects" not in emission_of(table).verilog
 
 
-def test_what_cannot_be_pickled_is_emitted_each_time(emitted):
+def test_a_module_that_expects_nothing_is_the_same_with_and_without_assertions(elaborated):
+    emission_of(Pair(PairParams()))
+    assert (
+        emission_of(Pair(PairParams()), generated=True).verilog == emit(Pair(PairParams())).verilog
+    )
+    assert len(elaborated) == 6  # of the first and the last emission
+
+
+def test_what_expects_something_is_found_again_either_way(elaborated):
+    table = SlotTable(TransportParams(slots=2))
+    texts = [emission_of(table, generated=generated).verilog for generated in (0, 1, 0, 1)]
+    assert texts[:2] == texts[2:]
+    assert texts[0] != texts[1]
+    assert elaborated.count("slot_table_8x2") == 2
+
+
+def test_what_cannot_be_pickled_is_elaborated_each_time_but_not_its_parts(elaborated):
     class Local(Pair):
         pass
 
     for component in (Local(PairParams()), Pair(PairParams(tag=lambda: 0))):
         assert emission_of(component).verilog == emission_of(component).verilog
-    assert emitted == [Local, Local, Pair, Pair]
+    assert elaborated == [
+        "fifo_8x3_distributed",
+        "fifo_8x5_distributed",
+        "local",
+        "local",
+        "pair",
+        "pair",
+    ]

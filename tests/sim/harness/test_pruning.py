@@ -36,12 +36,12 @@ def names(found):
 
 def test_entries_are_those_of_the_cache_the_longest_unused_first(cache):
     make("sim", "a", DAY)
-    make("emissions", "b", 3 * DAY)
+    make("modules", "b", 3 * DAY)
     make("sweep/builds", "c", 2 * DAY)
     (cache / "digits").mkdir()  # a user's own results, in build/
     found = entries()
     assert names(found) == ["b", "c", "a"]
-    assert [entry.kind for entry in found] == ["emissions", "sweep/builds", "sim"]
+    assert [entry.kind for entry in found] == ["modules", "sweep/builds", "sim"]
     assert {entry.size for entry in found} == {1000}
 
 

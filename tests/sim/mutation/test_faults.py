@@ -125,7 +125,11 @@ def test_inputs_of_a_vendor_s_part_are_known():
     swaps = {mutant.text for mutant in mutants if mutant.mode == "swap"}
     assert swaps == {f"placed: swap ip ip {ports}" for ports in ("a with b", "x with y")}
     (ip,) = component.vendor_ips
-    lint(Emission({ip.name: EmittedModule(ip.name, component, verilog=ip.stub)} | emission.modules))
+    lint(
+        Emission(
+            {ip.name: EmittedModule(ip.name, type(component), verilog=ip.stub)} | emission.modules
+        )
+    )
 
 
 def test_they_are_a_share_of_a_sample():
