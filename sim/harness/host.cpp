@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <sys/prctl.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +55,7 @@ static int run(std::vector<std::string>& command) {
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     prctl(PR_SET_NAME, "simulation");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would be told how it ends
     void* library = dlopen(arguments[0], RTLD_NOW | RTLD_GLOBAL);
     void* entry = library ? dlsym(library, "main") : nullptr;
     if (!entry) {

@@ -155,6 +155,21 @@ def test_no_simulation_outlives_the_process_that_asked(library, tmp_path, number
     until(lambda: not any(map(lives, everything)))
 
 
+def test_no_simulation_outlives_its_host(library, tmp_path):
+
+    def ask():
+        with pytest.raises(RuntimeError, match="has died"):
+            asked([library, "sleep"], tmp_path)
+
+    waits = threading.Thread(target=ask)
+    waits.start()
+    until(lambda: asleep(psutil.Process()))
+    (simulation,) = asleep(psutil.Process())
+    simulation.parent().kill()
+    until(lambda: not lives(simulation))
+    waits.join(60)
+
+
 def asleep(process):
     """The simulations below a process that have said all that they say."""
     children = process.children(recursive=True)
