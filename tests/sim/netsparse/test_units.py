@@ -1,0 +1,225 @@
+"""What a SNIC joins over its units is right for each of them: node 0 asks, node 1 serves."""
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles
+
+from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from sim.harness.payloads import pack
+from sim.harness.streams import cycle
+from sim.harness.verilator import params_in_simulator
+from sim.netsparse.driver import COUNTER_CYCLES, Completion, WorkRequest
+from sim.netsparse.gather import FILTER_ADDRESS
+from sim.netsparse.gather_in_simulator import together
+from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.node import DRAM, HOST
+from tests.sim.netsparse.cases import EIGHT
+from tests.sim.netsparse.test_rings import ROWS, WORDS, Bench, simulate_bench
+
+UNITS = EIGHT.units
+REMOTE = ROWS // 2  #: the first idx that node 1 has
+SIZE = 4 * WORDS
+#: A client of node 0 and a server of node 1, so that each unit is each of them once.
+PAIRS = [(k, UNITS - 1 - k) for k in range(UNITS)]
+
+
+def test_units(tmp_path, rng):
+    """All of the module's tests, in one simulation."""
+    simulate_bench(tmp_path, rng, __name__)
+
+
+class Units(Bench):
+    """One unit alone asks, and one alone serves."""
+
+    async def begin(self, dut):
+        await super().begin(dut)
+        self.params = params_in_simulator(ClusterParams)
+        self.tag = 0
+        return self
+
+    async def pair(self, client, server):
+        """From now on these two; no counter has counted and no bit of the filter is set."""
+        others = ~(1 << client) % (1 << UNITS)
+        for snic, servers in ((self.snic, others), (self.other, 1 << server)):
+            await snic.at_rest()
+            await snic.write(server_units=servers, clear_counters=1)
+        await self.snic.clear_filter()
+
+    def harm(self, memory, **failure):
+        """What fails of a ``memory``, and with which latency those of hosts answer."""
+        dut, ram = self.dut, {"read_latency": 30, "write_latency": 20}
+        dut.fail_index.value = memory
+        dut.host.value = pack(self.settings, ram | (failure if memory % 2 == HOST else {}))
+        dut.dram.value = pack(self.params.dram.settings, failure if memory % 2 == DRAM else {})
+
+    async def submit(self, unit, idxs, place=0, **changes):
+        """A request for ``idxs``, which are written at a ``place`` of their own; its tag."""
+        address = self.gather.idx_address + 256 * place
+        await self.memory.write(address, np.array(idxs, "<u4").tobytes())
+        self.tag += 1
+        fields = {"property_address": self.gather.property_address, "property_bytes": SIZE}
+        request = WorkRequest(
+            tag=self.tag, idx_address=address, count=len(idxs), **fields | changes
+        )
+        await self.snic.submit(unit, request)
+        return self.tag
+
+    async def ends(self, unit, tag, cause=Cause.DONE):
+        """The next completion is this one."""
+        found = await self.snic.next_completion(self.dut.interrupts, 0)
+        assert found == Completion(unit, tag, cause)
+
+    async def ask(self, unit, idxs, cause=Cause.DONE):
+        await self.ends(unit, await self.submit(unit, idxs), cause)
+
+    async def counts(self, snic, name):
+        """A counter of each unit, of those that have counted."""
+        index = [counter for counter, _ in UNIT_COUNTERS.counters].index(name)
+        found = {}
+        for unit in range(UNITS):
+            await snic.write(counter_unit=unit, unit_counter=index)
+            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
+            found[unit] = await snic.read("unit_count")
+        return {unit: count for unit, count in found.items() if count}
+
+    async def count(self, snic, name):
+        """A counter of the SNIC."""
+        await snic.write(
+            snic_counter=[counter for counter, _ in SNIC_COUNTERS.counters].index(name)
+        )
+        await ClockCycles(self.dut.clk, COUNTER_CYCLES)
+        return await snic.read("snic_count")
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def each_asks_and_serves_alone(dut):
+    """Nobody else takes a request, is busy, or counts; and the SNIC is busy as long as its unit."""
+    bench = await Units().begin(dut)
+    latency = 400
+    for client, server in PAIRS:
+        await bench.pair(client, server)
+        for unit in set(range(UNITS)) - {client}:
+            await bench.snic.write(request_unit=unit)
+            await bench.snic.write(submit=1)
+            assert await bench.snic.read("refused")
+        await bench.memory.write(bench.gather.property_address, bytes(ROWS * SIZE))
+        bench.surround(read_latency=latency, write_latency=latency)
+        idxs = [client, *range(REMOTE, REMOTE + 5), REMOTE + client, REMOTE + client + 8]
+        distinct = {idx for idx in idxs if idx >= REMOTE}
+        asked = cocotb.start_soon(bench.ask(client, idxs))
+        seen, begun = [set(), set()], cycle()
+        while not asked.done():
+            for busy, snic in zip(seen, (bench.snic, bench.other), strict=True):
+                busy.add(await snic.read("busy_units"))
+        took = cycle() - begun
+        await asked
+        assert [busy - {0} for busy in seen] == [{1 << client}, {1 << server}]
+        bench.surround()
+        for idx in distinct:
+            found = await bench.memory.read(bench.gather.property_address + idx * SIZE, SIZE)
+            assert found == bench.gather.properties[idx].tobytes(), idx
+        assert await bench.counts(bench.snic, "consumed") == {client: len(idxs)}
+        assert await bench.counts(bench.snic, "prs") == {client: len(distinct)}
+        assert await bench.counts(bench.other, "served") == {server: len(distinct)}
+        for snic, times in ((bench.snic, 3), (bench.other, 1)):
+            assert times * latency <= await bench.count(snic, "cycles") <= took
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def what_fails_is_told_of_each(dut):
+    """Of each client and each server, and of nobody else."""
+    bench = await Units().begin(dut)
+    other = 2
+    idx, at = bench.gather.idx_address, bench.gather.property_address + REMOTE * SIZE
+    ways = [
+        (Cause.IDX_READ, HOST, "read", idx),
+        (Cause.PROPERTY_WRITE, HOST, "write", at),
+        (Cause.FILTER, DRAM, "read", FILTER_ADDRESS),
+        (Cause.REMOTE, other + HOST, "read", at),
+    ]
+    for client, server in PAIRS:
+        for cause, memory, kind, address in ways:
+            bench.harm(memory, **bench.failing(kind, address))
+            await bench.pair(client, server)
+            await bench.ask(client, [REMOTE], cause)
+        assert await bench.counts(bench.other, "read_error") == {server: 1}
+        bench.surround()
+        await bench.pair(client, server)
+        for register, wrong in (("low", 2), ("high", 1)):
+            name = f"served_address_{register}"
+            right = await bench.other.read(name)
+            await bench.other.write(**{name: right + wrong})
+            await bench.ask(client, [REMOTE], Cause.REMOTE)
+            await bench.other.write(**{name: right})
+        assert await bench.counts(bench.other, "out_of_bounds") == {server: 2}
+        await bench.ask(client, [REMOTE])
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def what_is_switched_off_is_off_for_each(dut):
+    bench = await Units().begin(dut)
+    for client, server in PAIRS:
+        prs = 0
+        for settings, added in (
+            ({"coalesce": 0, "filter": 0}, 4),
+            ({"coalesce": 1, "filter": 0}, 1),
+            ({"coalesce": 1, "filter": 1}, 1),
+        ):
+            await bench.snic.write(**settings)
+            if not prs:
+                await bench.pair(client, server)
+            await bench.ask(client, [REMOTE] * 4)
+            prs += added
+            assert await bench.counts(bench.snic, "prs") == {client: prs}, settings
+        assert not await bench.counts(bench.snic, "filtered")
+        await bench.ask(client, [REMOTE])
+        assert await bench.counts(bench.snic, "filtered") == {client: 1}
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def reads_wait_for_those_of_each(dut):
+    """As long as they may, while a unit has an idx left; responses, for others in any case."""
+    bench = await Units().begin(dut)
+    wait, latency = EIGHT.most_delay, 200
+    bench.surround(read_latency=latency)
+    await bench.snic.write(filter=0)
+    for client, server in PAIRS:
+        cases = ((wait, 0, 0), (wait, 0, 1), (0, wait, 0))
+        for reads, responses, left in cases if client == 0 else cases[1:2]:
+            await together(
+                snic.write(read_delay=reads, response_delay=responses)
+                for snic in (bench.snic, bench.other)
+            )
+            await bench.pair(client, server)
+            tag = await bench.submit(client, [REMOTE])
+            begun = cycle()
+            if left:  # of another array: it begins when the first one has ended
+                last = await bench.submit(client, [0], 1, property_bytes=SIZE // 2)
+            await ClockCycles(dut.clk, 3 * latency)
+            waiting = [await snic.read("concatenating") for snic in (bench.snic, bench.other)]
+            assert waiting == [left, responses > 0]
+            await bench.ends(client, tag)
+            took = cycle() - begun
+            assert took > wait if left or responses else took < wait, took
+            if left:
+                await bench.ends(client, last)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_filter_that_cannot_be_is_not_used(dut):
+    """Neither by a request nor by a clearing; without the filter its address is nobody's."""
+    bench = await Units().begin(dut)
+    client, server = PAIRS[0]
+    for address in (FILTER_ADDRESS + 32, 1 << EIGHT.dram_address_bits, 1 << 63):
+        await bench.pair(client, server)
+        await bench.snic.write_wide(filter_address=address)
+        assert await bench.snic.read("filter_illegal")
+        await bench.snic.write(clear_filter=1)
+        assert not await bench.snic.read("filter_busy")
+        await bench.ask(client, [REMOTE], Cause.COMMAND)
+        await bench.snic.write(filter=0)
+        await bench.ask(client, [REMOTE])
+        await bench.snic.write_wide(filter_address=FILTER_ADDRESS)
+        await bench.snic.write(filter=1, clear_filter=1)
+        assert await bench.snic.read("filter_busy")
