@@ -68,7 +68,7 @@ class NetworkHost:
     def __init__(self, dut: Any, params: NetworkParams, begin: Begin) -> None:
         self.dut, self.params, self.open_turns = dut, params, begin.open_turns
         self.patience = Patience(params=params, links=begin.links, timeout=begin.timeout)
-        self.epoch = 0
+        self.epoch = EPOCHS - 2  #: so that the second aggregation begins anew with 0
         #: where lists and descriptors are that the switch has, by their plans' id
         self.places: dict[int, Place] = {}
         self.images: dict[int, list[WorkerImage]] = {}  #: in workers' memories, by their plan's id

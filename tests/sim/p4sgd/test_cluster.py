@@ -15,7 +15,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.p4sgd.cluster_driver import StuckError
+from sim.p4sgd.cluster_driver import EPOCHS, StuckError
 from sim.p4sgd.golden.sgd import Loss, Schedule
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.surroundings.worker_system import memory_params
@@ -253,9 +253,13 @@ async def a_worker_that_is_gone_stops_the_others(dut):
     await ClockCycles(dut.clk, 2000)
     for worker in cluster.workers:
         await worker.soft_reset()
-    cluster.epoch = (1 << 16) - 1  # the last one: the next job begins anew with 0
-    await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
-    await train_once(training, cluster)
+    cluster.epoch = EPOCHS - 2
+    for epoch in (EPOCHS - 1, 0):  # behind the last one the first comes again
+        await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
+        told = [await cluster.switch.read("job_epoch")]
+        told += [await worker.read("epoch") for worker in cluster.workers]
+        assert told == [epoch] * 3
+        await train_once(training, cluster)
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
@@ -300,7 +304,8 @@ async def a_switch_that_goes_away_is_noticed_while_peers_are_late(dut):
 async def workers_of_an_earlier_run_are_not_heard(dut):
     """One worker is not restarted: its packets are counted, the new run of the others waits."""
     _, cluster = await begin(dut, latency=10, retries=4)
-    await cluster.switch.start_job(0, ports=0b11, epoch=9, base=0, slots=16)
+    far = cluster.epoch ^ EPOCHS // 2  # another in its highest bit alone
+    await cluster.switch.start_job(0, ports=0b11, epoch=far, base=0, slots=16)
     with pytest.raises(WorkerFailure) as failure:
         await cluster.run()
     assert failure.value.cause is Cause.NETWORK

@@ -5,7 +5,7 @@ import pytest
 
 from gen.errors import UserError
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
-from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, Planner, SwitchSetup
+from sim.switchgnn.gcn.golden_aggregator import EPOCHS, GoldenAggregator, Planner, SwitchSetup
 from sim.switchgnn.links import Faults
 from sim.switchgnn.planning.orders import ORDERS
 from sim.switchgnn.planning.preparation import PLANS
@@ -29,11 +29,13 @@ def made(adjacency, open_turns=1, **settings):
 def test_bad_links_change_no_sum(rng, plan, open_turns):
     adjacency = problem(is_directed=True).adjacency
     aggregator = made(adjacency, open_turns, plan=plan, faults=BAD, seed=int(rng.integers(1 << 31)))
+    aggregator.epoch = EPOCHS - 2
     exact = ExactAggregator(adjacency, PARTITION)
-    for width in [*WIDTHS, WIDTHS[0]]:
+    for epoch, width in zip([EPOCHS - 1, 0, 1, 2], [*WIDTHS, WIDTHS[0]], strict=True):
         features = rng.integers(-(1 << 15), 1 << 15, (VERTICES, width)).astype(np.int16)
         assert (aggregator.aggregate(features) == exact.aggregate(features)).all()
-    assert aggregator.epoch == 4  # of the job: late frames of one run are refused in the next
+        # Of the job: late frames of one run are refused in the next.
+        assert aggregator.switch.table.active[0].epoch == epoch
     assert aggregator.counts["repeats"] > 0
     assert all(aggregator.links.counts[name] for name in ("drop", "duplicate", "reorder"))
 
