@@ -413,25 +413,27 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(dirty=[False, True])
 async def a_failed_fill_fails_its_request(dut, dirty):
+    """In each of the banks."""
     bench = await Bench().begin(dut)
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS
-    idxs = [k * step + 3 for k in range(params.ways)]
-    await bench.ask([*((dirty, idx) for idx in idxs), (False, idxs[0])])
-    bad = params.ways * step + 3
-    bench.dram.bad_reads = {line_address(bad, BASE)}
-    # A set that failed leaves no trace in the same word of other ways, read right behind it.
-    first = idxs[0]
-    requests = [(True, bad), (False, first), (True, bad + 1), (False, first + 64)]
-    requests += [(False, first + 1), (False, bad), (False, first), *((False, idx) for idx in idxs)]
-    answers = await bench.ask(requests)
-    assert [a.failed for a in answers] == [1, 0, 1, 0, 0, 1, 0] + [0] * len(idxs)
-    bits = [a.bit for a in answers if not a.failed]
-    assert bits == [dirty, 0, 0, dirty] + [dirty] * len(idxs)
-    bench.dram.bad_reads = set()
-    answers = await bench.ask([(False, bad), (True, bad), (False, bad)])
-    assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
-    assert bench.events.counts["fill_error"] == 3
+    for bank in range(params.banks):
+        idxs = [k * step + bank * LINE_IDXS + 3 for k in range(params.ways)]
+        await bench.ask([*((dirty, idx) for idx in idxs), (False, idxs[0])])
+        bad = params.ways * step + bank * LINE_IDXS + 3
+        bench.dram.bad_reads = {line_address(bad, BASE)}
+        # A set that failed leaves no trace in the same word of other ways, read right behind it.
+        first = idxs[0]
+        requests = [(True, bad), (False, first), (True, bad + 1), (False, first + 64)]
+        requests += [(False, first + 1), (False, bad), (False, first)]
+        answers = await bench.ask([*requests, *((False, idx) for idx in idxs)])
+        assert [a.failed for a in answers] == [1, 0, 1, 0, 0, 1, 0] + [0] * len(idxs)
+        bits = [a.bit for a in answers if not a.failed]
+        assert bits == [dirty, 0, 0, dirty] + [dirty] * len(idxs)
+        bench.dram.bad_reads = set()
+        answers = await bench.ask([(False, bad), (True, bad), (False, bad)])
+        assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
+        assert bench.events.counts["fill_error"] == 3 * (bank + 1)
     assert not dut.broken.value
 
 
@@ -440,8 +442,9 @@ async def a_failed_write_back_fails_everything(dut):
     bench = await Bench().begin(dut, columns=1 << 16)
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS
-    idxs = [k * step for k in range(params.ways + 1)]
-    bench.dram.bad_writes = {line_address(0, BASE)}
+    first = (params.banks - 1) * LINE_IDXS  # of the last bank
+    idxs = [first + k * step for k in range(params.ways + 1)]
+    bench.dram.bad_writes = {line_address(first, BASE)}
     answers = await bench.ask([(True, idx) for idx in idxs])
     assert [a.failed for a in answers][:-1] == [0] * params.ways
     assert dut.broken.value
