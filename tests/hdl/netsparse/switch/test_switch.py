@@ -261,6 +261,45 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def each_port_is_stalled_alone(dut):
+    """While its link takes no response; a read from there passes by the caches of all pipes."""
+    bench = Bench(dut)
+    limit = 200
+    await bench.start(stall_limit=limit)
+    ports, idxs = range(bench.params.ports), iter(range(1 << 14))  # no idx twice: no answers
+    passed = Counter()
+    for port in ports:
+        link = bench.receivers["responses", port]
+        link.stopped = True
+        for feeder in [other for other in ports if other != port] * 70:
+            way = (bench.ports_of(port)[0], bench.ports_of(feeder)[0], LENGTH)
+            found = [next(idxs) for _ in range(10)]
+            bench.send(feeder, requests_of(bench, Kind.RESPONSE, *way, found))
+        await ClockCycles(dut.clk, 2000)
+        assert await bench.driver.read("stalled") == 1 << port
+        uplinks = [uplink for uplink in bench.uplinks if uplink != port]
+        before = [bench.receivers["reads", uplink].packets for uplink in uplinks]
+        for uplink in uplinks:
+            way = (bench.ports_of(uplink)[0], bench.ports_of(port)[0], LENGTH)
+            bench.send(port, requests_of(bench, Kind.READ, *way, [next(idxs) for _ in range(4)]))
+            passed[uplink % bench.params.pipes] += 4
+        await ClockCycles(dut.clk, 500)
+        after = [bench.receivers["reads", uplink].packets for uplink in uplinks]
+        assert after == [packets + 1 for packets in before], port
+        for pipe in range(bench.params.pipes):
+            counts = await bench.driver.pipe_counters(pipe)
+            assert counts["passed_by"] == passed[pipe]
+        for _ in range(12):  # a beat now and then, each of which is progress
+            link.stopped = False
+            await RisingEdge(dut.clk)
+            link.stopped = True
+            await ClockCycles(dut.clk, limit // 2)
+            assert await bench.driver.read("stalled") == 0
+        link.stopped = False
+        await bench.drain()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def is_usable_after_a_reset_in_traffic(dut):
     """Packets that were inside are lost; routes and settings stay."""
     bench = Bench(dut, (rarely, often))
@@ -394,6 +433,25 @@ async def takes_its_latencies(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def each_class_waits_as_long_as_is_set_for_it(dut):
+    """For others that could share its packet; without middle pipes nothing waits."""
+    bench = Bench(dut)
+    await bench.start()
+    far, most = bench.params.ports - 1, 255
+    src = bench.ports_of(far)[0]
+    for idx, delays in enumerate(((most, 0), (0, most))):
+        await bench.driver.write(**dict(zip(("read_delay", "response_delay"), delays, strict=True)))
+        ways = ((Kind.READ, 0, src, 0, far), (Kind.RESPONSE, far, 0, src, 0))
+        for name, delay, (kind, ingress, dest, node, egress) in zip(
+            CLASSES, delays, ways, strict=True
+        ):
+            bench.send(ingress, requests_of(bench, kind, dest, node, LENGTH, [idx]))
+            await bench.drain()
+            late = bench.receivers[name, egress].begun[-1] - bench.senders[name, ingress].moved
+            assert (late > most) == bool(delay and bench.params.pipes), (name, delays, late)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def its_registers_say_what_it_is(dut):
     """On a bus that waits now and then, both ways at once; what is not there is refused."""
     bench = Bench(dut)
@@ -408,6 +466,15 @@ async def its_registers_say_what_it_is(dut):
         for beyond in (0, 1):
             await driver.write(**exists | {name: value + beyond})
             assert await driver.read("route_illegal") == beyond
+    seen = set()
+    for ahead in range(20):  # of the reading, which may be as long as the clearing
+        configuring = cocotb.start_soon(driver.write(configure=1))
+        await ClockCycles(dut.clk, ahead)
+        seen.add(await driver.read("clearing"))
+        await configuring
+    assert 1 in seen or not bench.params.pipes
+    while await driver.read("clearing"):
+        assert bench.params.pipes
     place = next(place.address for place in driver.map.placed if place.register.name == "node")
     await driver.write(node=0, mac_base_low=0x8000_0000, concatenate=1)
     last = (1 << len(dut.s_axil_araddr)) - 4

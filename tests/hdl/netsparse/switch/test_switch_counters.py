@@ -138,6 +138,11 @@ async def counts_what_goes_over_its_links(dut, stalls):
         assert (total[f"{name}_blocked"] > 100) == (stalls is Stalls.BUSY_SINK)
     if bench.params.pipes:
         assert min(found[f"cache_{name}"] for name in ("hit", "miss", "inserted", "bypassed")) > 0
+    await bench.driver.write(clear_counters=1)
+    for port in range(bench.params.ports):
+        assert not any((await bench.driver.port_counters(port)).values())
+    for pipe in range(bench.params.pipes):
+        assert not any((await bench.driver.pipe_counters(pipe)).values())
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

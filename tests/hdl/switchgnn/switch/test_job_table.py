@@ -64,7 +64,8 @@ def some_packet(model):
     kind = params.header["kind"].shape
     header = {name: random.getrandbits(16) & 1 for name, _ in params.header}
     header |= {"kind": random.choice([*kind]), "job": number}
-    header["epoch"] = model.table[number]["epoch"] ^ (random.random() < 0.1)
+    wrong = (random.random() < 0.1) << random.randrange(16)
+    header["epoch"] = model.table[number]["epoch"] ^ wrong
     quality = Quality.GOOD if random.random() < 0.9 else random.choice([*Quality])
     own, known = (int(random.random() < 0.9) for _ in range(2))
     packet = {"quality": quality, "own": own, "known": known, "header": header}
