@@ -9,6 +9,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
+from hdl.netsparse.snic import SETTLING
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator
@@ -122,6 +123,7 @@ class UnitBench:
         await start(self.dut)
         cocotb.start_soon(self.read())
         cocotb.start_soon(self.finish_writes())
+        cocotb.start_soon(self.watch())
         layout = RigUnit(self.params).boundary.shape()
         others = [random.getrandbits(self.params.idx_bits) for _ in BOUNDARIES]
         for boundaries in (others, BOUNDARIES):  # the last ones count
@@ -131,6 +133,16 @@ class UnitBench:
                 await RisingEdge(self.dut.clk)
         self.dut.boundary.value = 0
         return self
+
+    async def watch(self):
+        """It is busy from a read on, and no PR comes when reads that wait for others may leave."""
+        dut, calm, asked = self.dut, 0, 0
+        while True:
+            await RisingEdge(dut.clk)
+            assert calm < SETTLING or not dut.prs_valid.value, "a PR comes, though it is quiet"
+            assert not asked or dut.busy.value, "a read waits"
+            calm = (calm + 1) * int(dut.quiet.value)
+            asked = int(dut.reads_valid.value)
 
     async def read(self):
         await answer_reads(
