@@ -26,6 +26,14 @@ class PortBench:
         for _ in range(cycles):
             await RisingEdge(self.dut.clk)
 
+    async def settle_when(self, arrived):
+        """Wait for what must come, however slow a memory is drawn, then for what must not."""
+        for _ in range(2000):
+            if arrived():
+                break
+            await RisingEdge(self.dut.clk)
+        await self.settle()
+
     async def watch(self, **said):
         """A pulse of ``tick`` or ``revive``, and what follows it."""
         self.dut.watch.value = pack(WATCH, said)
