@@ -3,15 +3,19 @@
 import re
 import shlex
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sim.harness.build_tools import JOBS, cocotb_folder, execute, output_of, require_verilator
-from sim.harness.cache import cached_folder, digest
+from sim.harness.cache import cached_folder, digest, found_folder
 
 PROGRAM = "simulation.so"
 MAIN = "verilator.cpp"  #: of cocotb
 HEADERS = "runtime.h"
+NATIVE = "-march=native"
+BLOCKS = "blocks"  #: the cache's folder of hierarchical blocks
 HEADER_TEXT = "".join(f'#include "verilated{part}.h"\n' for part in ("", "_dpi", "_vpi"))
 # What runs once, before the first clock edge, is nearly half of a design's code. It is optimised no
 # more than it is worth.
@@ -47,9 +51,38 @@ def compile_all(
     # Nothing in the library asks for its main, which the host of simulations calls.
     shared = ["USER_LDFLAGS=-shared -u main"]
     links = f"USER_LDLIBS={shlex.join([*runtime.objects, *libraries])}"
+    blocks = known_blocks(work, level) if hierarchical else {}
     execute([*command, *shared, links], work)
+    for library, key in blocks.items():
+        cached_folder(BLOCKS, key, partial(keep_block, library))
     if second_main is not None:
         link_again(second_main, command, runtime, work)
+
+
+def known_blocks(work: Path, level: str) -> dict[Path, str]:
+    """The libraries of all hierarchical blocks, each with a key that its C++ gives.
+
+    Those that were compiled before, for whatever design, are there already.
+    """
+    found: dict[Path, str] = {}
+    for makefile in work.glob("V*/V*.mk"):
+        folder = makefile.parent
+        if makefile.stem != folder.name:
+            continue
+        sources = sorted([*folder.glob("*.cpp"), *folder.glob("*.h")])
+        texts = [text for path in sources for text in (path.name, path.read_text())]
+        library = folder / f"lib{folder.name[1:]}.a"
+        found[library] = digest(*texts, level, HEADER_TEXT, *tools(), instructions(level))
+        with suppress(
+            FileNotFoundError
+        ):  # of a new time, by which make knows that it is up to date
+            shutil.copyfile(found_folder(BLOCKS, found[library]) / library.name, library)
+    return found
+
+
+def keep_block(library: Path, folder: Path) -> None:
+    """Leave the library of a block in a folder of the cache."""
+    shutil.copyfile(library, folder / library.name)
 
 
 def link_again(main: Path, command: list[str], runtime: Runtime, work: Path) -> None:
@@ -62,6 +95,17 @@ def link_again(main: Path, command: list[str], runtime: Runtime, work: Path) -> 
     shutil.move(work / "first", work / PROGRAM)
 
 
+def instructions(level: str) -> str:
+    """What instructions the compiler uses, if they are this machine's own."""
+    return output_of("g++", NATIVE, "-Q", "--help=target") if NATIVE in level else ""
+
+
+def tools() -> tuple[str, ...]:
+    """Verilator and the compiler, with their versions."""
+    tool = require_verilator()
+    return tool.source, tool.version, output_of("g++", "--version")
+
+
 def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     """Verilator's own C++, compiled once for all designs that use the same of it.
 
@@ -71,8 +115,6 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     listed = re.search(r"^VM_GLOBAL_FAST \+= \\\n((?:  .*\n)+)", classes, re.M)
     names = re.findall(r"\w+", listed[1]) if listed else []
     switches = re.findall(r"^VM_(?:C11|TIMING|COVERAGE|TRACE\w*) = \d$", classes, re.M)
-    tool = require_verilator()
-    tools = (tool.source, tool.version, output_of("g++", "--version"))
     # With -O2 it takes twice as long to compile as with -Og, which short simulations do not regain.
     own = ("-O2" if "-O3" in level else "-Og") + " -fPIC"
 
@@ -85,7 +127,7 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
             # What the compiler reads should it ever refuse the precompiled form.
             (target / f"{HEADERS}.fast").write_text(HEADER_TEXT)
 
-        key = digest(*wanted, *switches, *decisive, *tools)
+        key = digest(*wanted, *switches, *decisive, *tools())
         return cached_folder("runtime", key, make_them)[0]
 
     objects = compiled([f"{name}.o" for name in names], own)

@@ -21,6 +21,7 @@ PARTS = {"captures": "captured"}  #: kind -> the folder where more of its entrie
 #: folders of the cache that can be made again, and what an entry of each is
 KINDS: Mapping[str, str] = {
     "sim": "simulators",
+    "blocks": "blocks of simulators",
     "runtime": "libraries of simulators",
     "modules": "emitted modules",
     "nets": "nets for coverage",

@@ -20,11 +20,10 @@ from sim.harness.build_tools import (
     verilator_command,
 )
 from sim.harness.cache import cached_folder, digest, workplace
-from sim.harness.compile import MAIN, PROGRAM, compile_all
+from sim.harness.compile import MAIN, NATIVE, PROGRAM, compile_all, instructions
 from sim.harness.primitives import models_of
 
 WAIVERS = Path(__file__).with_name("waivers.vlt")
-NATIVE = "-march=native"
 OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for
 
 
@@ -56,6 +55,9 @@ class Recipe:
     control: str  #: Verilator's own control file
     optimise: bool
     second_main: Path | None = None  #: C++ of another program of the same objects
+    #: modules by name, if Verilator is to read each from a file of its own: what it makes of a
+    #: block, with the lines that are named in it, is then the same in every design
+    modules: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def covers_blocks(self) -> bool:
@@ -104,8 +106,7 @@ class Recipe:
             version("cocotb"),
             compiler,
             PROGRAM,
-            # What this machine's own instructions are.
-            output_of("g++", NATIVE, "-Q", "--help=target") if self.optimise else "",
+            instructions(self.effort),
             *([self.main] if self.covers_blocks else []),
             *([self.second_main.read_text()] if self.second_main else []),
         )
@@ -148,12 +149,18 @@ def build(
         control=control_file(top, hier_blocks, registers, watched=coverage or all_signals),
         optimise=optimise and os.environ.get(OPTIMISE) != "0",
         second_main=second_main,
+        modules=modules_of(emission) if hier_blocks and not coverage else {},
     )
     start = time.monotonic()
     folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))
     seconds = time.monotonic() - start
     tally(f"built {recipe.key} {seconds:.1f}" if fresh else f"found {recipe.key}")
     return Build(folder, top, waves, fresh, seconds, components_of(emission))
+
+
+def modules_of(emission: Emission | None) -> dict[str, str]:
+    """The Verilog of each module, by name."""
+    return {} if emission is None else {m.name: m.verilog for m in emission.modules.values()}
 
 
 def components_of(emission: Emission | None) -> dict[str, str]:
@@ -209,13 +216,16 @@ def make(recipe: Recipe, target: Path) -> None:
         for index, text in enumerate(recipe.texts):
             sources.append(f"source_{index}.sv" if index else "design.v")
             (work / sources[-1]).write_text(text)
+        for name, text in recipe.modules.items():
+            (work / f"{name}.v").write_text(text)
         (work / "control.vlt").write_text(recipe.control)
         shutil.copy(WAIVERS, work / WAIVERS.name)
         (work / MAIN).write_text(recipe.main)
         command = [*verilator_command(work), *recipe.flags, "--top-module", recipe.top]
         command += ["-o", PROGRAM, "-Mdir", ".", "-j", str(JOBS)]
         command += [MAIN] * (recipe.second_main is not None)
-        execute([*command, WAIVERS.name, "control.vlt", *sources], work)
+        design = [f"{name}.v" for name in recipe.modules] or sources[:1]
+        execute([*command, WAIVERS.name, "control.vlt", *design, *sources[1:]], work)
         compile_all(
             work,
             hierarchical="--hierarchical" in recipe.flags,

@@ -3,6 +3,7 @@
 import atexit
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -268,6 +269,37 @@ def test_block_translated_once_behaves_the_same(monkeypatch):
         optimise=True,
         env={"LATENCY": "3"},
     )
+
+
+class LongerChain(StreamChain):
+    """The same registers in another design."""
+
+
+def test_block_is_compiled_once_for_all_designs(tmp_path, monkeypatch):
+    """What it was compiled to is used: a design cannot be simulated with an empty library."""
+    known = cache_root() / "runtime"
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
+    (tmp_path / "runtime").symlink_to(known)
+
+    def passes(kind):
+        simulate(
+            kind(RegisterParams()),
+            __name__,
+            test_filter="passes_beats_on",
+            hier_blocks=["stream_register_8"],
+            env={"LATENCY": "3"},
+        )
+
+    passes(StreamChain)
+    (library,) = tmp_path.glob("blocks/*/*.a")
+    compiled = library.read_bytes()
+    library.write_bytes(b"!<arch>\n")
+    with pytest.raises(SimulationError):
+        passes(LongerChain)
+    library.write_bytes(compiled)
+    shutil.rmtree(tmp_path / "sim")
+    passes(LongerChain)
+    assert [*tmp_path.glob("blocks/*/*.a")] == [library]
 
 
 def test_all_signals_are_visible_on_request():
