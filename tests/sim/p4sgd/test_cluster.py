@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from collections import Counter
 from pathlib import Path
 
 import cocotb
@@ -89,9 +90,11 @@ def test_weights_are_the_loss_free_golden_ones(tmp_path, rng, workers, rate):
             assert counters["retransmissions"] == counters["repeated_packets"] == 0
         if rate >= 0.1:
             assert counters["retransmissions"] > 0
-            for name in ("dropped", "duplicated", "reordered"):
-                expected = rate * packets["sent"]
-                assert 0.3 * expected < packets[name] < 2 * expected, (name, packets)
+    # What a link draws for a packet of an epoch is few; for those of all epochs it is the rate.
+    total = sum((Counter(epoch.network) for epoch in epochs), Counter())
+    for name in ("dropped", "duplicated", "reordered") if rate >= 0.1 else ():
+        expected = rate * total["sent"]
+        assert 0.3 * expected < total[name] < 2 * expected, (name, total)
 
 
 @pytest.mark.parametrize("workers", short_and_long(WORKERS, [2]))
