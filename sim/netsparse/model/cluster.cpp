@@ -158,11 +158,11 @@ Int model_advance(State *s, Int end) {
         if (!host::step(*s, t)) break;
         client::step(*s, t);
         node::step(*s, t);
-        maker::step(*s, t);
         if (s->k.pipes) {
             middle::step_gates(*s, t);
             middle::step_pipes(*s, t);
         }
+        maker::step(*s, t);  // a PR that comes as a packet expires joins it
         network::step_forwarders(*s, t);
         network::step_links(*s, t);
     }

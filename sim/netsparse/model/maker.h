@@ -11,6 +11,7 @@ constexpr Int ENTER = 3;      // cycles from a PR's last beat to its being in it
 constexpr Int LEAVE = 10;     // from a packet's mark to its header
 constexpr Int QUEUE = 2;      // through an output queue of a switch
 constexpr Int EXPIRE = 1;     // beside DelayCycles, until a packet takes no more PRs
+constexpr Int SOONEST = 2;    // from a packet's beginning until it may expire, whatever DelayCycles is
 constexpr Int SETTLING = 13;  // in which no unit has an idx, before reads are flushed
 
 inline Int lines_of(Int bytes) { return (bytes - HEADER_BYTES + LINE - 1) / LINE; }
@@ -67,7 +68,7 @@ inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     ++maker.opened;
     ++maker.packets;
     Int place = (maker.first + maker.waiting++) % Int(maker.queue.size());
-    maker.queue[place] = {number, serial, t + maker.delay + EXPIRE};
+    maker.queue[place] = {number, serial, t + std::max(maker.delay + EXPIRE, SOONEST)};
     return number;
 }
 
