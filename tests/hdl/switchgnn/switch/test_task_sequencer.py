@@ -358,8 +358,8 @@ async def any_tasks(dut, still, room):
         await bench.step(bench.some_task(4) if random.random() < 0.7 else None)
     await bench.finish()
     assert bench.fenced == fences
-    assert bench.missing > 5
-    assert bench.outside > 5
+    assert bench.missing > 0
+    assert bench.outside > 0
     assert len(bench.seen) > 100
 
 
