@@ -50,6 +50,10 @@ class Verdict(StrEnum):
     MISPLACED = "misplaced"  # a kind that the port behind it may not send
 
 
+#: fields that a RAW and a RAWFETCH do not have: whatever stands there is not handed on
+NOT_PASSED = {"seq": 0, "list": 0, "rows": 0, "bitmap": 0}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What the switch does with a frame: `sent` has the ports that frames leave by."""
@@ -79,7 +83,7 @@ def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
         return Outcome(job, Verdict.ACKNOWLEDGED)
     if frame.kind in (Kind.RAW, Kind.RAWFETCH):
         asking = 1 << port if frame.kind is Kind.RAWFETCH else 0
-        passed = replace(frame, raw=asking)
+        passed = replace(frame, raw=asking, **NOT_PASSED)
         return Outcome(job, Verdict.PASSED, copies(setup, passed, frame.raw))
     return contribution_rule(setup, job, frame, port)
 

@@ -130,7 +130,9 @@ class Bench:
         turns = {
             "lo": state.lo % SLOTS,
             "sending": max(state.begun - 1, 0) % SLOTS,
-            "is_open": 1 | (self.open_turns == 2 and state.lo + 1 < TURNS_OF_JOB) << 1,
+            "is_open": sum(
+                (state.lo + ahead < TURNS_OF_JOB) << ahead for ahead in range(self.open_turns)
+            ),
             "is_loaded": 3,
             "has_begun": (1 << begun) - 1,
             "may_advance": 1,

@@ -119,6 +119,7 @@ class Bench:
             getattr(dut, name).value = 0
         self.payloads = Source(dut, "payloads")
         self.fences, self.loads = Source(dut, "fence"), Source(dut, "load")
+        self.pending_loads = deque()
         some = [random.getrandbits(params.row.size) for _ in range(params.rows)]
         self.rows = [unpack(params.row, bits) for bits in some]
         self.descriptors = [
@@ -271,7 +272,7 @@ class Bench:
         if fence and dut.fence_ready.value and dut.fence_valid.value:
             self.given.append("fence")
         if load and dut.load_ready.value and dut.load_valid.value:
-            self.give(self.pending_load)
+            self.give(self.pending_loads.popleft())
         self.held = bool(dut.hold.value)
         self.look()
         self.now += 1
@@ -350,8 +351,8 @@ async def any_tasks(dut, still, room):
     fences = 0
     for k in range(600):
         if k % 50 == 7:
-            bench.pending_load = bench.some_load()
-            bench.loads.append(bench.pending_load)
+            bench.pending_loads.append(bench.some_load())
+            bench.loads.append(bench.pending_loads[-1])
         if k % 50 == 30:
             bench.fences.append({"kind": TaskKind.FENCE})
             fences += 1
