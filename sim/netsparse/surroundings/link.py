@@ -84,9 +84,8 @@ class SharedLink(Component):
     control; so a class whose far end takes nothing does not hold up the other, but a sender that
     pauses within a packet does. Both classes have room for a beat a cycle at ``params.latency``.
 
-    Of each class, packet ``drop_at`` (the first is 0) is dropped and the lowest bit of #PRs of
-    packet ``corrupt_at`` flipped, each if it is switched on. ``index`` tells links apart, whose
-    stalls must differ.
+    Each class has the faults of :class:`NetworkInput`, for packets whose numbers begin at 0.
+    ``index`` tells links apart, whose stalls must differ.
 
     Latency: ``least_latency + settings.latency`` where nothing else goes. Throughput: a beat a
     cycle, both classes together. Full: back-pressure of a class, beat by beat.

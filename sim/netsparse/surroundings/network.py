@@ -131,6 +131,7 @@ class Network(Component):
             m.d.comb += [
                 faults.drop.eq(asked.drop & is_faulty),
                 faults.corrupt.eq(asked.corrupt & is_faulty),
+                faults.stray.eq(asked.stray & is_faulty),
                 link.settings.stop[kind].eq(self.link.stop[kind] & is_faulty),
             ]
 

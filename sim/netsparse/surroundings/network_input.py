@@ -9,9 +9,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.netsparse.protocol import PR_LAYER
 from sim.netsparse.surroundings.delay_line import BEAT, INDEX_BITS, happens
 
 INPUT_BEATS = 4  #: that wait
+
+#: In a packet's second beat, the highest bit of the first PR's tid.
+HIGHEST_TID = PR_LAYER["src"].width + 7
 
 #: What befalls one packet of a class, the first is number 0.
 FAULTS = data.StructLayout(
@@ -20,6 +24,8 @@ FAULTS = data.StructLayout(
         "drop_at": 32,
         "corrupt": 1,
         "corrupt_at": 32,
+        "stray": 1,
+        "stray_at": 32,
     }
 )
 #: Packets that have ended so, each of which begins in this cycle.
@@ -35,10 +41,11 @@ class NetworkInput(Component):
     """Packets of ``i`` leave ``o``, but those that are dropped, and one may be corrupted.
 
     ``number`` is that of the packet whose first beat is at ``i``, ``begins`` is high when that
-    beat is taken. Packet ``faults.drop_at`` is dropped, of packet ``faults.corrupt_at`` the lowest
-    bit of #PRs is flipped (its checksum at the MAC stays good), each if it is switched on. A packet
-    is dropped as ``lost`` if ``refused`` is high with its first beat. ``stall`` is the chance in
-    256, every cycle, that no beat is taken.
+    beat is taken. Packet ``faults.drop_at`` is dropped; of packet ``faults.corrupt_at`` the lowest
+    bit of #PRs is flipped, and of packet ``faults.stray_at`` the highest bit of the first PR's tid,
+    each if it is switched on. The checksum at the MAC stays good; both count as ``corrupted``. A
+    packet is dropped as ``lost`` if ``refused`` is high with its first beat. ``stall`` is the
+    chance in 256, every cycle, that no beat is taken.
 
     Latency: ``latency``. Throughput: a beat a cycle. Full: back-pressure, beat by beat.
     """
@@ -69,12 +76,15 @@ class NetworkInput(Component):
         inside = Signal()  # a packet
         dropping = Signal()  # it
         drops, hit, flips, moves = Signal(), Signal(), Signal(), Signal()
+        strays = Signal()  # a packet that begins
+        straying = Signal()  # the beat behind its first
         beat = Signal(BEAT)
         m.d.comb += [
             moves.eq(i.tvalid & i.tready),
             self.begins.eq(moves & ~inside),
             hit.eq(faults.drop & (self.number == faults.drop_at)),
             flips.eq(~inside & faults.corrupt & (self.number == faults.corrupt_at)),
+            strays.eq(~inside & faults.stray & (self.number == faults.stray_at)),
             drops.eq(Mux(inside, dropping, self.refused | hit)),
             *(beat[name].eq(getattr(i, name)) for name in BEAT.members),
             waiting.i.payload.eq(beat),
@@ -82,12 +92,14 @@ class NetworkInput(Component):
             i.tready.eq(waiting.i.ready & ~happens(m, self.stall, self.seed, self.index)),
             self.events.dropped.eq(self.begins & hit),
             self.events.lost.eq(self.begins & self.refused & ~hit),
-            self.events.corrupted.eq(self.begins & flips & ~drops),
+            self.events.corrupted.eq(self.begins & (flips | strays) & ~drops),
         ]
         with m.If(flips):  # the lowest bit of #PRs is that of the header's last byte
             lowest = 8 * (BEAT_BYTES - 1)
             m.d.comb += beat.tdata[lowest].eq(~i.tdata[lowest])
+        with m.If(straying):
+            m.d.comb += beat.tdata[HIGHEST_TID].eq(~i.tdata[HIGHEST_TID])
         with m.If(moves):
-            m.d.sync += [inside.eq(~i.tlast), dropping.eq(drops)]
+            m.d.sync += [inside.eq(~i.tlast), dropping.eq(drops), straying.eq(strays)]
         connect(m, waiting.o, flipped(self.o))
         return m

@@ -144,9 +144,9 @@ def faults(gather):
         "dropped read": Fault(
             cause=Cause.WATCHDOG, link={"reads": {"drop": 1, "drop_at": 1}}, faulty_link=AWAY
         ),
-        "malformed response": Fault(
+        "malformed response, and one for no unit": Fault(
             cause=Cause.WATCHDOG,
-            link={"responses": {"corrupt": 1, "corrupt_at": 1}},
+            link={"responses": {"corrupt": 1, "corrupt_at": 1, "stray": 1, "stray_at": 2}},
             faulty_link=HOME,
         ),
         "malformed read": Fault(
@@ -194,7 +194,7 @@ SHORT = [
     "property read",
     "property write DEAF",
     "filter read MUTE",
-    "malformed response",
+    "malformed response, and one for no unit",
     "idx beyond the matrix",
     "another array without a clearing",
 ]
@@ -314,6 +314,7 @@ async def fails_and_recovers(dut):
     if "corrupt" in str(fault.link):
         drops = [await driver.counters() for driver in drivers]
         assert sum(d["reads_dropped_length"] + d["responses_dropped_length"] for d in drops) == 1
+        assert [d["lost_responses"] for d in drops] == ["stray" in str(fault.link), 0]
 
     for name in BUSES:
         is_broken = name == fault.bus

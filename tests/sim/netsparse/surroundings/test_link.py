@@ -173,7 +173,7 @@ async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=CLASSES, fault=["drop", "corrupt"])
+@cocotb.parametrize(kind=CLASSES, fault=["drop", "corrupt", "stray"])
 async def harms_the_packet_that_was_named(dut, kind, fault):
     bench = await started(dut, often)
     at = random.randrange(20)
@@ -182,11 +182,12 @@ async def harms_the_packet_that_was_named(dut, kind, fault):
         for each in CLASSES:
             bench.send(each, random.choice([1, 20]))
     counts = await bench.drain()
-    event = {"drop": "dropped", "corrupt": "corrupted"}[fault]
+    event = "dropped" if fault == "drop" else "corrupted"
     assert {each: counts[each][event] for each in CLASSES} == {
         each: int(each == kind) for each in CLASSES
     }
     packets = bench.sent[kind]
-    harmed = packets[at][:63] + bytes([packets[at][63] ^ 1]) + packets[at][64:]
-    instead = [] if fault == "drop" else [harmed]
+    harmed = bytearray(packets[at])
+    harmed[68 if fault == "stray" else 63] ^= 0x80 if fault == "stray" else 1
+    instead = [] if fault == "drop" else [bytes(harmed)]
     bench.check(**{kind: packets[:at] + instead + packets[at + 1 :]})
