@@ -62,7 +62,8 @@ def compile_all(
 def known_blocks(work: Path, level: str) -> dict[Path, str]:
     """The libraries of all hierarchical blocks, each with a key that its C++ gives.
 
-    Those that were compiled before, for whatever design, are there already.
+    Those that were compiled before, for whatever design, are there already: copied, so that make
+    finds them newer than their C++.
     """
     found: dict[Path, str] = {}
     for makefile in work.glob("V*/V*.mk"):
@@ -73,9 +74,7 @@ def known_blocks(work: Path, level: str) -> dict[Path, str]:
         texts = [text for path in sources for text in (path.name, path.read_text())]
         library = folder / f"lib{folder.name[1:]}.a"
         found[library] = digest(*texts, level, HEADER_TEXT, *tools(), instructions(level))
-        with suppress(
-            FileNotFoundError
-        ):  # of a new time, by which make knows that it is up to date
+        with suppress(FileNotFoundError):
             shutil.copyfile(found_folder(BLOCKS, found[library]) / library.name, library)
     return found
 

@@ -127,25 +127,28 @@ class Timers(Component):
                 again.eq((blocked == settings.timeout) & ~overdue.ready),
                 tries.eq(overdue.payload.tries),
             ]
-            m.d.sync += [blocked.eq(Mux(again, 0, blocked + 1)), overdue.valid.eq(~overdue.ready)]
+            m.d.sync += blocked.eq(Mux(again, 0, blocked + 1))
         waited = tries.repetitions == settings.peer_retries
         silent = (settings.retries != 0) & (tries.unanswered == settings.retries)
         alone = (settings.peer_retries != 0) & answered & ~overdue.valid & waited
         with m.If(again):
             m.d.sync += [
-                overdue.valid.eq(1),
                 overdue.payload.tries.unanswered.eq((tries.unanswered + 1)[:8]),
                 overdue.payload.tries.repetitions.eq((tries.repetitions + ~waited)[:PEER_BITS]),
             ]
-            with m.If(silent | alone):
-                m.d.sync += [
-                    overdue.valid.eq(0),
-                    self.gave_up.eq(1),
-                    self.peers_missing.eq(alone),
-                    self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
-                ]
         with m.If(self.clear):
             m.d.sync += [overdue.valid.eq(0), self.gave_up.eq(0), self.peers_missing.eq(0)]
+        with m.Elif(again & (silent | alone)):
+            m.d.sync += [
+                overdue.valid.eq(0),
+                self.gave_up.eq(1),
+                self.peers_missing.eq(alone),
+                self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
+            ]
+        with m.Elif(again):
+            m.d.sync += overdue.valid.eq(1)
+        with m.Elif(overdue.ready):
+            m.d.sync += overdue.valid.eq(0)
 
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
         """Look at one slot after the other, but not while one is overdue.
