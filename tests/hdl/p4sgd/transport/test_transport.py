@@ -199,13 +199,19 @@ async def holds_back(dut):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def asks_again_and_gives_up(dut):
-    """A silent switch: the packet again after each timeout, so many times, then no more."""
+    """A silent switch: the packet again after each timeout, so many times, then no more.
+
+    What comes meanwhile is no answer, though it names the slot.
+    """
     slots = params_in_simulator(TransportParams).slots
     timeout, retries = 100, 3
     await begin(dut, timeout=timeout, retries=retries)
     port = FramePort(dut)
     partial = wild(1, 1)[0][0]
     await Source(dut, "partial").send_all([partial])
+    pending = frame(Packet(True, 0b111, 0, acked=True), 0)
+    others = [{"use": 1}, {"job": JOB + 1}, {"epoch": EPOCH - 1}, {"bm": 0b100}, {"no_flags": 1}]
+    others += [{"is_agg": 0}, {"ethertype": 0x0008}]
     sent = []
     while not dut.gave_up.value:
         await RisingEdge(dut.clk)
@@ -213,6 +219,10 @@ async def asks_again_and_gives_up(dut):
             sent.append(cycle())
             assert fields["payload"] == partial
             assert (fields["seq"], fields["use"]) == (1000, 0)
+        comes = random.random() < 0.2
+        port.offer(pending | random.choice(others) if comes else None)
+    assert not dut.peers_missing.value
+    port.offer(None)
     assert len(sent) == 1 + retries
     gaps = np.diff([*sent, cycle()])
     assert (gaps >= timeout - Transport.send_latency).all()
