@@ -49,6 +49,10 @@ def expected(loss, activations, labels, marks, step):
     return beats, [{"derivative": a, "delta": b} for a, b in counts]
 
 
+def total(counts, name):
+    return sum(count[name] for count in counts)
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(loss=list(Loss), stalls=streams.STALLS, step=[STEP, Step.of(3.3)])
 async def marks_and_masks(dut, loss, stalls, step):
@@ -66,6 +70,7 @@ async def marks_and_masks(dut, loss, stalls, step):
     await streams.start(dut)
     put(dut, settings=settings, loss=settings_of(loss, step))
     counted = watch(dut, "saturations")
+    golden_counts = []
     for _ in range(2):  # a run leaves nothing behind
         activations, labels = wild(rng, 32, (2, len(marks), banks))
         beats, counts = expected(loss, activations, labels, marks, step)
@@ -81,9 +86,12 @@ async def marks_and_masks(dut, loss, stalls, step):
         assert inputs[1].cycles == entered
         queued = [when + LATENCIES[loss] - DELTAS_LATENCY for when in entered]
         assert [counted.at("saturations", when) for when in queued] == counts
+        golden_counts += counts
         if stalls.none:
             assert taken == [when + LATENCIES[loss] for when in entered]
             assert taken == list(range(taken[0], taken[0] + len(taken)))
+    for name in ("derivative", "delta"):  # and nothing in the cycles between
+        assert total(counted["saturations"], name) == total(golden_counts, name)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
