@@ -7,6 +7,7 @@ from amaranth.hdl import Shape
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.host.control import RESET_CYCLES, Cause, Control
+from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
@@ -135,6 +136,7 @@ async def accepts_every_legal_setting(dut):
         *({"bits": 1 << bit} for bit in range(engine.max_bits.bit_length())),
         {"chunks": engine.chunks},
         *({"chunks": 1 << bit} for bit in range(engine.chunks.bit_length())),
+        *({"tail_samples": 1 << bit} for bit in range(engine.banks.bit_length())),
         {"bits": 2, "chunks": min(engine.chunks, engine.fifo_words // 2)},
         {"bits": 3, "chunks": engine.fifo_words // 3},
         {"batch_micro_batches": 0xFFFF, "epoch_micro_batches": 0xFFFF_FFFF, "epochs": 0xFFFF_FFFF},
@@ -147,7 +149,8 @@ async def accepts_every_legal_setting(dut):
     for settings in legal:
         assert begins(await begin(dut, settings, before={"chunks": 0})), settings
         await pulse(dut, "finished")
-    for loss in [*({"loss": loss} for loss in Loss), {"mantissa": -1}, {"exponent": 63}]:
+    exponents = [{"exponent": exponent} for exponent in (63, *(1 << bit for bit in range(6)))]
+    for loss in [*({"loss": loss} for loss in Loss), {"mantissa": -1}, *exponents]:
         assert begins(await begin(dut, loss=loss)), loss
         await pulse(dut, "finished")
 
@@ -391,6 +394,21 @@ async def runs_over_the_network(dut, network):
     assert shown(dut) == IDLE | {"done"}
 
 
+@cocotb.test(timeout_time=40, timeout_unit="us")
+async def accepts_every_legal_job(dut):
+    """Every bit of a time-out, of a number of slots and of the first slot, alone."""
+    slots = params_in_simulator(WorkerParams).slots
+    legal = [
+        *({"timeout": 1 << bit} for bit in range(NETWORK_SETTINGS["timeout"].width)),
+        *({"slot_count": 1 << bit} for bit in range(slots.bit_length())),
+        *({"slot_base": 1 << bit} for bit in range(16)),
+    ]
+    for network in legal:
+        await open_job(dut, **network)
+        assert begins(await begin(dut)), network
+        await pulse(dut, "soft_reset")
+
+
 @cocotb.test(timeout_time=20, timeout_unit="us")
 @cocotb.parametrize(slots=[1, 0])
 async def waits_for_a_job_that_begins(dut, slots):
@@ -441,11 +459,12 @@ async def refuses_a_network_that_is_not_ready(dut):
         ({"network_open": 0}, {}),
         ({}, {"slot_count": 0}),
         ({}, {"slot_count": params.slots + 1}),
-        *(({}, {"slot_count": (1 << bit) | 8}) for bit in (13, 14, 15, 16)),
+        *(({}, {"slot_count": (1 << bit) | 8}) for bit in range(params.slots.bit_length() - 1, 17)),
         ({}, {"worker": 1}),
         ({}, {"worker": 31}),
         ({}, {"timeout": 0}),
         ({}, {"slot_base": (1 << 16) - 7}),
+        *(({}, {"slot_base": (1 << 16) - count, "slot_count": 2 * count}) for count in (1, 16, 64)),
     ):
         await open_job(dut, **network)
         put(dut, **inputs)
