@@ -6,10 +6,12 @@ from cocotb.triggers import RisingEdge
 
 from gen.emission.emit import module_name
 from hdl.p4sgd.core.engine_chain import EngineChain
+from hdl.p4sgd.core.group_routing import PEEKS
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.read_back import OUTSTANDING
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.payloads import unpack
@@ -36,7 +38,12 @@ PARAMS = WorkerParams(
 
 
 def test_engine_chain():
-    simulate(EngineChain(PARAMS), __name__, hier_blocks=[module_name(Engine(PARAMS.engine))])
+    simulate(
+        EngineChain(PARAMS),
+        __name__,
+        hier_blocks=[module_name(Engine(PARAMS.engine))],
+        registers=["near_settings"],
+    )
 
 
 def places(params):
@@ -84,6 +91,48 @@ async def weights_of_all_engines(dut, stalls):
     if sink is streams.never:  # answers come back in the order of the questions
         came = sorted((when, e) for e in engines for when in answers[e].cycles)
         assert [e for _, e in came] == [where[0] for where in order]
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def peeks_wait_for_answers_to_go(dut):
+    """More peeks to one engine than all of the way holds, while nobody takes what it answers."""
+    params = params_in_simulator(WorkerParams)
+    rng = generator()
+    await streams.start(dut)
+    count = 2 * PEEKS
+    for e in range(params.engines):
+        weights = wild(rng, 32, (params.engine.chunks, params.engine.lanes))
+        await load(dut, params.engine, weights, f"_{e}")
+        asked = [
+            {"chunk": int(chunk), "group": int(group)}
+            for chunk, group in zip(
+                rng.integers(params.engine.chunks, size=count),
+                rng.integers(params.engine.lanes // GROUP_LANES, size=count),
+                strict=True,
+            )
+        ]
+        peeks = streams.Source(dut, f"peek_{e}")
+        getattr(dut, f"peeked_{e}_ready").value = 0
+        for place in asked:
+            peeks.append(place)
+        await clock(dut, 3 * PEEKS)
+        assert OUTSTANDING <= len(peeks.cycles) <= PEEKS
+        answers, _ = await streams.receive(dut, f"peeked_{e}", count)
+        eights = weights.reshape(params.engine.chunks, -1, GROUP_LANES)
+        assert answers == [eights[p["chunk"], p["group"]].tolist() for p in asked]
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def every_die_has_all_settings(dut):
+    """Bit by bit: a run that is short enough to simulate needs few of them."""
+    params = params_in_simulator(WorkerParams)
+    await streams.start(dut)
+    groups = [getattr(dut, f"group_{k}") for k in range(params.slrs)]
+    for _ in range(32):
+        settings = random.getrandbits(len(dut.settings))
+        dut.settings.value = settings
+        await clock(dut, params.slrs * (params.slr_stages + 1))
+        assert [int(group.near_settings.value) for group in groups] == [settings] * params.slrs
 
 
 class Watcher:
