@@ -9,7 +9,8 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +29,7 @@ class CaptureError(RuntimeError):
 
 def capture(tests: Sequence[Path], key: str, seed: int) -> list[Simulation]:
     """The simulations of pytest files ``tests``, each once; cached under ``key``."""
-    name = digest("3", key, str(seed), *map(str, tests))
+    name = digest("4", key, str(seed), *map(str, tests))
     files = cache_root() / "captured" / name  # which simulations find by their paths
     folder, _ = cached_folder("captures", name, lambda made: run_tests(tests, seed, made, files))
     found: list[Simulation] = []
@@ -70,8 +71,25 @@ def run_tests(tests: Sequence[Path], seed: int, folder: Path, files: Path) -> No
         )
 
 
+@dataclass(frozen=True)
+class NotBuilt(Build):
+    """In place of a simulator: what it was to be built with."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def note_build(emission: object, **options: Any) -> NotBuilt:
+    """In place of :func:`sim.harness.verilator.build`."""
+    return NotBuilt(Path(os.devnull), "", options=options)
+
+
 def note(build: Build, simulation: Simulation, **options: Any) -> Run:
-    """In place of :func:`sim.harness.verilator.run`: write down what was to be simulated."""
+    """In place of :func:`sim.harness.verilator.run`: write down what was to be simulated.
+
+    What was built apart is noted too, if it was one component that its tests know.
+    """
+    if simulation.component and isinstance(build, NotBuilt) and simulation.options is None:
+        simulation = replace(simulation, options=build.options)
     if simulation.options is not None:
         try:
             data = pickle.dumps(simulation)
@@ -94,5 +112,5 @@ def pytest_configure(config: object) -> None:
     """Put notes in place of all simulators of this process."""
     if NOTES in os.environ:
         verilator.run = note
-        verilator.build = lambda *arguments, **options: Build(Path(os.devnull), "")
+        verilator.build = note_build  # pyright: ignore[reportAttributeAccessIssue]
         verilator.emission_of = lambda component: None  # pyright: ignore[reportAttributeAccessIssue]

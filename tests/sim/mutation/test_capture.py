@@ -20,6 +20,13 @@ def test_notes_every_simulation_once(monkeypatch, tmp_path):
     assert capture([CHECKOUT / "tests/sim/mutation/weak_test.py"], "key", 1) == found
 
 
+def test_what_is_built_apart_is_noted_if_its_component_is_known(monkeypatch, tmp_path):
+    monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
+    (found,) = capture([CHECKOUT / "tests/sim/mutation/apart_test.py"], "key", 1)
+    assert (found.component, found.params) == (Tally, TallyParams())
+    assert found.options == {"registers": ["total"]}
+
+
 def test_what_is_no_test_file(monkeypatch, tmp_path):
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
     broken = tmp_path / "test_broken.py"

@@ -12,6 +12,7 @@ from sim.harness.verilator import params_in_simulator
 from sim.netsparse.driver import COUNTER_CYCLES, Completion, WorkRequest
 from sim.netsparse.gather import FILTER_ADDRESS
 from sim.netsparse.gather_in_simulator import together
+from sim.netsparse.golden.concatenation import HEADER_BYTES, PR_BYTES
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import DRAM, HOST
 from tests.sim.netsparse.cases import EIGHT
@@ -124,6 +125,13 @@ async def each_asks_and_serves_alone(dut):
         assert await bench.counts(bench.other, "served") == {server: len(distinct)}
         for snic, times in ((bench.snic, 3), (bench.other, 1)):
             assert times * latency <= await bench.count(snic, "cycles") <= took
+    ends = [await snic.counters() for snic in (bench.snic, bench.other)]
+    for kind, size, (source, sink) in (("reads", 0, ends), ("responses", SIZE, ends[::-1])):
+        packets = sink[f"{kind}_received_packets"]
+        octets = packets * HEADER_BYTES + len(distinct) * (PR_BYTES + size)
+        for name, count in (("packets", packets), ("prs", len(distinct)), ("bytes", octets)):
+            assert source[f"{kind}_sent_{name}"] == sink[f"{kind}_received_{name}"] == count
+            assert not sink[f"{kind}_sent_{name}"] + source[f"{kind}_received_{name}"]
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

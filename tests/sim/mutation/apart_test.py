@@ -1,0 +1,12 @@
+"""The sample's tests, on a simulator that is built apart from its runs."""
+
+from sim.harness.verilator import Simulation, build, emission_of, run
+from tests.sim.mutation.sample import Tally, TallyParams
+
+
+def test_tally():
+    params = TallyParams()
+    made = build(emission_of(Tally(params)), registers=["total"])
+    module = "tests.sim.mutation.weak_test"
+    run(made, Simulation(test_module=module, params=params, component=Tally))
+    run(made, Simulation(test_module=module, params=params))
