@@ -1,6 +1,6 @@
 """All that a job of the worker has: its turns, what is sent of them, what is taken."""
 
-from amaranth.hdl import Array, Cat, Module
+from amaranth.hdl import Array, Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -146,7 +146,7 @@ class JobRunner(Component):
             receiver.sending.eq(sender.sending),
             receiver.turns.lo.eq(progress.lo[:SLOT_BITS]),
             receiver.turns.sending.eq(sender.sending[:SLOT_BITS]),
-            receiver.turns.is_open.eq(Cat(~progress.finished, settings.two_open)),
+            receiver.turns.is_open.eq(progress.is_open),
             receiver.turns.is_loaded.eq(progress.is_loaded),
             receiver.turns.has_begun.eq(progress.has_begun),
             sender.begin.eq(progress.begin),

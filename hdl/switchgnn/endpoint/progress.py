@@ -19,9 +19,9 @@ class Progress(Component):
     ``beginning`` when it is open (``two_open``: two are), loaded, one of the ``ready`` turns whose
     features are in memory, and when ``free`` says that all of the turn before has been
     acknowledged and has left. ``advance`` ends turn ``lo``: if it has not begun it never will
-    (``end``: it has). ``is_loaded`` and ``has_begun`` tell of lo and the turn behind it.
-    ``finished``: all turns are over. ``waits``: the next turn could begin, but its features are
-    not there.
+    (``end``: it has). ``is_open``, ``is_loaded`` and ``has_begun`` tell of lo and the turn behind
+    it. ``finished``: all turns are over. ``waits``: the next turn could begin, but its features
+    are not there.
 
     Latency: 2 cycles from a change to what follows from it.
     """
@@ -43,6 +43,7 @@ class Progress(Component):
                 "advance": In(1),
                 "lo": Out(32),
                 "next": Out(32),
+                "is_open": Out(2),
                 "is_loaded": Out(2),
                 "has_begun": Out(2),
                 "finished": Out(1),
@@ -81,6 +82,8 @@ class Progress(Component):
             ),
             ready.eq(self.beginning < self.ready),
             self.finished.eq(self.lo == self.turns),
+            self.is_open[0].eq(self.lo != self.turns),
+            self.is_open[1].eq(self.two_open & (self.lo != self.turns) & (following != self.turns)),
             loaded.eq((loaded + self.loaded - self.advance)[: len(loaded)]),
         ]
         with m.If(self.loaded):

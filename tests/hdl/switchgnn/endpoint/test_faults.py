@@ -204,4 +204,21 @@ async def turns_wait_for_their_features(dut, open_turns):
         for wire in bench.wires:
             turns = [octets[24] for _, _, octets in wire.sent if octets[15] in (4, 5)]
             assert all(turn < ready for turn in turns)
+        if ready == cut.turns - 1:
+            await nothing_follows_the_last_turn(bench, cut)
     await bench.finish(cut)
+
+
+async def nothing_follows_the_last_turn(bench, cut):
+    """While it waits, a sum of the turn behind it is of one that is closed."""
+    frame = Frame(kind=Kind.RESULT, turn=cut.turns, job=JOB, epoch=EPOCH, payload=[0] * bench.lanes)
+    before = [await worker.counters() for worker in bench.workers]
+    for wire in bench.wires:
+        frame = replace(frame, bm=1 << wire.port)
+        wire.send(to_octets(frame, bench.lanes, Addresses(own_address(wire.port), SWITCH)))
+    await ClockCycles(bench.dut.clk, 200)
+    for worker, was in zip(bench.workers, before, strict=True):
+        counts = await worker.counters()
+        assert counts.taken_closed == was.taken_closed + 1
+        assert counts.taken_unwanted == was.taken_unwanted
+        assert counts.taken_unloaded == was.taken_unloaded

@@ -27,6 +27,7 @@ class Bench:
         self.begins, self.ends = [], []
         dut.turns.value, dut.ready.value = TURNS, ready
         self.ready = ready
+        self.opened = []  # what is open, of the cycle before and of this one
         dut.two_open.value = open_turns == 2
         for name in ("free", "loaded", "advance"):
             getattr(dut, name).value = 0
@@ -35,6 +36,8 @@ class Bench:
         """A cycle."""
         dut = self.dut
         await self.edge
+        if len(self.opened) > 1:
+            assert int(dut.is_open.value) == self.opened.pop(0)
         was = {name: int(getattr(dut, name).value) for name in ("loaded", "advance", "begin")}
         if was["begin"]:
             turn = int(dut.beginning.value)
@@ -47,6 +50,7 @@ class Bench:
             assert int(dut.end.value) == (self.begun == self.lo + 1)
             self.lo += 1
             self.begun = max(self.begun, self.lo)
+        self.opened.append((1 << min(self.open_turns, TURNS - self.lo)) - 1)
         dut.loaded.value = dut.advance.value = 0
         loading = dut.load.value and not was["loaded"] and random.random() < load
         if loading:
@@ -71,6 +75,7 @@ async def turns_follow_each_other(dut, open_turns, may_skip):
         await bench.edge
     assert dut.finished.value
     assert not dut.load.value
+    assert not dut.is_open.value
     assert int(dut.lo.value) == TURNS
     if not may_skip:
         assert bench.begins == list(range(TURNS))
