@@ -62,7 +62,8 @@ class Head(data.Struct):
 
     Byte i of the frame is bits 8 i and up. Bytes 0 to 23 are those of P4SGD's frame, with the kind
     in place of the flags. Addresses and ethertype are in the order of the wire, fields of more than
-    a byte from ``bm`` on have their low byte first. What a kind has no use for is zero.
+    a byte from ``bm`` on have their low byte first. What a kind has no use for is zero. Nobody
+    looks at it, and whatever stands there leaves a switch as zero.
 
     A control frame has 60 bytes. In all others the head is a whole beat of 64 bytes and the payload
     follows in whole beats, lane 0 first, what is left of the last one being zero.
