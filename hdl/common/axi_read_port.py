@@ -68,10 +68,12 @@ class AxiReadPort(Component):
     without a movement (``bus.silent`` too). From then on no burst goes out; those under way and
     those that still come are answered here, a failed beat a cycle, and what R brings is dropped.
     AXI forbids to withdraw, so ARVALID stays until it is taken, and ``bus.owes`` until the bursts
-    that were taken have had all their RLASTs, or as many beats as were asked for: only then does
+    that were taken have had all their RLASTs and as many beats as were asked for: only then does
     ``watch.revive`` help, so what a memory owes that is only late is never taken for a later burst.
-    What nobody can tell apart is a beat too many of one burst from the first beat of the next: it
-    is noticed where the RLASTs do not fit, at the latest when the last one comes unasked.
+    Once one of both has come without the other, a count was wrong and cannot say what is still to
+    come: then the bus owes until R has stood still from one tick to the next. What nobody can tell
+    apart is a beat too many of one burst from the first beat of the next: it is noticed where the
+    RLASTs do not fit, at the latest when the last one comes unasked.
 
     Throughput: a beat and a burst a cycle. Latency: ``latency`` from a burst to ARVALID, none from
     R to ``beats``. Full: at ``outstanding`` bursts, and one more that has begun, bursts wait.
@@ -129,7 +131,7 @@ class AxiReadPort(Component):
         m.d.sync += self.bus.dropped.eq(axi.rvalid & ~fits)
         revived = Signal()
         m.d.comb += [
-            self.bus.owes.eq(axi.arvalid | self.count(m, revived)),
+            self.bus.owes.eq(axi.arvalid | self.owes(m, revived)),
             revived.eq(
                 self.bus.broken & self.watch.revive & ~(self.bus.owes | due | waiting.o.valid | go)
             ),
@@ -192,8 +194,21 @@ class AxiReadPort(Component):
             m.d.comb += final.eq(1)
         return due, final
 
-    def count(self, m: Module, revived: Signal) -> Value:
-        """Return whether bursts that were taken want their RLASTs, and beats as well."""
+    def owes(self, m: Module, revived: Signal) -> Value:
+        """Return whether something may still come for bursts that were taken."""
+        axi = self.axi
+        bursts, beats = self.count(m, revived)
+        odd = Signal()  # the counts did not end together
+        still = Signal()  # since then nothing has come for long
+        late = overdue(m, self.watch.tick, odd & ~still, axi.rvalid)
+        with m.If(revived):
+            m.d.sync += [odd.eq(0), still.eq(0)]
+        with m.Else():
+            m.d.sync += [odd.eq(odd | (bursts ^ beats)), still.eq((still | late) & ~axi.rvalid)]
+        return (bursts & beats) | ((odd | (bursts ^ beats)) & ~still)
+
+    def count(self, m: Module, revived: Signal) -> tuple[Value, Value]:
+        """Count what was taken; return whether RLASTs are wanted, and whether beats are."""
         axi = self.axi
         owed_bursts = Signal(self.params.debt_bits)
         owed_beats = Signal(self.params.debt_bits + self.params.length_bits)
@@ -204,6 +219,6 @@ class AxiReadPort(Component):
             owed_bursts.eq(owed_bursts + taken - ended),
             owed_beats.eq(owed_beats + Mux(taken, length + 1, 0) - (axi.rvalid & owed_beats.any())),
         ]
-        with m.If(revived):  # of a bus that got RLASTs or beats wrong, one may be left
+        with m.If(revived):  # of a bus that got RLASTs or beats wrong, some may be left
             m.d.sync += [owed_bursts.eq(0), owed_beats.eq(0)]
-        return owed_bursts.any() & owed_beats.any()
+        return owed_bursts.any(), owed_beats.any()

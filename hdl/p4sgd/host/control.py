@@ -56,8 +56,9 @@ class Control(Component):
     the switch) stop it with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A
     soft reset acts in every state. It waits for ``model_busy`` to fall, holds the rest of the
     worker in ``core_reset`` for ``RESET_CYCLES`` and then on until the readers have nothing
-    outstanding and the memory owes nothing, but for the memory not longer than until the second
-    ``tick`` of its time-out. Meanwhile ``revive`` takes broken ports into use again; one that the
+    outstanding and the memory owes nothing, but for the memory not longer than until the fourth
+    ``tick`` of its time-out: one in which what is owed may come, and two by which a port that got
+    a wrong number of beats knows that no more do. Meanwhile ``revive`` takes broken ports into use again; one that the
     memory still owes stays broken, and fails the next run.
 
     Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
@@ -114,7 +115,7 @@ class Control(Component):
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
         judging = self.check_latency - 1  # the state follows ``start`` a cycle later
-        ticks = Signal(2)  # of a reset
+        ticks = Signal(3)  # of a reset
 
         def fail(cause: Cause) -> None:
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
@@ -151,9 +152,9 @@ class Control(Component):
                 m.d.sync += [self.done.eq(0), self.cause.eq(Cause.NONE)]
                 with m.If(settle != 0):
                     m.d.sync += settle.eq(settle - ~self.model_busy)
-                with m.Elif(~self.readers_busy & (~self.memory_owes | ticks[1])):
+                with m.Elif(~self.readers_busy & (~self.memory_owes | ticks[2])):
                     m.d.sync += state.eq(State.IDLE)
-                with m.If(self.tick & ~ticks[1]):
+                with m.If(self.tick & ~ticks[2]):
                     m.d.sync += ticks.eq(ticks + 1)
         with m.If(self.running & self.memory_broken):
             fail(Cause.MEMORY_BEATS)

@@ -7,8 +7,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst, Response
 from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
-from hdl.common.bus_watch import BUS
-from sim.harness.payloads import unpack
+from hdl.common.bus_watch import BUS, WATCH
+from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
@@ -231,6 +231,38 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
             bench.answer(4 * BEAT * number, length)
         await bench.settle()
         assert bench.dropped == count - right + 2 * (length + 1)
+        # Beats and RLASTs did not end together, so that only time tells whether more comes.
+        await bench.tick()
+        await bench.watch(revive=1)
+        assert bench.bus["broken"]
+        await bench.tick()
+        assert not bench.bus["owes"]
+    await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(bursts=[2, 5], at=[0, 2])
+async def beats_behind_an_rlast_too_many_are_waited_for(dut, bursts, at):
+    """A host revives in every cycle, and a memory has given a beat with RLAST too many."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    for number in range(bursts):
+        bench.ask_for(number, 4 * BEAT * number, 3)
+    await bench.settle()
+    for address, length in bench.asked:
+        bench.answer(address, length)
+    bench.replies.insert(at, (0, Response.OKAY, 1))
+    replies, bench.replies = bench.replies, deque()
+    dut.watch.value = pack(WATCH, {"revive": 1})
+    for reply in replies:
+        bench.replies.append(reply)
+        await bench.settle(random.choice((1, 10)))
+    await bench.settle()
+    assert bench.bus == {"broken": 1, "silent": 0, "owes": 1, "dropped": 0}
+    assert bench.dropped == len(replies) - at
+    await bench.tick(2)
+    assert not bench.bus["owes"]
     await bench.works_again()
 
 
@@ -303,6 +335,9 @@ async def the_bus_owes_up_to_the_last(dut, counted):
         while bench.dropped < before + owed:
             assert bench.bus["owes"]
             await RisingEdge(dut.clk)
+        await bench.tick()
+        assert bench.bus["owes"]
+        await bench.tick()
         assert not bench.bus["owes"]
         await bench.settle(256 * count)
         assert bench.all_failed(bursts)

@@ -411,16 +411,12 @@ async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
             break
         # The memory does not come to itself: the reset ends, and the next run fails at once.
         await driver.soft_reset()
-        assert streams.cycle() - begun < 3000
+        assert streams.cycle() - begun < 5000
         assert await driver.read("memory_owes")
         assert await driver.read("broken_ports") == 1 << index
 
     dut.memory.value = pack(memory_params(hardware()).settings, MemorySettings().fields)
     await driver.soft_reset()
-    if fault is Fault.EXTRA and await driver.read("broken_ports"):
-        # One RLAST too many: the reset did not wait for the last burst, which broke the port anew.
-        await ClockCycles(dut.clk, 100)
-        await driver.soft_reset()
     assert await driver.read("broken_ports") == 0
     assert not await driver.read("memory_owes")
     assert await driver.read("dropped_beats") > 0

@@ -125,9 +125,9 @@ async def each_port_has_its_own_bus(dut, fault):
         trace = watch(dut, *(f"bus_{k}" for k in ports))
         bench.set(port, fail=1, fail_beat=50, fault=fault.value)
         await source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
-        for _ in range(4):
-            await tell(tick=mute)
         await clock(dut, bench.params.worker.prefetch_beats)  # the others fill their buffers
+        for _ in range(4):
+            await tell(tick=1)
         assert ports_that_say("broken") == {port}
         assert ports_that_say("silent") == ports_that_say("owes") == ({port} if mute else set())
         dropping = {k for k in ports if any(bus["dropped"] for bus in trace[f"bus_{k}"])}

@@ -109,7 +109,7 @@ async def a_memory_that_fails_ends_the_job(dut, bus, fault):
     for worker in bench.workers:
         await worker.registers.write(stop=1)
         await worker.ends()
-    await ClockCycles(dut.clk, 200)
+    await ClockCycles(dut.clk, 3 * TIMEOUT)  # where a count was wrong, only time tells
     assert await victim.registers.read(f"{bus}_owes") == 0
     await victim.registers.write(revive_buses=1)
     await ClockCycles(dut.clk, 10)
