@@ -1,6 +1,7 @@
 """A round robin choice: whose turn it is among those who ask."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -45,6 +46,25 @@ def next_above(asking: Value, last: Value) -> Value:
 def first_of(ahead: Value, asking: Value) -> Value:
     """Return the lowest bit of ``ahead``, those of ``asking`` whose turn is first, or of all."""
     return Mux(ahead.any(), lowest(ahead), lowest(asking))
+
+
+def pick_in_turn(m: Module, asking: Value, may: Value) -> Signal:
+    """Return the bit of ``asking`` whose turn it is, as :class:`RoundRobin` does.
+
+    In cycles without ``may`` there is none. A register for each pair says which of the two comes
+    first, which takes fewer levels than a look around the end. For a few: eight have 28 pairs.
+    """
+    count = len(asking)
+    picked = Signal(count)
+    first: list[list[Value]] = [[] for _ in range(count)]  # those who go before each
+    for lower, upper in combinations(range(count), 2):
+        upper_first = Signal(name=f"{upper}_before_{lower}")  # the last one was between them
+        with m.If(picked.any()):
+            m.d.sync += upper_first.eq(picked[lower:upper].any())
+        first[lower].append(asking[upper] & upper_first)
+        first[upper].append(asking[lower] & ~upper_first)
+    m.d.comb += picked.eq(Cat(asking[k] & may & ~Cat(first[k]).any() for k in range(count)))
+    return picked
 
 
 class RoundRobin(Component):

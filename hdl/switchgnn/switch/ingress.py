@@ -1,12 +1,13 @@
 """All ports of the switch, merged into a frame a cycle; payloads wait apart from what is judged."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.round_robin import pick_in_turn
 from hdl.switchgnn.switch.ingress_port import GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import LEVEL_BITS
@@ -51,9 +52,12 @@ class GnnIngress(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
         m.submodules.payloads = payloads = Fifo(params.payload_fifo)
-        may = Signal()  # a frame may be taken
+        # With the payloads of the cycles since ``level`` was known there are at most ``tasks``.
+        room = Signal()
+        m.d.sync += room.eq(payloads.level < params.tasks - UNSEEN)
+        asking = Signal(params.ports)
+        picked = pick_in_turn(m, asking, room & ~self.hold)
         ports = []
         for k in range(params.ports):
             m.submodules[f"port_{k}"] = port = GnnIngressPort(params)
@@ -63,22 +67,13 @@ class GnnIngress(Component):
                 port.port_bit.eq(1 << k),
                 self.overflows[k].eq(port.overflow),
                 self.congested[k].eq((port.used > self.mark_level) & (self.mark_level != 0)),
-                port.arrivals.ready.eq(turns.grant[k] & may),
+                asking[k].eq(port.arrivals.valid),
+                port.arrivals.ready.eq(picked[k]),
             ]
             ports.append(port)
         chosen = Signal(params.arrival)
-        taken = Signal()
-        # With the payloads of the cycles since ``level`` was known there are at most ``tasks``.
-        room = Signal()
-        m.d.sync += room.eq(payloads.level < params.tasks - UNSEEN)
         arrivals = Array(port.arrivals.payload.as_value() for port in ports)
-        m.d.comb += [
-            turns.asking.eq(Cat(port.arrivals.valid for port in ports)),
-            may.eq(room & ~self.hold),
-            turns.take.eq(may),
-            taken.eq(turns.asking.any() & may),
-            chosen.eq(params.arrival(arrivals[turns.index])),
-        ]
+        m.d.comb += chosen.eq(params.arrival(arrivals[index_of(picked)]))
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
         payload = Signal(params.payload_words, reset_less=True)
@@ -92,9 +87,9 @@ class GnnIngress(Component):
             payloads.o.ready.eq(self.payloads.ready),
         ]
         m.d.sync += [
-            self.valid.eq(taken),
-            self.brings.eq(chosen.brings & taken),
-            sender.eq(turns.grant),
+            self.valid.eq(picked.any()),
+            self.brings.eq(chosen.brings & picked.any()),
+            sender.eq(picked),
             packet.eq(chosen.packet),
             payload.eq(chosen.payload),
         ]
