@@ -56,8 +56,9 @@ class JobTurns(Component):
         lo = Signal(TURN_BITS)
         after = Signal(TURN_BITS, init=1)  # the turn behind lo
         done = Signal(self.params.ports)
+        all_done = Signal()
         unopened = Signal(range(OPEN_TURNS + 1))  # open turns that are not loaded yet
-        place = lo[0] & self.two
+        place = Signal()  # of lo
         m.d.sync += [
             self.past.eq(self.turn < lo),
             self.lowest.eq(self.turn == lo),
@@ -66,7 +67,7 @@ class JobTurns(Component):
         m.d.comb += [
             self.lo.eq(lo),
             self.place.eq(place),
-            self.ends.eq((done == self.ports) & Mux(place, self.loaded[1], self.loaded[0])),
+            self.ends.eq(all_done & Mux(place, self.loaded[1], self.loaded[0])),
             self.ended.eq(self.ends & self.quiet),
             self.waits.eq(unopened != 0),
             # With two open turns, one of which is not loaded, that one is the later one.
@@ -77,7 +78,9 @@ class JobTurns(Component):
             m.d.sync += [
                 lo.eq(0),
                 after.eq(1),
+                place.eq(0),
                 done.eq(0),
+                all_done.eq(0),
                 self.loaded.eq(0),
                 unopened.eq(Mux(self.two, OPEN_TURNS, 1)),
             ]
@@ -86,11 +89,14 @@ class JobTurns(Component):
                 m.d.sync += [
                     lo.eq(after),
                     after.eq((after + 1)[:TURN_BITS]),
+                    place.eq(after[0] & self.two),
                     done.eq(0),
+                    all_done.eq(0),
                     self.loaded.bit_select(place, 1).eq(0),
                 ]
             with m.Elif(self.done):
-                m.d.sync += done.eq(done | self.sender)
+                now = done | self.sender
+                m.d.sync += [done.eq(now), all_done.eq(now == self.ports)]
             with m.If(self.opened):
                 m.d.sync += self.loaded.bit_select(self.opens, 1).eq(1)
             with m.If(self.stop):

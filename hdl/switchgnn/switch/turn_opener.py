@@ -32,7 +32,8 @@ class TurnOpener(Component):
     turn whose aggregators hold its block already is ``opened`` at once, any other when a task
     ``load`` has been taken. That writes as many rows as the block has, or as the block before had;
     if neither has any, there is none.
-    ``begin`` starts the program of ``job`` anew, with nothing loaded.
+    ``begin`` starts the program of a job anew, with nothing loaded. ``stop`` says that a job waits
+    for nothing from the next cycle on.
 
     The host writes ``step`` of ``job`` with ``write``. Latency: 5 cycles from a turn that waits to
     its opening without a load.
@@ -60,6 +61,7 @@ class TurnOpener(Component):
                 "write_step": In(exact_log2(PROGRAM_STEPS)),
                 "written": In(params.step),
                 "begin": In(params.jobs),
+                "stop": In(params.jobs),
                 "waits": In(params.jobs),
                 "turns": In(TURN_BITS).array(params.jobs),
                 "places": In(params.jobs),
@@ -98,10 +100,13 @@ class TurnOpener(Component):
         height = Signal(params.count_bits, reset_less=True)
         region = params.region(half(Array(r.as_value() for r in self.regions)[job], place))
         opening = Signal()
+        changes = self.begin | self.stop
+        stays = Signal()  # the chosen job has neither been stopped nor begun anew
+        m.d.sync += stays.eq((stays | (state == State.IDLE)) & ~(changes & chosen).any())
         with m.Switch(state):
             with m.Case(State.IDLE):
                 m.d.sync += elapsed.eq(0)
-                with m.If(self.waits.any() & ~self.begin.any()):
+                with m.If(self.waits.any() & ~changes.any()):
                     m.d.sync += [chosen.eq(next_above(self.waits, chosen)), state.eq(State.READ)]
             with m.Case(State.READ):
                 m.d.sync += elapsed.eq(elapsed + 1)
@@ -121,8 +126,7 @@ class TurnOpener(Component):
                 with m.If(self.load.ready):
                     m.d.sync += state.eq(State.IDLE)
         self.fill_task(m, job, step, height, region)
-        # A job that was stopped or started meanwhile waits for nothing.
-        with m.If((state != State.IDLE) & ~(self.waits & chosen & ~self.begin).any()):
+        with m.If((state != State.IDLE) & ~stays):
             m.d.comb += [self.load.valid.eq(0), opening.eq(0)]
             m.d.sync += state.eq(State.IDLE)
         m.d.comb += self.opened.eq(Mux(opening, chosen, 0))

@@ -106,13 +106,15 @@ class TurnTable(Component):
             turns.begin.eq(delay(m, begin, 2, f"begin_{k}", reset_less=False)),
             turns.stop.eq(was_active & ~entry.active),
             turns.two.eq(tables.two),
-            turns.ports.eq(entry.ports),
+            # As they were in the last cycle of a job that is stopped and gets others.
+            turns.ports.eq(delay(m, entry.ports, 1, f"ports_{k}")),
             turns.turn.eq(self.turn),
             turns.done.eq(self.done & (self.done_job == k)),
             turns.sender.eq(self.sender),
             turns.quiet.eq(self.quiet),
             self.ended[k].eq(turns.ended),
             opener.begin[k].eq(turns.begin),
+            opener.stop[k].eq(turns.stop),
             opener.waits[k].eq(turns.waits),
             opener.turns[k].eq(turns.turn_waits),
             opener.places[k].eq(turns.opens),
@@ -163,12 +165,8 @@ class TurnTable(Component):
         ]
         m.d.comb += [self.ports[k].eq(told), self.regions[k].eq(region)]
         # The windows of a turn that ends are empty a cycle later, when lo is another one.
-        ended = Cat(
-            turn.ended & entry.ports[k] for (turn, _), entry in zip(jobs, self.table, strict=True)
-        )
-        begun = Cat(
-            turn.begin & entry.ports[k] for (turn, _), entry in zip(jobs, self.table, strict=True)
-        )
+        ended = Cat(turn.ended & turn.ports[k] for turn, _ in jobs)
+        begun = Cat(turn.begin & turn.ports[k] for turn, _ in jobs)
         for place in range(OPEN_TURNS):
             here = Cat(turn.place == place for turn, _ in jobs)
             m.d.comb += self.clear[k][place].eq((ended & here).any() | begun.any())

@@ -267,7 +267,7 @@ class Bench:
             ends = False
             if model and not model.stopped:
                 state = model.open[model.lo]
-                ready = model.done == self.table[k]["ports"]
+                ready = model.done == self.ports[k]
                 ends = ready and state[0] == "yes"
                 if ended >> k & 1 and ready and state[0] == "maybe":
                     ends, state[0] = True, "yes"
@@ -276,9 +276,9 @@ class Bench:
             if ended >> k & 1:
                 self.over.append(k)
                 self.seen["ended"] += 1
-                told |= self.table[k]["ports"]
+                told |= self.ports[k]
                 for port in range(params.ports):
-                    if self.table[k]["ports"] >> port & 1:
+                    if self.ports[k] >> port & 1:
                         clear[port][model.setup.slot(model.lo)] = 1
             if self.coming[k] and self.coming[k][1] == 0:
                 for port in range(params.ports):
@@ -368,8 +368,9 @@ class Bench:
                 self.models[k].stopped = True
         self.was_active = [entry["active"] for entry in self.table]
         self.bases = [entry["base"] for entry in self.table]
+        self.ports = [entry["ports"] for entry in self.table]
 
-    was_active = bases = (0,) * 32  # of the cycle before
+    was_active = bases = ports = (0,) * 32  # of the cycle before
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
