@@ -102,7 +102,6 @@ class GnnSwitch(Component):
         m.d.comb += [
             ingress.address.eq(Cat(settings.switch_address_low, settings.switch_address_high)),
             ingress.mark_level.eq(settings.ingress_mark),
-            ingress.hold.eq(queue.hold | delay(m, turns.ends, 1, "ends", reset_less=False)),
             egress.congested.eq(ingress.congested),
         ]
         return m
@@ -195,9 +194,12 @@ class GnnSwitch(Component):
     ) -> None:
         """Let frames pass from the ports to their jobs, the judge, and the tasks."""
         brings = ingress.valid & ingress.brings
+        m.d.sync += ingress.hold.eq(queue.hold | turns.ends)
         under_way = ingress.valid
         for step in range(1, JobTable.latency + 1):
             under_way |= delay(m, ingress.valid, step, f"valid_{step}", reset_less=False)
+        # Where no frame is under way and none comes, none is under way in the next cycle either.
+        m.d.sync += turns.quiet.eq(~(under_way | judge.busy) & ingress.hold)
         m.d.comb += [
             jobs.packet_valid.eq(ingress.valid),
             jobs.sender.eq(ingress.sender),
@@ -213,7 +215,6 @@ class GnnSwitch(Component):
             turns.done.eq(judge.done),
             turns.done_job.eq(judge.done_job),
             turns.sender.eq(judge.done_sender),
-            turns.quiet.eq(~(under_way | judge.busy)),
             judge.regions.eq(turns.regions),
             judge.port_jobs.eq(turns.ports),
             judge.clear.eq(turns.clear),
