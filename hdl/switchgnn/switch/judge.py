@@ -105,7 +105,8 @@ class Judge(Component):
         of the frame before.
         """
         params, about = self.params, self.about
-        adds = Cat(request.header.kind == k for k in CONTRIBUTIONS).any()
+        # Of the frame, known a cycle before it comes; of its turn, late.
+        adds = delay(m, Cat(self.ahead.kind == k for k in CONTRIBUTIONS).any(), 1, "adds")
         admit = valid & adds & (about.lowest | about.following) & about.loaded
         windows = []
         for k in range(params.ports):
@@ -137,8 +138,10 @@ class Judge(Component):
         """Return what becomes of a frame."""
         verdict = Signal(Verdict)
         kind = step.request.header.kind
-        aggregators = about.region.count << exact_log2(self.params.banks)
-        exists = step.request.header.list < aggregators
+        number = step.request.header.list >> exact_log2(self.params.banks)
+        exists = ~number[len(about.region.count) :].any() & (
+            number[: len(about.region.count)] < about.region.count
+        )
         with m.If(~valid):
             m.d.comb += verdict.eq(step.refused)
         with m.Elif(~Cat(kind == k for k in WORKERS_SEND).any()):

@@ -120,13 +120,13 @@ class PortWindow(Component):
         m.d.comb += self.acks[k].wanted.eq(wanted)
         m.d.sync += [came.eq(new), again.eq(repeated)]
         due = (count >= self.settings.every) | (age >= self.settings.delay)
+        m.d.sync += age.eq(Mux(count.any(), age + ~age.all(), 0)[:DELAY_BITS])
         with m.If(self.clear[k] | self.acked[k]):
             # An ACK tells of what came in the cycle before, too.
-            m.d.sync += [count.eq(0), age.eq(0), wanted.eq(0)]
+            m.d.sync += [count.eq(0), wanted.eq(0)]
         with m.Else():
             m.d.sync += [
                 count.eq((count + (came & ~count.all()))[:8]),
-                age.eq(Mux(count.any(), age + ~age.all(), 0)[:DELAY_BITS]),
                 wanted.eq(wanted | again | (count.any() & due)),
             ]
         with m.If(self.clear[k]):
