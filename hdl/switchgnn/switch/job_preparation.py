@@ -41,24 +41,26 @@ class JobPreparation(Component):
         m = Module()
         begun = Signal()
         waited = Signal(range(UNDER_WAY + 1))
+        asks = Signal()
         asked = Signal()  # the FENCE is among the tasks
         passed = Signal()  # and has had its turn
         quiet = Signal(range(QUIET + 1))
         m.d.comb += [
             self.begin.eq(self.preparing & ~begun & ~self.busy),
-            self.fence.valid.eq((waited == UNDER_WAY) & ~asked),
+            self.fence.valid.eq(asks),
             self.fence.payload.kind.eq(TaskKind.FENCE),
             self.prepared.eq(quiet == QUIET),
         ]
         with m.If(~self.preparing | self.prepared):
-            m.d.sync += [begun.eq(0), waited.eq(0), asked.eq(0), passed.eq(0), quiet.eq(0)]
+            m.d.sync += [begun.eq(0), waited.eq(0), asks.eq(0)]
+            m.d.sync += [asked.eq(0), passed.eq(0), quiet.eq(0)]
         with m.Else():
             with m.If(self.begin):
                 m.d.sync += begun.eq(1)
             with m.If(begun & (waited != UNDER_WAY)):
-                m.d.sync += waited.eq(waited + 1)
-            with m.If(self.fence.valid & self.fence.ready):
-                m.d.sync += asked.eq(1)
+                m.d.sync += [waited.eq(waited + 1), asks.eq(waited == UNDER_WAY - 1)]
+            with m.If(asks & self.fence.ready):
+                m.d.sync += [asks.eq(0), asked.eq(1)]
             with m.If(asked & self.fenced):
                 m.d.sync += passed.eq(1)
             with m.If(~passed | self.leaving):
