@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
-from hdl.switchgnn.switch.aggregator_params import BankOperation
+from hdl.switchgnn.switch.aggregator_params import BankOperation, read_bit
 from hdl.switchgnn.switch.bank import Bank
 from hdl.switchgnn.switch.copy_queue import CopyQueue
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
@@ -25,10 +25,10 @@ class Aggregation(Component):
     """Does what ``tasks`` say, and sends what leaves to the ports.
 
     Rows of ``lists`` and ``payloads`` are those of the tasks, in their order. A port that is
-    ``open`` may be claimed: ``claim`` and, :data:`EgressPort.delay` cycles later, ``deliver`` with
-    ``delivery``, or nothing. ``leaving`` says that sums of ports without an active job leave,
-    for nobody. ``begin`` has the bit of a job whose table errors are forgotten; ``errors`` and
-    ``first_error`` are those of ``error_job``.
+    ``open``, and not claimed in the same cycle, may be claimed in the next one: ``claim`` and,
+    :data:`EgressPort.delay` cycles later, ``deliver`` with ``delivery``, or nothing. ``leaving``
+    says that sums of ports without an active job leave, for nobody. ``begin`` has the bit of a job
+    whose table errors are forgotten; ``errors`` and ``first_error`` are those of ``error_job``.
 
     Tables are on chip, where the host writes their rows, or in memory, which ``m_axi_tables`` read
     as ``table_settings`` say; ``table_state`` tells how it is (:class:`TableMemory`).
@@ -97,11 +97,11 @@ class Aggregation(Component):
             m.submodules[f"bank_{k}"] = bank = Bank(params)
             m.d.comb += [
                 bank.command.eq(commands[k]),
+                # A row never has this bit, and a hole, which is NONE, becomes READ by it.
+                read_bit(bank.command.operation).eq(schedule.read[k]),
                 bank.command.port.eq(schedule.port),
                 bank.payload.eq(sequencer.payload),
             ]
-            with m.If(schedule.read[k]):
-                m.d.comb += bank.command.operation.eq(BankOperation.READ)
             banks.append(bank)
         m.d.comb += self.busy.eq(Cat(bank.busy for bank in banks).any())
         return banks
@@ -116,15 +116,18 @@ class Aggregation(Component):
     ) -> None:
         """Choose what is read: for ports that take something, or that nobody has any more."""
         active = Cat(port.active for port in self.ports)
+        free = self.open & ~self.claim
         m.d.comb += [
+            copies.active.eq(active),
+            copies.open.eq(free),
             # What leaves for nobody finds room in every other cycle.
-            schedule.open.eq((self.open & active) | ~(schedule.claim | active)),
+            schedule.open.eq((free & active) | ~(schedule.claim | active)),
             schedule.urgent.eq(self.urgent),
             schedule.holes.eq(
                 Cat(command.operation == BankOperation.NONE for command in sequencer.commands)
             ),
             *(schedule.ready[k].eq(bank.soon) for k, bank in enumerate(banks)),
-            schedule.taken.eq(copies.waiting),
+            schedule.taken.eq(copies.taking),
             sequencer.still.eq(schedule.make_hole | self.busy),
         ]
         left = Cat((bank.soon & ~active).any() for bank in banks)
@@ -147,9 +150,6 @@ class Aggregation(Component):
             copies.reserve.eq(sequencer.copy_reserve),
             copies.push.eq(sequencer.copy_push),
             copies.copy.eq(sequencer.copy),
-            copies.active.eq(active),
-            copies.open.eq(self.open),
-            copies.blocked.eq(schedule.claim.any()),
             self.raws_dropped.eq(copies.dropped),
             self.claim.eq(claimed | copies.claim),
             way.read.eq(schedule.read),

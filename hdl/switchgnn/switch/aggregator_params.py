@@ -1,5 +1,8 @@
 """What an aggregator keeps, and what its bank is asked for and answers."""
 
+from typing import Any
+
+from amaranth.hdl import Value
 from amaranth.lib import data, enum
 
 from hdl.common.memory import MemoryParams
@@ -12,8 +15,13 @@ class BankOperation(enum.Enum, shape=3):
     NONE = 0
     ADD = 1  #: a contribution is added; the first one of a turn takes the aggregator
     FETCH = 2  #: a sum that is complete is to leave again, unless it waits to leave already
-    READ = 3  #: the first aggregator in the list of a port leaves
-    LOAD = 4  #: it gets a descriptor, and belongs to no turn yet
+    READ = 4  #: the first aggregator in the list of a port leaves; see :func:`read_bit`
+    LOAD = 3  #: it gets a descriptor, and belongs to no turn yet
+
+
+def read_bit(operation: Any) -> Value:
+    """Return the bit that only READ has: which bank reads is known late, and goes far."""
+    return Value.cast(operation)[-1]
 
 
 class TableError(enum.Enum, shape=3):

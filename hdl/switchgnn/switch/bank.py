@@ -1,13 +1,13 @@
 """A bank of aggregators: a command a cycle, and the lists of those that wait to leave."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.switch.update_memory import UpdateMemory
-from hdl.switchgnn.switch.aggregator_params import BankOperation, TableError
+from hdl.switchgnn.switch.aggregator_params import BankOperation, TableError, read_bit
 from hdl.switchgnn.switch.bank_rule import BankRule
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.ready_lists import ReadyLists
@@ -70,7 +70,7 @@ class Bank(Component):
         # has to keep a payload out of the adders.
         m.submodules.sums = sums = SumMemory(params)
         m.submodules.states = states = UpdateMemory(params.state_memory)
-        is_read = command.operation == BankOperation.READ
+        is_read = read_bit(command.operation)
         outside = command.index >= command.region.count
         clearing = self.clear(m)
         address = Signal(params.slot_bits, reset_less=True)
@@ -133,6 +133,7 @@ class Bank(Component):
             m,
             self,
             waits_until_all_is_cleared=lambda: is_none | ~self.busy,
+            does_what_there_is=lambda: Value.cast(command.operation) <= BankOperation.READ.value,
             reads_what_is_ready=lambda: ~is_read | (self.ready >> command.port)[0],
             regions_are_in_the_bank=lambda: (
                 is_none | is_read | (region.base + region.count <= self.params.slots)

@@ -29,8 +29,9 @@ class BankChoice(Component):
 
     ``ready`` and ``holes`` are those of the cycle; behind it ``has`` says that a list is ready and
     ``asks`` that one of them is in a bank with a hole. If the port is chosen then, ``chosen`` is
-    high in the cycle behind that, in which ``read`` is the bank, and 0 otherwise. A list that was
-    read counts as not ready in that cycle and ``params.settling`` - 1 more.
+    high in the cycle behind that, in which ``bank`` has the bit of the bank that is read; without
+    ``chosen`` it means nothing. A list that was read counts as not ready in that cycle and
+    ``params.settling`` - 1 more.
 
     Fair: one of the banks is in turn, until its list has been read or is not ready; then it is the
     next one's turn. Other banks' lists may be read before it, but ``params.passes`` times only:
@@ -46,7 +47,7 @@ class BankChoice(Component):
                 "chosen": In(1),
                 "has": Out(1),
                 "asks": Out(1),
-                "read": Out(params.banks),
+                "bank": Out(params.banks),
             },
         )
 
@@ -54,9 +55,8 @@ class BankChoice(Component):
         m = Module()
         banks = self.params.banks
         choice = Signal(banks, reset_less=True)
-        before = Signal(banks, reset_less=True)  # what ``chosen`` is about
-        settling = self.read
-        masked = self.read
+        read = Mux(self.chosen, self.bank, 0)
+        settling = masked = read
         for k in range(self.params.settling - 1):
             settling = delay(m, settling, 1, f"read_{k}", reset_less=False)
             masked |= settling
@@ -66,13 +66,12 @@ class BankChoice(Component):
         from_turn = Signal(banks, init=(1 << banks) - 1)  # the bank in turn, and those above it
         strict = Signal()  # only it may be read
         m.d.comb += [
-            self.read.eq(Mux(self.chosen, before, 0)),
             listed.eq(self.ready & ~masked),
             free.eq(listed & self.holes & (turn | ~strict.replicate(banks))),
         ]
         m.d.sync += [
             choice.eq(first_of(free & from_turn, free)),
-            before.eq(choice),
+            self.bank.eq(choice),
             self.has.eq(listed.any()),
             self.asks.eq(free.any()),
         ]

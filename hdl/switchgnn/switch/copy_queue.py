@@ -21,13 +21,14 @@ class CopyQueue(Component):
     """Sends each ``copy`` to all of its ports, which take it together or apart.
 
     A place is kept by ``reserve``, while there is ``room``; the copy comes later, with ``push``.
-    The first that waits claims, with ``claim``, all of its ports that were ``open`` in the cycle
-    before, unless it is ``blocked``; ``waiting`` says that some are open. :data:`CLAIM_LAG` cycles
-    later ``deliver`` has the same ports, and ``delivered`` the copy. A port that is not open for
-    :data:`PATIENCE` cycles loses its copy, which ``dropped`` tells; its worker asks for it again. A
-    port of no ``active`` job gets none.
+    The first that waits takes all of its ports that are ``open``. ``taking`` says in that cycle
+    that there are some, so that nobody else takes them, and ``claim``, a register, has them in the
+    next one. :data:`CLAIM_LAG` cycles behind the claim ``deliver`` has the same ports, and
+    ``delivered`` the copy. A port that is not open for :data:`PATIENCE` cycles loses its copy,
+    which ``dropped`` tells; its worker asks for it again. A port of no ``active`` job gets none.
 
-    Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles to the claim.
+    Throughput: a copy a cycle, if all of its ports are open. Latency: 2 cycles from ``push``
+    to the claim.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -43,8 +44,7 @@ class CopyQueue(Component):
                 "copy": In(params.copy),
                 "active": In(params.ports),
                 "open": In(params.ports),
-                "blocked": In(1),
-                "waiting": Out(1),
+                "taking": Out(1),
                 "claim": Out(params.ports),
                 "deliver": Out(params.ports),
                 "delivered": Out(params.copy),
@@ -57,10 +57,9 @@ class CopyQueue(Component):
         params = self.params
         m.submodules.copies = copies = ReservedFifo(self.queue)
         m.submodules.targets = targets = Fifo(self.targets)
-        was_open = delay(m, self.open, 1, "was_open", reset_less=False)
         served = Signal(params.ports)  # ports that the first copy needs no more
         age = Signal(range(PATIENCE + 1))
-        left = Signal(params.ports)
+        left, takes = Signal(params.ports), Signal(params.ports)
         gone = Signal(params.ports)
         ends = Signal()
         m.d.comb += [
@@ -71,10 +70,10 @@ class CopyQueue(Component):
             targets.i.valid.eq(self.push),
             targets.i.payload.eq(self.copy.ports),
             left.eq(Mux(targets.o.valid, targets.o.payload & ~served & self.active, 0)),
-            self.waiting.eq((left & self.open).any()),
-            self.claim.eq(Mux(self.blocked, 0, left & was_open)),
-            self.dropped.eq(Mux(age == PATIENCE, left & ~self.claim, 0)),
-            gone.eq(self.claim | self.dropped),
+            takes.eq(left & self.open),
+            self.taking.eq(takes.any()),
+            self.dropped.eq(Mux(age == PATIENCE, left & ~self.open, 0)),
+            gone.eq(takes | self.dropped),
             ends.eq(targets.o.valid & ~(left & ~gone).any()),
             targets.o.ready.eq(ends),
         ]
@@ -82,10 +81,11 @@ class CopyQueue(Component):
             m.d.sync += [served.eq(0), age.eq(0)]
         with m.Else():
             m.d.sync += [served.eq(served | gone), age.eq(age + 1)]
+        m.d.sync += self.claim.eq(takes)
         m.d.comb += [
             self.deliver.eq(delay(m, self.claim, CLAIM_LAG, "claim", reset_less=False)),
             self.delivered.eq(params.copy(copies.o.payload)),
-            copies.o.ready.eq(delay(m, ends, CLAIM_LAG, "ends", reset_less=False)),
+            copies.o.ready.eq(delay(m, ends, 1 + CLAIM_LAG, "ends", reset_less=False)),
         ]
         expect(
             m,

@@ -25,9 +25,10 @@ class EgressPort(Component):
 
     Frames go from ``source`` to ``destination`` and have the port's ``port_bit`` as their bm. With
     ``claim`` room for the longest frame is taken; it may come if ``open`` was high in the cycle
-    before. :attr:`delay` cycles later comes ``deliver`` with a ``delivery``, or nothing, and then
-    the room is free again; ``open`` keeps claims a RESULT's beats apart. So every frame that comes
-    finds the serializer idle and room in the queue, and nothing here makes anybody wait.
+    before, in which there was no other claim. :attr:`delay` cycles later comes ``deliver`` with a
+    ``delivery``, or nothing, and then the room is free again; ``open`` keeps claims a RESULT's
+    beats apart. So every frame that comes finds the serializer idle and room in the queue, and
+    nothing here makes anybody wait.
 
     A RESULT or RAW is marked (ecn) if more than ``mark_level`` beats waited in the queue in the
     cycle before it came; with a ``mark_level`` of 0 none is. ``urgent`` says that no RESULT or RAW

@@ -14,12 +14,13 @@ class EgressRoom(Component):
     """Counts the beats of the queue that nobody has a claim to.
 
     A ``claim`` takes room for the longest frame; it may come if ``open`` was high in the cycle
-    before. All of it is given back with ``voided``, the rest of it with ``shorter``, when the frame
-    is a RAW, and a beat with ``left``, when it has left the queue.
+    before, in which there was no other claim. All of it is given back with ``voided``, the rest of
+    it with ``shorter``, when the frame is a RAW, and a beat with ``left``, when it has left the
+    queue.
 
     A frame is made a beat a cycle, so ``open`` keeps claims at least ``params.result_beats`` cycles
-    apart, and no more than that while there is room. It is a gate behind registers, and ``claim``
-    closes it in the same cycle. What is given back opens it two cycles later.
+    apart, and no more than that while there is room. It is a gate behind registers and tells
+    nothing of a claim in the same cycle. What is given back opens it two cycles later.
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
@@ -54,12 +55,12 @@ class EgressRoom(Component):
             for k in range(beats - 3):
                 claims.append(delay(m, claims[-1], 1, f"claim_{k}", reset_less=False))
             m.d.sync += apart.eq(~Cat(claims).any())
-        m.d.comb += self.open.eq((spare >= 0) & apart & ~self.claim)
+        m.d.comb += self.open.eq((spare >= 0) & apart)
         expect(
             m,
             self,
             claims_find_room=lambda: (
-                ~self.claim | delay(m, self.open, 1, "was_open", reset_less=False)
+                ~self.claim | delay(m, self.open & ~self.claim, 1, "was_open", reset_less=False)
             ),
             gives_back_one_claim=lambda: ~(self.voided & self.shorter),
         )

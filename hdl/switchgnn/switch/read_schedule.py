@@ -66,7 +66,7 @@ class ReadSchedule(Component):
         reads = []
         for k in range(ports):
             m.submodules[f"choice_{k}"] = choice = BankChoice(self.params)
-            reads.append(choice.read)
+            reads.append(choice.bank & self.claim[k].replicate(len(choice.bank)))
             m.d.comb += [
                 choice.ready.eq(Cat(ready[k] for ready in self.ready)),
                 choice.holes.eq(self.holes),

@@ -15,7 +15,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 
 SIZES = [TINY, bank_sizes(ports=8, lanes=32)]
-INPUTS = ("reserve", "push", "active", "open", "blocked")
+INPUTS = ("reserve", "push", "active", "open")
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}")
@@ -34,14 +34,14 @@ class Bench:
         self.promised = deque()  # cycles in which copies come
         self.copies = deque()  # that are inside, with the ports that need them
         self.due = {}  # by cycle: ports and copy that are delivered
-        self.now, self.room, self.was_open, self.age = 0, True, 0, 0
+        self.now, self.room, self.claimed, self.age = 0, True, 0, 0
         self.promise = False
         self.seen = Counter()
 
     def some_copy(self):
         return unpack(self.params.copy, random.getrandbits(self.params.copy.size))
 
-    async def step(self, *, promise, opened, blocked, active):
+    async def step(self, *, promise, opened, active):
         dut, params = self.dut, self.params
         promise = promise and self.room and not self.promise  # room as it is behind a promise
         self.promise = promise
@@ -51,25 +51,26 @@ class Bench:
         copy = self.some_copy()
         dut.reserve.value, dut.push.value = int(promise), int(push)
         dut.copy.value = pack(params.copy, copy)
-        dut.open.value, dut.blocked.value, dut.active.value = opened, int(blocked), active
+        dut.open.value, dut.active.value = opened, active
         await self.edge
-        claim, dropped = int(dut.claim.value), int(dut.dropped.value)
+        dropped = int(dut.dropped.value)
         left = 0
         if self.copies:
             first = self.copies[0]
             left = first["left"] & active
-        assert bool(dut.waiting.value) == bool(left & opened)
-        assert claim == (0 if blocked else left & self.was_open)
-        assert dropped == (left & ~claim if self.age == PATIENCE else 0)
+        takes = left & opened
+        assert bool(dut.taking.value) == bool(takes)
+        assert int(dut.claim.value) == self.claimed  # in the cycle before
+        assert dropped == (left & ~takes if self.age == PATIENCE else 0)
         self.seen["dropped"] += bool(dropped)
-        if claim:
-            self.due[self.now + CLAIM_LAG] = claim, first["copy"]
+        if takes:
+            self.due[self.now + 1 + CLAIM_LAG] = takes, first["copy"]
             self.seen["claimed"] += 1
-            self.seen["apart"] += claim != left
+            self.seen["apart"] += takes != left
         if self.copies:
-            first["left"] &= ~(claim | dropped)
+            first["left"] &= ~(takes | dropped)
             self.age += 1
-            if not left & ~(claim | dropped):
+            if not left & ~(takes | dropped):
                 self.copies.popleft()
                 self.age = 0
         ports, golden = self.due.pop(self.now, (0, None))
@@ -81,20 +82,20 @@ class Bench:
             self.copies.append({"copy": copy, "left": copy["ports"]})
         self.room = bool(dut.room.value)
         self.seen["full"] += not self.room
-        self.was_open, self.now = opened, self.now + 1
+        self.claimed, self.now = takes, self.now + 1
         return promise
 
     async def drain(self):
         everybody = (1 << self.params.ports) - 1
         while self.promised or self.copies or self.due:
-            await self.step(promise=False, opened=everybody, blocked=False, active=everybody)
+            await self.step(promise=False, opened=everybody, active=everybody)
         for _ in range(CLAIM_LAG + 2):
-            await self.step(promise=False, opened=everybody, blocked=False, active=everybody)
+            await self.step(promise=False, opened=everybody, active=everybody)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(eager=[0.1, 1], opens=[0.02, 0.5, 1], blocks=[0, 0.5])
-async def any_ports(dut, eager, opens, blocks):
+@cocotb.parametrize(eager=[0.1, 1], opens=[0.02, 0.5, 1])
+async def any_ports(dut, eager, opens):
     bench = Bench(dut)
     await start(dut)
     everybody = (1 << bench.params.ports) - 1
@@ -108,7 +109,6 @@ async def any_ports(dut, eager, opens, blocks):
         await bench.step(
             promise=random.random() < eager,
             opened=opened,
-            blocked=random.random() < blocks,
             active=active,
         )
     await bench.drain()
@@ -123,6 +123,6 @@ async def a_port_that_takes_none(dut):
     await start(dut)
     everybody = (1 << bench.params.ports) - 1
     for k in range(DEPTH * (PATIENCE + 1)):
-        await bench.step(promise=k < 200, opened=everybody - 1, blocked=False, active=everybody)
+        await bench.step(promise=k < 200, opened=everybody - 1, active=everybody)
     assert bench.seen["dropped"] > 2
     await bench.drain()

@@ -100,7 +100,7 @@ class Bench:
             beats = params.raw_beats if arrival["raw"] else params.result_beats
             self.delivered.append((self.cycle, beats))
             self.expected.append((frame_of_delivery(arrival, self.bit), self.levels()))
-        self.was_open = bool(dut.open.value)
+        self.was_open = bool(dut.open.value) and not claims
         self.cycle += 1
         return claims
 

@@ -63,7 +63,7 @@ class WayOut(Component):
             connect(m, port.axis, flipped(self.axis[k]))
             m.d.comb += [
                 port.port_bit.eq(1 << k),
-                self.open[k].eq(port.open),
+                self.open[k].eq(port.open & ~port.claim),
                 schedule.urgent[k].eq(port.urgent),
                 port.claim.eq(schedule.claim[k] | self.claims[k]),
                 port.deliver.eq(way.deliver[k]),
