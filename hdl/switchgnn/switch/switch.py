@@ -10,6 +10,7 @@ from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.counter_bank import CounterBank
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
+from hdl.common.expectations import expect
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.switch.job_registers import report_jobs
@@ -199,7 +200,9 @@ class GnnSwitch(Component):
         for step in range(1, JobTable.latency + 1):
             under_way |= delay(m, ingress.valid, step, f"valid_{step}", reset_less=False)
         # Where no frame is under way and none comes, none is under way in the next cycle either.
-        m.d.sync += turns.quiet.eq(~(under_way | judge.busy) & ingress.hold)
+        judging = under_way | judge.busy
+        m.d.sync += turns.quiet.eq(~judging & ingress.hold)
+        expect(m, self, is_quiet=lambda: ~(turns.quiet & judging))
         m.d.comb += [
             jobs.packet_valid.eq(ingress.valid),
             jobs.sender.eq(ingress.sender),

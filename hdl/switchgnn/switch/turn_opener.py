@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from hdl.common.arithmetic import half, index_of, low_bits
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.round_robin import next_above
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -132,6 +133,11 @@ class TurnOpener(Component):
         m.d.comb += self.opened.eq(Mux(opening, chosen, 0))
         for k in jobs:
             self.move_on(m, walks[k], held[k], k, step, place)
+        expect(
+            m,
+            self,
+            opens_what_waits=lambda: ~(self.load.valid | opening) | (self.waits & chosen).any(),
+        )
         return m
 
     def fill_task(self, m: Module, job, step, height, region) -> None:
