@@ -58,8 +58,8 @@ class Control(Component):
     worker in ``core_reset`` for ``RESET_CYCLES`` and then on until the readers have nothing
     outstanding and the memory owes nothing, but for the memory not longer than until the fourth
     ``tick`` of its time-out: one in which what is owed may come, and two by which a port that got
-    a wrong number of beats knows that no more do. Meanwhile ``revive`` takes broken ports into use again; one that the
-    memory still owes stays broken, and fails the next run.
+    a wrong number of beats knows that no more do. Meanwhile ``revive`` takes broken ports into use
+    again; one that the memory still owes stays broken, and fails the next run.
 
     Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
     ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
