@@ -1,3 +1,4 @@
+import itertools
 import random
 
 import cocotb
@@ -36,11 +37,17 @@ class Bench:
         self.gives = False  # each command's idxs are given soon behind its start
 
     async def watch(self):
-        dut = self.dut
+        dut, begun, numbers = self.dut, None, [0, 0]
         while True:
             await RisingEdge(dut.clk)
+            now = [self.generation(slot) for slot in range(2)]
+            assert all(now[k] == numbers[k] for k in range(2) if k != begun)
+            begun, numbers = None, now
             if dut.start.value:
+                assert dut.ready.value
+                assert not dut.cancel.value
                 self.started.append((cycle(), unpack(self.params.idx_array, int(dut.idxs.value))))
+                begun = self.started[-1][1]["slot"]
             if dut.forget.value:
                 assert dut.cancel.value
                 self.forgets.append(cycle())
@@ -52,6 +59,11 @@ class Bench:
             if self.gives:
                 self.dut.given.value = given < len(self.started)
                 given += given < len(self.started)
+
+    async def waver(self):
+        while True:
+            await RisingEdge(self.dut.clk)
+            self.dut.ready.value = random.getrandbits(1)
 
     async def begin(self):
         await start(self.dut)
@@ -85,6 +97,7 @@ class Bench:
         assert [beat["cause"] for beat in self.completions.beats[-len(causes) :]] == [*causes]
         assert not self.dut.busy.value
         assert not self.dut.cancel.value
+        assert self.dut.quiet.value
 
 
 async def pulse(dut, name, value=1):
@@ -115,8 +128,10 @@ async def carries_out_commands(dut):
         assert bench.generation(k % 2) == (2 << k) - 1
         assert int(dut.generation.value) == (2 << k) % (1 << bench.params.generation_bits)
         dut.open.value = 1 << k % 2
+        assert not dut.quiet.value
         await pulse(dut, "given") if k % 3 else None
-        await ClockCycles(dut.clk, random.randrange(20))
+        await ClockCycles(dut.clk, random.randrange(1, 20))
+        assert bool(dut.quiet.value) == bool(k % 3)
         dut.open.value = 2 >> k % 2  # another slot's
         if k % 3 == 0:
             await ClockCycles(dut.clk, 10)
@@ -159,6 +174,7 @@ async def begins_with_the_one_before_under_way(dut, second):
         first = await bench.run(**array)
         behind = await bench.run(**array | other, cause=cause)
         assert len(bench.started) - started == (2 if second == "same" else 1)
+        assert bool(dut.quiet.value) == (second == "same")
         await ClockCycles(dut.clk, 20)
         assert len(bench.completions.beats) == ended
         dut.open.value = 0
@@ -202,6 +218,31 @@ async def a_failure_ends_one_command(dut, bad):
         assert [idxs for _, idxs in again] == [bench.started[started + 1][1]] * (1 - bad)
         if not bad:
             assert bench.generation(slots[1]) not in generations
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def nothing_starts_while_a_failure_is_cleared_up(dut):
+    """Whenever the next command comes."""
+    bench = await Bench(dut).begin()
+    bench.gives = True
+    for wait in range(10):
+        dut.open.value = 0b11
+        await bench.run()
+        slot, cause = bench.started[-1][1]["slot"], random.choice(FAILURES)
+        second = bench.command()
+        bench.commands.append(second)
+        await ClockCycles(dut.clk, wait)
+        dut.failed.value = 1 << slot
+        getattr(dut, f"cause_{slot}").value = cause.value
+        await ClockCycles(dut.clk, 10)
+        assert dut.cancel.value
+        await pulse(dut, "drained")
+        dut.failed.value = dut.open.value = 0
+        await ClockCycles(dut.clk, 20)
+        begun, idxs = bench.started[-1]
+        assert begun > bench.forgets[-1]
+        assert idxs["address"] == second["idx_address"]
+        bench.ended(cause, Cause.DONE)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -254,9 +295,10 @@ async def commands_wait_for_the_host(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def commands_come_at_any_pace(dut, stalls):
-    """Those that are done at once, and those that cannot be done."""
+    """Those that are done at once, and those that cannot be done; the reader is ready or not."""
     bench = await Bench(dut, *stalls).begin()
     bench.gives = True
+    cocotb.start_soon(bench.waver())
     causes = [random.choice((Cause.DONE, Cause.COMMAND)) for _ in range(60)]
     given = [bench.command(cause=cause) for cause in causes]
     await bench.commands.send_all(given)
@@ -273,10 +315,10 @@ async def commands_come_at_any_pace(dut, stalls):
 async def long_watchdogs_expire_in_time(dut):
     """From a preset a little before the limit, and from one that differs in the top bit alone."""
     bench = await Bench(dut).begin()
-    for bit in range(5, WATCHDOG_BITS):
-        limit = random.randrange(1 << bit, 2 << bit)
+    limits = [(1 << bit, random.randrange(1 << bit, 2 << bit)) for bit in range(5, WATCHDOG_BITS)]
+    for limit in itertools.chain(*limits):
         await bench.run(watchdog=limit)
-        for early in (1 << bit, 0):
+        for early in (1 << limit.bit_length() - 1, 0):
             dut.idle.value = max(0, limit - 12 - early)
             for _ in range(10):
                 await RisingEdge(dut.clk)
