@@ -21,6 +21,12 @@ def test_lookup_gate():
     simulate(LookupGate(PIPE), __name__)
 
 
+def some_number():
+    """Of a node, as a rule; of one that is not there, in whatever bit."""
+    node = random.randrange(PIPE.nodes)
+    return random.choice((node, node, node, node | 1 << random.randrange(32)))
+
+
 class Bench:
     """A gate and what it should do, cycle for cycle."""
 
@@ -45,14 +51,14 @@ class Bench:
         fits = random.getrandbits(PIPE.cache.idx_bits)
         beyond = fits | 1 << random.randrange(PIPE.cache.idx_bits, 64)
         pr = {
-            "src": random.randrange(PIPE.nodes),
+            "src": some_number(),
             "tid": random.choice((0, random.getrandbits(16))),
             "idx": random.choice((0, fits, fits, fits, beyond)),
             "id": random.choice((0, random.getrandbits(32))),
         }
         length = random.randrange(4, PIPE.most_property_bytes + 1, 4)
         edges = {name: random.getrandbits(1) for name in ("starts", "ends")}
-        return {"dest": random.randrange(PIPE.nodes), "length": length, "pr": pr} | edges
+        return {"dest": some_number(), "length": length, "pr": pr} | edges
 
     async def cycle(self, offer, *, opens, stalled=0, uplink=None, read=None, **bits):
         """A cycle with a read at the input or none; everything that comes out is right."""
