@@ -150,3 +150,20 @@ async def a_lookup_waits_for_room_until_its_port_is_stalled(dut):
     assert dut.lacks_room.value
     assert await bench.cycle(0, opens=0b101, stalled=0b010)
     assert dut.passed_by.value
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def no_bit_of_a_read_is_overlooked(dut):
+    """Those of nodes that are not there, and of idxs beyond the cache, differ in one bit."""
+    bench = await Bench(dut).start()
+    right = bench.some_read() | {"dest": 2, "pr": {"src": 1, "tid": 2, "idx": 3, "id": 4}}
+    reads = [
+        right | {"pr": right["pr"] | {name: right["pr"][name] | 1 << bit}}
+        for name, bits in (("src", 32), ("idx", 64))
+        for bit in range(bits)
+    ]
+    for read in reads:
+        await bench.cycle(1, opens=7, uplink=1, read=read)
+    await bench.cycle(0, opens=7)
+    looked_up = sum(n for (looks_up, *_), n in bench.seen.items() if looks_up)
+    assert looked_up == 2 + PIPE.cache.idx_bits
