@@ -95,15 +95,17 @@ class Bench:
 
     async def watch_idle(self):
         """It is not while a request is on its way to an answer or a bank, or a block comes."""
-        dut, steps, block = self.dut, deque([0] * 3, 3), 0
+        dut, steps, block, near = self.dut, deque([0] * 3, 3), 0, 0
         while True:
             await self.clock()
-            busy = any(steps) or block or dut.far_requests_valid.value
+            busy = any(steps) or block or near or dut.far_requests_valid.value
             assert not (busy and dut.idle.value)
             steps.append(int(dut.requests_valid.value and dut.requests_ready.value))
             answer = unpack(self.params.block_answer, int(dut.far_answers_payload.value))
             learns = dut.far_answers_valid.value and not answer["answer"]["failed"]
             block = answer["block"] if learns else 0
+            near += int(dut.answered.value)
+            near -= int(dut.answers_valid.value and not dut.far_answers_valid.value)
 
     async def clock(self, cycles=1):
         for _ in range(cycles):
