@@ -8,6 +8,7 @@ from sim.harness.streams import STALLS, never, often, start
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
+    RAM_BYTES,
     Bench,
     latency,
     random_properties,
@@ -64,11 +65,17 @@ async def reads_the_papers_example(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False])
 async def reads_every_start_and_awkward_sizes(dut, aligned):
-    """From one unit without a pause, so that every beat follows every other."""
+    """From one unit without a pause, so that every beat follows every other.
+
+    In the lower half of the address space, which has the RAM, and in the upper one.
+    """
     bench = Bench(dut, aligned=aligned)
     await start(dut)
     sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
-    places = [(4096 * k + 4 * word, size) for word in range(32) for k, size in enumerate(sizes)]
+    begin = RAM_BYTES - 4096 * len(sizes) // 2
+    places = [
+        (begin + 4096 * k + 4 * word, size) for word in range(32) for k, size in enumerate(sizes)
+    ]
     random.shuffle(places)
     for place in places:
         bench.read(0, *place)

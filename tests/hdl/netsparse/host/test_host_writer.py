@@ -333,16 +333,18 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def alone_each_channel_at_its_own_pace(dut):
+@cocotb.parametrize(aligned=[True, False])
+async def alone_each_channel_at_its_own_pace(dut, aligned):
     """Some answers are errors: ``done`` tells whose a property was, and whether it failed."""
     channels = Channels(dut, stall=lambda: random.random() < 0.8)
+    dut.aligned.value = aligned
     await start(dut)
     places = [(512 * k + 4 * random.randrange(32), 4 * random.randint(1, 64)) for k in range(80)]
     places.append((1 << 20, channels.params.most_bytes))
     units = channels.params.units
     for unit in range(units):
         channels.write(places[unit::units], unit)
-    left, answers = len(expected_bursts(places, True)), []
+    left, answers = len(expected_bursts(places, aligned)), []
     while left:
         dut.axi_awready.value = random.random() < 0.4
         dut.axi_wready.value = random.random() < 0.4
@@ -357,10 +359,10 @@ async def alone_each_channel_at_its_own_pace(dut):
     dut.axi_bvalid.value = 0
     await channels.wait(5)
     order, answer, done = [place for _, place in channels.order], iter(answers), []
-    assert channels.bursts == expected_bursts(order, True)
-    assert channels.beats == expected_strobes(order, True)
+    assert channels.bursts == expected_bursts(order, aligned)
+    assert channels.beats == expected_strobes(order, aligned)
     for unit, place in channels.order:
-        own = [next(answer) for _ in expected_bursts([place], True)]
+        own = [next(answer) for _ in expected_bursts([place], aligned)]
         failed = any(one is not Response.OKAY for one in own)
         done.append(pack(channels.params.done, {"valid": 1, "unit": unit, "failed": failed}))
     assert channels.done == done
