@@ -1,3 +1,5 @@
+from itertools import product
+
 import cocotb
 from cocotb.triggers import RisingEdge
 
@@ -17,9 +19,10 @@ async def every_row_behind_the_last_begin(dut):
     rows, edge = params_in_simulator(PropertyCacheParams).rows, RisingEdge(dut.clk)
     dut.begin.value = 0
     await start(dut)
-    for wait in range(2 * rows):
+    for again, wait in product((dut.begin, dut.rst), range(2 * rows)):
         for cycle in range(wait + 1):
-            dut.begin.value = cycle == wait
+            dut.begin.value = dut.rst.value = 0
+            again.value = cycle == wait
             await edge
             assert bool(dut.busy.value) == (cycle < rows)
             assert cycle >= rows or int(dut.row.value) == cycle
