@@ -40,6 +40,10 @@ QUIET = (
 )
 
 
+#: entries that others ask about, of no meaning while nothing comes with them
+ASKED = ("entry", "response_entry", "written_entry")
+
+
 class IdxSource(Source):
     """Idxs of two commands, by turns of theirs; what is sent at once ends with their last."""
 
@@ -70,6 +74,7 @@ class Bench:
         self.filter.stall = sink
         self.totals = Totals(dut, CLIENT_EVENTS)
         self.answers = True
+        self.asks = False  # about the entries that a test names
 
     def name(self, node, unit, generation, size):
         """What PRs have in common; the second slot has another generation than the first."""
@@ -100,6 +105,8 @@ class Bench:
         inside = 0
         while True:
             await edge
+            for name in () if self.asks else ASKED:
+                getattr(dut, name).value = random.randrange(self.params.pending_entries)
             last = 0
             if dut.idxs_valid.value and dut.idxs_ready.value:
                 last = unpack(layout, int(dut.idxs_payload.value))["last"]
@@ -205,6 +212,7 @@ async def shows_what_waits(dut, ends):
     assert int(dut.open.value) == 1 << slot
     layout = Client(bench.params).table_params.contents
     found = {}
+    bench.asks = True
     for entry in range(bench.params.pending_entries):
         dut.entry.value = entry
         await RisingEdge(dut.clk)
@@ -359,9 +367,10 @@ async def check_commands(bench):
     dut, edge = bench.dut, RisingEdge(bench.dut.clk)
     prs = [pr["pr"] for pr in bench.prs.beats]
     commands = {pr["id"] % bench.params.pending_entries: pr["idx"] % 2 for pr in prs}
+    bench.asks = True
     for entry, slot in commands.items():
         oldest = random.randrange(2)
-        for name in ("entry", "response_entry", "written_entry"):
+        for name in ASKED:
             getattr(dut, name).value = entry
         dut.oldest.value, dut.response.value, dut.write_failed.value = oldest, 1, 1
         await edge
@@ -376,6 +385,7 @@ async def check_commands(bench):
         await edge
         dut.forget.value = 0
         await edge
+    bench.asks = False
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -386,7 +396,8 @@ async def finds_the_command_of_an_entry(dut, source):
     await bench.idxs.send_all([5, 8, 7])
     await bench.prs.wait_for(3)
     entry = bench.prs.beats[1]["pr"]["id"] % bench.params.pending_entries
-    for name in ("response_entry", "written_entry"):
+    bench.asks = True
+    for name in ASKED:
         getattr(dut, name).value = entry
     dut.idx_failed.value = pack(bench.params.of_slot, {"valid": source == "idx_failed", "slot": 0})
     if source != "idx_failed":
