@@ -7,6 +7,7 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.server import READS, SERVER_EVENTS, Server
 from sim.harness.payloads import pack
@@ -150,6 +151,8 @@ async def answers_every_read(dut, stalls, size):
     if size == 4:  # every bit above those of an idx tells it from one of this node
         for read, bit in zip(reads[::2], range(TINY.idx_bits, 64), strict=False):
             read["pr"]["idx"] = FIRST | 1 << bit
+    for read, bit in zip(reads[1::2], range(LENGTH_BITS), strict=False):
+        read["length"] = size ^ 1 << bit
     await bench.reads.send_all(reads)
     await bench.rest()
     bench.check(reads)
