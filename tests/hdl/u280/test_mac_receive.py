@@ -87,6 +87,29 @@ async def drops_whole_packets_when_the_core_does_not_take_them(dut, periods):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
+async def tells_how_many_words_are_inside(dut):
+    """One more with each packet of one, behind those that the crossing holds; at most all."""
+    mac, core = await begin(dut, PERIODS[0])
+    words, taken, used, events = params_in_simulator().buffer.words, [], [0], {"dropped": 0}
+    cocotb.start_soon(count(mac, events))
+    while used[-1] < words - 3:
+        await send(mac, "mac", [random.randbytes(60)], waits=False)
+        await mac.edges(20)
+        used.append(int(dut.used.value))
+    crossing = len(used) - words + 2
+    assert used == [*[0] * crossing, *range(words - 2)]
+    # The last ones find room if they come without a pause.
+    await send(mac, "mac", [random.randbytes(60) for _ in range(10)], waits=False)
+    await mac.edges(20)
+    assert int(dut.used.value) == words
+    assert events["dropped"] == 7
+    cocotb.start_soon(take(core, "axis", taken))
+    await until(core, lambda: len(taken) == crossing + words)
+    await mac.edges(20)
+    assert not int(dut.used.value)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
 async def a_packet_that_is_too_long_is_dropped(dut):
     mac, core = await begin(dut, PERIODS[0])
     words = params_in_simulator().buffer.words
