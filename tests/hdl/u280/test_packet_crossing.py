@@ -42,7 +42,7 @@ class Writer:
         """As far as no reset comes."""
         for beat in range(length):
             last = beat == length - 1
-            keep = (1 << random.randrange(1, 65)) - 1 if last else (1 << 64) - 1
+            keep = (1 << random.randrange(1, 65)) - 1 if last else random.getrandbits(64)
             noise = random.getrandbits(BEAT["data"].width - NUMBER_BITS) << NUMBER_BITS
             word = BEAT.const({"data": noise | number << 8 | beat, "keep": keep, "last": last})
             word = word.as_value().value
@@ -150,7 +150,7 @@ async def only_what_was_under_way_is_cut(dut, periods):
     async def take():
         while True:
             await RisingEdge(read.clk)
-            if dut.o_valid.value and not read.rst.value:
+            if dut.o_valid.value and dut.o_ready.value and not read.rst.value:
                 taken.append(BEAT.from_bits(int(dut.o_payload.value)))
 
     async def offer(*lasts):
@@ -183,6 +183,17 @@ async def only_what_was_under_way_is_cut(dut, periods):
         rest, comes = ((), [(1, 0)]) if side is write else ((0, 1), [])
         assert await offer(*rest) == comes
         assert told == before | {cut: before[cut] + 1}
+        assert await offer(1) == [(1, 1)]
+    assert told == {"dropped": 1, "ended": 1}
+    # A rest that is awaited, and an end that nobody has taken, are forgotten with a reset.
+    for side, other in ((read, write), (write, read)):
+        assert await offer(0, 0) == [(0, 1), (0, 1)]
+        dut.o_ready.value = side is read
+        for one in (side, other):
+            await one.reset(1)
+            await read.edges(40)
+        dut.o_ready.value = 1
+        assert await offer() == []
         assert await offer(1) == [(1, 1)]
     assert told == {"dropped": 1, "ended": 1}
     for task in tasks:
