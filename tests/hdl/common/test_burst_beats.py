@@ -2,6 +2,7 @@ import random
 
 import cocotb
 import pytest
+from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
@@ -71,6 +72,12 @@ def expected_beats(params, burst):
     ]
 
 
+async def takes_a_burst_when_there_is_none(dut):
+    while True:
+        await RisingEdge(dut.clk)
+        assert dut.beats_valid.value or dut.bursts_ready.value
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def gives_every_beat(dut, stalls):
@@ -79,6 +86,7 @@ async def gives_every_beat(dut, stalls):
     bursts.append(random_burst(params) | {"addr": 0})
     expected = [beat for burst in bursts for beat in expected_beats(params, burst)]
     await start_upset(dut)
+    cocotb.start_soon(takes_a_burst_when_there_is_none(dut))
     source = Source(dut, "bursts", stall=stalls.value[0])
     sink = Sink(dut, "beats", stall=stalls.value[1])
     await source.send_all(bursts)
