@@ -38,7 +38,7 @@ class Queues:
         dut = self.dut
         self.now += 1
         assert dut.ready.value, "there is always room"
-        dut.force.value = force
+        dut.force.value = random.randint(1, 3) if force else 0
         oldest = int(dut.oldest.value)
         dut.open.value = oldest in self.open
         dut.entered.value = self.entries[oldest] if oldest < self.params.queues else 0
@@ -47,7 +47,7 @@ class Queues:
         if expired is not None:
             age = self.now - self.open.pop(expired)
             assert all(age >= self.now - at for at in self.open.values()), "not the oldest"
-            assert force or age >= self.delay
+            assert force or age > self.delay, "its time has not passed"
             self.ages.append(age)
         closed = [queue for queue in range(self.params.queues) if queue not in self.open]
         opens = closes = None
@@ -89,8 +89,23 @@ async def packets_expire_in_time(dut, delay, busy):
         await queues.turn(early=0)
     assert not queues.open
     assert len(queues.ages) > 20
-    assert min(queues.ages) >= delay
     assert max(queues.ages) <= delay + queues.lateness
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def each_bit_of_the_delay_counts(dut):
+    """An entry that waits for its time expires in the cycle behind it."""
+    queues = await begin(dut, 0)
+    for bit in range(3, queues.params.delay_bits):
+        queues.ages.clear()
+        queues.delay = min(random.randrange(1 << bit, 2 << bit), queues.params.most_delay)
+        dut.delay.value = queues.delay
+        for _ in range(100):
+            await queues.turn(0.3, early=0)
+        for _ in range(queues.delay + queues.lateness + 1):
+            await queues.turn(early=0)
+        assert not queues.open
+        assert min(queues.ages) == queues.delay + 1
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
