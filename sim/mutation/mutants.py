@@ -124,7 +124,11 @@ def mutate(
         run(f"write_verilog -norename {folder}/mutated.v")
         verilog = selectable(Path(folder, "mutated.v").read_text(), name)
         text = Path(folder, "mutated.il").read_text()
-    modules = {**emission.modules, name: replace(module, verilog=verilog)}
+    modules = {
+        other: replace(one, verilog=f"/* verilator lint_off UNOPTFLAT */ {one.verilog}")
+        for other, one in emission.modules.items()
+    }  # a mutant may close a loop through any of them
+    modules[name] = replace(module, verilog=verilog)
     return Emission(modules), tuple(mutants), text
 
 

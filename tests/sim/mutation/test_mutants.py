@@ -68,6 +68,14 @@ def test_a_parent_is_mutated_where_it_places_its_children():
     assert emission.verilog.count(f"initial {CONTROL}") == 1
 
 
+def test_a_loop_through_another_module_is_no_error():
+    whole = emission_with_sources(Pair(TallyParams()))
+    emission, _, _ = mutate(whole, "tally_4", 4, 1)
+    waived = "/* verilator lint_off UNOPTFLAT */"
+    assert all(waived in module.verilog for module in emission.modules.values())
+    assert not any(waived in module.verilog for module in whole.modules.values())
+
+
 @pytest.mark.parametrize("sample", [60, 1000])
 def test_a_sample_of_most_or_more_than_there_are(sample):
     _, mutants, _ = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", sample, 1)
