@@ -45,7 +45,8 @@ def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Registe
     """Make the register of the time until ``what`` is given up, for which ``who`` waits."""
     doc = (
         "cycles without a movement, up to twice as many; 0: never, so that"
-        f" {who} waits for ever for a memory that is gone"
+        f" {who} waits for ever for a memory that is gone, and a bus that was given a wrong number"
+        " of beats owes for ever"
     )
     return single(rw("memory_timeout", 32, doc, init=cycles), f"When {what} is given up.")
 
