@@ -57,8 +57,9 @@ class Fetcher(Component):
         ended = Signal()  # the turn that the round began with
         taken = Signal()
         last = number == params.words - 1
-        below = word & ~(word - 1)[:WORD_BITS]  # the lowest one alone
+        lowest = Signal(WORD_BITS)  # one of the word, alone
         m.d.comb += [
+            lowest.eq(word & ~(word - 1)[:WORD_BITS]),
             self.scan.payload.eq(Cat(number, self.turn[:SLOT_BITS])),
             ends.eq(self.over | ended | ~self.misses),
         ]
@@ -82,13 +83,13 @@ class Fetcher(Component):
                 m.next = "FIND"
             with m.State("FIND"):
                 m.d.sync += [
-                    item.eq(Cat(index_of(below), number)),
+                    item.eq(Cat(index_of(lowest), number)),
                     timer.eq(0),
                 ]
                 with m.If(ends):
                     m.next = "REST"
                 with m.Elif(word.any()), m.If(waited >= self.gap):
-                    m.d.sync += word.eq(word & ~below)
+                    m.d.sync += word.eq(word & ~lowest)
                     m.next = "ASK"
                 with m.Elif(last):
                     m.next = "REST"
