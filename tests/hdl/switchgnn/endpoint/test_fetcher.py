@@ -14,12 +14,12 @@ from hdl.switchgnn.protocol import Kind
 from sim.harness.streams import STALLS, Sink, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 
-TIMEOUT, GAP = 200, 12
+TIMEOUT, GAP = 200, 13
 
 
 @pytest.mark.parametrize("preset", ["tiny", "small"])
 def test_fetcher(preset):
-    simulate(Fetcher(PRESETS[preset]), __name__)
+    simulate(Fetcher(PRESETS[preset]), __name__, registers=["timer", "waited"])
 
 
 class Bench:
@@ -72,8 +72,7 @@ async def asks_for_each_once_in_a_round(dut, stalls):
     scan, sink = stalls
     bench = Bench(dut, scan=scan, sink=sink)
     await start(dut)
-    turn = 0xFEDC_BA95
-    bench.table = {}
+    turn = random.getrandbits(32)
     sums, copies = bench.miss(turn)
     began = cycle()
     for round_ in range(1, 3):
@@ -91,6 +90,7 @@ async def asks_for_each_once_in_a_round(dut, stalls):
     half = len(sums) + len(copies)
     assert gaps[half - 1] >= TIMEOUT
     if stalls.none:
+        assert min(gaps) == GAP + 2
         words = 3 * bench.params.words
         assert cycles[0] < began + TIMEOUT + 10
         assert cycles[half - 1] - cycles[0] < half * (GAP + 4) + words
@@ -122,14 +122,15 @@ async def a_round_ends_with_its_turn(dut):
     bench = Bench(dut, gap=0)
     await start(dut)
     missing = {}
-    for turn in range(4, 64):
+    turns = [random.getrandbits(32) for _ in range(60)]
+    for turn, following in itertools.pairwise([*turns, 0]):
         bench.table = {}
         missing[turn] = bench.miss(turn, 0.5)
         await bench.step(TIMEOUT + random.randrange(100))
         dut.over.value = 1
         await bench.edge
         dut.over.value = 0
-        dut.turn.value = turn + 1
+        dut.turn.value = following
     assert len({job["turn"] for job in bench.jobs.beats}) > 50
     for job in bench.jobs.beats:
         assert job["list"] in missing[job["turn"]][0]
@@ -147,3 +148,63 @@ async def an_empty_word_takes_3_cycles(dut):
     steps = {b - a for a, b in zip(bench.scan.cycles, bench.scan.cycles[1:], strict=False)}
     assert steps <= {3}
     assert len(bench.scan.cycles) >= bench.params.words
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def waits_as_long_as_it_is_told(dut):
+    """To the cycle, whatever the bits of the timeout and of the gap are."""
+    bench = Bench(dut, gap=0)
+    await start(dut)
+    delays = {"timeout": set(), "gap": set()}
+
+    async def first():
+        """The cycles to what is asked next."""
+        began, asked = cycle(), bench.asked
+        await bench.step(20)
+        cycles = sorted([*bench.jobs.cycles, *bench.lookups.cycles])
+        return cycles[asked] - began
+
+    bench.miss(random.getrandbits(32))
+    for bit in range(6, 32):
+        dut.misses.value = 0
+        await bench.step(10)
+        dut.misses.value = 1
+        timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
+        dut.timeout.value, dut.timer.value = timeout, timeout - (1 << bit)
+        asked = bench.asked
+        await bench.step(20)
+        assert bench.asked == asked
+        dut.timer.value = timeout - 5
+        delays["timeout"].add(await first())
+    dut.misses.value, dut.timeout.value = 0, 0
+    await bench.step(10)
+    dut.gap.value, dut.waited.value, dut.misses.value = (1 << 16) - 1, 0, 1
+    bench.table = {k: (1 << 32) - 1 for k in range(SLOTS << bench.params.word_bits)}
+    await bench.step(10)
+    for bit in range(6, 16):
+        gap = random.getrandbits(16) & (1 << bit) - 1 | 1 << bit
+        dut.gap.value, dut.waited.value = gap, gap - (1 << bit)
+        asked = bench.asked
+        await bench.step(20)
+        assert bench.asked == asked
+        dut.waited.value = gap - 5
+        delays["gap"].add(await first())
+        assert bench.asked == asked + 1
+    assert [len(found) for found in delays.values()] == [1, 1]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def any_two_of_a_word_are_asked_for(dut):
+    """The lower one first."""
+    bench = Bench(dut, gap=0, timeout=0)
+    await start(dut)
+    bits = range(min(32, bench.params.aggregators))
+    for low, high in random.sample([*itertools.combinations(bits, 2)], 100):
+        bench.table = {0: 1 << low | 1 << high}
+        bench.jobs.beats.clear()
+        dut.misses.value = 1
+        while len(bench.jobs.beats) < 2:
+            await bench.edge
+        dut.misses.value = 0
+        await bench.step(10)
+        assert [job["list"] for job in bench.jobs.beats][:2] == [low, high]
