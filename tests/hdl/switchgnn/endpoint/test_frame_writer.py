@@ -1,0 +1,186 @@
+"""Frames from heads and payloads: every beat, and when it may leave."""
+
+import itertools
+import random
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn.endpoint.bundles import LEAVING
+from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.protocol import CONTROL_BYTES, ETHERTYPE_ON_WIRE, VERSION, Head, Kind
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import STALLS, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+FRAMES = 200
+#: What leaves a worker, with the bits of a lane.
+LANES = {
+    Kind.FEATURE: 16,
+    Kind.RAW: 16,
+    Kind.PARTIAL: 32,
+    Kind.FETCH: 0,
+    Kind.RAWFETCH: 0,
+    Kind.DONE: 0,
+}
+
+
+@pytest.mark.parametrize("lanes", [2, 32, 128])
+def test_frame_writer(lanes):
+    simulate(FrameWriter(replace(PRESETS["tiny"], lanes=lanes)), __name__)
+
+
+class Bench:
+    """Frames in the order of their heads, and what is told while they leave."""
+
+    def __init__(self, dut, *, source=never, sink=never):
+        self.dut, self.edge, self.sink = dut, RisingEdge(dut.clk), sink
+        self.params = params_in_simulator(EndpointParams)
+        self.heads = Source(dut, "heads", stall=source)
+        self.payload = Source(dut, "payload", stall=source)
+        self.signature = {
+            name: random.getrandbits(SIGNATURE[name].width) for name in SIGNATURE.members
+        }
+        dut.signature_of_job.value = pack(SIGNATURE, self.signature)
+        dut.may_begin.value, dut.stop.value, dut.axis_tready.value = 1, 0, 0
+        self.expected, self.beats, self.cycles = [], [], []
+        self.frames = []  # kind and again, in order
+        self.told, self.beats_told = [], 0  # of frames and beats that leave
+        self.begun = self.left = self.coming = 0  # frames, frames, beats of the payload
+
+    def size(self, kind):
+        return -(-self.params.lanes * LANES[kind] // 8 // BEAT_BYTES)
+
+    def give(self, kind, fails=0.2):
+        """A frame with any content."""
+        job = {name: random.getrandbits(field.width) for name, field in self.params.head}
+        job |= {"kind": kind}
+        head = {
+            "destination": self.signature["switch_address"],
+            "source": self.signature["address"],
+            "ethertype": ETHERTYPE_ON_WIRE,
+            "version": VERSION,
+            "kind": kind,
+            "bm": self.signature["worker"],
+            **{name: self.signature[name] for name in ("job", "epoch")},
+            **{name: job[name] for name in ("turn", "seq")},
+            "about": {"target": {name: job[name] for name in ("list", "source", "raw", "rows")}},
+        }
+        size, mask = self.size(kind), (1 << self.params.lanes * LANES[kind]) - 1
+        payload = [{"data": random.getrandbits(512), "failed": 0} for _ in range(size)]
+        if payload and random.random() < fails:
+            random.choice(payload)["failed"] = 1
+        failed = any(beat["failed"] for beat in payload)
+        keeps = [CONTROL_BYTES if not size else BEAT_BYTES, *[BEAT_BYTES] * size]
+        data = [pack(Head, head), *(beat["data"] & mask for beat in payload)]
+        for k, (content, keep) in enumerate(zip(data, keeps, strict=True)):
+            last = k == size
+            self.expected.append((content, (1 << keep) - 1, last, last and failed))
+        self.frames.append((kind, job["again"]))
+        self.heads.append(job)
+        for beat in payload:
+            self.payload.append(beat)
+
+    async def step(self):
+        """A cycle, in which all that is told is right."""
+        dut = self.dut
+        dut.axis_tready.value = ready = not self.sink()
+        await self.edge
+        valid, heads, payload = (
+            bool(getattr(dut, name).value)
+            for name in ("axis_tvalid", "heads_valid", "payload_valid")
+        )
+        assert dut.inside.value == (self.begun > self.left)
+        size = self.size(self.frames[self.begun][0]) if heads else 0
+        assert dut.waits.value == (size > 0 and not self.coming and not payload)
+        begins = heads and bool(dut.heads_ready.value)
+        continues = payload and bool(dut.payload_ready.value)
+        assert dut.beat.value == (begins or continues)
+        leaving = unpack(LEAVING, int(dut.leaving.value))
+        last = (begins and not size) or (continues and self.coming == 1)
+        assert leaving["valid"] == last
+        if leaving["valid"]:
+            self.told.append((leaving["kind"], leaving["again"]))
+        if begins:
+            assert dut.may_begin.value
+            assert not dut.stop.value
+            assert not self.coming
+            assert payload or not size
+            self.begun, self.coming = self.begun + 1, size
+        self.coming -= continues
+        if valid:
+            names = ("tdata", "tkeep", "tlast", "tuser")
+            beat = tuple(int(getattr(dut, f"axis_{name}").value) for name in names)
+            assert beat == self.expected[len(self.beats)]  # also while it waits
+            if ready:
+                self.beats.append(beat)
+                self.cycles.append(cycle())
+                self.left += beat[2]
+        return begins
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, held=[False, True])
+async def frames_are_as_their_heads_say(dut, stalls, held):
+    """In order, whole, and a beat a cycle while nothing is held up."""
+    source, sink = stalls
+    bench = Bench(dut, source=source, sink=sink)
+    await start(dut)
+    for _ in range(FRAMES):
+        bench.give(random.choice(list(LANES)))
+    while len(bench.beats) < len(bench.expected):
+        if held:
+            dut.may_begin.value = random.random() < 0.7
+            dut.stop.value = random.random() < 0.1
+        await bench.step()
+    assert bench.told == bench.frames
+    await bench.step()
+    assert not dut.axis_tvalid.value
+    if stalls.none and not held:
+        assert {b - a for a, b in itertools.pairwise(bench.cycles)} == {1}
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(name=["may_begin", "stop"])
+async def none_begins_while_it_may_not(dut, name):
+    """One that has begun leaves; whatever it is."""
+    bench = Bench(dut)
+    await start(dut)
+    for kind in LANES:
+        getattr(dut, name).value = name == "may_begin"
+        bench.give(kind)
+        bench.give(kind)
+        while not await bench.step():
+            pass
+        getattr(dut, name).value = name == "stop"
+        for _ in range(20):
+            assert not await bench.step()
+        assert bench.left == bench.begun
+        getattr(dut, name).value = name == "may_begin"
+        for _ in range(20):
+            await bench.step()
+    assert bench.beats == bench.expected
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_frame_waits_for_its_payload(dut):
+    """A control frame behind it does not overtake it."""
+    bench = Bench(dut)
+    await start(dut)
+    for kind in (Kind.FEATURE, Kind.RAW, Kind.PARTIAL):
+        bench.payload.stall = lambda: True
+        bench.give(kind)
+        bench.give(Kind.DONE)
+        await bench.step()
+        for _ in range(10):
+            await bench.step()
+            assert dut.waits.value
+        assert bench.left == bench.begun
+        bench.payload.stall = never
+        for _ in range(20):
+            await bench.step()
+        assert bench.beats == bench.expected

@@ -1,0 +1,132 @@
+"""Heads and payloads from jobs, as far as there is room for all that was asked for."""
+
+import itertools
+import random
+from collections import deque
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import UNDER_WAY
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.payload_reader import PayloadReader
+from hdl.switchgnn.protocol import Kind
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+JOBS = 200
+BEAT = 64  #: bytes
+NARROW, WIDE = (Kind.FEATURE, Kind.RAW), (Kind.PARTIAL,)
+CONTROL = (Kind.FETCH, Kind.RAWFETCH, Kind.DONE)
+SIZES = {
+    "a beat": PRESETS["tiny"],
+    "2 or 4 beats": replace(PRESETS["tiny"], lanes=64, address_bits=34),
+    "4 or 8 beats": replace(PRESETS["tiny"], lanes=128, prefetch_beats=64),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_payload_reader(size):
+    simulate(PayloadReader(SIZES[size]), __name__)
+
+
+class Bench:
+    """A memory that answers every burst; whose beats never find the buffer full."""
+
+    def __init__(self, dut, *, source=never, sink=never, held=None, latency=6):
+        self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
+        self.params = params_in_simulator(EndpointParams)
+        self.jobs = Source(dut, "jobs", stall=source)
+        self.bursts = Sink(dut, "bursts", stall=source)
+        held = held or (lambda stream: sink())
+        self.heads = Sink(dut, "heads", stall=lambda: held("heads"))
+        self.payload = Sink(dut, "payload", stall=lambda: held("payload"))
+        self.given = []
+        self.expected_heads, self.expected_bursts = [], []
+        dut.given.value = 0
+        cocotb.start_soon(self.serve())
+
+    async def serve(self):
+        shape, seen, due = self.params.payload_port_beat, 0, deque()
+        while True:
+            await self.edge
+            asked = sum(burst["length"] + 1 for burst in self.bursts.beats)
+            assert asked - len(self.payload.beats) <= self.params.prefetch_beats
+            for burst in self.bursts.beats[seen:]:
+                due.extend([cycle() + self.latency] * (burst["length"] + 1))
+            seen = len(self.bursts.beats)
+            beat = {name: random.getrandbits(field.width) for name, field in shape}
+            beat["valid"] = bool(due) and due[0] <= cycle()
+            if beat["valid"]:
+                due.popleft()
+                self.given.append({name: beat[name] for name in ("failed", "data")})
+            self.dut.given.value = pack(shape, beat)
+
+    def size(self, kind):
+        if kind in WIDE:
+            return self.params.sum_beats
+        return self.params.feature_beats if kind in NARROW else 0
+
+    def give(self, kinds):
+        kind = random.choice(kinds)
+        job = {name: random.getrandbits(field.width) for name, field in self.params.job}
+        job |= {"kind": kind}
+        self.expected_heads.append({name: job[name] for name, _ in self.params.head})
+        if size := self.size(kind):
+            job["beat"] &= -size
+            burst = {"address": BEAT * job["beat"], "length": size - 1}
+            self.expected_bursts.append(burst)
+        self.jobs.append(job)
+
+    async def ends(self):
+        await self.heads.wait_for(len(self.expected_heads))
+        await self.payload.wait_for(sum(b["length"] + 1 for b in self.expected_bursts))
+        for _ in range(self.latency + 10):
+            await self.edge
+        assert self.heads.beats == self.expected_heads
+        found = [{name: b[name] for name in ("address", "length")} for b in self.bursts.beats]
+        assert found == self.expected_bursts
+        assert self.payload.beats == self.given
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS, kinds=[(*NARROW, *WIDE, *CONTROL), NARROW, WIDE, CONTROL])
+async def payloads_are_those_of_jobs(dut, stalls, kinds):
+    source, sink = stalls
+    bench = Bench(dut, source=source, sink=sink)
+    await start(dut)
+    for _ in range(JOBS):
+        bench.give(kinds)
+    await bench.ends()
+    if stalls.none:
+        beats = [bench.size(head["kind"]) for head in bench.expected_heads]
+        covered = bench.latency + max(beats) + 8 < bench.params.prefetch_beats
+        if not max(beats):
+            assert {b - a for a, b in itertools.pairwise(bench.heads.cycles)} == {1}
+        elif covered and min(beats):
+            assert {b - a for a, b in itertools.pairwise(bench.payload.cycles)} == {1}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(name=["heads", "payload"])
+async def jobs_wait_for_room(dut, name):
+    """All of the buffer is used, and no more; all of the heads' queue."""
+    taken = {"heads": True, "payload": True, name: False}
+    bench = Bench(dut, held=lambda stream: not taken[stream])
+    await start(dut)
+    params = bench.params
+    for _ in range(UNDER_WAY + params.prefetch_beats):
+        bench.give(NARROW if name == "payload" else CONTROL)
+    for _ in range(4 * (UNDER_WAY + params.prefetch_beats)):
+        await bench.edge
+    if name == "payload":
+        size, room = params.feature_beats, params.prefetch_beats - params.sum_beats
+        assert len(bench.bursts.beats) == room // size + 1
+        assert len(bench.heads.beats) == room // size + 1
+    else:
+        assert UNDER_WAY <= len(bench.jobs.cycles) <= UNDER_WAY + 2
+    taken[name] = True
+    await bench.ends()

@@ -1,0 +1,147 @@
+"""Jobs from orders and the list's records, wherever in memory they lie."""
+
+import itertools
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, UNDER_WAY
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.record_reader import RecordReader
+from hdl.switchgnn.protocol import Kind
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+BEAT = 64  #: bytes
+ORDERS = 300
+
+
+@pytest.mark.parametrize("preset", ["tiny", "small", "full"])
+def test_record_reader(preset):
+    simulate(RecordReader(PRESETS[preset]), __name__)
+
+
+class Bench:
+    """A memory in which every record is another one, of any kind; some reads fail."""
+
+    def __init__(self, dut, *, source=never, sink=never, bad=0.2, latency=10):
+        self.dut, self.edge, self.bad, self.latency = dut, RisingEdge(dut.clk), bad, latency
+        self.params = params = params_in_simulator(EndpointParams)
+        self.context = {name: random.getrandbits(field.width) for name, field in params.context}
+        self.turn = random.getrandbits(32)
+        dut.context.value, dut.turn.value = pack(params.context, self.context), self.turn
+        dut.beat.value = 0
+        self.orders = Source(dut, "orders", stall=source)
+        self.request = Sink(dut, "request", stall=source)
+        self.jobs = Sink(dut, "jobs", stall=sink)
+        self.illegal, self.expected, self.asked = 0, [], []
+        self.coming = deque()  # beats of memory, in the order of the orders
+        self.bad_records = 0
+        cocotb.start_soon(self.serve())
+
+    def record(self):
+        """Any content, behind the fields too."""
+        record = {name: random.getrandbits(field.width) for name, field in SendRecord.as_shape()}
+        kind = random.choice([Kind.FEATURE, Kind.PARTIAL]).value
+        if random.random() < self.bad:
+            kind = random.choice([kind ^ 1 << random.randrange(8), random.getrandbits(8)])
+        return record | {"kind": kind}
+
+    def give(self, order):
+        """An order, and what becomes of it."""
+        params, record = self.params, self.record()
+        shape = SendRecord.as_shape()
+        offsets = {name: field.offset for name, field in shape}
+        bits = sum(value << offsets[name] for name, value in record.items())
+        other = random.getrandbits(256)
+        data = bits << 256 | other if order["seq"] & 1 else bits | other << 256
+        failed = random.random() < self.bad / 2
+        self.coming.append({"valid": 1, "failed": failed, "data": data})
+        whole = 1 << params.beat_address_bits
+        self.asked.append((ALIGNMENT // BEAT * self.context["list"] + order["seq"] // 2) % whole)
+        legal = record["kind"] in (Kind.FEATURE.value, Kind.PARTIAL.value)
+        self.bad_records += not legal and not failed
+        if legal and not failed:
+            is_sum = record["kind"] == Kind.PARTIAL.value
+            size = params.sum_beats if is_sum else params.feature_beats
+            origin = ALIGNMENT // BEAT * self.context["features"]
+            names = ("list", "source", "raw", "rows")
+            self.expected.append(
+                {
+                    "kind": Kind(record["kind"]),
+                    "turn": self.turn,
+                    "beat": (origin + record["place"] * size) % whole,
+                    **order,
+                    **{name: record[name] for name in names},
+                }
+            )
+        self.orders.append(order)
+
+    async def serve(self):
+        dut, seen, due = self.dut, 0, deque()
+        while True:
+            await self.edge
+            self.illegal += int(dut.illegal.value)
+            due.extend([cycle() + self.latency] * (len(self.request.beats) - seen))
+            seen = len(self.request.beats)
+            given = 0
+            if due and due[0] <= cycle():
+                due.popleft()
+                given = pack(TABLE_BEAT, self.coming.popleft())
+            dut.beat.value = given or random.getrandbits(TABLE_BEAT.size) & ~1
+
+    async def ends(self):
+        await self.request.wait_for(len(self.asked))
+        await self.jobs.wait_for(len(self.expected))
+        for _ in range(self.latency + 10):
+            await self.edge
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def jobs_are_what_records_say(dut, stalls):
+    source, sink = stalls
+    bench = Bench(dut, source=source, sink=sink)
+    await start(dut)
+    for _ in range(ORDERS):
+        bench.give({"seq": random.getrandbits(32), "again": random.getrandbits(1)})
+    await bench.ends()
+    assert bench.request.beats == bench.asked
+    assert bench.jobs.beats == bench.expected
+    assert bench.illegal == bench.bad_records
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def makes_a_job_a_cycle(dut):
+    """As long as places for orders cover the memory's latency."""
+    bench = Bench(dut, bad=0, latency=UNDER_WAY - 10)
+    await start(dut)
+    for seq in range(ORDERS):
+        bench.give({"seq": seq, "again": 0})
+    await bench.ends()
+    assert {b - a for a, b in itertools.pairwise(bench.jobs.cycles)} == {1}
+    assert bench.request.cycles == bench.orders.cycles  # request_latency
+    assert bench.jobs.beats == bench.expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def no_more_are_read_than_find_room(dut):
+    """Jobs that nobody takes hold orders up; those that are none free their places."""
+    bench = Bench(dut, sink=lambda: blocked, bad=0.3)
+    blocked = True
+    await start(dut)
+    for _ in range(ORDERS):
+        bench.give({"seq": random.getrandbits(32), "again": 0})
+    for _ in range(3 * ORDERS):
+        await bench.edge
+    read = len(bench.request.beats)
+    assert not bench.jobs.beats
+    assert UNDER_WAY <= read < ORDERS
+    blocked = False
+    await bench.ends()
+    assert bench.jobs.beats == bench.expected
