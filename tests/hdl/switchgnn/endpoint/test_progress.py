@@ -3,8 +3,11 @@
 import random
 
 import cocotb
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect, flipped
 from cocotb.triggers import RisingEdge
 
+from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.progress import Progress
@@ -14,18 +17,33 @@ from sim.harness.verilator import simulate
 TURNS = 30
 
 
+class ProgressBench(Component):
+    """The turns in a module around them: their numbers, some of them ports, can be set there."""
+
+    def __init__(self, params):
+        super().__init__(params, dict(Progress(params).signature.members))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.progress = progress = Progress(self.params)
+        connect(m, flipped(self), progress)
+        return m
+
+
 def test_progress():
-    simulate(Progress(PRESETS["tiny"]), __name__)
+    numbers = ["loading", "beginning", "lo", "next"]
+    simulate(ProgressBench(PRESETS["tiny"]), __name__, registers=numbers)
 
 
 class Bench:
     """Loads, sends and ends turns at random, as far as it may be."""
 
-    def __init__(self, dut, open_turns, ready=TURNS):
+    def __init__(self, dut, open_turns, ready=TURNS, *, first=0, turns=TURNS):
         self.dut, self.edge, self.open_turns = dut, RisingEdge(dut.clk), open_turns
-        self.lo = self.loaded = self.begun = 0
+        self.lo = self.loaded = self.begun = first
+        self.turns = turns
         self.begins, self.ends = [], []
-        dut.turns.value, dut.ready.value = TURNS, ready
+        dut.turns.value, dut.ready.value = turns, ready
         self.ready = ready
         self.opened = []  # what is open, of the cycle before and of this one
         dut.two_open.value = open_turns == 2
@@ -42,7 +60,7 @@ class Bench:
         if was["begin"]:
             turn = int(dut.beginning.value)
             assert turn == self.begun
-            assert turn < min(self.lo + self.open_turns, self.loaded, self.ready, TURNS)
+            assert turn < min(self.lo + self.open_turns, self.loaded, self.ready, self.turns)
             self.begun += 1
             self.begins.append(turn)
         self.loaded += was["loaded"]
@@ -50,11 +68,11 @@ class Bench:
             assert int(dut.end.value) == (self.begun == self.lo + 1)
             self.lo += 1
             self.begun = max(self.begun, self.lo)
-        self.opened.append((1 << min(self.open_turns, TURNS - self.lo)) - 1)
+        self.opened.append((1 << min(self.open_turns, self.turns - self.lo)) - 1)
         dut.loaded.value = dut.advance.value = 0
         loading = dut.load.value and not was["loaded"] and random.random() < load
         if loading:
-            assert int(dut.loading.value) == self.loaded < min(self.lo + SLOTS, TURNS)
+            assert int(dut.loading.value) == self.loaded < min(self.lo + SLOTS, self.turns)
             dut.loaded.value = 1
         dut.free.value = random.random() < free
         may = self.loaded > self.lo and (may_skip or self.begun > self.lo)
@@ -119,3 +137,39 @@ async def no_turns_at_all(dut):
         assert not dut.load.value
         assert not dut.begin.value
     assert dut.finished.value
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(open_turns=[1, 2])
+async def turns_are_counted_in_every_bit(dut, open_turns):
+    """The last few turns of jobs whose number of turns is near a power of two, or any."""
+    ends = [(1 << bit) + random.randrange(5) for bit in range(3, 32)]
+    ends += [random.randrange(5, 1 << 32) for _ in range(5)] + [(1 << 32) - 1]
+    await start(dut)
+    for end in ends:
+        first = end - 5
+        bench = Bench(dut, open_turns, end - 1, first=first, turns=end)
+        dut.rst.value = 1
+        await bench.edge
+        dut.rst.value = 0
+        await bench.edge
+        for name in ("lo", "loading", "beginning"):
+            getattr(dut.progress, name).value = first
+        dut.progress.next.value = first + 1
+        await bench.edge
+        while bench.lo < end - 1:
+            await bench.step(load=0.9, free=0.9)
+            assert int(dut.next.value) == int(dut.lo.value) + 1
+        for _ in range(20):
+            await bench.step(load=1, free=1, advance=0)
+        assert bench.begun == end - 1
+        assert dut.waits.value
+        dut.ready.value = bench.ready = end
+        while bench.lo < end:
+            await bench.step()
+            assert not dut.finished.value
+        for _ in range(10):
+            await bench.edge
+        assert dut.finished.value
+        assert not int(dut.is_open.value) | int(dut.load.value) | int(dut.begin.value)
+        assert bench.begins == list(range(first, end))

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections import deque
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -21,9 +22,10 @@ BEAT = 64  #: bytes
 ORDERS = 300
 
 
-@pytest.mark.parametrize("preset", ["tiny", "small", "full"])
-def test_record_reader(preset):
-    simulate(RecordReader(PRESETS[preset]), __name__)
+@pytest.mark.parametrize(("preset", "bits"), [("tiny", 20), ("small", 64), ("full", 64)])
+def test_record_reader(preset, bits):
+    """With wide addresses, in which every bit of a place counts, and with others."""
+    simulate(RecordReader(replace(PRESETS[preset], address_bits=bits)), __name__)
 
 
 class Bench:
