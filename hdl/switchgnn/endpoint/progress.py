@@ -75,11 +75,8 @@ class Progress(Component):
         m.d.sync += [
             settling.eq(Mux(changes, (1 << SETTLING) - 1, settling >> 1)),
             may_load.eq((loaded != SLOTS) & (self.loading != self.turns)),
-            may_begin.eq(
-                (begun < Mux(self.two_open, 2, 1))
-                & (begun < loaded)
-                & (self.beginning != self.turns)
-            ),
+            # A turn that is loaded is one of the job's.
+            may_begin.eq((begun < Mux(self.two_open, 2, 1)) & (begun < loaded)),
             ready.eq(self.beginning < self.ready),
             self.finished.eq(self.lo == self.turns),
             self.is_open[0].eq(self.lo != self.turns),
