@@ -1,5 +1,7 @@
 """How jobs start and end."""
 
+import random
+
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
@@ -86,3 +88,26 @@ async def the_first_failure_is_kept(dut):
     await bench.pulse("failures", 3)  # without a job
     await bench.pulse("start")
     assert bench.state == (State.RUNNING, Cause.NONE)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(name=["quiet", "inside"])
+async def a_job_ends_when_all_has_been_calm_for_a_while(dut, name):
+    """A pause that is a cycle shorter ends nothing, however often it comes."""
+    bench = Bench(dut)
+    await start(dut)
+    await bench.pulse("start")
+    busy = name == "inside"
+    getattr(dut, name).value = busy
+    await bench.pulse("stop")
+    for _ in range(10):
+        getattr(dut, name).value = not busy
+        await ClockCycles(dut.clk, CALM - 1)
+        getattr(dut, name).value = busy
+        await ClockCycles(dut.clk, random.choice([1, 2]))
+        assert bench.state == (State.STOPPING, Cause.NONE)
+    getattr(dut, name).value = not busy
+    await ClockCycles(dut.clk, CALM + 1)
+    assert bench.state == (State.STOPPING, Cause.NONE)
+    await RisingEdge(dut.clk)
+    assert bench.state == (State.IDLE, Cause.NONE)

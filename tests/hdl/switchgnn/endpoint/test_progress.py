@@ -56,6 +56,10 @@ class Bench:
         await self.edge
         if len(self.opened) > 1:
             assert int(dut.is_open.value) == self.opened.pop(0)
+        ahead, begun = self.loaded - self.lo, self.begun - self.lo
+        assert int(dut.is_loaded.value) == (1 << min(2, ahead)) - 1
+        assert int(dut.has_begun.value) == (1 << min(2, begun)) - 1
+        assert (int(dut.lo.value), int(dut.next.value)) == (self.lo, self.lo + 1)
         was = {name: int(getattr(dut, name).value) for name in ("loaded", "advance", "begin")}
         if was["begin"]:
             turn = int(dut.beginning.value)
@@ -143,7 +147,7 @@ async def no_turns_at_all(dut):
 @cocotb.parametrize(open_turns=[1, 2])
 async def turns_are_counted_in_every_bit(dut, open_turns):
     """The last few turns of jobs whose number of turns is near a power of two, or any."""
-    ends = [(1 << bit) + random.randrange(5) for bit in range(3, 32)]
+    ends = [(1 << bit) + past for bit in range(3, 32) for past in (1, random.randrange(5))]
     ends += [random.randrange(5, 1 << 32) for _ in range(5)] + [(1 << 32) - 1]
     await start(dut)
     for end in ends:
@@ -159,7 +163,6 @@ async def turns_are_counted_in_every_bit(dut, open_turns):
         await bench.edge
         while bench.lo < end - 1:
             await bench.step(load=0.9, free=0.9)
-            assert int(dut.next.value) == int(dut.lo.value) + 1
         for _ in range(20):
             await bench.step(load=1, free=1, advance=0)
         assert bench.begun == end - 1

@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -18,9 +19,13 @@ from sim.switchgnn.golden.window import Window
 TIMEOUT = 60
 
 
-@pytest.mark.parametrize("preset", ["tiny", "full"])
-def test_send_window(preset):
-    simulate(SendWindow(PRESETS[preset]), __name__)
+COUNTS = ("base", "following", "sent", "mark")  #: registers with numbers of frames
+
+
+@pytest.mark.parametrize("width", [4, 127, 128])
+def test_send_window(width):
+    params = replace(PRESETS["tiny"], window=width)
+    simulate(SendWindow(params), __name__, registers=[*COUNTS, "timer"])
 
 
 class Bench:
@@ -37,6 +42,7 @@ class Bench:
         self.window = Window()  # the switch's
         self.told = Window()  # by the ACKs that have come
         self.answers, self.manual = True, []  # ACKs that are not the switch's
+        self.first = 0  # seq that a turn begins with, of which others count from
         for name in ("begin", "sends", "end", "ack", "left", "left_again"):
             getattr(dut, name).value = 0
         dut.orders_ready.value = 0
@@ -50,9 +56,11 @@ class Bench:
             dut.orders_ready.value = not self.stall()
             await self.edge
             for order in self.orders.beats[seen:]:
+                order = order | {"seq": order["seq"] - self.first}
                 self.judge(**order)
                 self.leaving.append((cycle() + random.choice([1, 3]), order))
             seen = len(self.orders.beats)
+            assert not (dut.idle.value and (self.leaving or dut.orders_valid.value))
             dut.left.value = 0
             if self.leaving and self.leaving[0][0] <= cycle():
                 order = self.leaving.popleft()[1]
@@ -85,23 +93,29 @@ class Bench:
             said = {"valid": 1, "base": base, "bitmap": bitmap}
             self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
             return
-        due = [ack for ack in self.acks if ack[0] <= cycle()]
-        if due and self.answers:
+        if not self.answers:
+            return
+        if due := [ack for ack in self.acks if ack[0] <= cycle()]:
             ack = random.choice(due)
             self.acks.remove(ack)
             window = ack[1]
             room = min(window.base, self.width - window.ahead.bit_length())
             base = window.base - random.randint(0, min(2, room)) * self.late
-            said = {"valid": 1, "base": base, "bitmap": window.arrived >> base & (1 << 128) - 1}
+            bitmap = window.arrived >> base & (1 << 128) - 1
+            said = {"valid": 1, "base": self.first + base, "bitmap": bitmap}
             self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
             self.told = self.told.acknowledged(window.base, window.ahead)
 
-    async def begin(self, sends):
+    async def begin(self, sends, first=0):
         self.window = self.told = Window()
         self.ordered, self.acks = [], []
         self.left.clear()
-        self.dut.sends.value, self.dut.begin.value = sends, 1
+        self.first = first
+        self.dut.sends.value, self.dut.begin.value = first + sends, 1
         await self.edge
+        if first:
+            for name in COUNTS:
+                getattr(self.dut, name).value = first
         self.dut.begin.value, self.dut.sends.value = 0, random.getrandbits(32)
         self.began = cycle()
         await self.edge
@@ -124,6 +138,46 @@ async def all_frames_arrive(dut, loss, stall):
         assert not dut.full.value
         if loss == 0:
             assert not any(again for _, _, again in bench.left)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def frames_are_counted_in_every_bit(dut):
+    """The last few frames of turns whose number of frames is near a power of two, or any."""
+    bench = Bench(dut, loss=0.3)
+    await start(dut)
+    firsts = [(1 << bit) - random.randrange(1, 6) for bit in range(3, 32)]
+    firsts += [random.randrange(1 << 32) - 50 for _ in range(5)]
+    for first in firsts:
+        await bench.begin(sends := random.randrange(8, 20), first)
+        await bench.ends()
+        assert bench.window.base == sends
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def repeats_after_the_timeout(dut):
+    """To the cycle, whatever its bits are."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(1)
+    while not bench.left:
+        await bench.edge
+    delays = set()
+    for bit in range(6, 32):
+        for timeout in (1 << bit, random.getrandbits(32) & (1 << bit) - 1 | 1 << bit):
+            while not dut.idle.value:
+                await bench.edge
+            dut.timeout.value, dut.timer.value = timeout, timeout - (1 << bit)
+            ordered = len(bench.orders.beats)
+            for _ in range(20):
+                await bench.edge
+            assert len(bench.orders.beats) == ordered
+            dut.timer.value, began = timeout - 5, cycle()
+            for _ in range(20):
+                await bench.edge
+            assert bench.orders.beats[ordered:] == [{"seq": 0, "again": 1}]
+            delays.add(bench.orders.cycles[-1] - began)
+    assert len(delays) == 1
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
