@@ -60,6 +60,7 @@ class Bench:
         assert int(dut.is_loaded.value) == (1 << min(2, ahead)) - 1
         assert int(dut.has_begun.value) == (1 << min(2, begun)) - 1
         assert (int(dut.lo.value), int(dut.next.value)) == (self.lo, self.lo + 1)
+        assert int(dut.beginning.value) == self.begun
         was = {name: int(getattr(dut, name).value) for name in ("loaded", "advance", "begin")}
         if was["begin"]:
             turn = int(dut.beginning.value)
@@ -93,6 +94,7 @@ async def turns_follow_each_other(dut, open_turns, may_skip):
     while bench.lo < TURNS:
         await bench.step(may_skip=may_skip, advance=0.1)
         assert not (dut.finished.value and bench.lo < TURNS)
+        assert not dut.waits.value
     for _ in range(5):
         await bench.edge
     assert dut.finished.value

@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT
+from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, UNDER_WAY
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.send_window import SendWindow
 from sim.harness.payloads import pack
@@ -42,6 +42,7 @@ class Bench:
         self.window = Window()  # the switch's
         self.told = Window()  # by the ACKs that have come
         self.answers, self.manual = True, []  # ACKs that are not the switch's
+        self.under_way, self.hold = 0, False  # orders that have not left; none leaves
         self.first = 0  # seq that a turn begins with, of which others count from
         for name in ("begin", "sends", "end", "ack", "left", "left_again"):
             getattr(dut, name).value = 0
@@ -55,14 +56,19 @@ class Bench:
         while True:
             dut.orders_ready.value = not self.stall()
             await self.edge
+            if dut.rst.value:
+                continue
+            ordered = bool(dut.orders_valid.value)
+            assert dut.idle.value == (not ordered and not self.under_way)
+            self.under_way += ordered and bool(dut.orders_ready.value)
+            self.under_way -= bool(dut.left.value)
             for order in self.orders.beats[seen:]:
                 order = order | {"seq": order["seq"] - self.first}
                 self.judge(**order)
                 self.leaving.append((cycle() + random.choice([1, 3]), order))
             seen = len(self.orders.beats)
-            assert not (dut.idle.value and (self.leaving or dut.orders_valid.value))
             dut.left.value = 0
-            if self.leaving and self.leaving[0][0] <= cycle():
+            if self.leaving and self.leaving[0][0] <= cycle() and not self.hold:
                 order = self.leaving.popleft()[1]
                 dut.left.value, dut.left_again.value = 1, order["again"]
                 self.arrives(order["seq"])
@@ -313,3 +319,63 @@ async def what_has_arrived_is_not_repeated(dut):
     for _ in range(4 * TIMEOUT + 8 * bench.width):
         await bench.edge
     assert {seq for _, seq, _ in bench.left} == set(gone)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_base_that_moves_puts_it_off(dut):
+    """Frame by frame, with less than a timeout between."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(count := min(bench.width, 10))
+    while len(bench.left) < count:
+        await bench.edge
+    for base in range(1, count):
+        bench.manual.append((base, 0))
+        for _ in range(TIMEOUT - 3):
+            await bench.edge
+    assert len(bench.left) == count
+    for _ in range(20):
+        await bench.edge
+    assert len(bench.left) == count + 1
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def repeats_are_waited_for(dut):
+    """While one is under way nothing is repeated again, however many there are."""
+    bench = Bench(dut)
+    bench.answers = False
+    await start(dut)
+    await bench.begin(bench.width)
+    while len(bench.left) < bench.width + 1:  # the oldest one again: the others had not left
+        await bench.edge
+    missing = set(range(bench.width))
+    for count in sorted((1 << bits for bits in range(bench.width.bit_length())), reverse=True):
+        missing = {0, *random.sample(sorted(missing - {0}), count - 1)}
+        bench.manual.append((0, sum(1 << seq for seq in range(bench.width) if seq not in missing)))
+        while not dut.idle.value or bench.manual:
+            await bench.edge
+        bench.hold, ordered = True, len(bench.orders.beats)
+        for _ in range(3 * TIMEOUT + 4 * bench.width):
+            await bench.edge
+        again = [{"seq": seq, "again": 1} for seq in sorted(missing)]
+        assert bench.orders.beats[ordered:] == again
+        bench.hold = False
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def any_number_may_be_under_way(dut):
+    """Of frames that are acknowledged before they have left, as no switch does."""
+    bench = Bench(dut)
+    bench.answers, bench.hold = False, True
+    await start(dut)
+    most = 4 * bench.width + 4 * UNDER_WAY - 1
+    await bench.begin(most)
+    while len(bench.ordered) < most:
+        bench.told = bench.told.acknowledged(len(bench.ordered), 0)
+        bench.manual.append((len(bench.ordered), 0))
+        for _ in range(bench.width):
+            await bench.edge
+    bench.manual.append((most, 0))
+    bench.hold = False
+    await bench.ends()

@@ -9,14 +9,14 @@ from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.token_bucket import UNIT, TokenBucket
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
 
 MOST, LEAST, STEP, TRIP, BURST = UNIT // 4, UNIT // 32, UNIT // 64, 200, 10
 
 
 def test_token_bucket():
-    simulate(TokenBucket(PRESETS["tiny"]), __name__)
+    simulate(TokenBucket(PRESETS["tiny"]), __name__, registers=["tokens", "time"])
 
 
 async def begin(dut, **settings):
@@ -74,24 +74,86 @@ async def off_is_off(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def halves_once_a_round_trip_and_grows(dut):
     """By a model that knows when it was halved last."""
-    await begin(dut)
-    assert int(dut.rate.value) == MOST
-    for _ in range(20):  # grown to the most at once
-        await RisingEdge(dut.clk)
-    halvings, before = 0, int(dut.rate.value)
-    last = -TRIP
-    for cycle in range(6000):
-        dut.congested.value = random.random() < (0.05 if cycle < 1500 else 0.0005)
+    trip, most = random.randrange(50, 200), random.randrange(UNIT // 16, UNIT + 1)
+    least, step = random.randrange(most // 16, most // 4), random.randrange(most // 64, most // 8)
+    await begin(dut, most=most, least=least, step=step, round_trip=trip)
+    assert int(dut.rate.value) == most
+    halvings, before = 0, most
+    last = -trip
+    for now_at in range(6000):
+        dut.congested.value = random.random() < (0.05 if now_at < 1500 else 0.0005)
         await RisingEdge(dut.clk)
         now = int(dut.rate.value)
         if now < before:
-            assert now == max(LEAST, before // 2)
-            assert cycle - last >= TRIP
-            halvings, last = halvings + 1, cycle
+            assert now == max(least, before // 2)
+            assert now_at - last >= trip
+            halvings, last = halvings + 1, now_at
         elif now > before:
-            assert now == min(MOST, before + STEP)
-            assert cycle - last >= TRIP
-        assert LEAST <= now <= MOST
+            assert now == min(most, before + step)
+            assert now_at - last >= trip
         before = now
     assert halvings > 5
-    assert before > LEAST
+    assert before > least
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def grows_after_a_round_trip(dut):
+    """To the cycle, whatever the bits of it are."""
+    await begin(dut, least=0)
+    given = {"enabled": 1, "most": MOST, "burst": BURST}
+    delays = set()
+    for bit in range(6, 24):
+        trip = random.getrandbits(24) & (1 << bit) - 1 | 1 << bit
+        dut.settings.value = pack(RATE_SETTINGS, given | {"step": bit, "round_trip": trip})
+        dut.time.value = trip
+        dut.congested.value = 1
+        while not dut.halved.value:
+            await RisingEdge(dut.clk)
+        dut.congested.value = 0
+        await RisingEdge(dut.clk)
+        dut.time.value = trip - (1 << bit)
+        await RisingEdge(dut.clk)
+        before = int(dut.rate.value)
+        for _ in range(20):
+            await RisingEdge(dut.clk)
+            assert int(dut.rate.value) == before
+        dut.time.value = trip - 5
+        began = cycle()
+        while int(dut.rate.value) == before:
+            await RisingEdge(dut.clk)
+        assert int(dut.rate.value) == before + bit
+        delays.add(cycle() - began)
+    assert len(delays) == 1
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def every_token_counts(dut):
+    """A burst of any size, after a pause, and beats one by one behind it."""
+    await begin(dut)
+    for bit in range(12):
+        burst = random.getrandbits(12) & (1 << bit) - 1 | 1 << bit
+        rate = random.randrange(UNIT // 8, UNIT // 2)
+        await drain(dut, rate, burst, random.choice([-3 * rate, *range(8)]))
+
+
+async def drain(dut, rate, burst, ahead):
+    """All tokens of a bucket that had so many more than a burst, from when it is full."""
+    given = {"enabled": 1, "most": rate, "burst": burst, "round_trip": TRIP}
+    dut.settings.value = pack(RATE_SETTINGS, given)
+    dut.rst.value = 1
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    most = burst * UNIT
+    dut.tokens.value = most + ahead
+    for _ in range(6 if ahead < 0 else 1):
+        await RisingEdge(dut.clk)
+    tokens, beat, left = most, 1, 0
+    for _ in range(2 * burst + 200):
+        dut.beat.value = beat
+        await RisingEdge(dut.clk)
+        assert dut.may_begin.value == (tokens >= 0)
+        tokens = min(most, tokens + rate - UNIT * left)
+        left, beat = beat, tokens >= 0
+    dut.beat.value = 0
