@@ -1,0 +1,176 @@
+"""What is said of frames, whole and broken ones, before anything is done with them."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn.endpoint.arrivals import OWN, Arrivals
+from hdl.switchgnn.endpoint.bundles import Verdict
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.protocol import CONTROL_BYTES
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.frames import Frame, Kind, Quality
+from sim.switchgnn.wire import Addresses, judge, to_octets
+
+ADDRESS = bytes.fromhex("02aabbccdd01")
+FRAMES = 150
+LANE_BITS = {Kind.FEATURE: 16, Kind.RAW: 16, Kind.PARTIAL: 32, Kind.RESULT: 32}
+KIND, FLAGS, ABOUT, FIELDS = 15, 32, 34, 50  #: bytes of a head
+
+
+@pytest.mark.parametrize("lanes", [2, 16, 64])
+def test_arrivals(lanes):
+    simulate(Arrivals(replace(PRESETS["tiny"], lanes=lanes)), __name__)
+
+
+def one_bit(octets, at):
+    """With another bit in a byte."""
+    return octets[:at] + bytes([octets[at] ^ 1 << random.randrange(8)]) + octets[at + 1 :]
+
+
+def near(value, bits):
+    """The number, mostly, or one that differs from it in a bit."""
+    return random.choice([value, value, value, value ^ 1 << random.randrange(bits)])
+
+
+class Bench:
+    """Frames of a worker, its job and its turns, and others that are nearly so."""
+
+    def __init__(self, dut):
+        self.dut, self.params = dut, params_in_simulator(EndpointParams)
+        self.own = {name: random.getrandbits(field.width) for name, field in OWN}
+        dut.own.value = pack(OWN, self.own)
+
+    def frame(self):
+        """Of any kind."""
+        own, params, kind = self.own, self.params, random.choice(list(Kind))
+        turn = random.choice([own["lo"], own["next"], own["sending"]])
+        frame = Frame(
+            kind=kind,
+            turn=near(turn, 32),
+            bm=near(own["worker"], 32),
+            job=near(own["job"], 16),
+            epoch=near(own["epoch"], 16),
+            seq=random.getrandbits(32),
+            ecn=bool(random.getrandbits(1)),
+        )
+        if kind is Kind.ACK:
+            return replace(frame, bitmap=random.getrandbits(128))
+        item = near(random.randrange(params.aggregators), 32)
+        source = near(random.randrange(params.copies), 32)
+        frame = replace(frame, list=item, source=source, raw=random.getrandbits(32))
+        frame = replace(frame, rows=random.getrandbits(16))
+        if kind not in LANE_BITS:
+            return frame
+        half = 1 << LANE_BITS[kind] - 1
+        return replace(
+            frame,
+            payload=np.random.default_rng(random.getrandbits(32)).integers(
+                -half, half, params.lanes
+            ),
+        )
+
+    def octets(self):
+        """A frame, or one that is wrong in one of many ways, as the filter lets it pass."""
+        params, frame = self.params, self.frame()
+        octets = to_octets(frame, params.lanes, Addresses(ADDRESS, random.randbytes(6)))
+        way = random.randrange(10)
+        if way == 0:  # another kind, or none
+            octets = one_bit(octets, KIND)
+        elif way == 1:  # a bit behind the fields, of which some have no meaning
+            octets = one_bit(octets, random.randrange(FIELDS - 2, min(len(octets), BEAT_BYTES)))
+        elif way == 2 and len(octets) > BEAT_BYTES:
+            octets = one_bit(octets, random.randrange(BEAT_BYTES, len(octets)))
+        elif way == 3 and len(octets) > CONTROL_BYTES:  # shorter by bytes, or beats
+            fewer = random.choice([1, 4, BEAT_BYTES, random.randrange(len(octets))])
+            octets = octets[: max(CONTROL_BYTES, len(octets) - fewer)]
+        elif way == 4:
+            more = random.choice([1, 4, 5, BEAT_BYTES])
+            octets = (octets + bytes(more))[: params.frames.most_bytes]
+        elif way == 5 and len(octets) > BEAT_BYTES:  # another kind of lane
+            octets = octets[:KIND] + bytes([random.randrange(4, 13)]) + octets[KIND + 1 :]
+        return octets
+
+    def expected(self, octets):
+        """What is said with a frame's first beat, and whether it is malformed."""
+        params, own = self.params, self.own
+        number = {
+            name: int.from_bytes(octets[at : at + size], "little")
+            for name, at, size in (
+                ("bm", 16, 4),
+                ("job", 20, 2),
+                ("epoch", 22, 2),
+                ("turn", 24, 4),
+                ("list", 34, 4),
+                ("source", 38, 4),
+            )
+        }
+        stranger = Verdict.NONE
+        if number["epoch"] != own["epoch"]:
+            stranger = Verdict.WRONG_RUN
+        if number["bm"] != own["worker"]:
+            stranger = Verdict.WRONG_WORKER
+        if number["job"] != own["job"]:
+            stranger = Verdict.WRONG_JOB
+        said = {
+            "stranger": stranger,
+            "is_lo": number["turn"] == own["lo"],
+            "is_next": number["turn"] == own["next"],
+            "is_sending": number["turn"] == own["sending"],
+            "in_sums": number["list"] < params.aggregators,
+            "in_copies": number["source"] < params.copies,
+        }
+        return said, judge(octets, params.lanes, ADDRESS) is Quality.MALFORMED
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(stalls=STALLS)
+async def every_frame_is_judged(dut, stalls):
+    source_stall, sink_stall = stalls
+    source, sink = Source(dut, "packets", stall=source_stall), Sink(dut, "beats", stall=sink_stall)
+    await start(dut)
+    broken = 0
+    for _ in range(3):
+        bench = Bench(dut)
+        frames = [bench.octets() for _ in range(FRAMES)]
+        sink.beats.clear()
+        words = []
+        for octets in frames:
+            parts = [octets[at : at + BEAT_BYTES] for at in range(0, len(octets), BEAT_BYTES)]
+            for k, part in enumerate(parts):
+                noise = random.randbytes(BEAT_BYTES - len(part))
+                keep, last = (1 << len(part)) - 1, k == len(parts) - 1
+                words.append(
+                    {"data": int.from_bytes(part + noise, "little"), "keep": keep, "last": last}
+                )
+        for word in words:
+            source.append(word)
+        while len(sink.beats) < len(words):
+            await RisingEdge(dut.clk)
+        beats = iter(sink.beats)
+        for octets in frames:
+            said, malformed = bench.expected(octets)
+            size = -(-len(octets) // BEAT_BYTES)
+            for k in range(size):
+                beat = next(beats)
+                assert beat["first"] == (k == 0)
+                assert beat["last"] == (k == size - 1)
+                if k == 0:
+                    assert {name: beat[name] for name in said} == said
+                if beat["last"]:
+                    assert beat["malformed"] == malformed
+                    broken += malformed
+        assert [beat["data"] for beat in sink.beats] == [word["data"] for word in words]
+        if stalls.none:
+            first = source.cycles[-len(words)]
+            assert sink.cycles[-len(words) :] == [
+                first + Arrivals.latency + k for k in range(len(words))
+            ]
+    assert FRAMES // 5 < broken < FRAMES * 2
