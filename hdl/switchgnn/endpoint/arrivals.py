@@ -134,7 +134,8 @@ class Arrivals(Component):
             | ~Mux(is_wide, form.wide, form.narrow)
             | (word.last != (left == 1))
         )
-        wrong = Mux(first, wrong_head, wrong_payload)
+        wrong = Signal()
+        m.d.comb += wrong.eq(Mux(first, wrong_head, wrong_payload))
         target = head.about.target
         with m.If(moves):
             m.d.sync += [
