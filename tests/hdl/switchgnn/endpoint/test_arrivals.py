@@ -25,7 +25,7 @@ LANE_BITS = {Kind.FEATURE: 16, Kind.RAW: 16, Kind.PARTIAL: 32, Kind.RESULT: 32}
 KIND, FLAGS, ABOUT, FIELDS = 15, 32, 34, 50  #: bytes of a head
 
 
-@pytest.mark.parametrize("lanes", [2, 16, 64])
+@pytest.mark.parametrize("lanes", [2, 32, 128])
 def test_arrivals(lanes):
     simulate(Arrivals(replace(PRESETS["tiny"], lanes=lanes)), __name__)
 

@@ -126,6 +126,36 @@ async def grows_after_a_round_trip(dut):
     assert len(delays) == 1
 
 
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def keeps_between_least_and_most(dut):
+    """Also where a half, or a step, ends just behind them."""
+    await begin(dut)
+    for _ in range(100):
+        most = random.randrange(1000, UNIT + 1)
+        least = most - (1 << random.randrange(9)) - random.getrandbits(1)
+        step = random.choice([most - least + random.randrange(-1, 200), 1 << random.randrange(10)])
+        if random.getrandbits(1):
+            least, step = most // 2 + random.randrange(-200, 200), 1
+        given = {"enabled": 1, "most": most, "least": least, "step": step, "round_trip": 5}
+        dut.settings.value = pack(RATE_SETTINGS, given)
+        dut.rst.value = 1
+        await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        assert int(dut.rate.value) == most
+        dut.congested.value = 1
+        await RisingEdge(dut.clk)
+        assert dut.halved.value
+        dut.congested.value = 0
+        await RisingEdge(dut.clk)
+        low = max(least, most // 2)
+        assert int(dut.rate.value) == low
+        while int(dut.rate.value) == low:
+            await RisingEdge(dut.clk)
+        assert int(dut.rate.value) == min(most, low + step)
+
+
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def every_token_counts(dut):
     """A burst of any size, after a pause, and beats one by one behind it."""
@@ -147,7 +177,7 @@ async def drain(dut, rate, burst, ahead):
         await RisingEdge(dut.clk)
     most = burst * UNIT
     dut.tokens.value = most + ahead
-    for _ in range(6 if ahead < 0 else 1):
+    for _ in range(6 if ahead < 0 else 0):
         await RisingEdge(dut.clk)
     tokens, beat, left = most, 1, 0
     for _ in range(2 * burst + 200):
