@@ -30,7 +30,6 @@ ELSEWHERE = {
     "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
     "hdl/switchgnn/endpoint/job_runner.py": ("hdl/switchgnn/endpoint/test_endpoint.py",),
-    "hdl/switchgnn/endpoint/memory_ports.py": ("hdl/switchgnn/endpoint/test_faults.py",),
     "hdl/switchgnn/endpoint/receiver.py": ("hdl/switchgnn/endpoint/test_receiving.py",),
     "hdl/switchgnn/endpoint/sender.py": ("hdl/switchgnn/endpoint/test_sending.py",),
     "hdl/switchgnn/endpoint/sum_writer.py": ("hdl/switchgnn/endpoint/test_receiving.py",),
