@@ -1,0 +1,399 @@
+"""A job of one endpoint, step by step: every number in it is drawn, and lies anywhere in memory."""
+
+import random
+from collections import deque
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.endpoint import Endpoint
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord, SourceRecord, TurnRecord
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.registers import IDENTITY, Counter, endpoint_registers
+from hdl.switchgnn.protocol import CONTROL_BYTES
+from hdl.switchgnn.protocol import Kind as HardwareKind
+from sim.harness.payloads import pack
+from sim.harness.register_driver import RegisterDriver
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.wire import Addresses, judge, to_octets
+
+BEAT = 64  #: bytes
+TURNS, SENDS = 3, 3
+OWN, SWITCH = (bytes([2, *random.Random(k).randbytes(5)]) for k in range(2))
+BUSES = {"tables": "TABLES", "features": "FEATURES", "sums": "SUMS"}  #: with causes
+
+
+def test_job_runner():
+    simulate(Endpoint(replace(PRESETS["tiny"], lanes=32, address_bits=64)), __name__)
+
+
+class Memory:
+    """Beats of any content wherever nothing was written."""
+
+    def __init__(self, dut):
+        self.dut, self.beats, self.bad, self.written = dut, {}, set(), {}
+        self.due = {name: deque() for name in ("tables", "features")}
+        self.aw, self.w, self.b = deque(), deque(), deque()
+        for name in ("tables", "features"):
+            self.set(name, arready=1, rvalid=0)
+        self.set("sums", awready=1, wready=1, bvalid=0)
+        cocotb.start_soon(self.run())
+
+    def set(self, name, **values):
+        for signal, value in values.items():
+            getattr(self.dut, f"m_axi_{name}_{signal}").value = value
+
+    def get(self, name, *signals):
+        found = [int(getattr(self.dut, f"m_axi_{name}_{signal}").value) for signal in signals]
+        return found if len(found) > 1 else found[0]
+
+    def read(self, at):
+        """A beat at a multiple of its size."""
+        return self.beats.get(at, random.Random(at).randbytes(BEAT))
+
+    def lay(self, at, content):
+        """Bytes from a beat's first on."""
+        for k in range(0, len(content), BEAT):
+            self.beats[at + k] = content[k : k + BEAT].ljust(BEAT, b"\0")
+
+    async def run(self):
+        edge = RisingEdge(self.dut.clk)
+        while True:
+            await edge
+            if self.dut.rst.value:
+                continue
+            for name, due in self.due.items():
+                if self.get(name, "arvalid"):
+                    at, length = self.get(name, "araddr", "arlen")
+                    due.extend((at + BEAT * k, k == length) for k in range(length + 1))
+                at, last = due.popleft() if due else (None, 0)
+                valid, failed = at is not None, (name, at) in self.bad
+                content = int.from_bytes(self.read(at), "little") if valid else 0
+                self.set(name, rvalid=valid, rdata=content, rresp=2 * failed, rlast=last)
+            if self.get("sums", "awvalid"):
+                self.aw.append(self.get("sums", "awaddr"))
+            if self.get("sums", "wvalid"):
+                self.w.append(self.get("sums", "wdata", "wstrb"))
+            self.set("sums", bvalid=0)
+            if self.aw and self.w:
+                at, (content, strobes) = self.aw.popleft(), self.w.popleft()
+                self.set("sums", bvalid=1, bresp=2 * (("sums", at) in self.bad))
+                for k, byte in enumerate(content.to_bytes(BEAT, "little")):
+                    if strobes >> k & 1:
+                        assert at + k not in self.written
+                        self.written[at + k] = byte
+
+
+class Turn:
+    """A turn's tables at random places, and what they say."""
+
+    def __init__(self, memory, params):
+        names = ("list", "features", "sums", "copies", "wanted", "sources")
+        for name in names:
+            place = ALIGNMENT * random.getrandbits(params.address_bits - 10)
+            setattr(self, name, place)
+        record = {name: getattr(self, name) for name in names} | {"sends": SENDS}
+        self.record = pack(TurnRecord, record).to_bytes(BEAT, "little")
+        self.records = [self.some_record() for _ in range(SENDS)]
+        content = b"".join(pack(SendRecord, one).to_bytes(32, "little") for one in self.records)
+        memory.lay(self.list, content)
+        self.get = sorted(random.sample(range(params.aggregators), 3))
+        sources = random.sample(range(params.copies), 4)
+        self.get_copies, self.own = sorted(sources[:3]), sources[3]
+        bits = sum(1 << k for k in self.get)
+        bits |= sum(1 << 32 * params.sum_words + k for k in self.get_copies)
+        memory.lay(self.wanted, bits.to_bytes(BEAT, "little"))
+        self.ports = {k: random.randrange(32) for k in self.get_copies}
+        self.place = random.getrandbits(32)
+        table = [{"own": 0, "port": self.ports.get(k, 0)} for k in range(params.copies)]
+        table[self.own] = {"own": 1, "place": self.place}
+        content = b"".join(pack(SourceRecord, one).to_bytes(8, "little") for one in table)
+        memory.lay(self.sources, content)
+
+    def some_record(self):
+        record = {name: random.getrandbits(32) for name in ("list", "source", "raw", "place")}
+        kind = random.choice([HardwareKind.FEATURE, HardwareKind.PARTIAL])
+        return record | {"kind": kind, "rows": random.getrandbits(16)}
+
+
+class Bench:
+    """The host, the memories and the switch of an endpoint."""
+
+    def __init__(self, dut):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(EndpointParams)
+        self.memory = Memory(dut)
+        self.host = RegisterDriver(dut, "s_axil", endpoint_registers(self.params))
+        self.frames, self.seen = [], 0
+        dut.s_axis_tvalid.value, dut.m_axis_tready.value = 0, 1
+        self.job = {"job": random.getrandbits(16), "epoch": random.getrandbits(16)}
+        self.job["worker"] = 1 << random.randrange(32)
+        self.acks = 0
+        cocotb.start_soon(self.take())
+
+    async def take(self):
+        octets = b""
+        while True:
+            self.dut.m_axis_tready.value = ready = random.random() < 0.9
+            await self.edge
+            if not self.dut.m_axis_tvalid.value or not ready:
+                continue
+            keep = int(self.dut.m_axis_tkeep.value)
+            assert keep in ((1 << BEAT) - 1, (1 << CONTROL_BYTES) - 1)
+            octets += int(self.dut.m_axis_tdata.value).to_bytes(BEAT, "little")[: keep.bit_count()]
+            if self.dut.m_axis_tlast.value:
+                assert not self.dut.m_axis_tuser.value
+                assert octets[6:12] == OWN
+                frame, octets = judge(octets, self.params.lanes, SWITCH), b""
+                assert isinstance(frame, Frame)
+                assert (frame.bm, frame.job, frame.epoch) == (
+                    self.job["worker"],
+                    self.job["job"],
+                    self.job["epoch"],
+                )
+                self.frames.append(frame)
+
+    async def send(self, kind, **fields):
+        """A frame of the switch."""
+        signed = {"bm": self.job["worker"], "job": self.job["job"], "epoch": self.job["epoch"]}
+        frame = Frame(kind=kind, **signed, **fields)
+        octets = to_octets(frame, self.params.lanes, Addresses(OWN, SWITCH))
+        for at in range(0, len(octets), BEAT):
+            part = octets[at : at + BEAT]
+            self.dut.s_axis_tdata.value = int.from_bytes(part.ljust(BEAT, b"\xa5"), "little")
+            self.dut.s_axis_tkeep.value = (1 << len(part)) - 1
+            self.dut.s_axis_tlast.value = at + BEAT >= len(octets)
+            self.dut.s_axis_tuser.value, self.dut.s_axis_tvalid.value = 0, 1
+            await self.edge
+        self.dut.s_axis_tvalid.value = 0
+
+    async def next(self, count=1, within=3000):
+        """The next so many frames."""
+        for _ in range(within):
+            if len(self.frames) >= self.seen + count:
+                break
+            await self.edge
+        found = self.frames[self.seen :][:count]
+        assert len(found) == count
+        self.seen += count
+        return found
+
+    async def nothing(self, cycles):
+        """No frame leaves."""
+        for _ in range(cycles):
+            await self.edge
+        assert len(self.frames) == self.seen
+
+    def lay_out(self):
+        """A job of some turns."""
+        self.turns = [Turn(self.memory, self.params) for _ in range(TURNS)]
+        program = BEAT * random.getrandbits(self.params.address_bits - 7)
+        self.memory.lay(program, b"".join(turn.record for turn in self.turns))
+        return program
+
+    async def start(self, **settings):
+        program = self.lay_out() if "program" not in settings else settings.pop("program")
+        await self.host.write_wide(
+            own_address=int.from_bytes(OWN, "little"),
+            switch_address=int.from_bytes(SWITCH, "little"),
+            program=program,
+        )
+        times = {"send_timeout": 250, "fetch_timeout": 1500, "fetch_gap": 9, "done_timeout": 350}
+        given = {"turns": TURNS, "ready_turns": TURNS, "two_open": 0}
+        await self.host.write(**(self.job | times | given | settings))
+        await self.host.write(start=1)
+        while not self.dut.busy.value:
+            await self.edge
+
+    async def ends(self):
+        while self.dut.busy.value:
+            await self.edge
+        state = await self.host.read("state")
+        return state.name, (await self.host.read("cause")).name
+
+    async def count(self, name):
+        await self.host.write(counter=Counter[name.upper()])
+        return await self.host.read("count")
+
+
+def check_payload(frame, bits, content):
+    """A frame has these bytes as its lanes."""
+    wanted = np.frombuffer(content, f"<i{bits // 8}")[: len(frame.payload)]
+    assert frame.payload.tolist() == wanted.tolist()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(two_open=[0, 1])
+async def a_job_from_start_to_end(dut, two_open):
+    bench = Bench(dut)
+    await start(dut)
+    most = random.randrange(1 << 14, 1 << 16)
+    rate = {"rate_control": 1, "rate_most": most, "rate_least": random.randrange(1 << 12)}
+    rate |= {"rate_step": 0, "burst": 40, "round_trip": random.getrandbits(24) | 1 << 23}
+    await bench.start(two_open=two_open, ready_turns=0, **rate)
+    await bench.nothing(500)
+    assert await bench.host.read("rate") == most
+    for number, turn in enumerate(bench.turns):
+        await bench.host.write(ready_turns=number + 1)
+        await sends_its_list(bench, turn, number, marks=number == 0)
+        assert await bench.host.read("sending") == number
+        await answers(bench, turn, number)
+        await fetches_what_is_missing(bench, turn, number)
+        await writes_what_comes(bench, turn, number)
+        for frame in await bench.next(2):
+            assert (frame.kind, frame.turn) == (Kind.DONE, number)
+        assert await bench.host.read("lo") == number
+        assert await bench.host.read("rate") == max(rate["rate_least"], most // 2)
+        await bench.send(Kind.ADVANCE, turn=number + 1)
+    assert await bench.ends() == ("FINISHED", "NONE")
+    counts = {
+        "turns": TURNS,
+        "sent_again": TURNS,
+        "sent_raw": TURNS,
+        "sent_done": sum(frame.kind is Kind.DONE for frame in bench.frames),
+        "sent_fetch": 3 * TURNS,
+        "sent_rawfetch": 3 * TURNS,
+        "taken_sum": 3 * TURNS,
+        "taken_feature": 3 * TURNS,
+        "taken_acknowledged": bench.acks,
+        "taken_advanced": TURNS,
+        "taken_asked": 2 * TURNS,
+        "not_own": TURNS,
+        "marks": 1,
+        "halvings": 1,
+        "taken_lost": 0,
+    }
+    assert {name: await bench.count(name) for name in counts} == counts
+    for name in ("stall_features", "cycles"):
+        assert await bench.count(name) > 400
+    await bench.host.write(clear_counters=1)
+    assert await bench.count("cycles") == 0
+
+
+async def sends_its_list(bench, turn, number, *, marks):
+    """All frames, then the one again that is not acknowledged."""
+    frames = await bench.next(SENDS)
+
+    def check(frame, seq):
+        record = turn.records[seq]
+        assert (frame.kind.name, frame.turn, frame.seq) == (record["kind"].name, number, seq)
+        for name in ("list", "source", "raw", "rows"):
+            assert getattr(frame, name) == record[name]
+        is_sum = record["kind"] is HardwareKind.PARTIAL
+        size = 2 if is_sum else 1
+        at = turn.features + BEAT * size * record["place"]
+        beats = [bench.memory.read((at + BEAT * k) % (1 << 64)) for k in range(size)]
+        check_payload(frame, 32 if is_sum else 16, b"".join(beats))
+
+    for seq, frame in enumerate(frames):
+        check(frame, seq)
+    for bitmap, base in ((0b10, 1), (0, SENDS)):
+        await bench.send(Kind.ACK, turn=number, seq=base, bitmap=bitmap, ecn=marks and base == 1)
+        bench.acks += 1
+        if base == 1:
+            (again,) = await bench.next()
+            check(again, 1)
+    await bench.nothing(300 - 250)
+
+
+async def answers(bench, turn, number):
+    """With a feature of its own, and with nothing to what is not."""
+    port = 1 << random.randrange(32)
+    await bench.send(Kind.RAWFETCH, turn=number, source=turn.get_copies[0], raw=port)
+    await bench.send(Kind.RAWFETCH, turn=number, source=turn.own, raw=port)
+    (frame,) = await bench.next()
+    assert (frame.kind, frame.turn, frame.source) == (Kind.RAW, number, turn.own)
+    assert (frame.raw, frame.list, frame.rows, frame.seq) == (port, 0, 0, 0)
+    at = (turn.features + BEAT * turn.place) % (1 << 64)
+    check_payload(frame, 16, bench.memory.read(at))
+
+
+async def fetches_what_is_missing(bench, turn, number):
+    """Each of it once."""
+    frames = await bench.next(len(turn.get) + len(turn.get_copies))
+    asked = [(frame.kind, frame.turn, frame.list, frame.source, frame.raw) for frame in frames]
+    sums = [(Kind.FETCH, number, k, 0, 0) for k in turn.get]
+    copies = [(Kind.RAWFETCH, number, 0, k, 1 << turn.ports[k]) for k in turn.get_copies]
+    assert sorted(asked) == sorted(sums + copies)
+
+
+async def writes_what_comes(bench, turn, number):
+    """Every sum and copy to its place, and nothing else."""
+    lanes, expected = bench.params.lanes, {}
+    wanted = [(Kind.RESULT, k) for k in turn.get] + [(Kind.RAW, k) for k in turn.get_copies]
+    for kind, item in random.sample(wanted, len(wanted)):
+        bits, base = (32, turn.sums) if kind is Kind.RESULT else (16, turn.copies)
+        half = 1 << bits - 1
+        payload = np.array([random.randrange(-half, half) for _ in range(lanes)])
+        name = "list" if kind is Kind.RESULT else "source"
+        await bench.send(kind, turn=number, payload=payload, **{name: item})
+        at = base + lanes * bits // 8 * item
+        content = payload.astype(f"<i{bits // 8}").tobytes()
+        expected |= {at + k: byte for k, byte in enumerate(content)}
+    for _ in range(30):
+        await bench.edge
+    assert bench.memory.written == expected
+    bench.memory.written.clear()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(bus=[*BUSES])
+async def a_bus_that_fails_ends_the_job(dut, bus):
+    """The host reads which one."""
+    bench = Bench(dut)
+    await start(dut)
+    program = bench.lay_out()
+    turn = bench.turns[0]
+    size = 2 if turn.records[0]["kind"] is HardwareKind.PARTIAL else 1
+    place = (turn.features + BEAT * size * turn.records[0]["place"]) % (1 << 64)
+    sums = turn.sums + 4 * bench.params.lanes * turn.get[0]
+    bench.memory.bad = {(bus, {"tables": program, "features": place, "sums": sums}[bus])}
+    await bench.start(program=program)
+    if bus == "sums":
+        await bench.next(SENDS)
+        payload = np.zeros(bench.params.lanes, int)
+        await bench.send(Kind.RESULT, turn=0, list=turn.get[0], payload=payload)
+    assert await bench.ends() == ("FAILED", BUSES[bus])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def records_that_are_none_end_the_job(dut):
+    bench = Bench(dut)
+    await start(dut)
+    program = bench.lay_out()
+    good = bench.memory.read(program)
+    bench.memory.lay(program, bytes([good[0] ^ 1]) + good[1:])
+    await bench.start(program=program)
+    assert await bench.ends() == ("FAILED", "PROGRAM")
+    bench.memory.lay(program, good)
+    at = bench.turns[0].list
+    bench.memory.lay(at, bytes([6]) + bench.memory.read(at)[1:])
+    await bench.start(program=program)
+    assert await bench.ends() == ("FAILED", "LIST")
+    await bench.start()
+    await bench.next(1)
+    await bench.host.write(stop=1)
+    assert await bench.ends() == ("IDLE", "NONE")
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def registers_hold_what_is_written(dut):
+    bench = Bench(dut)
+    await start(dut)
+    assert await bench.host.read("identity") == IDENTITY
+    for name in ("lanes", "window", "copies"):
+        assert await bench.host.read(name) == getattr(bench.params, name)
+    assert await bench.host.read("aggregators") == bench.params.aggregators
+    fields = {}
+    for register in endpoint_registers(bench.params).describe()["registers"]:
+        for field in register["fields"]:
+            if field["access"] == "rw":
+                fields[field["name"]] = field["bits"]
+    for _ in range(4):
+        values = {name: random.getrandbits(bits) for name, bits in fields.items()}
+        await bench.host.write(**values)
+        assert {name: await bench.host.read(name) for name in fields} == values

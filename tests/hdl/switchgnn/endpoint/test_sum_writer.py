@@ -1,0 +1,120 @@
+"""Beats on their way to memory, and for which slots all are there."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.endpoint.bundles import SLOTS
+from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.sum_writer import COUNT_BITS, SumWriter
+from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.verilator import params_in_simulator, simulate
+
+WRITES = 300
+
+
+def test_sum_writer():
+    counts = [f"under_way_{k}" for k in range(SLOTS)]
+    simulate(SumWriter(PRESETS["tiny"]), __name__, registers=counts)
+
+
+class Bench:
+    """A port that answers in order, or not yet."""
+
+    def __init__(self, dut, stalls=STALLS[0]):
+        source, sink = stalls
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(EndpointParams)
+        self.writes = Source(dut, "writes", stall=source)
+        self.bursts = Sink(dut, "bursts", stall=sink)
+        self.beats = Sink(dut, "beats", stall=sink)
+        self.given, self.under_way, self.answers = [], [0] * SLOTS, deque()
+        self.seen = self.told = 0  # writes that were taken, bursts that are to be answered
+        dut.stop.value = dut.answered.value = 0
+
+    def give(self, slot):
+        write = {name: random.getrandbits(field.width) for name, field in self.params.write}
+        self.given.append(write | {"slot": slot})
+        self.writes.append(self.given[-1])
+
+    async def step(self, answers=0.3):
+        """A cycle, in which it is right which slots are written."""
+        dut = self.dut
+        answered = bool(self.answers) and random.random() < answers
+        slot = self.answers.popleft() if answered else random.randrange(SLOTS)
+        dut.answered.value, dut.answered_slot.value = answered, slot
+        await self.edge
+        assert int(dut.written.value) == sum((not n) << k for k, n in enumerate(self.under_way))
+        if dut.writes_valid.value and dut.writes_ready.value:
+            self.under_way[self.given[self.seen]["slot"]] += 1
+            self.seen += 1
+        self.under_way[slot] -= answered
+        self.answers.extend(burst["tag"] for burst in self.bursts.beats[self.told :])
+        self.told = len(self.bursts.beats)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def every_beat_is_written(dut, stalls):
+    """By a burst of its own, in order."""
+    bench = Bench(dut, stalls)
+    await start(dut)
+    for _ in range(WRITES):
+        bench.give(random.randrange(SLOTS))
+    while len(bench.beats.beats) < WRITES or any(bench.under_way):
+        await bench.step()
+    await bench.step()
+    bursts = [{"address": 64 * one["beat"], "tag": one["slot"]} for one in bench.given]
+    beats = [{name: one[name] for name in ("data", "strobes")} | {"last": 1} for one in bench.given]
+    assert bench.bursts.beats == bursts
+    assert bench.beats.beats == beats
+    if stalls.none:
+        first = bench.writes.cycles[0] + SumWriter.latency
+        assert bench.beats.cycles == list(range(first, first + WRITES))
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_stop_begins_no_burst(dut):
+    """The beat of one that has begun follows."""
+    ready = {"bursts": True, "beats": False}
+    bench = Bench(dut, (lambda: False, lambda: False))
+    for name in ready:
+        getattr(bench, name).stop()
+    bench.bursts = Sink(dut, "bursts", stall=lambda: not ready["bursts"])
+    bench.beats = Sink(dut, "beats", stall=lambda: not ready["beats"])
+    await start(dut)
+    for _ in range(10):
+        bench.give(random.randrange(SLOTS))
+    for _ in range(10):
+        await bench.step()
+    assert (len(bench.bursts.beats), len(bench.beats.beats)) == (1, 0)
+    dut.stop.value, ready["beats"] = 1, True
+    for _ in range(10):
+        await bench.step()
+    assert (len(bench.bursts.beats), len(bench.beats.beats)) == (1, 1)
+    dut.stop.value = 0
+    while any(bench.under_way):
+        await bench.step()
+    assert len(bench.beats.beats) == 10
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def beats_are_counted_in_every_bit(dut):
+    """From presets, as few are under way at a time."""
+    bench = Bench(dut)
+    await start(dut)
+    for bit in range(COUNT_BITS):
+        for slot in range(SLOTS):
+            getattr(dut, f"under_way_{slot}").value = 1 << bit
+            bench.under_way[slot] = 1 << bit
+        await bench.edge
+        for _ in range(3):
+            await bench.step(answers=0)
+        slots = [slot for slot in range(SLOTS) for _ in range(1 << bit)]
+        bench.answers.extend(random.sample(slots, len(slots)))
+        while bench.answers:
+            await bench.step(answers=1)
+        await bench.step()
+        assert bench.under_way == [0] * SLOTS
