@@ -22,13 +22,16 @@ from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
 
 BEAT = 64  #: bytes
-TURNS, SENDS = 3, 3
+TURNS, SENDS = 4, 3
+WHOLE = 1 << 64  #: bytes of memory
+NUMBERS = ("lo", "next", "loading", "beginning")  #: of turns, in Progress
 OWN, SWITCH = (bytes([2, *random.Random(k).randbytes(5)]) for k in range(2))
 BUSES = {"tables": "TABLES", "features": "FEATURES", "sums": "SUMS"}  #: with causes
 
 
 def test_job_runner():
-    simulate(Endpoint(replace(PRESETS["tiny"], lanes=32, address_bits=64)), __name__)
+    params = replace(PRESETS["tiny"], lanes=32, address_bits=64)
+    simulate(Endpoint(params), __name__, registers=[*NUMBERS, "count"])
 
 
 class Memory:
@@ -36,6 +39,7 @@ class Memory:
 
     def __init__(self, dut):
         self.dut, self.beats, self.bad, self.written = dut, {}, set(), {}
+        self.mute = set()  # buses that answer nothing
         self.due = {name: deque() for name in ("tables", "features")}
         self.aw, self.w, self.b = deque(), deque(), deque()
         for name in ("tables", "features"):
@@ -53,12 +57,12 @@ class Memory:
 
     def read(self, at):
         """A beat at a multiple of its size."""
-        return self.beats.get(at, random.Random(at).randbytes(BEAT))
+        return self.beats.get(at % WHOLE, random.Random(at % WHOLE).randbytes(BEAT))
 
     def lay(self, at, content):
         """Bytes from a beat's first on."""
         for k in range(0, len(content), BEAT):
-            self.beats[at + k] = content[k : k + BEAT].ljust(BEAT, b"\0")
+            self.beats[(at + k) % WHOLE] = content[k : k + BEAT].ljust(BEAT, b"\0")
 
     async def run(self):
         edge = RisingEdge(self.dut.clk)
@@ -67,25 +71,27 @@ class Memory:
             if self.dut.rst.value:
                 continue
             for name, due in self.due.items():
-                if self.get(name, "arvalid"):
+                if self.get(name, "arvalid") and self.get(name, "arready"):
                     at, length = self.get(name, "araddr", "arlen")
                     due.extend((at + BEAT * k, k == length) for k in range(length + 1))
-                at, last = due.popleft() if due else (None, 0)
+                self.set(name, arready=random.random() < 0.8)
+                at, last = due.popleft() if due and name not in self.mute else (None, 0)
                 valid, failed = at is not None, (name, at) in self.bad
                 content = int.from_bytes(self.read(at), "little") if valid else 0
                 self.set(name, rvalid=valid, rdata=content, rresp=2 * failed, rlast=last)
-            if self.get("sums", "awvalid"):
+            if self.get("sums", "awvalid") and self.get("sums", "awready"):
                 self.aw.append(self.get("sums", "awaddr"))
-            if self.get("sums", "wvalid"):
+            if self.get("sums", "wvalid") and self.get("sums", "wready"):
                 self.w.append(self.get("sums", "wdata", "wstrb"))
-            self.set("sums", bvalid=0)
-            if self.aw and self.w:
+            ready = (random.random() < 0.6 for _ in range(2))
+            self.set("sums", bvalid=0, awready=next(ready), wready=next(ready))
+            if self.aw and self.w and "sums" not in self.mute:
                 at, (content, strobes) = self.aw.popleft(), self.w.popleft()
                 self.set("sums", bvalid=1, bresp=2 * (("sums", at) in self.bad))
                 for k, byte in enumerate(content.to_bytes(BEAT, "little")):
                     if strobes >> k & 1:
-                        assert at + k not in self.written
-                        self.written[at + k] = byte
+                        assert (at + k) % WHOLE not in self.written
+                        self.written[(at + k) % WHOLE] = byte
 
 
 class Turn:
@@ -94,7 +100,7 @@ class Turn:
     def __init__(self, memory, params):
         names = ("list", "features", "sums", "copies", "wanted", "sources")
         for name in names:
-            place = ALIGNMENT * random.getrandbits(params.address_bits - 10)
+            place = ALIGNMENT * random.getrandbits(params.base_bits)
             setattr(self, name, place)
         record = {name: getattr(self, name) for name in names} | {"sends": SENDS}
         self.record = pack(TurnRecord, record).to_bytes(BEAT, "little")
@@ -109,10 +115,15 @@ class Turn:
         memory.lay(self.wanted, bits.to_bytes(BEAT, "little"))
         self.ports = {k: random.randrange(32) for k in self.get_copies}
         self.place = random.getrandbits(32)
-        table = [{"own": 0, "port": self.ports.get(k, 0)} for k in range(params.copies)]
+        table = [self.others_record(self.ports.get(k)) for k in range(params.copies)]
         table[self.own] = {"own": 1, "place": self.place}
         content = b"".join(pack(SourceRecord, one).to_bytes(8, "little") for one in table)
         memory.lay(self.sources, content)
+
+    def others_record(self, port):
+        """The record of a source that another worker has."""
+        port = random.randrange(32) if port is None else port
+        return {"own": 0, "port": port, "place": random.getrandbits(32)}
 
     def some_record(self):
         record = {name: random.getrandbits(32) for name in ("list", "source", "raw", "place")}
@@ -128,6 +139,8 @@ class Bench:
         self.params = params_in_simulator(EndpointParams)
         self.memory = Memory(dut)
         self.host = RegisterDriver(dut, "s_axil", endpoint_registers(self.params))
+        for channel in (self.host.axil.read_if.r_channel, self.host.axil.write_if.b_channel):
+            channel.set_pause_generator(random.getrandbits(1) for _ in iter(int, 1))
         self.frames, self.seen = [], 0
         dut.s_axis_tvalid.value, dut.m_axis_tready.value = 0, 1
         self.job = {"job": random.getrandbits(16), "epoch": random.getrandbits(16)}
@@ -191,23 +204,28 @@ class Bench:
     def lay_out(self):
         """A job of some turns."""
         self.turns = [Turn(self.memory, self.params) for _ in range(TURNS)]
-        program = BEAT * random.getrandbits(self.params.address_bits - 7)
+        program = BEAT * random.getrandbits(self.params.beat_address_bits)
         self.memory.lay(program, b"".join(turn.record for turn in self.turns))
         return program
 
-    async def start(self, **settings):
+    async def start(self, *, first=0, **settings):
+        """Start the job, with ``first`` as its first turn."""
         program = self.lay_out() if "program" not in settings else settings.pop("program")
         await self.host.write_wide(
             own_address=int.from_bytes(OWN, "little"),
             switch_address=int.from_bytes(SWITCH, "little"),
-            program=program,
+            program=(program - BEAT * first) % WHOLE,
         )
         times = {"send_timeout": 250, "fetch_timeout": 1500, "fetch_gap": 9, "done_timeout": 350}
-        given = {"turns": TURNS, "ready_turns": TURNS, "two_open": 0}
+        given = {"turns": first + TURNS, "ready_turns": first + TURNS, "two_open": 0}
         await self.host.write(**(self.job | times | given | settings))
         await self.host.write(start=1)
         while not self.dut.busy.value:
             await self.edge
+        await self.edge
+        if first:
+            for name in NUMBERS:
+                getattr(self.dut.job.progress, name).value = first + (name == "next")
 
     async def ends(self):
         while self.dut.busy.value:
@@ -234,12 +252,13 @@ async def a_job_from_start_to_end(dut, two_open):
     most = random.randrange(1 << 14, 1 << 16)
     rate = {"rate_control": 1, "rate_most": most, "rate_least": random.randrange(1 << 12)}
     rate |= {"rate_step": 0, "burst": 40, "round_trip": random.getrandbits(24) | 1 << 23}
-    await bench.start(two_open=two_open, ready_turns=0, **rate)
+    first = random.randrange(1, (1 << 32) - TURNS)
+    await bench.start(first=first, two_open=two_open, ready_turns=first, **rate)
     await bench.nothing(500)
     assert await bench.host.read("rate") == most
-    for number, turn in enumerate(bench.turns):
+    for number, turn in enumerate(bench.turns, first):
         await bench.host.write(ready_turns=number + 1)
-        await sends_its_list(bench, turn, number, marks=number == 0)
+        await sends_its_list(bench, turn, number, marks=number == first)
         assert await bench.host.read("sending") == number
         await answers(bench, turn, number)
         await fetches_what_is_missing(bench, turn, number)
@@ -286,7 +305,7 @@ async def sends_its_list(bench, turn, number, *, marks):
         is_sum = record["kind"] is HardwareKind.PARTIAL
         size = 2 if is_sum else 1
         at = turn.features + BEAT * size * record["place"]
-        beats = [bench.memory.read((at + BEAT * k) % (1 << 64)) for k in range(size)]
+        beats = [bench.memory.read((at + BEAT * k) % WHOLE) for k in range(size)]
         check_payload(frame, 32 if is_sum else 16, b"".join(beats))
 
     for seq, frame in enumerate(frames):
@@ -308,7 +327,7 @@ async def answers(bench, turn, number):
     (frame,) = await bench.next()
     assert (frame.kind, frame.turn, frame.source) == (Kind.RAW, number, turn.own)
     assert (frame.raw, frame.list, frame.rows, frame.seq) == (port, 0, 0, 0)
-    at = (turn.features + BEAT * turn.place) % (1 << 64)
+    at = (turn.features + BEAT * turn.place) % WHOLE
     check_payload(frame, 16, bench.memory.read(at))
 
 
@@ -333,7 +352,7 @@ async def writes_what_comes(bench, turn, number):
         await bench.send(kind, turn=number, payload=payload, **{name: item})
         at = base + lanes * bits // 8 * item
         content = payload.astype(f"<i{bits // 8}").tobytes()
-        expected |= {at + k: byte for k, byte in enumerate(content)}
+        expected |= {(at + k) % WHOLE: byte for k, byte in enumerate(content)}
     for _ in range(30):
         await bench.edge
     assert bench.memory.written == expected
@@ -349,7 +368,7 @@ async def a_bus_that_fails_ends_the_job(dut, bus):
     program = bench.lay_out()
     turn = bench.turns[0]
     size = 2 if turn.records[0]["kind"] is HardwareKind.PARTIAL else 1
-    place = (turn.features + BEAT * size * turn.records[0]["place"]) % (1 << 64)
+    place = (turn.features + BEAT * size * turn.records[0]["place"]) % WHOLE
     sums = turn.sums + 4 * bench.params.lanes * turn.get[0]
     bench.memory.bad = {(bus, {"tables": program, "features": place, "sums": sums}[bus])}
     await bench.start(program=program)
@@ -358,6 +377,41 @@ async def a_bus_that_fails_ends_the_job(dut, bus):
         payload = np.zeros(bench.params.lanes, int)
         await bench.send(Kind.RESULT, turn=0, list=turn.get[0], payload=payload)
     assert await bench.ends() == ("FAILED", BUSES[bus])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(bus=[*BUSES])
+async def a_bus_that_is_mute_ends_the_job(dut, bus):
+    """After the timeout, whatever its bits are; the host may use the bus again."""
+    bench = Bench(dut)
+    await start(dut)
+    for bit in random.sample(range(10, 32), 5):
+        timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
+        bench.memory.mute = {bus}
+        bench.seen = len(bench.frames)
+        program = bench.lay_out()
+        dut.memory.timer.count.value = 0
+        await bench.start(program=program, memory_timeout=timeout, send_timeout=1 << 20)
+        if bus == "sums":
+            await bench.next(SENDS)
+            payload = np.zeros(bench.params.lanes, int)
+            await bench.send(Kind.RESULT, turn=0, list=bench.turns[0].get[0], payload=payload)
+        for left in (timeout - (1 << bit), timeout - 3, timeout - 3):
+            for _ in range(60):
+                await bench.edge
+            assert dut.busy.value
+            dut.memory.timer.count.value = left
+        assert await bench.ends() == ("FAILED", BUSES[bus])
+        for name in BUSES:
+            for flag in ("broken", "silent", "owes"):
+                assert await bench.host.read(f"{name}_{flag}") == (name == bus)
+        bench.memory.mute = set()
+        for _ in range(50):
+            await bench.edge
+        await bench.host.write(revive_buses=1)
+        for _ in range(5):
+            await bench.edge
+        assert not await bench.host.read(f"{bus}_broken")
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
