@@ -94,29 +94,37 @@ class Memory:
                         self.written[(at + k) % WHOLE] = byte
 
 
+def place():
+    """Where a payload is."""
+    return random.getrandbits(32)
+
+
 class Turn:
     """A turn's tables at random places, and what they say."""
 
     def __init__(self, memory, params):
         names = ("list", "features", "sums", "copies", "wanted", "sources")
         for name in names:
-            place = ALIGNMENT * random.getrandbits(params.base_bits)
-            setattr(self, name, place)
+            address = ALIGNMENT * random.getrandbits(params.base_bits)
+            setattr(self, name, address)
         record = {name: getattr(self, name) for name in names} | {"sends": SENDS}
         self.record = pack(TurnRecord, record).to_bytes(BEAT, "little")
         self.records = [self.some_record() for _ in range(SENDS)]
         content = b"".join(pack(SendRecord, one).to_bytes(32, "little") for one in self.records)
         memory.lay(self.list, content)
         self.get = sorted(random.sample(range(params.aggregators), 3))
-        sources = random.sample(range(params.copies), 4)
-        self.get_copies, self.own = sorted(sources[:3]), sources[3]
+        #: one of each place in a beat
+        self.own = {k + 8 * random.randrange(params.copies // 8): place() for k in range(8)}
+        others = sorted({*range(params.copies)} - {*self.own})
+        self.get_copies = sorted(random.sample(others, 3))
+        self.taken = set()  # sums that have come
         bits = sum(1 << k for k in self.get)
         bits |= sum(1 << 32 * params.sum_words + k for k in self.get_copies)
         memory.lay(self.wanted, bits.to_bytes(BEAT, "little"))
         self.ports = {k: random.randrange(32) for k in self.get_copies}
-        self.place = random.getrandbits(32)
         table = [self.others_record(self.ports.get(k)) for k in range(params.copies)]
-        table[self.own] = {"own": 1, "place": self.place}
+        for source, number in self.own.items():
+            table[source] = {"own": 1, "place": number, "port": random.randrange(32)}
         content = b"".join(pack(SourceRecord, one).to_bytes(8, "little") for one in table)
         memory.lay(self.sources, content)
 
@@ -219,13 +227,14 @@ class Bench:
         times = {"send_timeout": 250, "fetch_timeout": 1500, "fetch_gap": 9, "done_timeout": 350}
         given = {"turns": first + TURNS, "ready_turns": first + TURNS, "two_open": 0}
         await self.host.write(**(self.job | times | given | settings))
-        await self.host.write(start=1)
+        written = cocotb.start_soon(self.host.write(start=1))
         while not self.dut.busy.value:
             await self.edge
-        await self.edge
+        await self.edge  # the job's reset has ended, and nothing is loaded yet
         if first:
             for name in NUMBERS:
                 getattr(self.dut.job.progress, name).value = first + (name == "next")
+        await written
 
     async def ends(self):
         while self.dut.busy.value:
@@ -236,6 +245,16 @@ class Bench:
     async def count(self, name):
         await self.host.write(counter=Counter[name.upper()])
         return await self.host.read("count")
+
+
+FIRSTS = []  #: numbers that were drawn
+
+
+def first_turn():
+    """A multiple of the slots; every second one has the bits of the one before inverted."""
+    drawn = FIRSTS[-1] ^ (1 << 32) - 4 if FIRSTS else random.randrange(4, (1 << 32) - 4) & -4
+    FIRSTS.append(drawn)
+    return drawn
 
 
 def check_payload(frame, bits, content):
@@ -252,7 +271,7 @@ async def a_job_from_start_to_end(dut, two_open):
     most = random.randrange(1 << 14, 1 << 16)
     rate = {"rate_control": 1, "rate_most": most, "rate_least": random.randrange(1 << 12)}
     rate |= {"rate_step": 0, "burst": 40, "round_trip": random.getrandbits(24) | 1 << 23}
-    first = random.randrange(1, (1 << 32) - TURNS)
+    first = first_turn() + 2 * two_open
     await bench.start(first=first, two_open=two_open, ready_turns=first, **rate)
     await bench.nothing(500)
     assert await bench.host.read("rate") == most
@@ -262,6 +281,11 @@ async def a_job_from_start_to_end(dut, two_open):
         assert await bench.host.read("sending") == number
         await answers(bench, turn, number)
         await fetches_what_is_missing(bench, turn, number)
+        if number + 1 < first + TURNS:  # it may come for the next turn, too, if that is open
+            after = bench.turns[number + 1 - first]
+            early = after.get[0]
+            await writes_what_comes(bench, after, number + 1, early, written=bool(two_open))
+            after.taken = {early} if two_open else set()
         await writes_what_comes(bench, turn, number)
         for frame in await bench.next(2):
             assert (frame.kind, frame.turn) == (Kind.DONE, number)
@@ -272,15 +296,16 @@ async def a_job_from_start_to_end(dut, two_open):
     counts = {
         "turns": TURNS,
         "sent_again": TURNS,
-        "sent_raw": TURNS,
+        "sent_raw": 8 * TURNS,
         "sent_done": sum(frame.kind is Kind.DONE for frame in bench.frames),
-        "sent_fetch": 3 * TURNS,
+        "sent_fetch": 3 * TURNS - two_open * (TURNS - 1),
+        "taken_closed": 0 if two_open else TURNS - 1,
         "sent_rawfetch": 3 * TURNS,
         "taken_sum": 3 * TURNS,
         "taken_feature": 3 * TURNS,
         "taken_acknowledged": bench.acks,
         "taken_advanced": TURNS,
-        "taken_asked": 2 * TURNS,
+        "taken_asked": 9 * TURNS,
         "not_own": TURNS,
         "marks": 1,
         "halvings": 1,
@@ -291,6 +316,23 @@ async def a_job_from_start_to_end(dut, two_open):
         assert await bench.count(name) > 400
     await bench.host.write(clear_counters=1)
     assert await bench.count("cycles") == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(two_open=[0, 1])
+async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
+    """If it is open."""
+    bench = Bench(dut)
+    await start(dut)
+    await bench.start(two_open=two_open, send_timeout=1 << 20, fetch_timeout=1 << 20)
+    for turn in range(1 + two_open):
+        frames = await bench.next(SENDS)
+        assert [frame.turn for frame in frames] == [turn] * SENDS
+        await bench.nothing(300)
+        await bench.send(Kind.ACK, turn=turn, seq=SENDS)
+    await bench.nothing(300)
+    await bench.host.write(stop=1)
+    assert await bench.ends() == ("IDLE", "NONE")
 
 
 async def sends_its_list(bench, turn, number, *, marks):
@@ -323,27 +365,31 @@ async def answers(bench, turn, number):
     """With a feature of its own, and with nothing to what is not."""
     port = 1 << random.randrange(32)
     await bench.send(Kind.RAWFETCH, turn=number, source=turn.get_copies[0], raw=port)
-    await bench.send(Kind.RAWFETCH, turn=number, source=turn.own, raw=port)
-    (frame,) = await bench.next()
-    assert (frame.kind, frame.turn, frame.source) == (Kind.RAW, number, turn.own)
-    assert (frame.raw, frame.list, frame.rows, frame.seq) == (port, 0, 0, 0)
-    at = (turn.features + BEAT * turn.place) % WHOLE
-    check_payload(frame, 16, bench.memory.read(at))
+    for source, number_of_payload in turn.own.items():
+        await bench.send(Kind.RAWFETCH, turn=number, source=source, raw=port)
+        (frame,) = await bench.next()
+        assert (frame.kind, frame.turn, frame.source) == (Kind.RAW, number, source)
+        assert (frame.raw, frame.list, frame.rows, frame.seq) == (port, 0, 0, 0)
+        at = (turn.features + BEAT * number_of_payload) % WHOLE
+        check_payload(frame, 16, bench.memory.read(at))
 
 
 async def fetches_what_is_missing(bench, turn, number):
     """Each of it once."""
-    frames = await bench.next(len(turn.get) + len(turn.get_copies))
+    frames = await bench.next(len(turn.get) + len(turn.get_copies) - len(turn.taken))
     asked = [(frame.kind, frame.turn, frame.list, frame.source, frame.raw) for frame in frames]
-    sums = [(Kind.FETCH, number, k, 0, 0) for k in turn.get]
+    sums = [(Kind.FETCH, number, k, 0, 0) for k in turn.get if k not in turn.taken]
     copies = [(Kind.RAWFETCH, number, 0, k, 1 << turn.ports[k]) for k in turn.get_copies]
     assert sorted(asked) == sorted(sums + copies)
 
 
-async def writes_what_comes(bench, turn, number):
-    """Every sum and copy to its place, and nothing else."""
+async def writes_what_comes(bench, turn, number, only=None, *, written=True):
+    """Every sum and copy to its place, and nothing else; or one sum, if its turn is open."""
     lanes, expected = bench.params.lanes, {}
-    wanted = [(Kind.RESULT, k) for k in turn.get] + [(Kind.RAW, k) for k in turn.get_copies]
+    wanted = [
+        (Kind.RESULT, k) for k in turn.get if k not in turn.taken and (only is None or k == only)
+    ]
+    wanted += [(Kind.RAW, k) for k in turn.get_copies if only is None]
     for kind, item in random.sample(wanted, len(wanted)):
         bits, base = (32, turn.sums) if kind is Kind.RESULT else (16, turn.copies)
         half = 1 << bits - 1
@@ -355,7 +401,7 @@ async def writes_what_comes(bench, turn, number):
         expected |= {(at + k) % WHOLE: byte for k, byte in enumerate(content)}
     for _ in range(30):
         await bench.edge
-    assert bench.memory.written == expected
+    assert bench.memory.written == (expected if written else {})
     bench.memory.written.clear()
 
 

@@ -1,5 +1,6 @@
 """The receiving half: any frames, and what the golden worker makes of them."""
 
+import itertools
 import random
 from collections import Counter
 from dataclasses import replace
@@ -56,6 +57,9 @@ def test_receiver(size):
     simulate(Receiver(SIZES[size]), __name__)
 
 
+BENCHES = itertools.count()  #: each begins with another slot
+
+
 class Bench:
     """Turns, a memory and a link around the receiver; beside it a golden worker."""
 
@@ -76,7 +80,7 @@ class Bench:
         self.acks, self.advances, self.lookups, self.news = [], 0, Sink(dut, "lookups"), 0
         self.expected_acks, self.expected_lookups = [], []
         #: what turns count from on the wire, where that of the golden worker's job is 0
-        self.first = random.getrandbits(30) << 2
+        self.first = (random.getrandbits(30) << 2) + next(BENCHES) % SLOTS
         self.bursts = Sink(dut, "bursts", stall=sink)
         self.beats = Sink(dut, "beats", stall=sink)
         self.answered = self.ecn_acks = 0
@@ -110,7 +114,7 @@ class Bench:
         dut, params, share = self.dut, self.params, self.shares[turn]
         bits = sum(1 << k for k in share.sums)
         bits |= sum(1 << 32 * params.sum_words + copy.source for copy in share.copies)
-        slot = turn % SLOTS
+        slot = self.slot(turn)
         for number in range(params.words):
             place = number | slot << params.word_bits
             word = bits >> 32 * number & 0xFFFFFFFF
@@ -129,14 +133,18 @@ class Bench:
         """The number of a turn of the golden worker's."""
         return (self.first + turn) % (1 << 32)
 
+    def slot(self, turn):
+        """Where a turn's tables are."""
+        return self.on_wire(turn) % SLOTS
+
     def say_turns(self):
         state = self.golden.state
         self.dut.lo.value, self.dut.next.value = self.on_wire(state.lo), self.on_wire(state.lo + 1)
         self.dut.sending.value = self.on_wire(max(state.begun - 1, 0))
         begun = max(state.begun - state.lo, 0)
         turns = {
-            "lo": state.lo % SLOTS,
-            "sending": max(state.begun - 1, 0) % SLOTS,
+            "lo": self.slot(state.lo),
+            "sending": self.slot(max(state.begun - 1, 0)),
             "is_open": sum(
                 (state.lo + ahead < TURNS_OF_JOB) << ahead for ahead in range(self.open_turns)
             ),
@@ -339,40 +347,64 @@ async def writes_every_sum_to_its_place(dut, stalls):
     _, sink = stalls
     bench = Bench(dut, sink=sink)
     await bench.begin()
-    params, share = bench.params, bench.shares[1]
-    ours = {"turn": 1, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    rng = np.random.default_rng(random.getrandbits(32))
-    frames, places = [], {}
-    for item in share.sums:
-        payload = rng.integers(-(1 << 31), 1 << 31, params.lanes)
-        frames.append(Frame(kind=Kind.RESULT, list=item, payload=payload, **ours))
-        places[4 * params.lanes * item] = payload.astype("<i4").tobytes()
+    params, rng = bench.params, np.random.default_rng(random.getrandbits(32))
+    frames, expected = [], {}
+    for turn in range(2):
+        ours = {"turn": turn, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+        places = {}
+        for item in bench.shares[turn].sums:
+            payload = rng.integers(-(1 << 31), 1 << 31, params.lanes)
+            frames.append(Frame(kind=Kind.RESULT, list=item, payload=payload, **ours))
+            places[4 * params.lanes * item] = payload.astype("<i4").tobytes()
+        for copy in bench.shares[turn].copies:
+            payload = rng.integers(-(1 << 15), 1 << 15, params.lanes)
+            frames.append(Frame(kind=Kind.RAW, source=copy.source, payload=payload, **ours))
+            at = (1 << 14) + 2 * params.lanes * copy.source
+            places[at] = payload.astype("<i2").tobytes()
+        for at, content in places.items():
+            expected |= {(bench.slot(turn), at + k): byte for k, byte in enumerate(content)}
     context = {name: 0 for name in params.context.members} | {"copies": 1 << 5}
-    for copy in share.copies:
-        payload = rng.integers(-(1 << 15), 1 << 15, params.lanes)
-        frames.append(Frame(kind=Kind.RAW, source=copy.source, payload=payload, **ours))
-        at = (1 << 14) + 2 * params.lanes * copy.source
-        places[at] = payload.astype("<i2").tobytes()
     dut.context.value = pack(params.context, context)
     random.shuffle(frames)
+    left = Counter(frame.turn for frame in frames)
     for frame in frames:
-        assert not int(dut.complete.value) >> 1 & 1
+        for turn in +left:
+            assert not int(dut.complete.value) >> bench.slot(turn) & 1
+        left[frame.turn] -= 1
         octets = to_octets(frame, params.lanes, Addresses(OWN, bytes(6)))
         for _ in range(random.choice([1, 1, 2])):
             await bench.send(octets)
         if sink is not never:
             await bench.settle(5)
     await bench.settle()
-    while not int(dut.complete.value) >> 1 & 1:
+    both = sum(1 << bench.slot(turn) for turn in range(2))
+    while int(dut.complete.value) & both != both:
         await bench.edge
     await bench.edge
     assert bench.answered == len(bench.beats.beats)
     assert bench.found["SUM"] + bench.found["FEATURE"] == len(frames)
-    written = bench.memory()
-    expected = {}
-    for at, content in places.items():
-        expected |= {(1, at + k): byte for k, byte in enumerate(content)}
-    assert written == expected
+    assert bench.memory() == expected
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def nothing_else_is_written(dut):
+    """Though it be as long as a sum."""
+    bench = Bench(dut)
+    await bench.begin()
+    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    for kind in {*Kind} - {Kind.RESULT, Kind.RAW}:
+        payload = None
+        if kind in (Kind.FEATURE, Kind.PARTIAL):
+            payload = np.ones(bench.params.lanes, np.int32)
+        frame = Frame(kind=kind, payload=payload, **ours)
+        if kind is Kind.ADVANCE:
+            frame = replace(frame, turn=1)
+        octets = to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6)))
+        for beats in range(2, 2 + bench.params.sum_beats):
+            await bench.send(octets.ljust(BEAT_BYTES * beats, b"\0"))
+    await bench.settle()
+    assert not bench.bursts.beats
+    assert not bench.advances
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -437,7 +469,8 @@ async def a_malformed_result_is_still_missing(dut):
     assert bench.found["SUM"] == 1
     written = bench.memory()
     at = 4 * params.lanes * item
-    assert all(written[0, at + k] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes))
+    slot = bench.slot(0)
+    assert all(written[slot, at + k] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

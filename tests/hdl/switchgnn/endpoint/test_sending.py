@@ -1,6 +1,8 @@
 """The sending half: orders become frames, others' jobs too, exactly as lists and memory say."""
 
 import random
+from collections import Counter
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -10,31 +12,45 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT
 from hdl.switchgnn.endpoint.memory_layouts import SendRecord
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
-from hdl.switchgnn.endpoint.sender import Sender
+from hdl.switchgnn.endpoint.sender import SENDER_EVENTS, Sender
 from hdl.switchgnn.protocol import Kind, payload_bytes
-from sim.harness.payloads import pack
+from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.wire import judge
 
-OWN, SWITCH = bytes.fromhex("020000000001"), bytes.fromhex("0200000000ff")
-TURN = 0x8765_4321
-#: of the list and of features, in units of 512 bytes
-LIST, FEATURES = 3, 100
+ALIGNED = 8  #: beats that the addresses of a context count
 
 
-@pytest.mark.parametrize("preset", ["tiny", "small", "full"])
-def test_sender(preset):
-    simulate(Sender(PRESETS[preset]), __name__)
+@pytest.mark.parametrize(("preset", "bits"), [("tiny", 20), ("small", 64), ("full", 34)])
+def test_sender(preset, bits):
+    simulate(Sender(replace(PRESETS[preset], address_bits=bits)), __name__)
+
+
+#: What was drawn last, by name: the next bench has all of its bits inverted.
+DRAWN = {}
+
+
+def draw(name, bits):
+    """A number of so many bits; of each bit, both values in any two benches."""
+    DRAWN[name] = ~DRAWN.get(name, random.getrandbits(bits)) & (1 << bits) - 1
+    return DRAWN[name]
 
 
 class Bench:
     """Memories, and the host's tables in them."""
 
-    def __init__(self, dut, *, source=never, sink=never, latency=8):
+    def __init__(self, dut, *, source=never, sink=never, latency=8, timeout=1 << 20, rate=None):
         self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
         self.params, self.sink = params_in_simulator(EndpointParams), sink
         self.records, self.fail = [], set()
+        self.whole = 1 << self.params.beat_address_bits
+        self.context = {name: draw(name, field.width) for name, field in self.params.context}
+        self.turn = draw("turn", 32)
+        self.own, self.switch = (draw(name, 48).to_bytes(6, "little") for name in ("own", "switch"))
+        self.signed = {"worker": draw("worker", 32)}
+        self.signed |= {name: draw(name, 16) for name in ("job", "epoch")}
+        self.told, self.marks = [], Counter()  # frames that leave, and what holds them up
         self.requests = Sink(dut, "request", stall=source)
         self.bursts = Sink(dut, "bursts", stall=source)
         self.others = [Source(dut, f"others_{k}") for k in range(3)]
@@ -42,12 +58,11 @@ class Bench:
         for name in ("begin", "end", "ack", "congested", "beat", "given", "stop"):
             getattr(dut, name).value = 0
         settings = {
-            "address": int.from_bytes(OWN, "little"),
-            "switch_address": int.from_bytes(SWITCH, "little"),
-            "worker": 1 << 31,
-            "job": 0xABCD,
-            "epoch": 0xFFFF,
-            "send_timeout": 1 << 20,
+            "address": int.from_bytes(self.own, "little"),
+            "switch_address": int.from_bytes(self.switch, "little"),
+            **self.signed,
+            "send_timeout": timeout,
+            "rate": rate or {},
         }
         dut.settings.value = pack(self.params.settings, settings)
         cocotb.start_soon(self.serve())
@@ -55,7 +70,7 @@ class Bench:
 
     def beat(self, number):
         """What memory holds there: another content in each beat."""
-        return random.Random(number).getrandbits(8 * BEAT_BYTES)
+        return random.Random(number % self.whole).getrandbits(8 * BEAT_BYTES)
 
     async def serve(self):
         dut, asked, burst_count = self.dut, 0, 0
@@ -73,13 +88,14 @@ class Bench:
             burst_count = len(self.bursts.beats)
             dut.beat.value = dut.given.value = 0
             if tables and tables[0][0] <= cycle():
-                at = (tables.pop(0)[1] - 8 * LIST) * 2
+                at = (tables.pop(0)[1] - ALIGNED * self.context["list"]) % self.whole * 2
                 pair = [*self.records[at : at + 2], {}][:2]
                 word = sum(pack(SendRecord, one) << 256 * k for k, one in enumerate(pair))
                 dut.beat.value = 1 | word << 2
             if payloads and payloads[0][0] <= cycle():
                 number = payloads.pop(0)[1]
-                given = {"valid": 1, "data": self.beat(number), "failed": number in self.fail}
+                failed = number % self.whole in self.fail
+                given = {"valid": 1, "data": self.beat(number), "failed": failed}
                 dut.given.value = pack(port, given)
 
     async def take(self):
@@ -88,6 +104,8 @@ class Bench:
             stalls = self.sink()
             dut.axis_tready.value = not stalls
             await self.edge
+            if not dut.rst.value:
+                self.look(stalls)
             if stalls or not dut.axis_tvalid.value:
                 continue
             first = first if octets else cycle()
@@ -100,18 +118,38 @@ class Bench:
                 self.ends.append(cycle())
                 octets = b""
 
+    def look(self, stalls):
+        """What is told in a cycle."""
+        bits = int(self.dut.events.value)
+        if bits & 1:
+            leaving = unpack(SENDER_EVENTS, bits)["leaving"]
+            self.told.append((leaving["kind"], leaving["again"]))
+        layout = {name: field.offset for name, field in SENDER_EVENTS if name != "leaving"}
+        events = {name: bits >> offset & 1 for name, offset in layout.items()}
+        self.marks.update(events)
+        assert events["link"] == (stalls and bool(self.dut.axis_tvalid.value))
+
     def some_records(self, count):
         for _ in range(count):
             numbers = {name: random.getrandbits(32) for name in ("list", "source", "raw")}
             kind = random.choice([Kind.FEATURE, Kind.PARTIAL])
-            place = random.randrange(200)
+            place = random.getrandbits(32)
             rows = random.getrandbits(16)
             self.records.append(numbers | {"kind": kind, "place": place, "rows": rows})
 
+    def some_job(self):
+        """Of what leaves beside a list."""
+        kind = random.choice([Kind.FETCH, Kind.RAWFETCH, Kind.DONE, Kind.RAW])
+        names = ("turn", "list", "source", "raw", "seq")
+        job = {"kind": kind} | {name: random.getrandbits(32) for name in names}
+        job["beat"] = random.getrandbits(self.params.beat_address_bits)
+        job["beat"] &= -self.params.feature_beats
+        return job | {"rows": random.getrandbits(16)}
+
     async def begin(self):
-        context = {"list": LIST, "features": FEATURES, "sends": len(self.records)}
+        context = self.context | {"sends": len(self.records)}
         self.dut.context.value = pack(self.params.context, context)
-        self.dut.turn.value, self.dut.begin.value = TURN, 1
+        self.dut.turn.value, self.dut.begin.value = self.turn, 1
         await self.edge
         self.dut.begin.value, self.dut.context.value, self.dut.turn.value = 0, 0, 0
 
@@ -134,9 +172,9 @@ class Bench:
 
     def check(self, octets, kind, payload, **fields):
         """A frame with these fields, and with no others."""
-        frame = judge(octets, self.params.lanes, SWITCH)
-        assert octets[6:12] == OWN
-        assert (frame.bm, frame.job, frame.epoch) == (1 << 31, 0xABCD, 0xFFFF)
+        frame = judge(octets, self.params.lanes, self.switch)
+        assert octets[6:12] == self.own
+        assert (frame.bm, frame.job, frame.epoch) == (*self.signed.values(),)
         assert frame.kind.name == kind.name
         for name in ("turn", "seq", "list", "source", "raw", "rows"):
             assert getattr(frame, name) == fields.get(name, 0), name
@@ -146,8 +184,8 @@ class Bench:
         record = dict(self.records[seq])
         kind, place = record.pop("kind"), record.pop("place")
         size = payload_bytes(kind, self.params.lanes) // BEAT_BYTES
-        payload = self.payload(kind, 8 * FEATURES + size * place)
-        self.check(octets, kind, payload, turn=TURN, seq=seq, **record)
+        payload = self.payload(kind, ALIGNED * self.context["features"] + size * place)
+        self.check(octets, kind, payload, turn=self.turn, seq=seq, **record)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -171,8 +209,13 @@ async def frames_are_as_the_list_has_them(dut, stalls):
     for _ in range(5):
         await bench.edge
     assert dut.free.value
-    assert int(dut.sending.value) == TURN
+    assert int(dut.sending.value) == bench.turn
     assert not any(bench.broken)
+    assert bench.told == [(record["kind"], 0) for record in bench.records]
+    assert bench.marks["full"] > 50  # between a turn's windows
+    assert not bench.marks["slow"] + bench.marks["halved"] + bench.marks["nonsense"]
+    assert bench.marks["late_list"]
+    assert bench.marks["late_payload"]
     if stalls.none:
         for turn in range(3):
             sent = slice(turn * width, turn * width + width)
@@ -188,21 +231,25 @@ async def others_take_their_turns(dut):
     await start(dut)
     bench.some_records(bench.params.window)
     await bench.begin()
-    jobs = []
-    for k, kind in enumerate((Kind.FETCH, Kind.DONE, Kind.RAW)):
-        job = {"kind": kind, "turn": 7 + k, "list": 5 * k, "source": 9 + k, "raw": 3 << k}
-        job["beat"] = 16 * bench.params.feature_beats if kind is Kind.RAW else 0
-        jobs.append(job)
-        bench.others[k].append(job)
-    await bench.wait_for(bench.params.window + 3)
-    for job in jobs:
-        kind = job["kind"]
-        (octets,) = [octets for octets in bench.frames if octets[15] == kind.value]
-        payload = bench.payload(Kind.RAW, job["beat"]) if kind is Kind.RAW else b""
+    jobs = [[bench.some_job() for _ in range(5 + 5 * k)] for k in range(3)]
+    for other, own in zip(bench.others, jobs, strict=True):
+        for job in own:
+            other.append(job)
+    await bench.wait_for(bench.params.window + sum(map(len, jobs)))
+    last = 0
+    for place, octets in enumerate(bench.frames):
+        turn = int.from_bytes(octets[24:28], "little")
+        if octets[15] in (Kind.FEATURE.value, Kind.PARTIAL.value):
+            last = place
+            continue
+        (own,) = [own for own in jobs if own and own[0]["turn"] == turn]
+        job = own.pop(0)
+        payload = bench.payload(Kind.RAW, job["beat"]) if job["kind"] is Kind.RAW else b""
         fields = {name: value for name, value in job.items() if name not in ("kind", "beat")}
-        bench.check(octets, kind, payload, **fields)
+        bench.check(octets, job["kind"], payload, **fields)
         assert len(octets) == (60 if not payload else BEAT_BYTES + len(payload))
-    assert bench.frames.index(octets) < bench.params.window + 2  # not behind all of the list
+    assert not any(jobs)
+    assert last >= bench.params.window  # they are not behind all of the list
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -215,7 +262,8 @@ async def a_read_that_fails_breaks_its_frame(dut):
         record["place"] = number
     record = bench.records[1]
     size = payload_bytes(record["kind"], bench.params.lanes) // BEAT_BYTES
-    bench.fail = {8 * FEATURES + size + random.randrange(size)}
+    at = ALIGNED * bench.context["features"] + size + random.randrange(size)
+    bench.fail = {at % bench.whole}
     for record in bench.records[:1] + bench.records[2:]:
         record["kind"], record["place"] = Kind.FEATURE, 90
     await bench.begin()
@@ -242,3 +290,55 @@ async def a_stop_cuts_no_frame(dut):
     assert len(bench.frames) <= count + 1 < bench.params.window
     for seq, octets in enumerate(bench.frames):
         bench.check_listed(octets, seq)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_is_not_acknowledged_leaves_again(dut):
+    """The same frames; it is told that they have left before."""
+    bench = Bench(dut, timeout=300)
+    await start(dut)
+    bench.some_records(3)
+    await bench.begin()
+    await bench.wait_for(3 + 1 + 3)
+    await bench.acknowledge(2)
+    await bench.wait_for(3 + 1 + 3 + 1)
+    seqs = [0, 1, 2, 0, 0, 1, 2, 2]
+    for seq, octets in zip(seqs, bench.frames, strict=True):
+        bench.check_listed(octets, seq)
+    again = [0, 0, 0, 1, 1, 1, 1, 1]
+    kinds = [bench.records[seq]["kind"] for seq in seqs]
+    assert bench.told == list(zip(kinds, again, strict=True))
+    await bench.acknowledge(4)
+    assert not dut.free.value
+    dut.end.value = 1
+    await bench.edge
+    dut.end.value = 0
+    for _ in range(400):
+        await bench.edge
+    assert dut.free.value
+    assert len(bench.frames) == len(seqs)
+    assert bench.marks["nonsense"] == 1
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_rate_holds_frames_up(dut):
+    """Half of it after a word of congestion."""
+    rate = {"enabled": 1, "most": (1 << 13) + random.getrandbits(12), "burst": 1}
+    bench = Bench(dut, rate=rate | {"round_trip": 1 << 20, "step": 1})
+    await start(dut)
+    bench.some_records(bench.params.window)
+    await bench.begin()
+    await bench.wait_for(3)
+    assert bench.marks["slow"] > 5
+    assert int(dut.rate.value) == rate["most"]
+    dut.congested.value = 1
+    await bench.edge
+    dut.congested.value = 0
+    for _ in range(3):
+        await bench.edge
+    assert int(dut.rate.value) == rate["most"] // 2
+    assert bench.marks["halved"] == 1
+    began, count = cycle(), len(bench.frames)
+    await bench.wait_for(bench.params.window)
+    beats = sum(len(octets) // BEAT_BYTES for octets in bench.frames[count + 1 :])
+    assert cycle() - began > (beats - 2) * (1 << 16) / rate["most"]

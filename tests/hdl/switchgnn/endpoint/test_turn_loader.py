@@ -110,16 +110,18 @@ class Bench:
             if came & 1:
                 self.other_beats.append(came >> 1)
 
-    def lay_out(self, turn):
-        """A turn with random tables; what its context is, and its words."""
+    def lay_out(self, turn, *, whole=False):
+        """A turn with random tables; what its context is, and its words, or all words whole."""
         params = self.params
         record = {
             name: ALIGNMENT * random.randrange(1, 1 << params.base_bits)
             for name in (*KEPT, "wanted")
         } | {"sends": random.getrandbits(32)}
         self.memory[PROGRAM + turn] = pack(TurnRecord, record)
+        ones = (1 << 32) - 1
+        kinds = 1 if whole else 3  # all ones; any; none
         words = [
-            random.choice([0, random.getrandbits(32), (1 << 32) - 1]) for _ in range(params.words)
+            random.choice([ones, random.getrandbits(32), 0][:kinds]) for _ in range(params.words)
         ]
         for k in range(0, len(words), 16):
             beat = sum(word << 32 * j for j, word in enumerate(words[k : k + 16]))
@@ -152,7 +154,7 @@ async def loads_what_is_in_memory(dut, stall, latency):
     others = [random.randrange(PROGRAM) for _ in range(20)]
     sends = cocotb.start_soon(bench.other.send_all(others))
     for turn in (0, 1, 2, 3, 4, 7, 11):
-        context, words = bench.lay_out(turn)
+        context, words = bench.lay_out(turn, whole=turn == 3)
         await bench.load(turn)
         slot = turn % SLOTS
         assert bench.contexts[-1] == (slot, context)
