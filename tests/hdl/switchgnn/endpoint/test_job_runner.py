@@ -8,6 +8,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
+from hdl.common.axi import Burst
 from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord, SourceRecord, TurnRecord
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
@@ -70,9 +71,12 @@ class Memory:
             await edge
             if self.dut.rst.value:
                 continue
+            assert self.get("sums", "bready")
             for name, due in self.due.items():
+                assert self.get(name, "rready")
                 if self.get(name, "arvalid") and self.get(name, "arready"):
-                    at, length = self.get(name, "araddr", "arlen")
+                    at, length, *form = self.get(name, "araddr", "arlen", "arsize", "arburst")
+                    assert form == [6, Burst.INCR.value]
                     due.extend((at + BEAT * k, k == length) for k in range(length + 1))
                 self.set(name, arready=random.random() < 0.8)
                 at, last = due.popleft() if due and name not in self.mute else (None, 0)
@@ -80,7 +84,9 @@ class Memory:
                 content = int.from_bytes(self.read(at), "little") if valid else 0
                 self.set(name, rvalid=valid, rdata=content, rresp=2 * failed, rlast=last)
             if self.get("sums", "awvalid") and self.get("sums", "awready"):
-                self.aw.append(self.get("sums", "awaddr"))
+                at, *form = self.get("sums", "awaddr", "awlen", "awsize", "awburst")
+                assert form == [0, 6, Burst.INCR.value]
+                self.aw.append(at)
             if self.get("sums", "wvalid") and self.get("sums", "wready"):
                 self.w.append(self.get("sums", "wdata", "wstrb"))
             ready = (random.random() < 0.6 for _ in range(2))
@@ -314,6 +320,7 @@ async def a_job_from_start_to_end(dut, two_open):
     assert {name: await bench.count(name) for name in counts} == counts
     for name in ("stall_features", "cycles"):
         assert await bench.count(name) > 400
+    assert 10 < await bench.count("stall_tables") < 400  # at the beginning
     await bench.host.write(clear_counters=1)
     assert await bench.count("cycles") == 0
 
@@ -333,6 +340,26 @@ async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
     await bench.nothing(300)
     await bench.host.write(stop=1)
     assert await bench.ends() == ("IDLE", "NONE")
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(slot=range(4))
+async def what_comes_puts_off_what_is_asked_for(dut, slot):
+    bench = Bench(dut)
+    await start(dut)
+    first = first_turn() + slot
+    await bench.start(first=first, ready_turns=first, fetch_timeout=400)
+    turn = bench.turns[0]
+    payload = np.zeros(bench.params.lanes, int)
+    for item in turn.get:
+        await bench.nothing(300)
+        await bench.send(Kind.RESULT, turn=first, list=item, payload=payload)
+    for item in turn.get_copies[1:]:
+        await bench.nothing(300)
+        await bench.send(Kind.RAW, turn=first, source=item, payload=payload)
+    await bench.nothing(300)
+    (frame,) = await bench.next(within=150)
+    assert (frame.kind, frame.source) == (Kind.RAWFETCH, turn.get_copies[0])
 
 
 async def sends_its_list(bench, turn, number, *, marks):

@@ -109,11 +109,29 @@ class Bench:
             await self.load(turn)
         cocotb.start_soon(self.watch())
 
+    async def scan(self, turn):
+        """All that is missing of a turn, as one number."""
+        dut, bits = self.dut, 0
+        for number in range(self.params.words):
+            dut.scan_payload.value = number | self.slot(turn) << self.params.word_bits
+            dut.scan_valid.value = 1
+            await self.edge
+            while not dut.scan_ready.value:
+                await self.edge
+            dut.scan_valid.value = 0
+            await self.edge
+            bits |= int(dut.word.value) << 32 * number
+        return bits
+
+    def wanted(self, turn):
+        """All of a turn, as one number."""
+        share, behind = self.shares[turn], 32 * self.params.sum_words
+        bits = sum(1 << k for k in share.sums)
+        return bits | sum(1 << behind + copy.source for copy in share.copies)
+
     async def load(self, turn):
         """The bitmap of a turn, as the loader gives it."""
-        dut, params, share = self.dut, self.params, self.shares[turn]
-        bits = sum(1 << k for k in share.sums)
-        bits |= sum(1 << 32 * params.sum_words + copy.source for copy in share.copies)
+        dut, params, bits = self.dut, self.params, self.wanted(turn)
         slot = self.slot(turn)
         for number in range(params.words):
             place = number | slot << params.word_bits
@@ -464,10 +482,13 @@ async def a_malformed_result_is_still_missing(dut):
             await bench.send(octets[:length])
     await bench.settle()
     assert {*+bench.found} == {"MALFORMED"}
+    for turn in range(SLOTS - 1):
+        assert await bench.scan(turn) == bench.wanted(turn)
     await bench.send(octets)
     await bench.settle()
     assert bench.found["SUM"] == 1
     written = bench.memory()
+    assert await bench.scan(0) == bench.wanted(0) ^ 1 << item
     at = 4 * params.lanes * item
     slot = bench.slot(0)
     assert all(written[slot, at + k] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes))

@@ -44,6 +44,7 @@ class Bench:
         self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
         self.params, self.sink = params_in_simulator(EndpointParams), sink
         self.records, self.fail = [], set()
+        self.pause = source  # between beats of payloads, those of a frame too
         self.whole = 1 << self.params.beat_address_bits
         self.context = {name: draw(name, field.width) for name, field in self.params.context}
         self.turn = draw("turn", 32)
@@ -92,7 +93,7 @@ class Bench:
                 pair = [*self.records[at : at + 2], {}][:2]
                 word = sum(pack(SendRecord, one) << 256 * k for k, one in enumerate(pair))
                 dut.beat.value = 1 | word << 2
-            if payloads and payloads[0][0] <= cycle():
+            if payloads and payloads[0][0] <= cycle() and not self.pause():
                 number = payloads.pop(0)[1]
                 failed = number % self.whole in self.fail
                 given = {"valid": 1, "data": self.beat(number), "failed": failed}

@@ -23,7 +23,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 
 SIZES = {
     "tiny": PRESETS["tiny"],
-    "several beats": replace(PRESETS["tiny"], depth=512, copies=256),
+    "several beats": replace(PRESETS["tiny"], depth=1024, copies=1024),
     "no whole beat": replace(PRESETS["tiny"], depth=128, copies=64, address_bits=34),
 }
 PROGRAM = 1000  #: beat at which the program begins
@@ -117,6 +117,8 @@ class Bench:
             name: ALIGNMENT * random.randrange(1, 1 << params.base_bits)
             for name in (*KEPT, "wanted")
         } | {"sends": random.getrandbits(32)}
+        while abs(record["wanted"] // BEAT_BYTES - PROGRAM) < 64:  # not where the program lies
+            record["wanted"] = ALIGNMENT * random.randrange(1, 1 << params.base_bits)
         self.memory[PROGRAM + turn] = pack(TurnRecord, record)
         ones = (1 << 32) - 1
         kinds = 1 if whole else 3  # all ones; any; none
@@ -181,6 +183,46 @@ async def takes_a_cycle_a_word(dut):
     assert bench.params.words + 100 < cycles < bench.params.words + 125
     gaps = zip(bench.words.cycles, bench.words.cycles[1:], strict=False)
     assert {b - a for a, b in gaps} <= {1}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_reset_leaves_nothing(dut):
+    """In the middle of a load, for a cycle; what memory still brings is of no one."""
+    bench = Bench(dut)
+    await start(dut)
+    for cycles in range(1, 40, 2):
+        bench.lay_out(0, whole=True)
+        dut.turn.value, dut.load.value = 0, 1
+        for _ in range(10 + cycles):
+            await bench.edge
+        dut.load.value, dut.rst.value = 0, 1
+        await bench.edge
+        dut.rst.value = 0
+        for _ in range(20):
+            await bench.edge
+        _, words = bench.lay_out(1)
+        await bench.load(1)
+        assert bench.loaded[-1][1:] == (1, sum(word.bit_count() for word in words))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_address_that_is_none(dut):
+    """Any bit below a multiple of the alignment, or beyond memory, in any of them."""
+    bench = Bench(dut, latency=1)
+    await start(dut)
+    ends = [*range(9), *range(bench.params.address_bits, 64)]
+    for name in (*KEPT, "wanted"):
+        for bit in ends:
+            bench.lay_out(0)
+            bench.memory[PROGRAM] |= 1 << TurnRecord.as_shape()[name].offset + bit
+            await bench.load(0)
+            assert dut.illegal.value
+            dut.rst.value = 1
+            await bench.edge
+            dut.rst.value = 0
+            await bench.edge
+    assert not bench.contexts
+    assert not bench.loaded
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
