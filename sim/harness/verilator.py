@@ -20,6 +20,7 @@ import cocotb_tools.runner
 from gen.emission.emit import Emission
 from hdl.common.component import Component
 from sim.harness import emissions, host
+from sim.harness.assembly import assembled
 from sim.harness.build_tools import BuildError, find_verilator, how_it_ended
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.coverage_runs import covers, keep_coverage
@@ -113,10 +114,10 @@ class Simulator(cocotb_tools.runner.Verilator):
 
 
 def emission_of(component: Component) -> Emission:
-    """The Verilog of ``component``, looked for once in a process."""
+    """The Verilog of ``component``, which may be an assembly, looked for once in a process."""
     key = (type(component), component.params)
     if key not in _emissions:
-        _emissions[key] = emissions.emission_of(component)
+        _emissions[key] = assembled(component, emissions.emission_of)
     return _emissions[key]
 
 

@@ -19,6 +19,7 @@ from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttri
 from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, silent_stdout
 from gen.emission.names import stable
 from hdl.common.component import Component
+from sim.harness.assembly import assembled, is_emitted
 from sim.harness.primitives import models_of
 from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
 from sim.mutation.faults import SHARE, Fault, exchange, faults_of
@@ -80,7 +81,7 @@ class Mutant:
 def emission_with_sources(component: Component) -> Emission:
     """Emit ``component`` with the lines of the source in its RTLIL, which Verilog is spared."""
     with patch.object(rtlil, "Design", lambda emit_src: Sourced()):
-        return emit(component)
+        return assembled(component, emit)
 
 
 Sourced: Callable[[], Any] = partial(rtlil.Design, emit_src=True)
@@ -176,7 +177,8 @@ def read_module(
     run: Callable[[str], str], emission: Emission, module: EmittedModule, folder: Path
 ) -> None:
     """Read ``module``, and of those that it places the ports alone."""
-    (folder / "children.il").write_text("\n".join(map(stub, emission.modules.values())))
+    emitted = filter(is_emitted, emission.modules.values())
+    (folder / "children.il").write_text("\n".join(map(stub, emitted)))
     (folder / "module.il").write_text(module.rtlil)
     run(f"read_rtlil {folder / 'children.il'}")
     run(f"delete {module.name}")

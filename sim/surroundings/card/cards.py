@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule, module_name
+from gen.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
@@ -13,8 +13,9 @@ from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.switchgnn_endpoint_board import EndpointBoard
 from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
 from hdl.u280.worker_board import WorkerBoard
-from sim.harness.coverage_runs import covers
-from sim.harness.verilator import Build, build, emission_of
+from sim.harness.assembly import Assembly
+from sim.harness.results import Run
+from sim.harness.verilator import simulate
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
 
 #: Times of a simulation, a ten thousandth of the cards': all else of the tops is theirs.
@@ -67,13 +68,6 @@ TOPS = {
 }
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps
 End = tuple[int, int]  #: of a fibre: number of the card, cage
-
-
-class Model(Component):
-    """A module that is written in Verilog: a model of the vendor's IP, or what joins the cards."""
-
-    def __init__(self, params: None = None) -> None:
-        super().__init__(params, {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,27 +142,44 @@ def card_text(k: int, board: Any, params: CardsParams) -> str:
     return f"  {module_name(board)} card_{k} ({pins});"
 
 
-def emission_of_cards(params: CardsParams) -> Emission:
-    """The cards with a model for each IP that they place."""
-    boards = params.boards
-    modules: dict[str, EmittedModule] = {}
-    for component in (*RAMS, *boards):
-        modules |= emission_of(component).modules
-    for ip in (ip for board in boards for ip in board.vendor_ips):
-        text = model_of(ip)
-        known = modules.setdefault(ip.name, EmittedModule(ip.name, Model, verilog=text))
-        if known.verilog != text:
-            raise ValueError(f"the cards have two different IPs {ip.name}: simulate them apart")
-    modules["cards"] = EmittedModule("cards", Model, verilog=cards_text(params))
-    return Emission(modules)
+class Cards(Assembly):
+    """Cards with a model for each IP that they place."""
+
+    name = "cards"
+    params: CardsParams
+
+    def parts(self) -> Sequence[Component]:
+        """The tops, and the memories of the models."""
+        return *RAMS, *self.params.boards
+
+    def models(self) -> dict[str, str]:
+        """One for each IP; ValueError if two IPs have one name."""
+        models: dict[str, str] = {}
+        for ip in (ip for board in self.params.boards for ip in board.vendor_ips):
+            text = model_of(ip)
+            if models.setdefault(ip.name, text) != text:
+                raise ValueError(f"the cards have two different IPs {ip.name}: simulate them apart")
+        return models
+
+    def text(self) -> str:
+        """Cards, their fibres and what a server gives them."""
+        return cards_text(self.params)
 
 
-def build_cards(params: CardsParams, blocks: Sequence[Any], **options: Any) -> Build:
-    """The simulator of cards; ``blocks`` are components that are translated once each."""
-    return build(
-        emission_of_cards(params),
+def simulate_cards(
+    params: CardsParams, blocks: Sequence[Component], test_module: str, **more: Any
+) -> Run:
+    """Simulate cards with the cocotb tests of ``test_module``.
+
+    ``blocks`` are components that Verilator translates once each; ``more`` goes to
+    :func:`sim.harness.verilator.simulate`.
+    """
+    __tracebackhide__ = True
+    return simulate(
+        Cards(params),
+        test_module,
         extra_sources=SOURCES,
         hier_blocks=[module_name(block) for block in blocks],
         timing=True,
-        **{"coverage": covers(), **options},
+        **more,
     )

@@ -1,15 +1,18 @@
 """A MAC with its neighbours: cores that take little, a far end that sends all it may."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule, module_name
+from gen.emission.emit import module_name
+from hdl.common.component import Component
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.u280.board import PACKETS_WAY
 from hdl.u280.flow_control import FIBRE_NS_PER_METRE, INTERFACE_BITS, LINE_BITS_PER_NS
 from hdl.u280.mac import Mac, MacParams
-from sim.harness.coverage_runs import covers
-from sim.harness.verilator import Build, build, emission_of
-from sim.surroundings.card.cards import Model
+from sim.harness.assembly import Assembly
+from sim.harness.results import Run
+from sim.harness.verilator import simulate
 from sim.surroundings.card.ip_models import SOURCES, model_of
 
 TOP = Path(__file__).parent / "tops" / "incast.sv"
@@ -24,15 +27,30 @@ def fibre(metres: float) -> str:
     return f"+fibre_ps={int(metres * FIBRE_NS_PER_METRE * 1000) + interface // 2}"
 
 
-def build_incast(params: MacParams) -> Build:
-    """The simulator of ``incast``, with a MAC that ``params.split`` says has flow control."""
-    modules: dict[str, EmittedModule] = {}
-    mac, way = Mac(params), StreamPipeline(PACKETS_WAY)
-    for component in (mac, way):
-        modules |= emission_of(component).modules
-    modules[mac.cmac.name] = EmittedModule(mac.cmac.name, Model, verilog=model_of(mac.cmac))
-    text = TOP.read_text()
-    for name, component in (("incast_mac", mac), ("incast_way", way)):
-        text = text.replace(f"  {name} ", f"  {module_name(component)} ")
-    modules["incast"] = EmittedModule("incast", Model, verilog=text)
-    return build(Emission(modules), extra_sources=SOURCES, timing=True, coverage=covers())
+class Incast(Assembly):
+    """A MAC, which ``params.split`` says has flow control, between its neighbours."""
+
+    name = "incast"
+    params: MacParams
+
+    def parts(self) -> Sequence[Component]:
+        """The MAC and the pipeline behind it."""
+        return Mac(self.params), StreamPipeline(PACKETS_WAY)
+
+    def models(self) -> dict[str, str]:
+        """The MAC's IP."""
+        ip = Mac(self.params).cmac
+        return {ip.name: model_of(ip)}
+
+    def text(self) -> str:
+        """The top, with the names that the parts have got."""
+        text = TOP.read_text()
+        for name, part in zip(("incast_mac", "incast_way"), self.parts(), strict=True):
+            text = text.replace(f"  {name} ", f"  {module_name(part)} ")
+        return text
+
+
+def simulate_incast(params: MacParams, test_module: str, **more: Any) -> Run:
+    """Simulate a MAC under incast; ``more`` goes to :func:`sim.harness.verilator.simulate`."""
+    __tracebackhide__ = True
+    return simulate(Incast(params), test_module, extra_sources=SOURCES, timing=True, **more)

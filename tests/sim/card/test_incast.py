@@ -5,10 +5,10 @@ import pytest
 from cocotb.triggers import Timer
 
 from hdl.u280.mac import MacParams
-from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import QUICK
-from sim.surroundings.card.incast import build_incast, fibre
+from sim.surroundings.card.incast import fibre, simulate_incast
 from sim.surroundings.card.traffic import densest, traffic_files
 from tests.long import short_and_long
 
@@ -37,10 +37,7 @@ def packets_of_many_sources():
 
 def simulate(tmp_path, test, *args):
     traffic = traffic_files(tmp_path, packets_of_many_sources())
-    run(
-        build_incast(MAC),
-        Simulation(test_module=__name__, params=MAC, plusargs=[*traffic, *args], test_filter=test),
-    )
+    simulate_incast(MAC, __name__, plusargs=[*traffic, *args], test_filter=test)
 
 
 @pytest.mark.long

@@ -10,8 +10,7 @@ from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import Loopback
-from sim.harness.verilator import Simulation, run
-from sim.surroundings.card.cards import QUICK, build_cards
+from sim.surroundings.card.cards import QUICK, simulate_cards
 from tests.sim.card.test_worker_cards import (
     CARDS,
     SWITCH,
@@ -28,7 +27,7 @@ REPAIRS = ("watchdog", "underflow", "overflow", "cut_transmit", "cut_receive")
 
 def test_macs():
     blocks = [Engine(WORKER.engine), Worker(WORKER), Switch(SWITCH)]
-    run(build_cards(CARDS, blocks), Simulation(test_module=__name__, params=CARDS))
+    simulate_cards(CARDS, blocks, __name__)
 
 
 async def repairs(board, cage=0):

@@ -7,9 +7,8 @@ from cocotb.triggers import Timer
 from gen.board.boards import BOARDS
 from gen.settings import make_params
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.verilator import Simulation, run
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
-from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardNetSparseSwitch, switch_on
 from sim.surroundings.card.incast import fibre
 from sim.surroundings.card.traffic import traffic_files
@@ -52,10 +51,8 @@ def packets():
 
 def test_between_two_stations(tmp_path):
     traffic = traffic_files(tmp_path, packets())
-    run(
-        build_cards(CARDS, [NetSparseSwitch(SWITCH)]),
-        Simulation(test_module=__name__, params=CARDS, plusargs=[*traffic, fibre(20)]),
-    )
+    blocks = [NetSparseSwitch(SWITCH)]
+    simulate_cards(CARDS, blocks, __name__, plusargs=[*traffic, fibre(20)])
 
 
 class Bench:

@@ -14,10 +14,9 @@ from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.harness.verilator import Simulation, run
 from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
-from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardSnic, switch_on
 from sim.surroundings.card.ip_models import HOST_BASE
 from tests.sim.netsparse.cases import make_gather
@@ -59,12 +58,8 @@ def test_gather(tmp_path):
         image = tmp_path / f"ram_{node}"
         image.write_bytes(gather.image(node, before))
         plusargs += [ram_file(node + 1, image), dump_file(node + 1, tmp_path / f"dump_{node}")]
-    run(
-        build_cards(CARDS, [Snic(SNIC), RigUnit(SNIC.rig)]),
-        Simulation(
-            test_module=__name__, params=CARDS, plusargs=plusargs, env={FOLDER: str(tmp_path)}
-        ),
-    )
+    blocks = [Snic(SNIC), RigUnit(SNIC.rig)]
+    simulate_cards(CARDS, blocks, __name__, plusargs=plusargs, env={FOLDER: str(tmp_path)})
 
 
 async def set_up(snic, node, gather):

@@ -15,11 +15,10 @@ from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.harness.verilator import Simulation, run
 from sim.netsparse.driver import WorkRequest
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.axi_ram import ram_file
-from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardSnic, switch_on
 from sim.surroundings.card.incast import fibre
 from sim.surroundings.card.ip_models import HOST_BASE
@@ -60,19 +59,17 @@ def test_incast(tmp_path, test):
     image = tmp_path / "ram"
     idxs = np.arange(SERVED, SERVED + IDXS, dtype="<u4").tobytes()
     image.write_bytes(np.arange(SERVED * PROPERTY // 4, dtype="<u4").tobytes() + idxs)
-    run(
-        build_cards(CARDS, [Snic(SNIC), RigUnit(SNIC.rig)]),
-        Simulation(
-            test_module=__name__,
-            params=CARDS,
-            plusargs=[
-                *traffic_files(tmp_path, packets_of_many_sources()),
-                ram_file(1, image),
-                fibre(100),
-                *(["+deaf"] if test == "reads_are_lost" else []),
-            ],
-            test_filter=test,
-        ),
+    simulate_cards(
+        CARDS,
+        [Snic(SNIC), RigUnit(SNIC.rig)],
+        __name__,
+        plusargs=[
+            *traffic_files(tmp_path, packets_of_many_sources()),
+            ram_file(1, image),
+            fibre(100),
+            *(["+deaf"] if test == "reads_are_lost" else []),
+        ],
+        test_filter=test,
     )
 
 

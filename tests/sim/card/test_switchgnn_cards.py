@@ -10,8 +10,7 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS as SWITCHES
 from hdl.switchgnn.switch.switch import GnnSwitch
-from sim.harness.verilator import Simulation, run
-from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardEndpoint, CardGnnSwitch, switch_on
 from sim.switchgnn.network.worker_host import SWITCH
 from tests.hdl.switchgnn.endpoint.bench import LaneCut, finish, launch
@@ -30,7 +29,7 @@ EVENTS = ("dropped", "broken", "foreign")
 
 def test_endpoints_and_switch():
     blocks = [Endpoint(ENDPOINT), GnnSwitch(SWITCH_PARAMS)]
-    run(build_cards(CARDS, blocks), Simulation(test_module=__name__, params=CARDS))
+    simulate_cards(CARDS, blocks, __name__)
 
 
 async def begin(dut):

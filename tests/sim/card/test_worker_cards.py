@@ -12,13 +12,12 @@ from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.mac_signals import EVENTS
-from sim.harness.verilator import Simulation, run
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.surroundings.card.cards import CardsParams, build_cards
+from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardCluster, CardSwitch, CardWorker, switch_on
 from sim.workloads.datasets import DataSet
 
@@ -37,7 +36,7 @@ WORDS, LABELS = 0x5A5_A5A0, 0xA5A_5A40  #: where they lie in a port's 256 MB
 
 def test_workers_and_switch():
     blocks = [Engine(WORKER.engine), Worker(WORKER), Switch(SWITCH)]
-    run(build_cards(CARDS, blocks), Simulation(test_module=__name__, params=CARDS))
+    simulate_cards(CARDS, blocks, __name__)
 
 
 def training_run(workers, features):
