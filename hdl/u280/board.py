@@ -26,14 +26,14 @@ from hdl.common.packets import BEAT, to_axis, to_stream, to_transmitter
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board_status import BoardStatus
-from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER
+from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ
 from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
 from hdl.u280.hbm import Hbm
 from hdl.u280.interrupt_request import InterruptRequest
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
-from hdl.u280.pcie import PINS, PcieBridge, PcieDma
+from hdl.u280.pcie import PINS, Link, PcieBridge, PcieDma
 from hdl.u280.pcie_ip import CORE_MHZ
 from hdl.u280.registers import BoardRegistersParams
 from hdl.u280.vendor import VendorIp
@@ -83,7 +83,7 @@ class Board(Component):
     """
 
     domains = ()
-    primitives: tuple[VendorIp, ...] = (REFCLK_BUFFER,)
+    primitives = Link.primitives
     mac_resets = MacResetsParams()  #: shorter times are for simulations alone
 
     def __init__(

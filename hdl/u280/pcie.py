@@ -55,6 +55,7 @@ class Link(Component):
     """
 
     domains = ()
+    primitives = (REFCLK_BUFFER,)
 
     def __init__(self, params: PcieParams, ports: dict) -> None:
         regions = ((0, max(LEAST_REGION, params.register_bits)), (BASE, BOARD_BITS))

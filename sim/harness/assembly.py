@@ -1,6 +1,7 @@
-"""What is simulated as a whole though no component is that whole: parts in a top of Verilog."""
+"""What is simulated as a whole though no component is that whole: a design with written Verilog."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gen.emission.emit import Emission, EmittedModule
@@ -8,50 +9,47 @@ from hdl.common.component import Component
 
 
 class Assembly(Component):
-    """A top that is written in Verilog, around components and around models of other modules.
+    """Components and modules that are written in Verilog, such as models of a vendor's IP.
 
     It is simulated as a component is, by :func:`sim.harness.verilator.simulate`.
     """
 
-    name = ""  #: of its module, which the Verilog gives it
-
     def __init__(self, params: Any) -> None:
         super().__init__(params, {})
 
-    def parts(self) -> Sequence[Component]:
-        """The components to emit."""
-        raise NotImplementedError
-
-    def models(self) -> Mapping[str, str]:
-        """Verilog of modules that the parts place and nobody emits, by name."""
-        raise NotImplementedError
-
-    def text(self) -> str:
-        """Verilog of the top."""
+    def emission(self, emit: Callable[[Component], Emission]) -> Emission:
+        """All modules, the top last; ``emit`` emits a component."""
         raise NotImplementedError
 
 
-class Model(Component):
-    """A module that somebody wrote in Verilog, as the model of a vendor's IP."""
+class Written(Component):
+    """A module that is written in Verilog."""
 
     def __init__(self, params: None = None) -> None:
         super().__init__(params, {})
 
 
 def assembled(component: Component, emit: Callable[[Component], Emission]) -> Emission:
-    """The emission of ``component`` by ``emit``; of an assembly, that of its parts and its text."""
-    if not isinstance(component, Assembly):
-        return emit(component)
+    """The emission of ``component`` by ``emit``, or of an assembly its own."""
+    return component.emission(emit) if isinstance(component, Assembly) else emit(component)
+
+
+def together(
+    parts: Iterable[Component], texts: Mapping[str, str], emit: Callable[[Component], Emission]
+) -> Emission:
+    """Components and written modules, by name, in one emission; the last of ``texts`` is the top.
+
+    A text takes the place of the module of that name, which keeps its ports.
+    """
     modules: dict[str, EmittedModule] = {}
-    for part in component.parts():
+    for part in parts:
         modules |= emit(part).modules
-    for name, text in component.models().items():
-        modules[name] = EmittedModule(name, Model, verilog=text)
-    kind, params = type(component), component.params
-    modules[component.name] = EmittedModule(component.name, kind, params, verilog=component.text())
+    for name, text in texts.items():
+        known = modules.pop(name, EmittedModule(name, Written))
+        modules[name] = replace(known, verilog=text)
     return Emission(modules)
 
 
 def is_emitted(module: EmittedModule) -> bool:
-    """Whether ``module`` comes of a component rather than of written Verilog."""
-    return not issubclass(module.kind, Assembly | Model)
+    """Whether ``module`` comes of a component."""
+    return not issubclass(module.kind, Written)

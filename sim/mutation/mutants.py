@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -185,7 +186,8 @@ def read_module(
     run(f"read_rtlil {folder / 'module.il'}")
     for model in models_of(emission.verilog):
         run(f"read_verilog -sv -lib {model}")
-    for ip in getattr(module.component, "vendor_ips", ()):
+    of_vendor = (getattr(module.component, name, ()) for name in ("vendor_ips", "primitives"))
+    for ip in chain.from_iterable(of_vendor):
         (folder / "ip.v").write_text(ip.stub)
         run(f"read_verilog -sv -lib {folder / 'ip.v'}")
 

@@ -11,10 +11,6 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
-WORKER_CARDS = ("sim/card/test_worker_cards.py", "sim/card/test_macs.py")
-SNIC_CARDS = ("sim/card/test_snic_cards.py",)
-GNN_CARDS = ("sim/card/test_switchgnn_cards.py",)
-
 #: tests of the components that no test file of their own simulates: those of what they stand in;
 #: and of those whose tests are in several files
 ELSEWHERE = {
@@ -54,17 +50,8 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/table_writer.py": ("hdl/switchgnn/switch/test_switch.py",),
     "hdl/switchgnn/switch/task_queue.py": ("hdl/switchgnn/switch/test_task_sequencer.py",),
     "hdl/switchgnn/switch/turn_opener.py": ("hdl/switchgnn/switch/test_turn_table.py",),
-    "hdl/u280/board.py": WORKER_CARDS,
-    "hdl/u280/cages_board.py": WORKER_CARDS,
+    "hdl/u280/cages_board.py": ("hdl/u280/test_switch_board.py",),
     "hdl/u280/cage_status.py": ("hdl/u280/test_board_status.py",),
-    "hdl/u280/hbm.py": (*WORKER_CARDS, *SNIC_CARDS),
-    "hdl/u280/netsparse_switch_board.py": ("sim/card/test_netsparse_switch_card.py",),
-    "hdl/u280/pcie.py": (*WORKER_CARDS, *SNIC_CARDS),
-    "hdl/u280/snic_board.py": SNIC_CARDS,
-    "hdl/u280/switch_board.py": WORKER_CARDS,
-    "hdl/u280/switchgnn_endpoint_board.py": GNN_CARDS,
-    "hdl/u280/switchgnn_switch_board.py": GNN_CARDS,
-    "hdl/u280/worker_board.py": WORKER_CARDS,
 }
 
 

@@ -1,10 +1,10 @@
 """Cards whole, side by side: their tops around models of the vendor's IP, fibres between cages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gen.emission.emit import module_name
+from gen.emission.emit import Emission, module_name
 from hdl.common.component import Component
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
@@ -13,7 +13,7 @@ from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.switchgnn_endpoint_board import EndpointBoard
 from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
 from hdl.u280.worker_board import WorkerBoard
-from sim.harness.assembly import Assembly
+from sim.harness.assembly import Assembly, together
 from sim.harness.results import Run
 from sim.harness.verilator import simulate
 from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
@@ -145,25 +145,17 @@ def card_text(k: int, board: Any, params: CardsParams) -> str:
 class Cards(Assembly):
     """Cards with a model for each IP that they place."""
 
-    name = "cards"
     params: CardsParams
 
-    def parts(self) -> Sequence[Component]:
-        """The tops, and the memories of the models."""
-        return *RAMS, *self.params.boards
-
-    def models(self) -> dict[str, str]:
-        """One for each IP; ValueError if two IPs have one name."""
+    def emission(self, emit: Callable[[Component], Emission]) -> Emission:
+        """The tops, the models and their memories; ValueError if two IPs have one name."""
+        boards = self.params.boards
         models: dict[str, str] = {}
-        for ip in (ip for board in self.params.boards for ip in board.vendor_ips):
+        for ip in (ip for board in boards for ip in board.vendor_ips):
             text = model_of(ip)
             if models.setdefault(ip.name, text) != text:
                 raise ValueError(f"the cards have two different IPs {ip.name}: simulate them apart")
-        return models
-
-    def text(self) -> str:
-        """Cards, their fibres and what a server gives them."""
-        return cards_text(self.params)
+        return together((*RAMS, *boards), models | {"cards": cards_text(self.params)}, emit)
 
 
 def simulate_cards(

@@ -1,16 +1,16 @@
 """A MAC with its neighbours: cores that take little, a far end that sends all it may."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import module_name
+from gen.emission.emit import Emission, module_name
 from hdl.common.component import Component
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.u280.board import PACKETS_WAY
 from hdl.u280.flow_control import FIBRE_NS_PER_METRE, INTERFACE_BITS, LINE_BITS_PER_NS
 from hdl.u280.mac import Mac, MacParams
-from sim.harness.assembly import Assembly
+from sim.harness.assembly import Assembly, together
 from sim.harness.results import Run
 from sim.harness.verilator import simulate
 from sim.surroundings.card.ip_models import SOURCES, model_of
@@ -30,24 +30,15 @@ def fibre(metres: float) -> str:
 class Incast(Assembly):
     """A MAC, which ``params.split`` says has flow control, between its neighbours."""
 
-    name = "incast"
     params: MacParams
 
-    def parts(self) -> Sequence[Component]:
-        """The MAC and the pipeline behind it."""
-        return Mac(self.params), StreamPipeline(PACKETS_WAY)
-
-    def models(self) -> dict[str, str]:
-        """The MAC's IP."""
-        ip = Mac(self.params).cmac
-        return {ip.name: model_of(ip)}
-
-    def text(self) -> str:
-        """The top, with the names that the parts have got."""
+    def emission(self, emit: Callable[[Component], Emission]) -> Emission:
+        """The MAC with a model of its IP, the pipeline behind it, and the top around both."""
+        mac, way = Mac(self.params), StreamPipeline(PACKETS_WAY)
         text = TOP.read_text()
-        for name, part in zip(("incast_mac", "incast_way"), self.parts(), strict=True):
+        for name, part in (("incast_mac", mac), ("incast_way", way)):
             text = text.replace(f"  {name} ", f"  {module_name(part)} ")
-        return text
+        return together([mac, way], {mac.cmac.name: model_of(mac.cmac), "incast": text}, emit)
 
 
 def simulate_incast(params: MacParams, test_module: str, **more: Any) -> Run:

@@ -6,6 +6,7 @@ from gen.designs.catalogue import find_design
 from hdl.netsparse.params import SnicParams
 from hdl.u280.snic_board import SnicBoard
 from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.board_table import board_table
 
 
 def tiny() -> SnicParams:
@@ -22,6 +23,17 @@ def test_one_cage_for_both_kinds():
         "of_mac_0_1",
         "counts_of_mac_0",
     ]
+
+
+def test_wires(tmp_path):
+    reads = ("core.m_axis_reads", "core.s_axis_reads")
+    responses = ("core.m_axis_responses", "core.s_axis_responses")
+    table = board_table(SnicBoard(tiny()), [[reads, responses]])
+    table.bus("core.m_axi_dram", "lines.lines")
+    table.bus("lines.halves", "memory.port_0")
+    table.bus("core.m_axi_host", "pcie.host")
+    table.wire(board_status={"request": "core.irq"})
+    table.check(tmp_path)
 
 
 def test_more_memory_than_hbm_is_refused():

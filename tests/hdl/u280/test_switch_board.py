@@ -3,15 +3,23 @@ import pytest
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.u280.switch_board import SwitchBoard
 from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.board_table import board_table
 
 TINY = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 
 
 def test_both_cages():
     board = SwitchBoard(TINY)
-    emission = check_board(board)
-    assert "assign hbm_cattrip = 1'h0;" in emission.top.verilog
+    check_board(board)
     assert [ip.name for ip in board.vendor_ips if "cmac" in ip.vlnv] == ["cmac_0", "cmac_1"]
+
+
+def test_wires(tmp_path):
+    ways = [[(f"core.m_axis_{k}", f"core.s_axis_{k}")] for k in range(2)]
+    table = board_table(SwitchBoard(TINY), ways)
+    table.bus("pcie.host", "nobody")
+    table.wire(board_status={"request": 0})
+    table.check(tmp_path)
 
 
 def test_more_ports_than_cages_are_refused():

@@ -1,0 +1,133 @@
+"""How a board's parts are wired, as its documentation says it: the table of its netlist."""
+
+from tests.hdl.u280.netlist_bench import Table
+
+#: clock and reset of a domain
+DOMAINS = {
+    "": ("pcie.clk", "sync_reset.reset"),
+    "apb_": ("board_clocks.clk_out2", "apb_reset.reset"),
+    "hbm_": ("board_clocks.clk_out1", "hbm_reset.reset"),
+}
+
+
+def board_table(board, ways):
+    """What all boards have, and the ``ways`` of packets: of each cage, of each class, the core's
+    streams out and in.
+    """
+    table = Table(board)
+    memory = "memory.hot" in table.driven
+    add_clocks(table, memory)
+    add_pins(table, memory)
+    for cage, classes in enumerate(ways):
+        for k, (out, into) in enumerate(classes):
+            add_way_out(table, out, f"to_mac_{cage}_{k}", f"mac_{cage}.transmit_{k}")
+            add_way_in(table, f"mac_{cage}.receive_{k}", f"of_mac_{cage}_{k}", into)
+        add_cage(table, cage)
+    table.bus("pcie.registers_0", "core.s_axil")
+    table.bus("pcie.registers_1", "board_status.axil")
+    table.wire(
+        interrupt={"level": "board_status.irq", "ack": "pcie.irq_ack"},
+        pcie={"irq": "interrupt.request"},
+    )
+    add_memory_status(table, memory)
+    return table
+
+
+def add_clocks(table, memory):
+    domain_of = {"apb_reset": "apb_", "hbm_reset": "hbm_", "hbm_ports_reset": "hbm_"}
+    for path in table.seen:
+        instance, _, port = path.partition(".")
+        if instance in domain_of and port in ("clk", "rst"):
+            clock, reset = DOMAINS[domain_of[instance]]
+        else:
+            clock, reset = DOMAINS.get(port.removesuffix("clk").removesuffix("rst"), ("", ""))
+        if port.endswith(("clk", "rst")) and clock:
+            table.add(path, clock if port.endswith("clk") else reset)
+    table.wire(sync_reset={"i": "pcie.reset"}, apb_reset={"i": "~board_clocks.locked"})
+    if memory:
+        table.wire(
+            hbm_reset={"i": "~(board_clocks.locked & memory.complete)"},
+            hbm_ports_reset={"i": "~board_clocks.locked"},
+            memory={"reset": "hbm_ports_reset.reset"},
+        )
+
+
+def add_pins(table, memory):
+    table.wire(
+        pins={
+            "hbm_cattrip": "memory.hot" if memory else 0,
+            "pcie_tx_p": "pcie.tx_p",
+            "pcie_tx_n": "pcie.tx_n",
+        },
+        board_clocks={"clk_in1_p": "pins.clk_100mhz_0_p", "clk_in1_n": "pins.clk_100mhz_0_n"},
+        pcie={
+            "refclk_p": "pins.pcie_refclk_1_p",
+            "refclk_n": "pins.pcie_refclk_1_n",
+            "reset_n": "pins.pcie_reset_n",
+            "rx_p": "pins.pcie_rx_p",
+            "rx_n": "pins.pcie_rx_n",
+        },
+    )
+
+
+def add_way_out(table, axis, way, mac):
+    """A packet that the core marks as broken loses the first byte of its last beat."""
+    whole = f"(({axis}_tkeep & 1) & ~({axis}_tuser & {axis}_tlast))"
+    keep = f"({axis}_tkeep & ~1 | {whole})"
+    payload = f"{axis}_tdata | {keep} << 512 | {axis}_tlast << 576"
+    table.wire(**{way: {"i_payload": payload, "i_valid": f"{axis}_tvalid"}})
+    table.add(f"{axis}_tready", f"{way}.i_ready")
+    add_end(table, way, mac)
+
+
+def add_way_in(table, mac, way, axis):
+    payload = f"{mac}_tdata | {mac}_tkeep << 512 | {mac}_tlast << 576"
+    table.wire(**{way: {"i_payload": payload, "i_valid": f"{mac}_tvalid"}})
+    table.add(f"{mac}_tready", f"{way}.i_ready")
+    add_end(table, way, axis)
+
+
+def add_end(table, way, axis):
+    """Where a way ends; no packet is marked as broken."""
+    table.add(f"{axis}_tdata", f"{way}.o_payload")
+    table.add(f"{axis}_tkeep", f"{way}.o_payload >> 512")
+    table.add(f"{axis}_tlast", f"{way}.o_payload >> 576")
+    table.add(f"{axis}_tuser", 0)
+    table.add(f"{axis}_tvalid", f"{way}.o_valid")
+    table.add(f"{way}.o_ready", f"{axis}_tready")
+
+
+def add_cage(table, k):
+    """A MAC's pins, and what registers say to it and show of it."""
+    mac, pins = f"mac_{k}", f"pins.qsfp{k}"
+    for pole in "pn":
+        table.add(f"{mac}.refclk_{pole}", f"{pins}_mgt_refclk_1_{pole}")
+        table.add(f"{mac}.rx_{pole}", f"{pins}_rx_{pole}")
+        table.add(f"{pins}_tx_{pole}", f"{mac}.tx_{pole}")
+    table.add(f"{pins}_refclk_oe_b", 0)
+    table.add(f"{pins}_refclk_fs", 1)
+    table.add(f"{mac}.settings", f"board_status.settings_{k}")
+    table.add(f"{mac}.asks", f"board_status.asks_{k}")
+    table.add(f"levels_of_{mac}.i", f"{mac}.levels")
+    table.add(f"board_status.levels_{k}", f"levels_of_{mac}.o")
+    way = f"counts_of_{mac}"
+    counts = [path for path in table.driven if path.startswith(f"{mac}.counts_")]
+    parts, low = [], 0
+    for number in range(len(counts)):
+        parts.append(f"{mac}.counts_{number} << {low}")
+        arrived = f"({way}.o_payload >> {low}) * {way}.o_valid"
+        table.add(f"board_status.counts_{k}_{number}", arrived)
+        low += table.driven[f"{mac}.counts_{number}"]
+    table.add(f"{way}.i_payload", " | ".join([*parts, f"{mac}.cuts << {low}"]))
+    table.add(f"{way}.i_valid", 1)
+    table.add(f"{way}.o_ready", 1)
+    table.add(f"board_status.cuts_{k}", f"({way}.o_payload >> {low}) * {way}.o_valid")
+
+
+def add_memory_status(table, memory):
+    shown = {"memory_ready": "memory_level.o" if memory else 0}
+    for k in range(2):
+        shown[f"temperature_{k}"] = f"memory.temperature_{k}" if memory else 0
+    table.wire(board_status=shown)
+    if memory:
+        table.wire(memory_level={"i": "memory.complete"})

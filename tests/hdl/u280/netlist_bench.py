@@ -1,0 +1,167 @@
+"""A component that only connects: what it places is driven at random, and each input is looked at.
+
+Each thing placed becomes an empty module, whose outputs the test sets. A table says of each of its
+inputs, and of each pin of the component, which outputs it must be.
+"""
+
+import json
+import os
+import random
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import cocotb
+from cocotb.triggers import Timer
+
+from gen.emission.emit import Emission, EmittedModule, Port
+from hdl.u280.clock_ip import REFCLK_BUFFER
+from sim.harness.assembly import Assembly, Written
+from sim.harness.emissions import emission_of
+from sim.harness.verilator import simulate
+
+PINS = "pins"  #: the component itself, among the instances
+TABLE = "INGATHER_TABLE"
+ROUNDS = 40
+#: what a slave is told by a master that does not say it (UG1037, "AXI4 signals", recommended use)
+UNSAID = {"awcache": "3", "arcache": "3"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetlistParams:
+    """A component that only connects."""
+
+    subject: type
+    params: object
+
+
+class Netlist(Assembly):
+    """The component around empty modules."""
+
+    def emission(self, emit):
+        subject = self.params.subject(self.params.params)
+        whole = emit(subject)
+        modules = {ip.name: stub_of(ip) for ip in (*subject.vendor_ips, REFCLK_BUFFER)}
+        modules |= whole.modules
+        kinds = dict.fromkeys(placed(whole.top).values())
+        empty = {kind: replace(modules[kind], verilog=empty_text(modules[kind])) for kind in kinds}
+        return Emission(empty | {whole.top.name: whole.top})
+
+
+def stub_of(ip):
+    ports = [Port(port.name, port.direction, port.bits) for port in ip.ports if not port.unused]
+    return EmittedModule(ip.name, Written, ports=ports)
+
+
+def placed(module):
+    """The module of each instance in ``module``."""
+    found = re.findall(r"^  (\w+) (\w+) \($", module.verilog, re.M)
+    return {instance: kind for kind, instance in found}
+
+
+def empty_text(module):
+    ports = [
+        f"  {port.direction} {'reg' if port.direction == 'output' else 'wire'}"
+        f" [{port.bits - 1}:0] {port.name}"
+        for port in module.ports
+    ]
+    return f"module {module.name} (\n" + ",\n".join(ports) + "\n);\nendmodule\n"
+
+
+class Table:
+    """Of each input, the expression that it must equal, in which outputs are ``instance.port``."""
+
+    def __init__(self, subject):
+        self.params = NetlistParams(subject=type(subject), params=subject.params)
+        emission = Netlist(self.params).emission(emission_of)
+        instances = {PINS: emission.top} | {
+            instance: emission.modules[kind] for instance, kind in placed(emission.top).items()
+        }
+        # Seen from inside, what comes in at a pin is driven, and what goes out is looked at.
+        self.driven, self.seen = {}, {}
+        for instance, module in instances.items():
+            for port in module.ports:
+                drives = (port.direction == "output") != (instance == PINS)
+                (self.driven if drives else self.seen)[f"{instance}.{port.name}"] = port.bits
+        self.expressions = {}
+
+    def wire(self, **inputs):
+        """Inputs of instances: ``instance=dict(port=expression)``."""
+        for instance, ports in inputs.items():
+            for port, expression in ports.items():
+                self.add(f"{instance}.{port}", expression)
+
+    def add(self, path, expression):
+        assert path in self.seen, path
+        assert path not in self.expressions, path
+        self.expressions[path] = str(expression)
+
+    def bus(self, one, other):
+        """Signals of either end go to those of the same name at the other; 0 is what one lacks."""
+        self.buses(one, [other])
+
+    def buses(self, one, others):
+        """Likewise, with the signals of ``others`` side by side at ``one``, the first lowest."""
+        names = {self.suffix(path, one) for path in (*self.driven, *self.seen)} - {None}
+        ends = [{self.suffix(path, end): path for path in self.seen} for end in others]
+        for name in names | {name for end in ends for name in end} - {None}:
+            here = self.find(one, name)
+            there = [self.find(other, name) for other in others]
+            if here in self.seen and here not in self.expressions:
+                parts = [path if path in self.driven else None for path in there]
+                self.add(here, self.side_by_side(here, parts, name))
+            for k, path in enumerate(there):
+                if path in self.seen and path not in self.expressions:
+                    low = k * self.driven.get(here, 0) // len(others)
+                    told = f"{here} >> {low}" if here in self.driven else UNSAID.get(name, "0")
+                    self.add(path, told)
+
+    def side_by_side(self, path, parts, name):
+        if None in parts:
+            return UNSAID.get(name, "0")
+        bits = self.seen[path] // len(parts)
+        return " | ".join(
+            f"({part} & {(1 << bits) - 1}) << {k * bits}" for k, part in enumerate(parts)
+        )
+
+    def find(self, end, name):
+        """The port of that name at an end of a bus, in small letters or capitals."""
+        for path in (f"{end}_{name}", f"{end}_{name.upper()}"):
+            if path in self.driven or path in self.seen:
+                return path
+        return None
+
+    def suffix(self, path, end):
+        return path.removeprefix(f"{end}_").lower() if path.startswith(f"{end}_") else None
+
+    def check(self, tmp_path):
+        """Simulate; every input has to be in the table."""
+        assert sorted(self.seen.keys() - self.expressions.keys()) == []
+        file = tmp_path / "table.json"
+        file.write_text(json.dumps([self.driven, self.seen, self.expressions]))
+        simulate(Netlist(self.params), __name__, env={TABLE: str(file)}, all_signals=True)
+
+
+def handle_of(dut, path):
+    instance, _, port = path.partition(".")
+    return getattr(dut if instance == PINS else getattr(dut, instance), port)
+
+
+@cocotb.test()
+async def every_input_is_what_the_table_says(dut):
+    driven, seen, expressions = json.loads(Path(os.environ[TABLE]).read_text())
+    outputs = {path: handle_of(dut, path) for path in driven}
+    inputs = {path: handle_of(dut, path) for path in seen}
+    compiled = {path: compile(text, path, "eval") for path, text in expressions.items()}
+    for _ in range(ROUNDS):
+        values = {path.partition(".")[0]: SimpleNamespace() for path in driven}
+        for path, bits in driven.items():
+            instance, _, port = path.partition(".")
+            value = random.getrandbits(bits)
+            setattr(values[instance], port, value)
+            outputs[path].value = value
+        await Timer(1, "ns")
+        for path, bits in seen.items():
+            expected = eval(compiled[path], {}, values) & (1 << bits) - 1
+            assert int(inputs[path].value) == expected, f"{path} is not {expressions[path]}"
