@@ -36,7 +36,6 @@ from hdl.u280.mac_signals import CUTS, LEVELS
 from hdl.u280.pcie import PINS, Link, PcieBridge, PcieDma
 from hdl.u280.pcie_ip import CORE_MHZ
 from hdl.u280.registers import BoardRegistersParams
-from hdl.u280.vendor import VendorIp
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
 PACKETS_WAY = StreamPipelineParams(width=BEAT.size, stages=SLR_STAGES)
