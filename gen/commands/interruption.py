@@ -7,7 +7,9 @@ command alone reaches none of them.
 import ctypes
 import os
 import secrets
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 ADOPT_ORPHANS = 36  #: PR_SET_CHILD_SUBREAPER of prctl(2)
+TMPDIR = "TMPDIR"  #: environment: where temporary files go
 POLL_SECONDS = 0.05
 OWN = b"multiprocessing.resource_tracker"  #: a helper of Python's, which ends with its process
 
@@ -24,13 +27,15 @@ class Interruption:
     """While it is entered, SIGINT and SIGTERM end all processes below this one.
 
     They then raise KeyboardInterrupt, once, in the main thread; whatever other threads start from
-    then on is ended too. What those processes were writing in the cache is removed on leaving.
+    then on is ended too. What those processes were writing in the cache is removed on leaving, and
+    so are their temporary files, which stand in one folder.
     """
 
     def __init__(self) -> None:
         self.signal = 0  #: that came, if one did
         self.before: dict[int, object] = {}
         self.session = f"command-{os.getpid()}-{secrets.token_hex(4)}"
+        self.temporary = TemporaryFolder()
 
     @property
     def status(self) -> int:
@@ -43,6 +48,7 @@ class Interruption:
         if threading.current_thread() is not threading.main_thread():
             return self  # where no signal can be handled
         os.environ.setdefault(SESSION, self.session)
+        self.temporary.begin()
         adopt_orphans()
         for one in SIGNALS:
             if signal.getsignal(one) is not signal.SIG_IGN:
@@ -59,6 +65,7 @@ class Interruption:
         if self.signal:
             end_all()
             forget(self.session)
+        self.temporary.end()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """End what is below, and this command."""
@@ -68,6 +75,31 @@ class Interruption:
         end_all()
         threading.Thread(target=end_for_ever, daemon=True).start()
         raise KeyboardInterrupt
+
+
+class TemporaryFolder:
+    """Where this process, and all that it starts, make their temporary files."""
+
+    def __init__(self) -> None:
+        self.folder = ""
+        self.before: tuple[str | None, str | None] = (None, None)
+
+    def begin(self) -> None:
+        """Make the folder, inside that of whoever started us."""
+        self.before = os.environ.get(TMPDIR), tempfile.tempdir
+        self.folder = tempfile.mkdtemp(prefix="ingather-")
+        os.environ[TMPDIR] = tempfile.tempdir = self.folder
+
+    def end(self) -> None:
+        """Remove it with all that was left in it."""
+        if not self.folder:
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        given, tempfile.tempdir = self.before
+        if given is None:
+            os.environ.pop(TMPDIR, None)
+        else:
+            os.environ[TMPDIR] = given
 
 
 def adopt_orphans() -> None:
