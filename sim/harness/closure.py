@@ -13,6 +13,7 @@ in those of the modules that are asked for, so that a user's design depends on t
 """
 
 import ast
+import os
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -36,6 +37,8 @@ class Sources:
         self._beside = cache(files_beside)
         self._digest = cache(lambda path: digest(path.read_bytes().hex()))
         self._named = cache(lambda path: names_in(path.read_text(encoding="utf-8")))
+        self._files = cache(self._follow)
+        self._ours = cache(self._below_root)
 
     def digest(self, modules: Iterable[str]) -> str:
         """A hash of the names and contents of all files that ``modules`` depend on."""
@@ -44,6 +47,10 @@ class Sources:
 
     def files(self, modules: Iterable[str]) -> frozenset[Path]:
         """All files that ``modules`` depend on, their own too; LookupError for what is none."""
+        return self._files(frozenset(modules))
+
+    def _follow(self, modules: frozenset[str]) -> frozenset[Path]:
+        """Follow what files bring, from those of ``modules`` on."""
         waiting = list(modules)
         followed = {*OURS, *(name.partition(".")[0] for name in waiting)}
         if strange := [name for name in waiting if self.file_of(name) is None]:
@@ -67,8 +74,11 @@ class Sources:
 
         ``since`` is in seconds, as ``time.time`` counts.
         """
-        ours = (path for path in self.files(modules) if path.is_relative_to(self.root))
-        return any(path.stat().st_mtime > since for path in ours)
+        return any(os.stat(path).st_mtime > since for path in self._ours(frozenset(modules)))
+
+    def _below_root(self, modules: frozenset[str]) -> tuple[str, ...]:
+        """The paths below the root that ``modules`` depend on."""
+        return tuple(str(path) for path in self.files(modules) if path.is_relative_to(self.root))
 
     def file_of(self, module: str) -> Path | None:
         """The file of a module, or the ``__init__.py`` of a package; None if there is none."""
