@@ -30,7 +30,12 @@ DESIGN = Design(
         "switchgnn-switch": Bench(
             title="SwitchGNN switch: preset full on its card, estimates",
             rows="sim.switchgnn.bench.size:rows",
-        )
+        ),
+        "switchgnn-links": Bench(
+            title="SwitchGNN between its endpoints: frames beyond the plan's, and repeats",
+            rows="sim.switchgnn.bench.links:rows",
+            preset="small",
+        ),
     },
     cards={
         "u280": Card(

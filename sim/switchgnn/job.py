@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.switchgnn.evaluation.frames import FrameSizes
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
 from sim.switchgnn.golden.worker import WorkerModel
@@ -54,6 +55,17 @@ class PlannedJob:
             for block in range(tables.blocks)
             for begin in range(0, width, tables.lanes)
         ]
+
+    @cached_property
+    def bytes(self) -> int:
+        """Of the frames that it cannot do without: every contribution and every sum, once."""
+        sizes, found = FrameSizes.of(self.tables.lanes), 0
+        for one in self.slices:
+            for share in (shares[one.block] for shares in self.shares):
+                features = sum(each.kind is Kind.FEATURE for each in share.sends)
+                rest = len(share.sends) - features + len(share.sums)
+                found += features * sizes.feature + rest * sizes.sums
+        return found
 
     def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
         """What the switch is told."""

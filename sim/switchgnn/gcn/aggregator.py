@@ -15,6 +15,8 @@ from sim.switchgnn.planning.workers import WorkerPartition
 COUNTERS = {
     "frames": "frames on the links between workers and switch, those that are lost included",
     "bytes": "bytes of these frames, without checksums",
+    "planned_bytes": "bytes of the frames with features, host partial sums and sums, each once",
+    "lost": "frames that links dropped or broke",
     "repeats": "frames that were sent before: features, sums and what asks for them",
     "rows": "rows of lists that the switch read, and sums that workers sent",
     "additions": "contributions that the switch added",

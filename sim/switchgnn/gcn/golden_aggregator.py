@@ -99,10 +99,13 @@ class GoldenAggregator:
         self.links = Links(rng, lanes=shape.lanes, faults=setup.faults)
         self.links.ends[SWITCH] = self.switch.take
         self.repeats = 0  #: of workers
+        self.planned_bytes = 0
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """The sums, from the switch; RunFailed if they do not come."""
-        job = self.jobs[features.shape[1]].with_features([features])
+        planned = self.jobs[features.shape[1]]
+        job = planned.with_features([features])
+        self.planned_bytes += planned.bytes
         self.epoch = (self.epoch + 1) % EPOCHS
         setup = job.setup(self.shape.open_turns, self.setup.ack_every)
         refusal = self.switch.start_job(JOB, setup=setup, epoch=self.epoch, base=0)
@@ -122,9 +125,10 @@ class GoldenAggregator:
     @property
     def counts(self) -> Counter[str]:
         """All of aggregator.COUNTERS."""
-        counts = self.switch.counts
+        counts, links = self.switch.counts, self.links.counts
         return Counter(
-            {name: self.links.counts[name] for name in ("frames", "bytes")}
+            {name: links[name] for name in ("frames", "bytes")}
+            | {"lost": links["drop"] + links["corrupt"], "planned_bytes": self.planned_bytes}
             | {name: getattr(counts, name) for name in ("rows", "additions", "turns")}
             | {"repeats": self.repeats + counts.repeats, "cycles": 0}
         )

@@ -75,9 +75,12 @@ def summary(comparison: Comparison) -> Iterator[str]:
         yield f"{kind} accuracy: {', '.join(found)}"
     if total["frames"]:
         yield (
-            f"{total['frames']:,} frames of {total['bytes']:,} bytes, {total['repeats']:,} sent"
-            f" again; {total['turns']:,} turns, {total['rows']:,} rows,"
-            f" {total['additions']:,} additions"
+            f"{total['frames']:,} frames of {total['bytes']:,} bytes,"
+            f" {total['bytes'] / total['planned_bytes'] - 1:.1%} beyond features and sums;"
+            f" {total['lost']:,} lost, {total['repeats']:,} sent again"
+        )
+        yield (
+            f"{total['turns']:,} turns, {total['rows']:,} rows, {total['additions']:,} additions"
         )
     if total["cycles"]:
         done = sum(each.aggregations for each in comparison.switch.aggregators)

@@ -28,6 +28,8 @@ async def counts(host: NetworkHost) -> Counter[str]:
     return Counter(
         frames=frames,
         bytes=sum(count * frame_bytes(kind, lanes) for kind, count in sent.items()),
+        planned_bytes=host.planned_bytes,
+        lost=int(host.dut.lost.value),
         repeats=again + results - host.sums,
         rows=totals["rows"],
         additions=totals["additions"],

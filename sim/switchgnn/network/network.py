@@ -1,9 +1,10 @@
 """SwitchGNN's switch between its endpoints, with all links, in one simulated design."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Const, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from gen.emission.emit import module_name
@@ -51,7 +52,7 @@ class Network(Component):
     """Endpoints at the ports of a switch, each behind a link in both directions.
 
     The link from worker k to the switch has the number 2 k, the one to worker k the next.
-    ``frames`` counts what all links were given.
+    ``frames`` counts what all links were given, ``lost`` what they dropped or broke.
     """
 
     def __init__(self, params: NetworkParams) -> None:
@@ -64,6 +65,7 @@ class Network(Component):
                 "switch_axil": In(AxiLiteSignature(address_bits=registers.address_bits)),
                 "link_settings": In(params.link.settings),
                 "frames": Out(32),
+                "lost": Out(32),
                 **{name: outer[name] for name in self.inherited},
             },
         )
@@ -96,9 +98,18 @@ class Network(Component):
                     link.index.eq(2 * k + way),
                     link.settings.eq(self.link_settings),
                 ]
-        frames = Value.cast(sum((link.sent for link in links[1:]), links[0].sent))
-        m.d.comb += self.frames.eq(frames[: len(self.frames)])
+        m.d.comb += [
+            self.frames.eq(total(link.sent for link in links)),
+            self.lost.eq(
+                total(count for link in links for count in (link.dropped, link.corrupted))
+            ),
+        ]
         return m
+
+
+def total(counts: Iterable[Value]) -> Value:
+    """The sum of counters of 32 bits, which wraps as they do."""
+    return Value.cast(sum(counts, Const(0, 32)))[:32]
 
 
 def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:

@@ -76,6 +76,7 @@ class NetworkHost:
         for worker in self.workers:
             worker.address = GROUP
         self.sums = 0  #: that were wanted
+        self.planned_bytes = 0  #: of all aggregations
 
     @property
     def count(self) -> int:
@@ -94,6 +95,7 @@ class NetworkHost:
         """The sums of neighbours at other workers; RunFailed if the hardware does not end."""
         planned = plans[features.shape[1]]
         job = planned.with_features([features])
+        self.planned_bytes += planned.bytes
         self.epoch = (self.epoch + 1) % EPOCHS
         setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
         await self.give(planned, setups)

@@ -5,10 +5,12 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csr_array
 
+from hdl.switchgnn.protocol import Kind, frame_bytes
 from sim.switchgnn.graphs.graph import load_graph
 from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.senders import senders_of
+from sim.switchgnn.planning.tables import FEATURE
 from sim.switchgnn.planning.workers import WorkerPartition, given_workers, metis_workers
 
 DIGITS_FEATURES = 40  #: two slices of 32, one of them short
@@ -55,3 +57,11 @@ def ring(vertices):
 
 def one_block(cut, theta=0):
     return senders_of(cut, destination_plan(cut, max(cut.n, 2)), theta)
+
+
+def bytes_of_slice(tables):
+    """Bytes of the frames with contributions and with sums, each once, of a slice of all blocks."""
+    features = (tables.packet_kind == FEATURE).sum()
+    sums = tables.packet_kind.size - features + (tables.result_vertex >= 0).sum()
+    count = {Kind.FEATURE: features, Kind.RESULT: sums}
+    return sum(number * frame_bytes(kind, tables.lanes) for kind, number in count.items())

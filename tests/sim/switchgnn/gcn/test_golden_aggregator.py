@@ -11,6 +11,7 @@ from sim.switchgnn.planning.orders import ORDERS
 from sim.switchgnn.planning.preparation import PLANS
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import WorkerPartition
+from tests.sim.switchgnn.cases import bytes_of_slice
 from tests.sim.switchgnn.gcn.cases import VERTICES, owner, problem
 
 PARTITION = WorkerPartition(workers=4, owner=owner())
@@ -55,7 +56,8 @@ def test_what_is_counted_on_good_links(order):
     assert first["rows"] == slices * len(job.tables.rows)
     assert first["repeats"] == 0
     assert first["frames"] > 2 * slices * job.tables.packet_kind.size
-    assert first["bytes"] > 60 * first["frames"]
+    assert first["planned_bytes"] == slices * bytes_of_slice(job.tables) < first["bytes"]
+    assert first["lost"] == 0
     aggregator.aggregate(features)
     assert aggregator.counts == {name: 2 * count for name, count in first.items()}
 

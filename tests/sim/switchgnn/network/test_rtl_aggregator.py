@@ -16,7 +16,7 @@ from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import WorkerPartition
 from tests.hdl.switchgnn.test_network import SIZES
-from tests.sim.switchgnn.cases import directed
+from tests.sim.switchgnn.cases import bytes_of_slice, directed
 
 PARAMS = SIZES["tiny"]
 WORKERS = PARAMS.endpoints.workers
@@ -58,11 +58,12 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
     lanes = PARAMS.switch.lanes
     for counts, graph, widths in zip(counted, graphs, [(3, 5, 5, 3), (5, 3)], strict=True):
         slices = sum(-(-width // lanes) for width in widths)
-        blocks = plans.planned(graph, partition, WIDTHS)[3].blocks
+        tables = plans.planned(graph, partition, WIDTHS)[3]
         assert set(counts) == set(COUNTERS)
         assert counts["additions"] == edges_between(graph, owner).nnz * slices
-        assert counts["turns"] == blocks * slices
-        assert bool(counts["repeats"]) == (links is BAD)
+        assert counts["turns"] == tables.blocks * slices
+        assert bool(counts["repeats"]) == bool(counts["lost"]) == (links is BAD)
+        assert counts["planned_bytes"] == slices * bytes_of_slice(tables) < counts["bytes"]
         assert counts["frames"] * 60 < counts["bytes"] < counts["frames"] * 128
         assert counts["cycles"] > counts["rows"] > slices
 
