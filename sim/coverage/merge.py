@@ -25,6 +25,7 @@ from sim.coverage.exclusions import Rule, read_rules
 from sim.coverage.nets import Nets, nets_of
 from sim.coverage.source import Source, modules_of
 from sim.coverage.thresholds import THRESHOLDS, below
+from sim.harness.coverage_runs import design_of
 
 Nature = Literal["constant", "again", "unread", ""]  #: a field of Nets
 MOST_MISSED = 200  #: of one component in coverage.json
@@ -72,7 +73,7 @@ def collect(runs: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
 def add_run(modules: dict[str, Module], about: Path, targets: Sequence[str]) -> None:
     """Add what one run has hit."""
     told = json.loads(about.read_text())
-    sources = sources_of(Path(told["build"]))
+    sources = sources_of(design_of(about.parent.parent, told["design"]))
     wanted: dict[str, Module] = {}
     for name, component in told["components"].items():
         if is_within(component, targets):
@@ -97,9 +98,9 @@ def mirrors(test: str, component: str) -> bool:
 
 
 @cache
-def sources_of(build: Path) -> dict[str, Source]:
-    """The modules that stand in a simulator."""
-    return modules_of((build / "design.v").read_text())
+def sources_of(design: Path) -> dict[str, Source]:
+    """The modules that stand in a simulator, of which this is the Verilog."""
+    return modules_of(design.read_text())
 
 
 def is_within(path: str, targets: Iterable[str]) -> bool:

@@ -24,14 +24,28 @@ def samples() -> bool:
     return covers() or bool(os.environ.get(BINS))
 
 
-def keep_coverage(folder: Path, about: Mapping[str, Any]) -> None:
-    """Move the coverage of the run in ``folder`` to the coverage runs, with ``about.json``."""
+def keep_coverage(folder: Path, design: Path, about: Mapping[str, Any]) -> None:
+    """Move the coverage of the run in ``folder`` to the coverage runs, with ``about.json``.
+
+    ``design`` is the Verilog that was simulated, in a folder of its own name. It is kept too, once
+    for all runs: a test may have built it in a cache that goes with the test.
+    """
     root = os.environ.get(COVERAGE_RUNS)
     found = [folder / name for name in KEPT if (folder / name).exists()]
     if not root or not found:
         return
-    Path(root).mkdir(parents=True, exist_ok=True)
+    kept = design_of(Path(root), design.parent.name)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    if not kept.exists():
+        shutil.copyfile(design, unfinished := kept.with_suffix(f".{os.getpid()}"))
+        unfinished.replace(kept)
     target = Path(tempfile.mkdtemp(prefix="run-", dir=root))
     for path in found:
         shutil.move(path, target / path.name)
-    (target / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+    told = {**about, "design": design.parent.name}
+    (target / "about.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+def design_of(root: Path, name: str) -> Path:
+    """Where the Verilog of that name is kept among coverage runs."""
+    return root / "designs" / f"{name}.v"

@@ -185,7 +185,7 @@ def run(
         build_seconds=build.seconds,
     )
     if not trouble:
-        keep_coverage(scratch, about(build, simulation, seed))
+        keep_coverage(scratch, build.folder / "design.v", about(build, simulation, seed))
     repeatable = None if simulation.options is None else simulation
     for observer in observers:
         observer(repeatable, done)
@@ -242,7 +242,6 @@ def about(build: Build, simulation: Simulation, seed: int) -> dict[str, Any]:
         "test_module": simulation.test_module,
         "test": pytest_item(),
         "top": build.top,
-        "build": str(build.folder),
         "components": dict(build.components),
         "seed": seed,
     }

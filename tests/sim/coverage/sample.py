@@ -3,6 +3,7 @@
 import json
 
 from sim.coverage.exclusions import Rule
+from sim.harness.coverage_runs import design_of
 
 COMPONENT = "hdl.common.gate.Gate"
 VERILOG = """\
@@ -57,14 +58,19 @@ def coverage_dat(opened, closed, top_bit):
 
 
 def write_run(runs, name, data, test="tests/hdl/common/test_gate.py::test_gate"):
-    """A run's folder in a folder of coverage runs, and the simulator that it was of."""
-    build = runs.parent / "simulator"
-    build.mkdir(parents=True, exist_ok=True)
-    (build / "design.v").write_text(AHEAD + VERILOG)
+    """A run's folder in a folder of coverage runs, and the Verilog that it was of."""
+    design = design_of(runs, "simulator")
+    design.parent.mkdir(parents=True, exist_ok=True)
+    design.write_text(AHEAD + VERILOG)
     folder = runs / name
     folder.mkdir(parents=True)
     (folder / "coverage.dat").write_text(data)
-    about = {"top": "bench", "build": str(build), "components": {"gate_2": COMPONENT}, "test": test}
+    about = {
+        "top": "bench",
+        "design": "simulator",
+        "components": {"gate_2": COMPONENT},
+        "test": test,
+    }
     (folder / "about.json").write_text(json.dumps(about))
 
 
