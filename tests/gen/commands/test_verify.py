@@ -145,10 +145,10 @@ def test_damages():
     simulate()
     run = Path(os.environ["INGATHER_COVERAGE_RUNS"]) / "run-a"
     run.mkdir(parents=True)
-    (run / "about.json").write_text('{"build": "build", "components": {}, "test": "", "top": ""}')
+    (run / "about.json").write_text('{"design": "a", "components": {}, "test": "", "top": ""}')
     (run / "coverage.dat").write_text("")
-    Path("build").mkdir()
-    Path("build/design.v").write_text("")
+    (run.parent / "designs").mkdir(exist_ok=True)
+    (run.parent / "designs/a.v").write_text("")
 """
 
 

@@ -40,6 +40,9 @@ def toggles(signal, line, rises, falls):
     return "".join(record("toggle", line, 3, f"{signal}:{e}", n) for e, n in edges.items())
 
 
+WIDE = ("1'h1", "2'h1")  #: what a size of another width has
+
+
 def coverage_dat(opened, closed, top_bit):
     """What Verilator writes after a run with so many hits."""
     at = line_of("    if (open)")
@@ -57,20 +60,19 @@ def coverage_dat(opened, closed, top_bit):
     )
 
 
-def write_run(runs, name, data, test="tests/hdl/common/test_gate.py::test_gate"):
-    """A run's folder in a folder of coverage runs, and the Verilog that it was of."""
-    design = design_of(runs, "simulator")
+def write_run(runs, name, data, test="tests/hdl/common/test_gate.py::test_gate", written=("", "")):
+    """A run's folder in a folder of coverage runs, and the Verilog that it was of.
+
+    In both the first of ``written`` is replaced by the second.
+    """
+    design = design_of(runs, name)
     design.parent.mkdir(parents=True, exist_ok=True)
-    design.write_text(AHEAD + VERILOG)
+    design.write_text((AHEAD + VERILOG).replace(*written))
     folder = runs / name
     folder.mkdir(parents=True)
-    (folder / "coverage.dat").write_text(data)
-    about = {
-        "top": "bench",
-        "design": "simulator",
-        "components": {"gate_2": COMPONENT},
-        "test": test,
-    }
+    (folder / "coverage.dat").write_text(data.replace(*written))
+    module = "gate_2".replace(*written)
+    about = {"top": "bench", "design": name, "components": {module: COMPONENT}, "test": test}
     (folder / "about.json").write_text(json.dumps(about))
 
 

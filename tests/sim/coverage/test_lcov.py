@@ -1,6 +1,6 @@
 from sim.coverage.lcov import write
 from sim.coverage.merge import collect
-from tests.sim.coverage.sample import VERILOG, coverage_dat, line_of, record, rule, write_run
+from tests.sim.coverage.sample import VERILOG, WIDE, coverage_dat, line_of, record, rule, write_run
 
 EXPECTED = """\
 TN:hdl.common.gate.Gate
@@ -39,12 +39,8 @@ def test_both_sides_make_a_branch(tmp_path):
 
 def test_modules_of_one_name_have_a_file_each(tmp_path):
     runs = tmp_path / "coverage-runs"
-    for name in ("one", "two"):
-        write_run(tmp_path / name / "coverage-runs", name, coverage_dat(1, 1, 1))
-        runs.mkdir(exist_ok=True)
-        (tmp_path / name / "coverage-runs" / name).rename(runs / name)
-    design = tmp_path / "two" / "simulator" / "design.v"
-    design.write_text(design.read_text().replace("1'h1", "2'h1"))
+    write_run(runs, "one", coverage_dat(1, 1, 1))
+    write_run(runs, "two", coverage_dat(1, 1, 1), written=WIDE)
     text = write(collect(runs), [], tmp_path / "report").read_text()
     assert "SF:rtl/gate_2.v\n" in text
     assert "SF:rtl/gate_2-2.v\n" in text

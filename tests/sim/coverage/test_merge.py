@@ -3,7 +3,15 @@ import pytest
 from sim.coverage.data import CoverageError, Toggle
 from sim.coverage.merge import MOST_MISSED, Seen, assess, collect, measure, mirrors, nature
 from sim.coverage.nets import Nets
-from tests.sim.coverage.sample import COMPONENT, coverage_dat, line_of, record, rule, write_run
+from tests.sim.coverage.sample import (
+    COMPONENT,
+    WIDE,
+    coverage_dat,
+    line_of,
+    record,
+    rule,
+    write_run,
+)
 
 
 @pytest.fixture
@@ -55,11 +63,7 @@ def test_rules_are_counted(runs):
 def test_toggles_join_over_sizes_and_lines_do_not(tmp_path):
     runs = tmp_path / "coverage-runs"
     write_run(runs, "run-a", coverage_dat(opened=4, closed=3, top_bit=0))
-    other = tmp_path / "wide" / "coverage-runs"
-    write_run(other, "run-b", coverage_dat(opened=0, closed=3, top_bit=1))
-    (other / "run-b").rename(runs / "run-b")
-    design = tmp_path / "wide" / "simulator" / "design.v"
-    design.write_text(design.read_text().replace("1'h1", "2'h1"))
+    write_run(runs, "run-b", coverage_dat(opened=0, closed=3, top_bit=1), written=WIDE)
     (component,) = measure(runs)["components"]
     assert component["line"] == {"hit": 5, "total": 6, "excluded": 2}
     assert component["toggle"] == {"hit": 5, "total": 6, "excluded": 4}
@@ -68,13 +72,8 @@ def test_toggles_join_over_sizes_and_lines_do_not(tmp_path):
 def test_same_text_under_another_name_is_the_same(tmp_path):
     runs = tmp_path / "coverage-runs"
     write_run(runs, "run-a", coverage_dat(opened=4, closed=0, top_bit=0))
-    other = tmp_path / "wide" / "coverage-runs"
-    write_run(other, "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
-    for path in (other / "run-b" / "about.json", other / "run-b" / "coverage.dat"):
-        path.write_text(path.read_text().replace("gate_2", "gate_2_wide"))
-    design = tmp_path / "wide" / "simulator" / "design.v"
-    design.write_text(design.read_text().replace("gate_2", "gate_2_wide"))
-    (other / "run-b").rename(runs / "run-b")
+    renamed = ("gate_2", "gate_2_wide")
+    write_run(runs, "run-b", coverage_dat(opened=0, closed=3, top_bit=0), written=renamed)
     (component,) = measure(runs)["components"]
     assert component["modules"] == ["gate_2", "gate_2_wide"]
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
@@ -82,10 +81,7 @@ def test_same_text_under_another_name_is_the_same(tmp_path):
 
 def other_size(tmp_path, test):
     """A run of a size that has another text."""
-    write_run(tmp_path / "wide" / "coverage-runs", "run-b", coverage_dat(0, 3, 1), test)
-    (tmp_path / "wide" / "coverage-runs" / "run-b").rename(tmp_path / "coverage-runs" / "run-b")
-    design = tmp_path / "wide" / "simulator" / "design.v"
-    design.write_text(design.read_text().replace("1'h1", "2'h1"))
+    write_run(tmp_path / "coverage-runs", "run-b", coverage_dat(0, 3, 1), test, WIDE)
 
 
 def test_sizes_of_other_tests_add_hits_only(tmp_path):
