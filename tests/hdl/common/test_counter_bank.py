@@ -26,17 +26,19 @@ async def shows_the_counter_that_is_selected(dut):
     """A new one each cycle; 0 for the numbers behind the last."""
     params = params_in_simulator(CountersParams)
     await start_upset(dut)
-    expected = [random.getrandbits(params.bits) for _ in params.counters]
-    for (name, _), value in zip(params.counters, expected, strict=True):
-        getattr(dut.counters, name).value = value
-    shown = []
-    for _ in range(40 * len(params.counters)):
-        select = random.randrange(1 << params.index_bits)
-        dut.select.value = select
-        await RisingEdge(dut.clk)
-        shown.append(expected[select] if select < len(expected) else 0)
-        if len(shown) > CounterBank.latency:
-            assert dut.value.value == shown[-1 - CounterBank.latency]
+    some = [random.getrandbits(params.bits) for _ in params.counters]
+    for flip in (0, (1 << params.bits) - 1):
+        expected = [value ^ flip for value in some]
+        for (name, _), value in zip(params.counters, expected, strict=True):
+            getattr(dut.counters, name).value = value
+        shown = []
+        for _ in range(40 * len(params.counters)):
+            select = random.randrange(1 << params.index_bits)
+            dut.select.value = select
+            await RisingEdge(dut.clk)
+            shown.append(expected[select] if select < len(expected) else 0)
+            if len(shown) > CounterBank.latency:
+                assert dut.value.value == shown[-1 - CounterBank.latency]
 
 
 @cocotb.test()

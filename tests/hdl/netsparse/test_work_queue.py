@@ -160,7 +160,8 @@ class Judged(Host):
             await self.read_completion()
 
 
-SIZES = [0, 1, 2, 3, 5, 6, 7, 190, 196, 256, 4096, 8188, 8191]
+#: illegal ones, of which some are legal but for a bit
+SIZES = [0, 1, 2, 3, 5, 6, 7, 190, 256, 4096, 8188, 8191, *(192 + (1 << k) for k in range(2, 13))]
 ILLEGAL = [
     *({"property_bytes": size} for size in SIZES),
     *({"property_address": 4 * 99 + k} for k in (1, 2, 3)),

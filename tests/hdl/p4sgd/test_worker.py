@@ -200,6 +200,42 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     assert 0 < tail < hardware().engines * (40 + 2 * training.chunks * training.asked.bits)
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_saturates_takes_no_cycle(dut):
+    """With weights at their limits, a run spends its cycles as with others: values alone differ."""
+    training, driver, weights = await begin(dut)
+    limits = random.choices([(1 << 31) - 1, -(1 << 31)], k=training.features)
+    counts = []
+    for before in (weights, np.array(limits)):
+        await train_once(training, driver, before)
+        counts.append(await driver.counters())
+    others = [name for name in counts[0] if not name.endswith("saturations")]
+    assert [counts[0][name] for name in others] == [counts[1][name] for name in others]
+    assert counts[0]["model_saturations"] == 0 < counts[1]["model_saturations"]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_frame_says_what_is_set(dut):
+    """Of each bit of addresses, worker, job, its run and its slots, both values."""
+    _, driver, _ = await begin(dut)
+    port, slots = FramePort(dut), 6
+    widths = {"address": 48, "switch_address": 48, "worker": 5, "job": 16, "epoch": 16}
+    fields = {name: random.getrandbits(width) for name, width in widths.items()}
+    base = random.randrange(slots, (1 << 16) - slots)
+    dut.m_axis_tready.value = 1
+    for flip in (0, -1):
+        says = {name: (fields[name] ^ flip) % (1 << width) for name, width in widths.items()}
+        place = {"workers": 1 << says["worker"], "slot_base": (base ^ flip) % (1 << 16)}
+        await driver.start_job(**settings(slots, 1) | says | place)
+        await driver.write(join=0, start=1)
+        while (sent := port.taken()) is None:
+            await RisingEdge(dut.clk)
+        assert (sent["destination"], sent["source"]) == (says["switch_address"], says["address"])
+        assert (sent["bm"], sent["seq"]) == (place["workers"], place["slot_base"])
+        assert (sent["job"], sent["epoch"]) == (says["job"], says["epoch"])
+        await driver.soft_reset()
+
+
 async def join_network(dut, driver, training, *, slots=6, runs=2, **network):
     """A job of two, of whom the other adds nothing; mostly more micro-batches than slots."""
     await driver.start_job(**settings(slots, 2, timeout=400, retries=20))

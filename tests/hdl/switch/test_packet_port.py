@@ -41,6 +41,7 @@ class LinkedPort(Component):
                 "judged": Out(1),
                 "quality": Out(Quality),
                 "lost": Out(1),
+                "used": Out(len(PacketPort(PARAMS).used)),
                 "wire_tvalid": Out(1),
                 **{f"wire_{n}": Out(len(getattr(FRAMES.axis.create(), n))) for n in BEAT},
                 **{name: Out(32) for name in COUNTERS},
@@ -55,7 +56,7 @@ class LinkedPort(Component):
         connect(m, link.o, port.axis)
         connect(m, port.packets, flipped(self.packets))
         m.d.comb += [link.settings.eq(self.settings), port.address.eq(self.address)]
-        shown = ("judged", "quality", "lost")
+        shown = ("judged", "quality", "lost", "used")
         m.d.comb += [getattr(self, name).eq(getattr(port, name)) for name in shown]
         m.d.comb += [getattr(self, name).eq(getattr(link, name)) for name in COUNTERS]
         for name in (*BEAT, "tvalid"):
@@ -236,6 +237,24 @@ async def loses_whole_frames_when_full(dut):
     bench.sink = never
     await bench.send([Packet(frame(bench.address, MOST)) for _ in range(20)])
     assert (await bench.drain())["GOOD", True] == found["GOOD", True]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def says_how_many_beats_wait(dut):
+    """Frames of a beat each, of which every one that comes or leaves is seen."""
+    bench = await begin(dut)
+    bench.sink = lambda: True
+    seen = [int(dut.used.value)]
+    for _ in range(12):
+        await bench.send([Packet(frame(bench.address, LEAST))])
+        await ClockCycles(dut.clk, 12)
+        seen.append(int(dut.used.value))
+    ahead = 12 - seen[-1]  # at the output
+    assert seen == [max(0, count - ahead) for count in range(13)]
+    assert ahead <= 2
+    found = await bench.drain()
+    assert found == {("GOOD", False): 12}
+    assert not dut.used.value
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -180,7 +180,7 @@ async def only_what_was_under_way_is_cut(dut, periods):
         await side.reset(1)
         await read.edges(20)
         # Who was reset has forgotten; the other is told the end, or gives the rest.
-        rest, comes = ((), [(1, 0)]) if side is write else ((0, 1), [])
+        rest, comes = ((), [(1, 0)]) if side is write else ((0, 0, 1), [])
         assert await offer(*rest) == comes
         assert told == before | {cut: before[cut] + 1}
         assert await offer(1) == [(1, 1)]

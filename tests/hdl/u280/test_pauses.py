@@ -56,6 +56,41 @@ async def asks_for_the_class_that_has_no_room(dut, kind):
         assert dut.ctl_tx_pause_req.value == 0
 
 
+def beside(limit, bits):
+    """Numbers up to ``limit`` and above it, of which each may differ from the others in a bit."""
+    upto, above = [limit], [limit + 1]
+    for bit in range(bits):
+        low = (1 << bit) - 1
+        if limit >> bit & 1:
+            upto.append(limit ^ 1 << bit | low)
+        else:
+            above.append((limit | 1 << bit) & ~low)
+    return upto, above
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(kind=CLASSES)
+async def no_bit_of_what_is_used_is_overlooked(dut, kind):
+    params = params_in_simulator(FlowControlParams)
+    await begin(dut)
+    used = getattr(dut, f"used_{kind}")
+    upto_stop, above_stop = beside(params.stop_above, len(used))
+    upto_resume, above_resume = beside(params.resume_at, len(used))
+    for asks, stay, change in ((0, upto_stop, above_stop), (1, above_resume, upto_resume)):
+        for last in change:
+            for value, then in ((0, 0), (params.stop_above + 1, 1))[: asks + 1]:
+                used.value = value
+                await cycles(dut, 2 * HOLD_CYCLES)
+                assert dut.ctl_tx_pause_req.value == then << PRIORITIES[kind]
+            for value in stay:
+                used.value = value
+                await cycles(dut, 3)
+            assert dut.ctl_tx_pause_req.value == asks << PRIORITIES[kind]
+            used.value = last
+            await cycles(dut, 3)
+            assert dut.ctl_tx_pause_req.value == (1 - asks) << PRIORITIES[kind], last
+
+
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def obeys_for_the_class_that_is_paused(dut):
     await begin(dut)

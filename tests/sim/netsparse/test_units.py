@@ -126,6 +126,7 @@ async def each_asks_and_serves_alone(dut):
         for snic, times in ((bench.snic, 3), (bench.other, 1)):
             assert times * latency <= await bench.count(snic, "cycles") <= took
     ends = [await snic.counters() for snic in (bench.snic, bench.other)]
+    assert not any(end["lost_responses"] for end in ends)
     for kind, size, (source, sink) in (("reads", 0, ends), ("responses", SIZE, ends[::-1])):
         packets = sink[f"{kind}_received_packets"]
         octets = packets * HEADER_BYTES + len(distinct) * (PR_BYTES + size)

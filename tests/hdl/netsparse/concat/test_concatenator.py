@@ -30,7 +30,7 @@ FORMS = {
     "reads": (READS, (*EVERY, "wrap", "reads")),
     "virtual": (VIRTUAL, (*EVERY, "exhausted")),
     "virtual_reads": (VIRTUAL_READS, (*EVERY, "virtual", "groups", "labels")),
-    "jumbo": (JUMBO, ("jumbo", "full_backlog")),
+    "jumbo": (JUMBO, ("jumbo", "full_backlog", "errors_wait")),
 }
 
 
@@ -459,3 +459,21 @@ async def jumbo_packets(dut):
     await bench.finish()
     # 64 + 2 x 4,114, and 64 + 416 x 22 of 9,216 bytes
     assert {2, 416} <= set(bench.prs)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def jumbo_packets_take_every_line(dut):
+    """Of large PRs, then of small ones, of which the last wait for a line, not for packets."""
+    bench = await Bench(dut, stalls=(never, lambda: True), concatenate=0).start()
+    params = bench.params
+    large = params.lines // params.pr_lines
+    lengths = [params.most_property_bytes] * large + [4] * (params.packets - large)
+    prs = [request(params, k % 2, length) for k, length in enumerate(lengths)]
+    sending = cocotb.start_soon(bench.send(prs))
+    while bench.stall_cycles < 300:
+        await RisingEdge(dut.clk)
+    left = params.lines - large * params.pr_lines
+    assert large + left <= len(bench.entered) < len(prs) - 2
+    bench.packets.stall = never
+    await sending
+    await bench.finish()

@@ -142,8 +142,9 @@ class Bench:
             packet[1].append((beat["length"], beat["alone"], beat["error"]))
         fresh = -(-packet[2] // LINE_BYTES) > len(packet[3]) or dut.opens.value
         assert bool(dut.takes.value) == bool(fresh)
+        if fresh:
+            assert dut.links.value == (not dut.opens.value)
         if fresh and not dut.opens.value:
-            assert dut.links.value
             assert int(dut.line.value) == packet[3][-1]
             packet[3].append(line)
         self.inside = None if beat["last"] else queue

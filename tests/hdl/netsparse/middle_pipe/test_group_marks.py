@@ -127,6 +127,15 @@ async def says_what_waits_for_nothing(dut):
         await bench.cycle()
     assert not dut.whole.value
     stopped = True
+    for _ in range(DEPTH - 2):  # groups of one each, fewer than there can be
+        await bench.cycle(True, ends=True)
+        assert dut.whole.value
+    stopped = False
+    while len(bench.out.beats) < len(bench.expected):
+        assert dut.whole.value
+        await bench.cycle()
+    assert not dut.whole.value
+    stopped = True
     for number in range(DEPTH):
         assert bool(dut.whole.value) == (number > DEPTH - 1), number
         await bench.cycle(True)

@@ -163,6 +163,26 @@ async def asks_for_each_idx_once(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(slot=[0, 1])
+async def each_end_of_an_idx_is_progress(dut, slot):
+    """Of a command that is the oldest, and of no other."""
+    bench = await Bench(dut).begin()
+    pool = random.sample(remote(IDXS), 200) + [LOCAL[k] for k in range(40)]
+    few = [idx for idx in pool if idx % 2 == slot]
+    sending = cocotb.start_soon(bench.idxs.send_all(random.choices(few, k=400)))
+    while not sending.done():
+        dut.oldest.value = oldest = random.getrandbits(1)
+        await RisingEdge(dut.clk)
+        events = unpack(CLIENT_EVENTS, int(dut.events.value))
+        if oldest != slot:
+            assert not dut.moves.value
+        elif any(events[name] for name in ("consumed", *OUTCOMES) if name != "prs"):
+            assert dut.moves.value, events
+    await bench.rest()
+    assert min(bench.totals[name] for name in ("local", "coalesced", "filtered")) > 10
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(mix=["filtered", "coalesced", "local", "mixed"])
 async def one_idx_a_cycle(dut, mix):
     bench = await Bench(dut).begin()

@@ -498,6 +498,22 @@ async def gives_up(dut, stuck):
     await next_ones_are_exact(bench, 192)
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def lacks_no_idx_while_idxs_wait(dut):
+    """Once they have come, and PRs cannot leave, no cycle is one that lacks an idx."""
+    bench = await UnitBench(dut).begin()
+    bench.pr_stall = always
+    bench.submit(random.sample(remote(range(COLUMNS)), 280), 64)
+    await ClockCycles(dut.clk, 400)
+    before = bench.totals["idx_stall"]
+    await ClockCycles(dut.clk, 100)
+    assert bench.totals["transmit_stall"] > 50
+    assert bench.totals["idx_stall"] == before > 0
+    bench.pr_stall = never
+    assert await bench.completion() is Cause.DONE
+    await bench.end()
+
+
 PACE, PATIENCE = 60, 100  #: cycles from one movement to the next, and those of the watchdog
 
 
@@ -569,16 +585,17 @@ async def turns_server_and_back(dut):
         (((1 << 32) - 1, (1 << 16) - 1), most, addresses - 4096 * most, highest, last_generation),
         ((0, 0), 4, 0, lowest, 0),
     ):
-        bench.forget()
         bench.name(*name)
         bench.properties, bench.property_bytes = properties, size
-        dut.control.generation.value = generation
-        ends = [0, bench.columns - 1, bench.columns >> 1 | 1]
-        idxs = ends + [random.randrange(bench.columns) for _ in range(30)]
-        prs = await bench.gather(idxs, size, wide=1, **fields)
-        assert sorted(prs) == sorted({*remote(idxs)})
-        assert bench.prs.beats[-1]["pr"]["id"] >> params.entry_bits == generation
-        await bench.rest()
+        for _ in range(params.commands):  # by each slot
+            bench.forget()
+            dut.control.generation.value = generation
+            ends = [0, bench.columns - 1, bench.columns >> 1 | 1]
+            idxs = ends + [random.randrange(bench.columns) for _ in range(15)]
+            prs = await bench.gather(idxs, size, wide=1, **fields)
+            assert sorted(prs) == sorted({*remote(idxs)})
+            assert bench.prs.beats[-1]["pr"]["id"] >> params.entry_bits == generation
+            await bench.rest()
         served = {"address": properties, "bytes": size, "legal": 1}
         dut.serve.value, dut.served.value = 1, pack(params.served, served)
         await serves(bench, size)

@@ -80,7 +80,8 @@ async def knows_what_was_entered(dut):
             await bench.cycle(node=node, port=port)
         await bench.look_up(random.sample(range(nodes), nodes))
     assert set(bench.routes.values()) == {*ports, None}
-    for node in {nodes, 2 * nodes - 1, 1 << 10, 0xFFFF}:
+    beyond = [random.randrange(nodes) | 1 << bit for bit in range(16)]
+    for node in {nodes, 2 * nodes - 1, 0xFFFF, *(node for node in beyond if node >= nodes)}:
         await bench.cycle(node=node, port=1)
     await bench.look_up(range(nodes))
 

@@ -108,15 +108,27 @@ async def every_pr_leaves_once(dut, stalls):
     """By the port of its dest, in order; reads of what other racks have brought are answered."""
     bench = Bench(dut, stalls)
     await bench.start()
+    come = Counter()
     for _ in range(400):
         port = random.randrange(bench.params.ports)
-        bench.send(port, bench.packet(port))
+        packet = bench.packet(port)
+        bench.send(port, packet)
+        name = CLASSES[packet[0].kind is not Kind.READ]
+        size = len(to_bytes(packet, 0, ADDRESSES))
+        found = {"packets": 1, "prs": len(packet), "bytes": size}
+        come.update({f"{name}_received_{what}": n for what, n in found.items()})
     await bench.drain()
     await bench.compare_counts()
     if bench.params.pipes:
         pipes = [await bench.driver.pipe_counters(k) for k in range(bench.params.pipes)]
         assert bench.ledger.hits == sum(found["cache_hit"] for found in pipes)
         assert bench.ledger.hits > 0
+        assert come == {name: sum(found[name] for found in pipes) for name in come}
+        for name in CLASSES:
+            left = [bench.receivers[name, port] for port in range(bench.params.ports)]
+            for what, n in (("packets", "packets"), ("bytes", "octets")):
+                sent = sum(found[f"{name}_sent_{what}"] for found in pipes)
+                assert sent == sum(getattr(receiver, n) for receiver in left)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -258,6 +270,26 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
     blocked.stopped = False
     await bench.drain()
     assert await bench.driver.read("stalled") == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reads_of_every_port_wait_for_room(dut):
+    """More of them than all queues hold, while no link takes any; then they leave."""
+    bench = Bench(dut)
+    await bench.start()
+    ports, idxs = range(bench.params.ports), iter(range(1 << 14))  # no idx twice: no answers
+    for port in ports:
+        bench.receivers["reads", port].stopped = True
+    for _ in range(80):
+        for port in ports:
+            way = (bench.ports_of(port)[0], bench.ports_of((port + 1) % len(ports))[0], LENGTH)
+            found = [next(idxs) for _ in range(25)]
+            bench.send((port + 1) % len(ports), requests_of(bench, Kind.READ, *way, found))
+    await ClockCycles(dut.clk, 4000)
+    for port in ports:
+        assert bench.senders["reads", port].busy
+        bench.receivers["reads", port].stopped = False
+    await bench.drain()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -190,6 +190,15 @@ class Bench:
             dut.s_axis_tuser.value = random.getrandbits(1)
             await self.step()
 
+    async def lack(self, wire, byte):
+        """A frame of one beat, of which a byte in the middle is not kept."""
+        dut = self.dut
+        dut.s_axis_tvalid.value = dut.s_axis_tlast.value = 1
+        dut.s_axis_tuser.value = 0
+        dut.s_axis_tdata.value = int.from_bytes(wire, "little")
+        dut.s_axis_tkeep.value = ((1 << len(wire)) - 1) ^ 1 << byte
+        await self.step((golden.Verdict.MALFORMED, wire))
+
     async def send(self, wire, corrupt=False, stall=never):
         dut = self.dut
         for at in range(0, len(wire), BEAT_BYTES):
@@ -211,6 +220,16 @@ async def started(dut):
     dut.open.value = 0
     await start(dut)
     return bench
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_frame_with_a_hole_is_malformed(dut):
+    bench = await started(dut)
+    await bench.begin(Job.any(params_in_simulator(TransportParams)))
+    good = bench.job.good().to_bytes()
+    for byte in range(len(good)):
+        await bench.lack(good, byte)
+    await bench.idle(Arrivals.latency)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

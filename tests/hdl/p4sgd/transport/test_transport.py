@@ -354,6 +354,40 @@ async def notices_a_mac_that_takes_nothing(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
+async def drops_what_is_overdue_when_nothing_is_waited_for(dut):
+    """The MAC takes nothing until answers are there: what waits is then not sent, nor counted."""
+    timeout = 40
+    await begin(dut, workers=2, timeout=timeout)
+    port, sink, events = FramePort(dut), Sink(dut, "full"), Counter()
+    cocotb.start_soon(count_events(dut, events))
+    dut.m_axis_tready.value = 0
+    partials = wild(1, 2)[0]
+    await Source(dut, "partial").send_all(partials)
+    chosen = -1
+    while events["sent"] != chosen:  # as many as there are places for
+        chosen = events["sent"]
+        await ClockCycles(dut.clk, 3 * timeout)
+    for answer in (
+        lambda slot: Packet(True, 0b11, 0, payload=tuple(partials[slot])),
+        lambda _: Packet(False, 0b11, 0, acked=True),
+    ):
+        for slot in range(2):
+            port.offer(frame(answer(slot), slot))
+            await RisingEdge(dut.clk)
+    port.offer(None)
+    await sink.wait_for(2)
+    assert events["sent"] == chosen
+    dut.m_axis_tready.value = 1
+    sent = 0
+    for _ in range(3 * timeout):
+        await RisingEdge(dut.clk)
+        sent += port.taken() is not None
+    assert dut.idle.value
+    assert sent == events["sent"] == chosen
+    assert events["retransmissions"] == chosen - 2
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def drops_what_is_not_ours(dut):
     """Each wrong field is told apart, and changes nothing."""
     await begin(dut, workers=3, timeout=5000)
