@@ -80,3 +80,20 @@ async def what_rises_again_is_told(dut):
         assert core.messages >= heard + 1
         if random.random() < 0.5:
             await ClockCycles(dut.clk, random.randrange(40))
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+@cocotb.parametrize(last=["level", "ack"])
+async def falls_as_soon_as_it_may(dut, last):
+    """A cycle behind the end of the level or the acknowledgement, whichever comes last."""
+    dut.level.value, dut.ack.value = 1, 0
+    await start(dut)
+    ends = {"level": (0, 0), "ack": (1, 0)}  # in a cycle, and from the next one on
+    for name in sorted(ends, key=lambda name: name == last):
+        await ClockCycles(dut.clk, 3)
+        assert dut.request.value
+        signal = getattr(dut, name)
+        for value in ends[name]:
+            signal.value = value
+            await RisingEdge(dut.clk)
+    assert not dut.request.value

@@ -87,6 +87,23 @@ async def a_burst_that_ends_within_a_line_fails_there(dut):
     assert after == (Response.OKAY.value, 4 | 5 << 256, 1)
 
 
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def a_lower_half_waits_for_nobody(dut):
+    """The line does, with the upper one."""
+    dut.lines_rready.value = 0
+    await start(dut)
+    for _ in range(3):
+        await give(dut, "halves_r", resp=Response.OKAY.value, data=1, last=0)
+        upper = cocotb.start_soon(give(dut, "halves_r", resp=0, data=2, last=1))
+        for _ in range(4):
+            await RisingEdge(dut.clk)
+            assert not dut.halves_rready.value
+        assert dut.lines_rvalid.value
+        dut.lines_rready.value = 1
+        await upper
+        dut.lines_rready.value = 0
+
+
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def strobes_of_a_line(dut):
     """Each byte alone, and some across the middle."""

@@ -147,7 +147,7 @@ async def what_fails_is_told_of_each(dut):
         (Cause.FILTER, DRAM, "read", FILTER_ADDRESS),
         (Cause.REMOTE, other + HOST, "read", at),
     ]
-    for client, server in PAIRS:
+    for client, server in PAIRS[::-1]:  # so that what another has had before helps none
         for cause, memory, kind, address in ways:
             bench.harm(memory, **bench.failing(kind, address))
             await bench.pair(client, server)
