@@ -288,3 +288,29 @@ async def counts_what_it_sends_and_loses(dut):
         assert [data for _, data in bench.seen[port]] == [data for _, data in answers[:capacity]]
     packets, cycles = await host.read("packets"), await host.read("cycles")
     assert (packets, cycles) == (len(frames), len(frames))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_start_takes_the_cycles_that_others_leave(dut):
+    """With a packet of another job in every second cycle none of them is delayed."""
+    bench = await begin(dut)
+    params = bench.params
+    if params.jobs < 2:
+        return
+    last, half = params.ports - 1, params.slots // 2
+    await bench.start_job(0, ports=(1 << last) - 1, epoch=7, base=0, slots=2)
+    coming = bench.start_job(1, ports=1 << last, epoch=8, base=half, slots=half)
+    starting = cocotb.start_soon(coming)
+    schedule, expected = Schedule(), {port: [] for port in range(params.ports)}
+    for at in range(0, 600, 2):
+        port = random.randrange(last)
+        # An answer to this port alone: the acknowledgement of the use before.
+        data = bench.frame(port, 0, random.randrange(2), 254, is_agg=False).to_bytes()
+        assert schedule.add(Arrival(port, data), at) == at
+        for to, answer in bench.model.take(port, data):
+            expected[to].append((at + bench.latency, answer))
+    await bench.play(schedule)
+    bench.compare(expected)
+    assert starting.done() == (half < 100)
+    await starting
+    assert await bench.host.read("active_jobs") == 0b11
