@@ -72,7 +72,7 @@ async def delivers_a_micro_batch_every_cycle(dut):
     await bench.begin()
     most = 4 * BEATS // bench.params.worker.engine.banks
     expected = []
-    for micro_batches, epochs in ((most, 3), (most // 2, 1), (most // 2 + 1, 1)):
+    for micro_batches, epochs in ((most, 3), (most // 2 + 1, 1), (most // 2 + 2, 1)):
         dut.micro_batches.value = micro_batches
         plan = plan_of(bench, 0, micro_batches, epochs)
         await bench.source.send_all([plan])
