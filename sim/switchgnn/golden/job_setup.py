@@ -75,6 +75,11 @@ class JobSetup:
         """Bitmap of the ports whose DONEs are waited for."""
         return self.ports if self.up is None else self.ports & ~(1 << self.up)
 
+    @property
+    def workers(self) -> int:
+        """Bitmap of the ports without a switch behind them: copies of features go there only."""
+        return self.ports & ~sum(1 << port for port in self.links)
+
     def slot(self, turn: int) -> int:
         """Which of the open turns' windows and aggregators a turn has."""
         return turn % self.open_turns

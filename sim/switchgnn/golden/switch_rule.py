@@ -84,7 +84,7 @@ def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
     if frame.kind in (Kind.RAW, Kind.RAWFETCH):
         asking = 1 << port if frame.kind is Kind.RAWFETCH else 0
         passed = replace(frame, raw=asking, **NOT_PASSED)
-        return Outcome(job, Verdict.PASSED, copies(setup, passed, frame.raw))
+        return Outcome(job, Verdict.PASSED, copies(setup, passed, frame.raw & setup.workers))
     return contribution_rule(setup, job, frame, port)
 
 
@@ -113,7 +113,7 @@ def contribution_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Out
     sent = ()
     if frame.kind is Kind.FEATURE and frame.raw:
         raw = Frame(kind=Kind.RAW, turn=turn, source=frame.source, payload=frame.payload)
-        sent = copies(setup, raw, frame.raw)
+        sent = copies(setup, raw, frame.raw & setup.workers)
     if unanswered >= setup.ack_every:
         sent, unanswered = (*sent, (port, ack(turn, window))), 0
     job = with_arrivals(setup, job, turn, port, Arrivals(window, unanswered))

@@ -8,6 +8,7 @@ from sim.switchgnn.golden.job_setup import Step
 from tests.long import short_and_long
 from tests.protocol.explore import explore
 from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
+from tests.protocol.switchgnn.two_leaves import TwoLeaves
 from tests.protocol.switchgnn.two_levels import TwoLevels
 
 #: Two blocks that have the same aggregators, turn about.
@@ -40,6 +41,9 @@ SYSTEMS = {
     "two levels, two turns": TwoLevels(open_turns=2),
     "two levels, two turns, late sums": TwoLevels(open_turns=2, late_sums=True),
     "two levels, two turns, two sums upwards": TwoLevels(upwards=2, open_turns=2),
+    "two leaves": TwoLeaves(turns=2),
+    "two leaves, three workers": TwoLeaves(racks=((0, 2), (1,)), turns=2),
+    "two leaves, two turns": TwoLeaves(turns=2, open_turns=2),
 }
 SHORT = [
     "one turn",
@@ -51,6 +55,8 @@ SHORT = [
     "copies",
     "two levels",
     "two levels, late sums",
+    "two leaves",
+    "two leaves, three workers",
 ]
 
 

@@ -18,12 +18,14 @@ from tests.protocol.switchgnn.nodes import (
 )
 from tests.protocol.switchgnn.paper import LosingControl, paper
 from tests.protocol.switchgnn.test_rule import LOADS
+from tests.protocol.switchgnn.two_leaves import TwoLeaves
 from tests.protocol.switchgnn.two_levels import TwoLevels
 from tests.protocol.switchgnn.variants import (
     HARMLESS,
     UNSAFE,
     UNSAFE_COPIES,
     UNSAFE_LATE,
+    UNSAFE_LEAVES,
     UNSAFE_LEVELS,
     UNSAFE_LOADS,
     UNSAFE_OPEN,
@@ -35,6 +37,7 @@ LATE_SUMS = replace(PAIR, late_sums=True)
 ONE_COPY = replace(PAIR, owners=[0, 1], edges={0: [1]}, copies={1: [0]}, open_turns=2)
 WITH_LOADS = replace(PAIR, turns=3, **LOADS)
 LEVELS = TwoLevels(upwards=2, turns=1)
+LEAVES = TwoLeaves(racks=((0, 2), (1,)))
 
 EXPECTED = {  # what goes wrong first, after how many steps
     "no seen bitmap": (WRONG_SUM, 4),
@@ -71,6 +74,8 @@ EXPECTED = {  # what goes wrong first, after how many steps
     "DONE passed upwards once": (STUCK, 8),
     "PARTIAL added whenever it comes": (ALARM, 3),
     "PARTIAL not acknowledged": (STUCK, 0),
+    "DONE passed upwards for one worker": (LEFT_BEHIND, 18),
+    "DONE upwards of the next turn": (LEFT_BEHIND, 29),
 }
 GROUPS = [
     (PAIR, UNSAFE),
@@ -79,6 +84,7 @@ GROUPS = [
     (ONE_COPY, UNSAFE_COPIES),
     (WITH_LOADS, UNSAFE_LOADS),
     (LEVELS, UNSAFE_LEVELS),
+    (LEAVES, UNSAFE_LEAVES),
 ]
 CASES = [
     pytest.param(instance, rules, name, id=name)
@@ -96,7 +102,9 @@ def check(name, system, fault, steps):
 @pytest.mark.parametrize(("instance", "rules", "name"), CASES)
 def test_each_clause_is_needed(instance, rules, name):
     fault, steps = EXPECTED[name]
-    options = {} if fault == ALARM or instance is LEVELS else {"watched": FAULTS - {ALARM}}
+    options = (
+        {} if fault == ALARM or instance in (LEVELS, LEAVES) else {"watched": FAULTS - {ALARM}}
+    )
     check(name, instance.system(rules, **options), fault, steps)
 
 

@@ -260,6 +260,24 @@ def taken_of_any_turn(setup: WorkerSetup, worker: Worker, frame: Frame) -> React
     return worker_rule(setup, worker, replace(frame, turn=worker.lo) if late else frame)
 
 
+def done_too_early(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
+    """A leaf says DONE upwards as soon as one of its workers has."""
+    outcome = switch_rule(setup, job, frame, port)
+    if outcome.verdict is not Verdict.DONE or setup.up is None:
+        return outcome
+    done = Frame(kind=Kind.DONE, turn=frame.turn)
+    return replace(outcome, sent=((setup.up, done),))
+
+
+def done_of_the_oldest(
+    setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome
+) -> Outcome:
+    """A DONE that waits to leave upwards while its turn ends leaves as one of the next turn."""
+    assert setup.up is not None
+    done = Frame(kind=Kind.DONE, turn=outcome.job.lo)
+    return replace(outcome, sent=(*outcome.sent, (setup.up, done)))
+
+
 def answered_with_next(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
     """The owner of a feature answers with the newest one that it has sent."""
     reaction = worker_rule(setup, worker, frame)
@@ -356,6 +374,12 @@ UNSAFE_LEVELS = {
     "DONE passed upwards once": Rules(switch=passed_once),
     "PARTIAL added whenever it comes": Rules(switch=without_bitmap),
     "PARTIAL not acknowledged": after({Verdict.ADDED, Verdict.REPEATED}, unanswered),
+}
+
+#: A spine and two leaves, of two workers and one.
+UNSAFE_LEAVES = {
+    "DONE passed upwards for one worker": Rules(switch=done_too_early),
+    "DONE upwards of the next turn": after({Verdict.ADVANCED}, done_of_the_oldest),
 }
 
 HARMLESS = {
