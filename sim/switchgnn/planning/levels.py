@@ -1,0 +1,149 @@
+"""Two levels: the tables of a leaf for each rack of workers, and of the spine above them.
+
+A destination's aggregator has the same number, index x P + bank, in every switch, so a sum for
+another switch is a PARTIAL of its own number, and no table says where it goes to. In the leaf of
+its worker it gets what the rack's other workers send and, if another rack has a neighbour of it,
+one PARTIAL of the spine. In another leaf it gets what that rack sends, and goes up. In the spine it
+gets the PARTIALs, and goes down. A block has at most K destinations, of all racks together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.switchgnn.planning.preparation import Prepared
+from sim.switchgnn.planning.saved import refuse, starts
+from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, Tables
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Levels:
+    """The tables of all switches. Leaf k is at port k of the spine, which is at its port ``up``."""
+
+    up: int  #: port of a leaf that leads to the spine: its last one
+    workers: Sequence[Ints]  #: of each rack, ascending: the worker at port 0, 1, ... of its leaf
+    #: of each leaf, for the workers at its ports; results are those of its own workers' vertices
+    leaves: Sequence[Tables]
+    spine: Tables  #: without workers, so without lists and packets
+
+
+def levels(made: Prepared, rack: ArrayLike, ports: int) -> Levels:
+    """Divide a job between leaves of ``ports`` ports and a spine; ``rack`` has one for each worker.
+
+    The same for the same arguments. UserError if ``rack`` is of another length, if there is one
+    rack only or one without workers, and for a leaf that has a port too few.
+    """
+    tables, of_worker = made.tables, np.asarray(rack)
+    refuse(
+        of_worker.shape != (tables.workers,)
+        or of_worker.dtype.kind not in "iu"
+        or of_worker.min() < 0,
+        f"there must be a rack, a number from 0 on, for each of {tables.workers} workers",
+    )
+    sizes = np.bincount(of_worker)
+    racks = sizes.size
+    refuse(
+        racks < 2 or not sizes.all(),
+        "there are 2 racks or more, and none without workers: "
+        + ", ".join(map(str, sizes.tolist())),
+    )
+    refuse(
+        sizes.max() >= ports,
+        f"rack {sizes.argmax()} has {sizes.max()} workers, and its leaf {ports} ports, one of which"
+        " leads to the spine",
+    )
+    workers = [np.flatnonzero(of_worker == k) for k in range(racks)]
+    expected, home = _contributions(made, of_worker, racks)
+    return Levels(
+        up=ports - 1,
+        workers=workers,
+        leaves=[_leaf(tables, k, workers[k], ports - 1, expected, home) for k in range(racks)],
+        spine=_spine(tables, racks, expected, home),
+    )
+
+
+def _contributions(made: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]:
+    """What each rack adds to each aggregator: [racks, descriptor rows, P]; and whose that is.
+
+    The rack of an aggregator that is not used is -1: [descriptor rows, P].
+    """
+    tables, senders, placement = made.tables, made.senders, made.banks
+    row = tables.descriptor_first[senders.aggregator_block] + placement.index
+    sender, aggregator = senders.additions
+    expected = np.zeros((racks, *tables.descriptors.shape), np.int64)
+    at = rack[senders.worker[sender]], row[aggregator], placement.bank[aggregator]
+    np.add.at(expected, at, 1)
+    home = np.full(tables.descriptors.shape, -1, np.int64)
+    home[row, placement.bank] = rack[senders.aggregator_worker]
+    return expected, home
+
+
+def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: Ints) -> Tables:
+    """The tables of leaf ``k``: packets of its workers, and the rows that these name."""
+    here = home == k
+    others = expected.sum(0) > expected[k]
+    port = np.zeros(tables.workers, np.int64)
+    port[workers] = np.arange(workers.size)
+    worker = tables.descriptors.astype(np.int64) >> PORT_SHIFT
+    descriptors = _descriptors(expected[k] + (here & others), np.where(here, port[worker], up))
+    group = (workers[:, None] * tables.blocks + np.arange(tables.blocks)).ravel()
+    packets = _ranges(tables.packet_first[group], tables.packet_first[group + 1])
+    rows = np.where(tables.packet_kind == FEATURE, tables.packet_rows, 0)[packets].astype(np.int64)
+    first = tables.packet_list[packets].astype(np.int64)
+    begins = starts(rows)[:-1]
+    listed = tables.packet_kind[packets] == FEATURE
+    summands = tables.summand_first[packets], tables.summand_first[packets + 1]
+    return Tables(
+        workers=workers.size,
+        lanes=tables.lanes,
+        rows=tables.rows[_ranges(first, first + rows)],
+        descriptors=descriptors,
+        descriptor_first=tables.descriptor_first,
+        program=tables.program,
+        widths=tables.widths,
+        result_vertex=np.where(here, tables.result_vertex, -1),
+        packet_first=starts(tables.packet_first[group + 1] - tables.packet_first[group]),
+        packet_kind=tables.packet_kind[packets],
+        packet_list=np.where(listed, begins, first).astype(np.uint32),
+        packet_rows=tables.packet_rows[packets],
+        summand_first=starts(summands[1] - summands[0]),
+        summand=tables.summand[_ranges(*summands)],
+    )
+
+
+def _spine(tables: Tables, racks: int, expected: Ints, home: Ints) -> Tables:
+    """The tables of the spine: a PARTIAL of each other rack that adds anything."""
+    others = (expected > 0) & (home != np.arange(racks)[:, None, None])
+    nothing = np.zeros(0, np.int64)
+    return Tables(
+        workers=racks,
+        lanes=tables.lanes,
+        rows=np.zeros((0, tables.banks), np.uint16),
+        descriptors=_descriptors(others.sum(0), home),
+        descriptor_first=tables.descriptor_first,
+        program=tables.program,
+        widths=tables.widths,
+        result_vertex=np.full_like(tables.result_vertex, -1),
+        packet_first=np.zeros(racks * tables.blocks + 1, np.int64),
+        packet_kind=nothing.astype(np.uint8),
+        packet_list=nothing.astype(np.uint32),
+        packet_rows=nothing.astype(np.uint16),
+        summand_first=np.zeros(1, np.int64),
+        summand=nothing,
+    )
+
+
+def _descriptors(expected: Ints, port: Ints) -> NDArray[np.uint32]:
+    """Descriptors: zero where nothing is expected."""
+    return np.where(expected > 0, port << PORT_SHIFT | expected, 0).astype(np.uint32)
+
+
+def _ranges(first: Ints, end: Ints) -> Ints:
+    """The numbers of all ranges, one after the other."""
+    sizes = (end - first).astype(np.int64)
+    begin = starts(sizes)
+    return np.repeat(first.astype(np.int64) - begin[:-1], sizes) + np.arange(begin[-1])

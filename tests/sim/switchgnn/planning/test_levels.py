@@ -1,0 +1,94 @@
+"""The tables of leaves and of the spine above them."""
+
+import re
+
+import numpy as np
+import pytest
+
+from gen.errors import UserError
+from sim.switchgnn.planning.levels import levels
+from sim.switchgnn.planning.preparation import prepare
+from sim.switchgnn.planning.shape import SwitchShape
+from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, VALID
+from tests.sim.switchgnn.cases import directed
+
+SHAPE = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
+RACK = [0, 1, 0, 1]
+EXPECTED = (1 << PORT_SHIFT) - 1
+
+
+@pytest.fixture(scope="module")
+def made():
+    return prepare(*directed(vertices=40, edges=160, workers=4), SHAPE, [5], theta=2)
+
+
+def additions(tables, block):
+    """Additions that packets make to each aggregator of a block: [descriptor rows, P]."""
+    first, end = tables.descriptor_first[block : block + 2]
+    count = np.zeros((end - first, tables.banks), int)
+    groups = np.arange(tables.workers) * tables.blocks + block
+    for group in groups:
+        for packet in range(*tables.packet_first[group : group + 2]):
+            begin = int(tables.packet_list[packet])
+            if tables.packet_kind[packet] != FEATURE:
+                count[divmod(begin, tables.banks)] += 1
+                continue
+            for row in tables.rows[begin : begin + tables.packet_rows[packet]]:
+                for bank in np.flatnonzero(row & VALID):
+                    count[row[bank] & VALID - 1, bank] += 1
+    return count
+
+
+def test_every_switch_gets_what_its_tables_expect(made):
+    """An aggregator is complete just when all have sent what they have for it."""
+    planned = levels(made, RACK, 4)
+    tables, spine = made.tables, planned.spine
+    for block in range(tables.blocks):
+        rows = slice(*tables.descriptor_first[block : block + 2])
+        single = tables.descriptors[rows].astype(int)
+        upwards = np.zeros_like(single)
+        downwards = spine.descriptors[rows] & EXPECTED
+        total = np.zeros_like(single)
+        for k, leaf in enumerate(planned.leaves):
+            count = additions(leaf, block)
+            expected, port = np.divmod(leaf.descriptors[rows].astype(int), 1 << PORT_SHIFT)[::-1]
+            up = (port == planned.up) & (expected > 0)
+            comes_down = (spine.descriptors[rows] >> PORT_SHIFT == k) & (downwards > 0)
+            assert np.array_equal(expected, count + comes_down)
+            upwards += up
+            total += count
+        assert np.array_equal(downwards, upwards)
+        assert np.array_equal(total, single & EXPECTED)
+
+
+def test_results_go_to_the_worker_that_has_the_vertex(made):
+    planned = levels(made, RACK, 4)
+    found = [leaf.result_vertex for leaf in planned.leaves]
+    assert np.array_equal(np.maximum(*found), made.tables.result_vertex)
+    assert (np.minimum(*found) == -1).all()
+    for workers, leaf in zip(planned.workers, planned.leaves, strict=True):
+        at = leaf.result_vertex >= 0
+        owner = made.workers.owner[leaf.result_vertex[at]]
+        assert np.array_equal(workers[leaf.descriptors[at] >> PORT_SHIFT], owner)
+
+
+def test_is_the_same_again(made):
+    one, other = levels(made, RACK, 4), levels(made, RACK, 4)
+    for this, that in zip([*one.leaves, one.spine], [*other.leaves, other.spine], strict=True):
+        for name, value in vars(this).items():
+            assert np.array_equal(value, getattr(that, name)), name
+
+
+@pytest.mark.parametrize(
+    ("rack", "ports", "words"),
+    [
+        ([0, 1, 0], 4, "there must be a rack, a number from 0 on, for each of 4 workers"),
+        ([0, 1, 0, -1], 4, "there must be a rack, a number from 0 on, for each of 4 workers"),
+        ([0, 0, 0, 0], 8, "there are 2 racks or more, and none without workers: 4"),
+        ([0, 2, 0, 2], 4, "there are 2 racks or more, and none without workers: 2, 0, 2"),
+        ([0, 1, 0, 0], 3, "rack 0 has 3 workers, and its leaf 3 ports, one of which leads to"),
+    ],
+)
+def test_racks_that_are_none(made, rack, ports, words):
+    with pytest.raises(UserError, match=re.escape(words)):
+        levels(made, rack, ports)
