@@ -22,7 +22,7 @@ class CommandRefused(RuntimeError):
 class JobSwitchDriver(RegisterDriver):
     """Drives the register bus of a simulated switch: addresses, commands, verdicts."""
 
-    verdict: ClassVar[type[Enum]]  #: what becomes of a packet
+    verdict: type[Enum]  #: what becomes of a packet
     verdict_count: ClassVar[str]  #: the field that shows how many met the chosen one
     params: Any
 

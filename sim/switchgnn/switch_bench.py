@@ -40,18 +40,34 @@ class Links:
 
 
 class SwitchBench:
-    """Drives all ports of a switch: ``workers`` by port, each behind a link in both directions."""
+    """Drives all ports of a switch: ``workers`` by port, each behind a link in both directions.
 
-    def __init__(self, dut: Any, links: Links | None = None) -> None:
-        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+    In a design of several switches, ``params`` are those of this one, whose ports begin with
+    ``prefix``.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        links: Links | None = None,
+        *,
+        params: GnnSwitchParams | None = None,
+        prefix: str = "",
+    ) -> None:
+        self.dut, self.params = dut, params or params_in_simulator(GnnSwitchParams)
+        self.prefix = prefix
         self.links = links or Links()
         self.workers: dict[int, Any] = {}
         self.own, self.group = random.randbytes(6), random.randbytes(6)
         ports = range(self.params.ports)
         names = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
-        self.inputs = [[getattr(dut, f"s_axis_{k}_{name}") for name in names] for k in ports]
-        self.outputs = [[getattr(dut, f"m_axis_{k}_{name}") for name in names] for k in ports]
-        self.ready = [getattr(dut, f"m_axis_{k}_tready") for k in ports]
+        self.inputs = [
+            [getattr(dut, f"{prefix}s_axis_{k}_{name}") for name in names] for k in ports
+        ]
+        self.outputs = [
+            [getattr(dut, f"{prefix}m_axis_{k}_{name}") for name in names] for k in ports
+        ]
+        self.ready = [getattr(dut, f"{prefix}m_axis_{k}_tready") for k in ports]
         self.edge = RisingEdge(dut.clk)
         self.now, self.order = 0, count()
         #: heap of (cycle, order, to the switch?, port, (octets, whether they are corrupt))
@@ -71,17 +87,25 @@ class SwitchBench:
 
     async def begin(self) -> "SwitchBench":
         """Out of reset, with addresses."""
+        self.silence()
+        await start(self.dut)
+        self.attach()
+        return await self.set_up()
+
+    def silence(self) -> None:
+        """Nothing comes, and all that leaves is taken."""
         for valid, *rest in self.inputs:
             valid.value = 0
             for handle in rest:
                 handle.value = 0
         for ready in self.ready:
             ready.value = 1
-        await start(self.dut)
-        self.host = GnnSwitchDriver(self.dut, self.params)
-        return await self.set_up()
 
-    async def set_up(self):
+    def attach(self) -> None:
+        """Let the host drive the registers, out of reset."""
+        self.host = GnnSwitchDriver(self.dut, self.params, f"{self.prefix}s_axil")
+
+    async def set_up(self) -> "SwitchBench":
         """Write the settings of all jobs."""
         await self.host.set_addresses(self.own, self.group)
         await self.host.write(ack_every=2)
@@ -116,6 +140,12 @@ class SwitchBench:
 
     async def step(self) -> None:
         """A cycle."""
+        self.drive()
+        await self.edge
+        self.observe()
+
+    def drive(self) -> None:
+        """Drive what comes in a cycle."""
         self.step_links()
         for port, (valid, *handles) in enumerate(self.inputs):
             beats = self.sending[port]
@@ -127,7 +157,9 @@ class SwitchBench:
                 if beat[2]:
                     self.inside.append((port, self.now))
             self.ready[port].value = int(self.takes[port] and not self.stall(port))
-        await self.edge
+
+    def observe(self) -> None:
+        """Take what left in the cycle before."""
         self.now += 1
         for port, (valid, tdata, tkeep, tlast, tuser) in enumerate(self.outputs):
             if not valid.value:

@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from hdl.switchgnn.switch.aggregator_params import TableError
-from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
+from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import ERRORS, Table, gnn_switch_registers
-from hdl.switchgnn.switch.verdict import Verdict
 from sim.harness.switch_driver import JobSwitchDriver
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.planning.tables import PORT_SHIFT, VALID
@@ -19,11 +18,11 @@ Words = list[int]
 class GnnSwitchDriver(JobSwitchDriver):
     """Drives the register bus of a simulated switch, and the memory of its tables if it has one."""
 
-    verdict, verdict_count = Verdict, "verdict_count"
+    verdict_count = "verdict_count"
 
     def __init__(self, dut: Any, params: GnnSwitchParams, bus: Any = "s_axil") -> None:
         super().__init__(dut, bus, gnn_switch_registers(params))
-        self.params = params
+        self.params, self.verdict = params, params.verdict
         self.memory = TableRams(dut, params.table_memory) if params.in_memory else None
 
     async def fill(self, table: Table, row: int, words: Iterable[int]) -> None:
@@ -87,6 +86,15 @@ class GnnSwitchDriver(JobSwitchDriver):
         await self.write(descriptor_line=half)
         await self.write(revive_tables=1)
 
+    async def set_links(self, *, above: bool, far_port: int, timeout: int) -> None:
+        """Say how the last ports lead to other switches; while no job is active.
+
+        If ``above``, the last one leads to the switch above. Each of the others has this switch at
+        its port ``far_port``. PARTIALs are repeated after ``timeout`` cycles.
+        """
+        await self.write(above=int(above), far_port=far_port)
+        await self.write(link_timeout=timeout)
+
     async def stop_job(self, job: int) -> None:
         """Let the switch take no more frames of a job."""
         await self.write(job_number=job)
@@ -95,7 +103,7 @@ class GnnSwitchDriver(JobSwitchDriver):
     async def port_counts(self, port: int, names: Collection[str] = ()) -> dict[str, int]:
         """The counters of a port, all of them or those of ``names``."""
         found = {}
-        for k, (name, _) in enumerate(PORT_COUNTERS.counters):
+        for k, (name, _) in enumerate(port_counters(self.params).counters):
             if not names or name in names:
                 await self.write(counter_port=port, port_counter=k)
                 found[name] = await self.read("port_count")

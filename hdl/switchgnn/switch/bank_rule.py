@@ -20,7 +20,8 @@ class BankRule(Component):
       are added to them, modulo 2^32 (hosts keep to in-degrees that never wrap). The last one makes
       the aggregator complete, and it is to leave. Without ``added``, ``error`` says why not, and
       the aggregator stays as it is.
-    - FETCH: a complete sum of the turn ``tag`` is to leave again, unless it waits to.
+    - FETCH: a complete sum of the turn ``tag`` is to leave again, unless it waits to, or leaves by
+      a link to another switch, which repeats it itself (:class:`PartialSender`).
     - READ: the aggregator was taken from the list of ``port``. Its sum ``leaves`` if it is
       complete and of that port. A complete one of another port goes on waiting in that one's list;
       so does one that is ``recent``, whose sums cannot be read yet.
@@ -81,6 +82,9 @@ class BankRule(Component):
         fetched = Signal()
         stays = Signal()  # in the list of its port
         inside = (is_add | is_fetch | is_load) & ~self.outside
+        is_fetched = is_fetch & ~self.outside & finished & ~before.queued
+        if self.params.links:  # it is not for another switch
+            is_fetched &= before.port < self.params.first_link
         m.d.comb += [
             same.eq(before.tag == self.tag),
             finished.eq(before.complete & same),
@@ -88,7 +92,7 @@ class BankRule(Component):
             last.eq(Mux(same, before.remaining == 1, before.expected == 1)),
             self.added.eq(is_add & ~self.outside & before.used & ~finished),
             completes.eq(self.added & last),
-            fetched.eq(is_fetch & ~self.outside & finished & ~before.queued),
+            fetched.eq(is_fetched),
             self.leaves.eq(is_read & before.complete & mine & ~self.recent),
             stays.eq(is_read & before.complete & (~mine | self.recent)),
             self.write.eq(self.clear | is_read | inside),

@@ -1,4 +1,4 @@
-"""What a port tells its worker beside sums: ACK, ADVANCE, RAWFETCH."""
+"""What a port tells its worker or another switch beside sums: ACK, ADVANCE, RAWFETCH, DONE."""
 
 from collections.abc import Mapping
 from functools import reduce
@@ -16,7 +16,7 @@ from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.sizes import OPEN_TURNS
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
 
 RAW_REQUESTS = 16  #: that can wait at a port: a worker asks again for those that are lost
 ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: those who ask; below them the ACKs of turns
@@ -28,7 +28,9 @@ class ControlFrames(Component):
     - ``acks``: while one is ``wanted``, an ACK of it is to leave. ``acked`` has its bit set in the
       cycle in which its content is taken; another one may be wanted in the next cycle.
     - ``advance`` for a cycle: an ADVANCE leaves, with the ``lo`` that the job has when it is made;
-      several may become one.
+      several may become one. Where the switch may have links, and ``above`` says that the port
+      leads to the switch above, a DONE leaves instead, of the ``lo`` in the cycle of the last
+      ``advance``: its turn may end before it leaves, and it must not end the one behind that.
     - ``raw_request``, with ``raw_valid``: a RAWFETCH. It is never refused; with
       :data:`RAW_REQUESTS` that wait it is lost, and ``dropped`` is high in that cycle.
 
@@ -58,6 +60,7 @@ class ControlFrames(Component):
                 "raw_request": In(params.raw_request),
                 "dropped": Out(1),
                 "o": Out(stream.Signature(params.control_frame)),
+                **({"above": In(1)} if params.links else {}),
             },
         )
 
@@ -93,7 +96,7 @@ class ControlFrames(Component):
             offered.eq(Mux(offered, ~self.o.ready, taken.any())),
         ]
         with m.If(~offered):
-            m.d.sync += self.filled(frame, chosen, self.params.raw_request(requests.o.payload))
+            m.d.sync += self.filled(m, frame, chosen, self.params.raw_request(requests.o.payload))
         expect(
             m,
             self,
@@ -103,7 +106,7 @@ class ControlFrames(Component):
         )
         return m
 
-    def filled(self, frame: Any, chosen: Signal, request: data.View) -> list[Any]:
+    def filled(self, m: Module, frame: Any, chosen: Signal, request: data.View) -> list[Any]:
         """Return statements that make ``frame`` what the chosen one tells."""
         job = self.job
 
@@ -111,13 +114,23 @@ class ControlFrames(Component):
             return reduce(or_, (Mux(chosen[k], value, 0) for k, value in tells.items()))
 
         acks = dict(enumerate(self.acks))
-        kinds = dict.fromkeys(acks, Kind.ACK) | {ADVANCE: Kind.ADVANCE, RAWFETCH: Kind.RAWFETCH}
-        turns = {k: ack.turn for k, ack in acks.items()}
+        kinds: dict[int, Any] = dict.fromkeys(acks, Kind.ACK) | {
+            ADVANCE: Kind.ADVANCE,
+            RAWFETCH: Kind.RAWFETCH,
+        }
+        turns: dict[int, Any] = {k: ack.turn for k, ack in acks.items()}
+        turns |= {ADVANCE: job.lo, RAWFETCH: request.turn}
+        if self.params.links:
+            said = Signal(TURN_BITS, reset_less=True)
+            with m.If(self.advance):
+                m.d.sync += said.eq(job.lo)
+            kinds |= {ADVANCE: Mux(self.above, Kind.DONE, Kind.ADVANCE)}
+            turns |= {ADVANCE: Mux(self.above, said, job.lo)}
         return [
             frame.kind.eq(of(kinds)),
             frame.job.eq(job.job),
             frame.epoch.eq(job.epoch),
-            frame.turn.eq(of(turns | {ADVANCE: job.lo, RAWFETCH: request.turn})),
+            frame.turn.eq(of(turns)),
             frame.seq.eq(of({k: ack.base for k, ack in acks.items()})),
             frame.ecn.eq(of(dict.fromkeys(acks, self.congested))),
             frame.bitmap.eq(of({k: ack.arrived for k, ack in acks.items()})),

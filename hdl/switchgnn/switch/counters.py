@@ -1,6 +1,7 @@
 """What SwitchGNN's switch counts beside verdicts: of each port, and as a whole."""
 
 from hdl.common.event_counters import CountersParams
+from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS
 
 PORT_COUNTERS = CountersParams(
@@ -18,6 +19,17 @@ PORT_COUNTERS = CountersParams(
     ),
 )
 
+#: Those of a port where ports may lead to other switches.
+LINK_PORT_COUNTERS = CountersParams(
+    name="link_port",
+    counters=(
+        *PORT_COUNTERS.counters,
+        ("partials", 1),  # PARTIALs that left for another switch, repeated ones too
+        ("partials_again", 1),  # of them those that were repeated
+        ("acks_unknown", 1),  # ACKs of what was never sent: no switch says so
+    ),
+)
+
 TOTAL_COUNTERS = CountersParams(
     name="total",
     counters=(
@@ -27,3 +39,8 @@ TOTAL_COUNTERS = CountersParams(
         ("turns", 4),  # that have ended
     ),
 )
+
+
+def port_counters(params: GnnSwitchParams) -> CountersParams:
+    """Return the counters of a port."""
+    return LINK_PORT_COUNTERS if params.links else PORT_COUNTERS

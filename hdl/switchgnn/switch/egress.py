@@ -8,14 +8,21 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.control_frames import ControlFrames
 from hdl.switchgnn.switch.egress_port import EgressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.partial_sender import PartialSender
 from hdl.switchgnn.switch.sizes import LEVEL_BITS, OPEN_TURNS
 
 #: What happens at a port, a bit for each.
 EGRESS_EVENTS = ("sent_results", "sent_raws", "marks", "requests_dropped")
+#: And at one that leads to another switch.
+LINK_EVENTS = ("sent_partials", "partials_again", "acks_unknown")
 
 
 class GnnEgress(Component):
     """An :class:`EgressPort` and its :class:`ControlFrames` for each port, apart from each other.
+
+    The last ``params.links`` ports lead to other switches: their sums pass through a
+    :class:`PartialSender`, which ``clear`` and ``link_ack`` are for, and frames have the bit of
+    ``far_port``. If ``above``, the last one leads to the switch above.
 
     Bits of ``claim``, ``deliver``, ``advance`` and ``raw_request_to`` are for the port
     of that number; ``open``, ``urgent`` and the events have one of each port.
@@ -43,6 +50,7 @@ class GnnEgress(Component):
                 "congested": In(params.ports),
                 "axis": Out(params.frames.axis).array(params.ports),
                 **{name: Out(params.ports) for name in EGRESS_EVENTS},
+                **(link_signals(params) if params.links else {}),
             },
         )
 
@@ -53,16 +61,21 @@ class GnnEgress(Component):
             m.submodules[f"control_{k}"] = control = ControlFrames(self.params)
             connect(m, port.axis, flipped(self.axis[k]))
             connect(m, control.o, port.control)
+            if self.params.links:
+                self.connect_link(m, k, control, port)
+            if k < self.params.first_link:
+                m.d.comb += [
+                    port.port_bit.eq(1 << k),
+                    self.open[k].eq(port.open),
+                    self.urgent[k].eq(port.urgent),
+                    port.claim.eq(self.claim[k]),
+                    port.deliver.eq(self.deliver[k]),
+                    port.delivery.eq(self.delivery),
+                ]
             m.d.comb += [
                 port.destination.eq(self.destination),
                 port.source.eq(self.source),
-                port.port_bit.eq(1 << k),
                 port.mark_level.eq(self.mark_level),
-                self.open[k].eq(port.open),
-                self.urgent[k].eq(port.urgent),
-                port.claim.eq(self.claim[k]),
-                port.deliver.eq(self.deliver[k]),
-                port.delivery.eq(self.delivery),
                 control.job.eq(self.jobs[k]),
                 control.congested.eq(self.congested[k]),
                 *(control.acks[turn].eq(self.acks[k][turn]) for turn in range(OPEN_TURNS)),
@@ -76,3 +89,45 @@ class GnnEgress(Component):
                 self.requests_dropped[k].eq(control.dropped),
             ]
         return m
+
+    def connect_link(self, m: Module, k: int, control: ControlFrames, port: EgressPort) -> None:
+        """Let port ``k`` lead to another switch, if it is one of the last ones."""
+        last = k == self.params.ports - 1
+        m.d.comb += control.above.eq(self.above if last else 0)
+        if k < self.params.first_link:
+            return
+        m.submodules[f"sender_{k}"] = sender = PartialSender(self.params)
+        m.d.comb += [
+            port.port_bit.eq(1 << self.far_port),
+            sender.active.eq(self.jobs[k].active),
+            *(sender.turns[place].eq(self.acks[k][place].turn) for place in range(OPEN_TURNS)),
+            sender.clear.eq(self.clear[k]),
+            sender.timeout.eq(self.link_timeout),
+            self.open[k].eq(sender.open),
+            self.urgent[k].eq(sender.urgent),
+            sender.claim.eq(self.claim[k]),
+            sender.deliver.eq(self.deliver[k]),
+            sender.delivery.eq(self.delivery),
+            sender.port_open.eq(port.open),
+            port.claim.eq(sender.port_claim),
+            port.deliver.eq(sender.port_deliver),
+            port.delivery.eq(sender.port_delivery),
+            sender.ack_valid.eq(self.link_ack_to[k]),
+            sender.ack.eq(self.link_ack),
+            self.sent_partials[k].eq(port.sent_partials),
+            self.partials_again[k].eq(sender.again),
+            self.acks_unknown[k].eq(sender.nonsense),
+        ]
+
+
+def link_signals(params: GnnSwitchParams) -> dict:
+    """List what the way out has beside if there are links to other switches."""
+    return {
+        "above": In(1),
+        "far_port": In(5),
+        "link_timeout": In(32),
+        "clear": In(data.ArrayLayout(OPEN_TURNS, params.ports)),
+        "link_ack": In(params.link_ack),
+        "link_ack_to": In(params.ports),
+        **{name: Out(params.ports) for name in LINK_EVENTS},
+    }

@@ -28,6 +28,7 @@ class EgressParams(GnnSwitchSizes):
                 "list": 32,  # RESULT: number of the aggregator
                 "source": 32,  # RAW
                 "sums": self.sums,
+                **({"partial": 1, "seq": SEQ_BITS} if self.links else {}),  # for another switch
             }
         )
 

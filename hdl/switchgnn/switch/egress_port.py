@@ -38,7 +38,8 @@ class EgressPort(Component):
     Fields of a ``control`` frame that its kind does not use are zero. Data and control frames take
     turns while both wait, frame by frame, so a control frame waits
     for a RESULT or two at most. ``sent_results``, ``sent_raws`` and ``marks`` are high for a cycle
-    behind the one in which the head of such a frame, or one with ecn, an ACK's too, has left.
+    behind the one in which the head of such a frame, or one with ecn, an ACK's too, has left; so is
+    ``sent_partials`` where there are links to other switches. A PARTIAL is never marked.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from ``deliver`` to the head at ``axis``, a
     cycle more if a control frame was the last to leave. Stalls: beats wait in the queue; when it
@@ -66,6 +67,7 @@ class EgressPort(Component):
                 "sent_results": Out(1),
                 "sent_raws": Out(1),
                 "marks": Out(1),
+                **({"sent_partials": Out(1)} if params.links else {}),
             },
         )
 
@@ -158,3 +160,5 @@ class EgressPort(Component):
             self.sent_raws.eq(begins & (head.kind == Kind.RAW)),
             self.marks.eq(begins & head.ecn),
         ]
+        if self.params.links:
+            m.d.sync += self.sent_partials.eq(begins & (head.kind == Kind.PARTIAL))

@@ -1,5 +1,7 @@
 """Sums and features on their way out: a head, and behind it the payload, beat by beat."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -11,7 +13,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 
 
 class FrameSerializer(Component):
-    """Makes a RESULT or a RAW of each ``delivery`` that comes with ``deliver``.
+    """Makes a RESULT or a RAW of each ``delivery`` that comes with ``deliver``, or a PARTIAL.
 
     Frames go from ``source`` to ``destination``, have the bit ``bm`` of their port and are marked
     if ``congested`` is high when they come; fields that their kind does not use are zero.
@@ -80,10 +82,23 @@ class FrameSerializer(Component):
             head.kind.eq(Mux(delivery.raw, Kind.RAW, Kind.RESULT)),
             head.bm.eq(self.bm),
             head.ecn.eq(self.congested),
+            *self.as_partial(head),
             head.about.target.list.eq(Mux(delivery.raw, 0, delivery.list)),
             head.about.target.source.eq(Mux(delivery.raw, delivery.source, 0)),
         ]
         return head.as_value()
+
+    def as_partial(self, head: Any) -> list[Any]:
+        """Return statements that make the head one of a PARTIAL, which is not marked, if it is."""
+        if not self.params.links:
+            return []
+        delivery = self.delivery
+        other = Mux(delivery.partial, Kind.PARTIAL, Kind.RESULT)
+        return [
+            head.kind.eq(Mux(delivery.raw, Kind.RAW, other)),
+            head.seq.eq(Mux(delivery.partial, delivery.seq, 0)),
+            head.ecn.eq(self.congested & ~delivery.partial),
+        ]
 
     def payload(self) -> Value:
         """Return the payload of the frame that comes."""

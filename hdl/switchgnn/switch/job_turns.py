@@ -1,6 +1,6 @@
 """The turns of one job: which are open, who is done with the oldest, which are loaded."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -20,6 +20,11 @@ class JobTurns(Component):
     Turns are opened one after the other: ``waits`` says that ``turn_waits`` is to be opened, at
     place ``opens``; ``opened`` says that its aggregators are loaded. After ``stop`` no turn is
     opened or ends any more.
+
+    A switch with links has ``up``, the bit of the port to the switch above. If the job has that
+    port, it is that switch that ends turns: when all other ports are done, ``said`` is high for a
+    cycle, a cycle later, and again for each ``done`` that is repeated; the turn ends when it has
+    ``advanced``.
     """
 
     latency = 1
@@ -48,6 +53,11 @@ class JobTurns(Component):
                 "turn_waits": Out(TURN_BITS),
                 "opens": Out(1),
                 "opened": In(1),
+                **(
+                    {"up": In(params.ports), "advanced": In(1), "said": Out(1)}
+                    if params.links
+                    else {}
+                ),
             },
         )
 
@@ -57,6 +67,7 @@ class JobTurns(Component):
         after = Signal(TURN_BITS, init=1)  # the turn behind lo
         done = Signal(self.params.ports)
         all_done = Signal()
+        below, over = self.levels(m, all_done)
         unopened = Signal(range(OPEN_TURNS + 1))  # open turns that are not loaded yet
         place = Signal()  # of lo
         m.d.sync += [
@@ -67,7 +78,7 @@ class JobTurns(Component):
         m.d.comb += [
             self.lo.eq(lo),
             self.place.eq(place),
-            self.ends.eq(all_done & Mux(place, self.loaded[1], self.loaded[0])),
+            self.ends.eq(over & Mux(place, self.loaded[1], self.loaded[0])),
             self.ended.eq(self.ends & self.quiet),
             self.waits.eq(unopened != 0),
             # With two open turns, one of which is not loaded, that one is the later one.
@@ -96,7 +107,7 @@ class JobTurns(Component):
                 ]
             with m.Elif(self.done):
                 now = done | self.sender
-                m.d.sync += [done.eq(now), all_done.eq(now == self.ports)]
+                m.d.sync += [done.eq(now), all_done.eq(now == below)]
             with m.If(self.opened):
                 m.d.sync += self.loaded.bit_select(self.opens, 1).eq(1)
             with m.If(self.stop):
@@ -104,3 +115,18 @@ class JobTurns(Component):
             with m.Else():
                 m.d.sync += unopened.eq((unopened + self.ended - self.opened)[: len(unopened)])
         return m
+
+    def levels(self, m: Module, all_done: Signal) -> tuple[Value, Value]:
+        """Return the ports whose DONEs are waited for, and whether the oldest turn is over."""
+        if not self.params.links:
+            return self.ports, all_done
+        has_up = Signal()  # the job has a switch above
+        advanced = Signal()
+        came = Signal()
+        m.d.sync += [has_up.eq((self.ports & self.up).any()), came.eq(self.done)]
+        m.d.comb += self.said.eq(came & all_done & has_up)
+        with m.If(self.begin | self.ended):
+            m.d.sync += advanced.eq(0)
+        with m.Elif(self.advanced):
+            m.d.sync += advanced.eq(1)
+        return self.ports & ~self.up, Mux(has_up, advanced, all_done)

@@ -14,7 +14,6 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
 from hdl.switchgnn.switch.task_params import TaskKind
-from hdl.switchgnn.switch.verdict import Verdict
 
 CONTRIBUTIONS = (Kind.FEATURE, Kind.PARTIAL)
 WORKERS_SEND = (*CONTRIBUTIONS, Kind.RAW, Kind.FETCH, Kind.DONE, Kind.RAWFETCH)
@@ -29,6 +28,11 @@ class Judge(Component):
     ``verdict`` says what became of it, and ``sender`` by which port it came. With ``task_valid``,
     ``task`` is what is to be done, for every frame that brought a payload and every FETCH; it must
     be taken. ``raw_request`` goes to the ports in ``raw_request_to``.
+
+    With links to other switches, what comes by these ports may be an ACK: ``link_ack``, for the
+    port in ``link_ack_to``. If ``above``, the last port leads to the switch that decides when a
+    turn ends: it may send ADVANCE, ``advanced`` of ``done_job``, and no DONE. Features are copied
+    to workers only.
 
     ``done`` says that ``done_sender`` has all of the oldest open turn of ``done_job``. ``over`` has
     the bit of a port that is to be told again what turn is the oldest. ``acks`` tell of the windows
@@ -45,7 +49,7 @@ class Judge(Component):
             {
                 "settings": In(ACK_SETTINGS),
                 "valid": In(1),
-                "refused": In(Verdict),
+                "refused": In(params.verdict),
                 "ahead": In(params.header),
                 "request": In(params.request),
                 "brings": In(1),
@@ -60,18 +64,19 @@ class Judge(Component):
                 "acks": Out(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
                 "acked": In(data.ArrayLayout(OPEN_TURNS, params.ports)),
                 "busy": Out(1),
-                "verdict": Out(Verdict),
+                "verdict": Out(params.verdict),
                 "sender": Out(params.ports),
                 "task_valid": Out(1),
                 "task": Out(params.task),
                 "raw_request": Out(params.raw_request),
                 "raw_request_to": Out(params.ports),
+                **(link_signals(params) if params.links else {}),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        step = data.StructLayout({"refused": Verdict, "request": self.params.request})
+        step = data.StructLayout({"refused": self.params.verdict, "request": self.params.request})
         decided = Signal(step, reset_less=True)  # what the windows tell of now
         decided_valid = Signal()
         then = Signal(self.params.job_turns, reset_less=True)
@@ -93,12 +98,54 @@ class Judge(Component):
     def look(self, m: Module, valid: Signal, request: Any) -> None:
         """Say who is done, and who has to be told that a turn is over."""
         done = valid & (request.header.kind == Kind.DONE)
+        if self.params.links:
+            done &= ~self.from_above(request)
         m.d.comb += [
             self.done.eq(done & self.about.lowest),
             self.done_job.eq(request.header.job),
             self.done_sender.eq(request.sender),
             self.over.eq(Mux(done & self.about.past, request.sender, 0)),
         ]
+        if self.params.links:
+            self.look_at_links(m, valid, request)
+
+    def look_at_links(self, m: Module, valid: Signal, request: Any) -> None:
+        """Say what another switch has acknowledged, and whether the one above has ended a turn."""
+        about, header = self.about, request.header
+        acks = valid & (header.kind == Kind.ACK) & (about.lowest | about.following)
+        links = request.sender & self.link_mask
+        m.d.comb += [
+            self.link_ack.place.eq(about.place),
+            self.link_ack.base.eq(header.seq),
+            # An ACK's bitmap begins where other frames have their list.
+            self.link_ack.bitmap.eq(low_bits(header.list, self.params.link_window)),
+            self.link_ack_to.eq(Mux(acks, links, 0)),
+            self.advanced.eq(
+                valid
+                & (header.kind == Kind.ADVANCE)
+                & self.from_above(request)
+                & ~(about.past | about.lowest)
+            ),
+        ]
+
+    @property
+    def link_mask(self) -> int:
+        """The bits of the ports that lead to other switches."""
+        return ((1 << self.params.links) - 1) << self.params.first_link
+
+    def from_above(self, request: Any) -> Value:
+        """State that a frame came from the switch above."""
+        return self.above & request.sender[-1]
+
+    def is_misplaced(self, request: Any) -> Value:
+        """State that who sent a frame may send none of its kind."""
+        kind = request.header.kind
+        wrong = ~Cat(kind == k for k in WORKERS_SEND).any()
+        if not self.params.links:
+            return wrong
+        above, link = self.from_above(request), (request.sender & self.link_mask).any()
+        wrong &= ~((kind == Kind.ACK) & link) & ~((kind == Kind.ADVANCE) & above)
+        return wrong | ((kind == Kind.DONE) & above)
 
     def mark(self, m: Module, valid: Signal, request: Any, sender: Any) -> tuple[Value, Value]:
         """Mark what may be added in its port's window; return what the window of ``sender`` said
@@ -136,7 +183,8 @@ class Judge(Component):
         self, m: Module, valid: Signal, step: Any, about: Any, repeated: Value, ahead: Value
     ) -> Any:
         """Return what becomes of a frame."""
-        verdict = Signal(Verdict)
+        kinds = self.params.verdict
+        verdict = Signal(kinds)
         kind = step.request.header.kind
         number = step.request.header.list >> exact_log2(self.params.banks)
         exists = ~number[len(about.region.count) :].any() & (
@@ -144,45 +192,55 @@ class Judge(Component):
         )
         with m.If(~valid):
             m.d.comb += verdict.eq(step.refused)
-        with m.Elif(~Cat(kind == k for k in WORKERS_SEND).any()):
-            m.d.comb += verdict.eq(Verdict.MISPLACED)
+        with m.Elif(self.is_misplaced(step.request)):
+            m.d.comb += verdict.eq(kinds.MISPLACED)
         with m.Elif(kind == Kind.DONE):
-            late = Mux(about.past, Verdict.OVER, Verdict.EARLY)
-            m.d.comb += verdict.eq(Mux(about.lowest, Verdict.DONE, late))
+            late = Mux(about.past, kinds.OVER, kinds.EARLY)
+            m.d.comb += verdict.eq(Mux(about.lowest, kinds.DONE, late))
+        if self.params.links:
+            with m.Elif(kind == Kind.ADVANCE):
+                old = about.past | about.lowest
+                m.d.comb += verdict.eq(Mux(old, kinds.CLOSED, kinds.ADVANCED))
         with m.Elif(~about.lowest & ~about.following):
-            m.d.comb += verdict.eq(Verdict.CLOSED)
+            m.d.comb += verdict.eq(kinds.CLOSED)
+        if self.params.links:
+            with m.Elif(kind == Kind.ACK):
+                m.d.comb += verdict.eq(kinds.ACKNOWLEDGED)
         with m.Elif(kind == Kind.FETCH):
             ready = about.loaded & exists
-            m.d.comb += verdict.eq(Mux(ready, Verdict.FETCHED, Verdict.UNREADY))
+            m.d.comb += verdict.eq(Mux(ready, kinds.FETCHED, kinds.UNREADY))
         with m.Elif((kind == Kind.RAW) | (kind == Kind.RAWFETCH)):
-            m.d.comb += verdict.eq(Verdict.PASSED)
+            m.d.comb += verdict.eq(kinds.PASSED)
         with m.Elif(~about.loaded):
-            m.d.comb += verdict.eq(Verdict.UNLOADED)
+            m.d.comb += verdict.eq(kinds.UNLOADED)
         with m.Else():
-            new = Mux(repeated, Verdict.REPEATED, Verdict.ADDED)
-            m.d.comb += verdict.eq(Mux(ahead, Verdict.AHEAD, new))
+            new = Mux(repeated, kinds.REPEATED, kinds.ADDED)
+            m.d.comb += verdict.eq(Mux(ahead, kinds.AHEAD, new))
         return verdict
 
     def order(self, m: Module, verdict: Any, request: Any, about: Any, brings: Signal) -> None:
         """Give the task that follows from a verdict, or the request for a feature."""
+        kinds = self.params.verdict
         task = Signal(self.params.task, reset_less=True)
         header, everyone = request.header, request.everyone
         copied = header.raw & everyone
+        if self.params.links:
+            copied &= (1 << self.params.first_link) - 1
         is_raw = header.kind == Kind.RAW
-        passed = verdict == Verdict.PASSED
+        passed = verdict == kinds.PASSED
         left = Signal(signed(34))  # rows that the job has from the first one on
         m.d.comb += left.eq(about.lists.count - header.list)
         kind = Signal(TaskKind)
-        with m.If(verdict == Verdict.FETCHED):
+        with m.If(verdict == kinds.FETCHED):
             m.d.comb += kind.eq(TaskKind.FETCH)
-        with m.Elif(verdict == Verdict.ADDED):
+        with m.Elif(verdict == kinds.ADDED):
             is_one = header.kind == Kind.PARTIAL
             m.d.comb += kind.eq(Mux(is_one, TaskKind.ONE, TaskKind.ROWS))
         with m.Elif(passed & is_raw):
             m.d.comb += kind.eq(TaskKind.ROWS)
         m.d.comb += self.task.eq(task)
         m.d.sync += [
-            self.task_valid.eq(brings | (verdict == Verdict.FETCHED)),
+            self.task_valid.eq(brings | (verdict == kinds.FETCHED)),
             task.kind.eq(kind),
             task.brings.eq(brings),
             task.job.eq(header.job),
@@ -199,6 +257,16 @@ class Judge(Component):
             self.raw_request.asking.eq(request.sender),
             self.raw_request_to.eq(Mux(passed & (header.kind == Kind.RAWFETCH), copied, 0)),
         ]
+
+
+def link_signals(params: GnnSwitchParams) -> dict:
+    """List what a judge has beside if there are links to other switches."""
+    return {
+        "above": In(1),
+        "link_ack": Out(params.link_ack),
+        "link_ack_to": Out(params.ports),
+        "advanced": Out(1),
+    }
 
 
 def at_most(number: Signal, bits: int) -> Value:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from hdl.switchgnn.switch.egress_params import EgressParams
 from hdl.switchgnn.switch.ingress_params import IngressParams
+from hdl.switchgnn.switch.link_params import LinkParams
 from hdl.switchgnn.switch.task_params import TaskParams
 
 
 @dataclass(frozen=True, kw_only=True)
-class GnnSwitchParams(TaskParams, EgressParams, IngressParams):
+class GnnSwitchParams(TaskParams, LinkParams, IngressParams):
     """Sizes of SwitchGNN's switch, and what its jobs, tasks and ports exchange.
 
     The sizes are those of :class:`GnnSwitchSizes`; each base class adds the bundles of one part.

@@ -7,13 +7,13 @@ from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw,
 from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
 from hdl.switch.verdict_counters import COUNTER_BITS
 from hdl.switchgnn.switch.aggregator_params import TableError
-from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
+from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
+from hdl.switchgnn.switch.link_registers import LINK_REGISTERS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS
 from hdl.switchgnn.switch.sizes import LEVEL_BITS
 from hdl.switchgnn.switch.table_errors import ERROR_COUNT_BITS
 from hdl.switchgnn.switch.table_registers import MEMORY_REGISTERS
-from hdl.switchgnn.switch.verdict import Verdict
 
 IDENTITY = 0x53474E4E  #: "SGNN"
 VERSION = 1
@@ -137,16 +137,17 @@ TABLE_REGISTERS = (
 )
 
 
-def counter_registers() -> tuple[Register, ...]:
+def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
     """Return the registers of counters and of errors."""
+    of_ports = port_counters(params)
     return (
         Register(
             "counter_select",
             "Which counters are shown.",
             (
                 rw("counter_port", 5, "port; one that is not there gives 0"),
-                rw("counter_verdict", 5, "verdict", enum=names_of(Verdict)),
-                choice(PORT_COUNTERS, "port", "counter of the port"),
+                rw("counter_verdict", 5, "verdict", enum=names_of(params.verdict)),
+                choice(of_ports, "port", "counter of the port"),
                 choice(TOTAL_COUNTERS, "total", "counter of the switch"),
             ),
         ),
@@ -154,7 +155,7 @@ def counter_registers() -> tuple[Register, ...]:
             ro("verdict_count", COUNTER_BITS, "frames that came by the port"),
             "Frames of the chosen port that met the chosen verdict.",
         ),
-        chosen(PORT_COUNTERS, "port", "the chosen port"),
+        chosen(of_ports, "port", "the chosen port"),
         chosen(TOTAL_COUNTERS, "total", "the switch"),
         *(
             single(
@@ -192,11 +193,14 @@ def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
     """Return the register map of a switch.
 
     It is the same for all sizes, so that one driver fits all; where tables are in memory, a row's
-    number has more bits, and registers of the memory follow the others.
+    number has more bits, and registers of the memory follow the others. So do those of links to
+    other switches, where there are some.
     """
+    memory = "_in_memory" if params.in_memory else ""
+    links = "_with_links" if params.links else ""
     row_bits = MEMORY_ROW_BITS if params.in_memory else ROW_BITS
     return RegisterMap(
-        "switchgnn_switch_in_memory" if params.in_memory else "switchgnn_switch",
+        f"switchgnn_switch{memory}{links}",
         IDENTITY_REGISTERS
         + (table_sizes(row_bits),)
         + CONTROL_REGISTERS
@@ -204,14 +208,16 @@ def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
         + JOB_REGISTERS
         + list_registers(row_bits)
         + TABLE_REGISTERS
-        + counter_registers()
-        + (MEMORY_REGISTERS if params.in_memory else ()),
+        + counter_registers(params)
+        + (MEMORY_REGISTERS if params.in_memory else ())
+        + (LINK_REGISTERS if params.links else ()),
     )
 
 
 def constants(params: GnnSwitchParams) -> dict[str, int]:
     """Return the values of the fields that never change."""
     memory = {"table_ports": params.table_ports, "table_address_bits": params.table_address_bits}
+    links = {"link_ports": params.links, "link_window": params.link_window}
     return {
         "identity": IDENTITY,
         "version": VERSION,
@@ -224,4 +230,5 @@ def constants(params: GnnSwitchParams) -> dict[str, int]:
         "list_rows": params.rows,
         "descriptor_rows": params.descriptor_rows,
         **(memory if params.in_memory else {}),
+        **(links if params.links else {}),
     }

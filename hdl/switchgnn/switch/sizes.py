@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from amaranth.hdl import ShapeLike, signed
 from amaranth.lib import data
@@ -21,7 +21,7 @@ from hdl.switchgnn.protocol import (
     frame_format,
     payload_bytes,
 )
-from hdl.switchgnn.switch.verdict import Verdict
+from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
 
 TURN_BITS = 32  #: of a turn's number, which never wraps
 TAG_BITS = 8  #: of a turn's number that an aggregator keeps
@@ -38,6 +38,14 @@ CHIP, MEMORY = "chip", "memory"  #: where tables are
 MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
 READ_CYCLES = 3  #: from a READ that is chosen to its sum
 DELIVERY_CYCLES = READ_CYCLES + 2  #: and to what is delivered to its port
+LINK_WINDOW = 32  #: most PARTIALs of a turn that are kept for another switch to acknowledge
+
+
+class VerdictOfSizes:
+    """Says what the verdicts of a switch are: one with links has two more."""
+
+    def __get__(self, sizes: Any, owner: type) -> Any:
+        return LinkVerdict if sizes is not None and sizes.links else Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +65,11 @@ class GnnSwitchSizes(PacketSwitchParams):
     table_address_bits: int = 28  #: tables in memory: width of a byte address of each port, 6..40
     tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
     style: str = "ultra"  #: of the memory of aggregators: block, ultra or distributed
+    links: int = 0  #: ports, the last ones, that lead to other switches: two levels
 
     only_answers: ClassVar[tuple[str, ...]] = ()
     slot_field: ClassVar[str | None] = None
-    verdict: ClassVar = Verdict
+    verdict: ClassVar = cast(Any, VerdictOfSizes())
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,6 +88,7 @@ class GnnSwitchSizes(PacketSwitchParams):
             check_range(name, getattr(self, name), least, most)
             if not is_power_of_two(getattr(self, name)):
                 raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        check_range("links", self.links, 0, self.ports)
         check_range("egress_depth", self.egress_depth, self.result_beats, 1 << 16)
         if self.style not in STYLES:
             raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
@@ -87,16 +97,27 @@ class GnnSwitchSizes(PacketSwitchParams):
     def suffix(self) -> str:
         """Tells every size."""
         memory = f"_m{self.table_ports}a{self.table_address_bits}" if self.in_memory else ""
+        links = f"_l{self.links}" if self.links else ""
         return (
             f"p{self.ports}_{self.banks}x{self.slots}x{self.lanes}_w{self.window}_j{self.jobs}"
             f"_r{self.rows}_d{self.descriptor_rows}_t{self.tasks}_i{self.ingress_depth}"
-            f"_e{self.egress_depth}_{self.style}{memory}"
+            f"_e{self.egress_depth}_{self.style}{memory}{links}"
         )
 
     @property
     def in_memory(self) -> bool:
         """Return whether tables are in external memory."""
         return self.tables == MEMORY
+
+    @property
+    def first_link(self) -> int:
+        """Return the number of the first port that leads to another switch."""
+        return self.ports - self.links
+
+    @property
+    def link_window(self) -> int:
+        """Return how many PARTIALs of a turn may be under way to another switch."""
+        return min(self.window, LINK_WINDOW)
 
     @property
     def frames(self) -> FrameFormat:

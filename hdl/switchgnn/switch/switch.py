@@ -17,7 +17,7 @@ from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
 from hdl.switch.verdict_counters import VerdictCounters
 from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
-from hdl.switchgnn.switch.counters import PORT_COUNTERS, TOTAL_COUNTERS
+from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.egress import GnnEgress
 from hdl.switchgnn.switch.ingress import GnnIngress
 from hdl.switchgnn.switch.job_preparation import JobPreparation
@@ -28,7 +28,6 @@ from hdl.switchgnn.switch.table_registers import STATE_FIELDS
 from hdl.switchgnn.switch.table_writer import TableWriter
 from hdl.switchgnn.switch.task_queue import TaskQueue
 from hdl.switchgnn.switch.turn_table import TurnTable
-from hdl.switchgnn.switch.verdict import Verdict
 
 
 class GnnSwitch(Component):
@@ -41,6 +40,10 @@ class GnnSwitch(Component):
     into memory itself, from where ``m_axi_tables`` read them (:class:`TableMemory`). Jobs have
     ports, turns, and aggregators of their own: a frame or a list, however wrong, changes nothing of
     another job.
+
+    With ``params.links`` the last ports lead to other switches, for two levels: a leaf has one,
+    the spine above it has leaves at all its ports. A sum that leaves by such a port is a PARTIAL of
+    its own number there (:class:`PartialSender`); a turn of a leaf ends when the spine says so.
 
     Throughput: a row of lists a cycle, of P additions of L sums; a sum a cycle leaves; ports take
     turns. ``s_axis`` is always ready: a port whose queue is full loses frames, and counts them;
@@ -98,6 +101,8 @@ class GnnSwitch(Component):
         self.connect_jobs(m, jobs, turns, preparation, aggregation)
         self.connect_judge(m, ingress, jobs, turns, judge, queue)
         self.connect_way_out(m, settings, turns, judge, aggregation, egress)
+        if params.links:
+            self.connect_links(m, settings, turns, judge, egress)
         self.report(m, registers, jobs, aggregation)
         self.count(m, registers, ingress, turns, judge, aggregation, egress)
         m.d.comb += [
@@ -254,6 +259,22 @@ class GnnSwitch(Component):
             *(egress.acks[k].eq(judge.acks[k]) for k in range(self.params.ports)),
         ]
 
+    def connect_links(
+        self, m: Module, settings: Any, turns: TurnTable, judge: Judge, egress: GnnEgress
+    ) -> None:
+        """Let the last ports lead to other switches."""
+        m.d.comb += [
+            judge.above.eq(settings.above),
+            turns.above.eq(settings.above),
+            turns.advanced.eq(judge.advanced),
+            egress.above.eq(settings.above),
+            egress.far_port.eq(settings.far_port),
+            egress.link_timeout.eq(settings.link_timeout),
+            egress.clear.eq(turns.clear),
+            egress.link_ack.eq(judge.link_ack),
+            egress.link_ack_to.eq(judge.link_ack_to),
+        ]
+
     def report(
         self, m: Module, registers: RegisterBlock, jobs: JobTable, aggregation: Aggregation
     ) -> None:
@@ -290,7 +311,7 @@ class GnnSwitch(Component):
         settings, status, params = registers.control, registers.status, self.params
         m.submodules.verdicts = verdicts = VerdictCounters(params)
         m.submodules.port_counters = of_ports = CounterBanks(
-            CounterBanksParams(counters=PORT_COUNTERS, count=params.ports)
+            CounterBanksParams(counters=port_counters(params), count=params.ports)
         )
         m.submodules.totals = totals = CounterBank(TOTAL_COUNTERS)
         exists = Signal()
@@ -305,11 +326,17 @@ class GnnSwitch(Component):
                 events.raws_dropped.eq(aggregation.raws_dropped[k]),
                 events.requests_dropped.eq(egress.requests_dropped[k]),
             ]
+            if params.links:
+                m.d.comb += [
+                    events.partials.eq(egress.sent_partials[k]),
+                    events.partials_again.eq(egress.partials_again[k]),
+                    events.acks_unknown.eq(egress.acks_unknown[k]),
+                ]
         m.d.comb += [
             verdicts.verdict.eq(judge.verdict),
             verdicts.sender.eq(judge.sender),
             verdicts.port.eq(low_bits(settings.counter_port, params.port_bits)),
-            verdicts.of.eq(Verdict(settings.counter_verdict)),
+            verdicts.of.eq(params.verdict(settings.counter_verdict)),
             status.verdict_count.eq(Mux(exists, verdicts.value, 0)),
             status.clearing_counters.eq(verdicts.busy),
             of_ports.part.eq(settings.counter_port),

@@ -29,6 +29,10 @@ class TurnTable(Component):
     ``ports`` and ``regions`` tell each port of its job, ``clear`` says for each port which of its
     windows are to be empty: those of turns that end. ``advance`` says that the job of a port has
     another oldest turn, which ``ports`` tell already.
+
+    In a switch with links the last port leads to the switch ``above``, if there is one. Its bit of
+    ``advance`` says instead that a DONE of the oldest turn of its job is to leave;
+    ``advanced`` says that the switch above has ended the oldest turn of ``done_job``.
     """
 
     latency = 1
@@ -58,6 +62,7 @@ class TurnTable(Component):
                 "regions": Out(data.ArrayLayout(params.port_region, params.ports)),
                 "clear": Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
                 "advance": Out(params.ports),
+                **({"above": In(1), "advanced": In(1)} if params.links else {}),
             },
         )
 
@@ -95,6 +100,11 @@ class TurnTable(Component):
         with m.If(begin):
             m.d.sync += tables.eq(self.tables)
         was_active = delay(m, entry.active, 1, f"was_active_{k}", reset_less=False)
+        if params.links:
+            m.d.comb += [
+                turns.up.eq(Mux(self.above, 1 << params.ports - 1, 0)),
+                turns.advanced.eq(self.advanced & (self.done_job == k)),
+            ]
         for turn in range(OPEN_TURNS):
             m.d.sync += [
                 region[turn].base.eq(
@@ -170,4 +180,8 @@ class TurnTable(Component):
         for place in range(OPEN_TURNS):
             here = Cat(turn.place == place for turn, _ in jobs)
             m.d.comb += self.clear[k][place].eq((ended & here).any() | begun.any())
-        m.d.comb += self.advance[k].eq(delay(m, ended.any(), 2, f"advance_{k}", reset_less=False))
+        advance = delay(m, ended.any(), 2, f"advance_{k}", reset_less=False)
+        if params.links and k == params.ports - 1:
+            said = Cat(turn.said & turn.ports[k] for turn, _ in jobs).any()
+            advance = Mux(self.above, said, advance)
+        m.d.comb += self.advance[k].eq(advance)

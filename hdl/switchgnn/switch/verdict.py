@@ -25,3 +25,29 @@ class Verdict(enum.Enum, shape=5):
     MALFORMED = 16  #: of a wrong length or kind, or with bits set that are zero
     FOREIGN = 17  #: it has another destination, ethertype or version
     CORRUPT = 18  #: its checksum is wrong
+
+
+class LinkVerdict(enum.Enum, shape=5):
+    """Says what became of a frame in a switch with links to others: those of :class:`Verdict`."""
+
+    NONE = 0
+    ADDED = 1
+    REPEATED = 2
+    AHEAD = 3
+    UNLOADED = 4
+    FETCHED = 5
+    UNREADY = 6
+    DONE = 7
+    OVER = 8
+    EARLY = 9
+    PASSED = 10
+    CLOSED = 11  #: of a turn that is not open; ADVANCE: of one that has begun already
+    MISPLACED = 12  #: a kind that nobody behind that port may send
+    WRONG_RUN = 13
+    WRONG_WORKER = 14
+    WRONG_JOB = 15
+    MALFORMED = 16
+    FOREIGN = 17
+    CORRUPT = 18
+    ACKNOWLEDGED = 19  #: ACK: of PARTIALs, by the switch behind the port
+    ADVANCED = 20  #: ADVANCE: the switch above has ended a turn

@@ -1,0 +1,154 @@
+"""Which PARTIALs of an open turn another switch has, and which are to leave, also again."""
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.switchgnn.switch.params import GnnSwitchParams
+
+
+class LinkWindow(Component):
+    """Orders the PARTIALs of a turn, seq by seq, until all of them are acknowledged.
+
+    ``add`` says that PARTIAL ``following`` of the turn is kept from now on. At most
+    ``params.link_window`` are kept, of which ``used`` tells how many there are: whoever adds sees
+    to it. A PARTIAL is ordered for the first time as soon as it is kept.
+
+    ``ack`` comes with ``ack_valid`` and counts a cycle later. What ACKs say never shrinks, so one
+    with a lower base than the window's is left out: what else it says is said again. The base moves
+    behind all that is acknowledged, by an ACK's base at once and by its bitmap one PARTIAL a cycle.
+    An ACK whose base was never ordered is no switch's and has no effect (``nonsense``).
+
+    When the oldest PARTIAL has not been acknowledged for ``timeout`` cycles, every one that had
+    been ordered by then and is not acknowledged is ordered again, once; then the timer starts anew.
+    So a PARTIAL is repeated at most once in ``timeout`` cycles (SwitchGNN, section 3.4, corrected).
+
+    ``clear`` empties the window. An order that waits then stays, as a waiting beat does.
+    ``unsent`` says that a PARTIAL has not been ordered yet.
+
+    Throughput: an order a cycle; one in two again. Latency: an order is there :attr:`latency`
+    cycles after its ``add``. Stalls: holds.
+    """
+
+    latency = 2
+
+    def __init__(self, params: GnnSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "clear": In(1),
+                "add": In(1),
+                "following": Out(params.link_seq_bits),
+                "used": Out(range(params.link_window + 1)),
+                "unsent": Out(1),
+                "ack_valid": In(1),
+                "ack": In(params.link_ack),
+                "nonsense": Out(1),
+                "timeout": In(32),
+                "orders": Out(stream.Signature(params.link_order)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        width, slot_bits = self.params.link_window, self.params.link_slot_bits
+        bits = self.params.link_seq_bits
+        base = Signal(bits)  # the oldest that is not acknowledged
+        arrived = Signal(width)  # bit k: base + k is acknowledged
+        sent = Signal(bits)  # so many have been ordered
+        moved = Signal()  # the base
+        free = Signal()  # for an order
+        new = Signal()
+        m.d.comb += [
+            free.eq(~self.orders.valid | self.orders.ready),
+            self.unsent.eq(sent != self.following),
+            new.eq(self.unsent & free),
+            self.used.eq((self.following - base)[: len(self.used)]),
+        ]
+        self.take_ack(m, base, arrived, sent, moved)
+        again, cursor = self.repeat(m, base, arrived, sent, free & ~new, moved)
+        with m.If(free):
+            m.d.sync += [
+                self.orders.valid.eq(new | again),
+                self.orders.payload.slot.eq(Mux(new, sent, cursor)[:slot_bits]),
+                self.orders.payload.again.eq(~new),
+            ]
+        with m.If(self.clear):
+            m.d.sync += [base.eq(0), arrived.eq(0), sent.eq(0), self.following.eq(0)]
+            with m.If(free):
+                m.d.sync += self.orders.valid.eq(0)
+        with m.Else():
+            m.d.sync += [sent.eq(sent + new), self.following.eq(self.following + self.add)]
+        expect(
+            m,
+            self,
+            finds_room=lambda: ~self.add | self.clear | (self.used < width),
+            nothing_is_acknowledged_before_it_is_sent=lambda: base <= sent,
+        )
+        return m
+
+    def take_ack(
+        self, m: Module, base: Signal, arrived: Signal, sent: Signal, moved: Signal
+    ) -> None:
+        """Take what an ACK says, unless a later one has come."""
+        ack = Signal(self.params.link_ack, reset_less=True)
+        came = Signal()
+        m.d.sync += [came.eq(self.ack_valid & ~self.clear), ack.eq(self.ack)]
+        low, high = ack.base[: len(base)], ack.base[len(base) :].any()
+        known = Signal()
+        jumps = Signal()
+        slides = Signal()  # behind a base that the bitmap of an ACK has told of
+        m.d.comb += [
+            known.eq(~high & (low <= sent)),
+            self.nonsense.eq(came & ~known),
+            jumps.eq(came & known & (low > base)),
+            slides.eq(arrived[0] & (base != sent) & ~came),
+            moved.eq(jumps | slides),
+        ]
+        with m.If(jumps):
+            m.d.sync += [base.eq(low), arrived.eq(ack.bitmap)]
+        with m.Elif(came & known & (low == base)):
+            m.d.sync += arrived.eq(arrived | ack.bitmap)
+        with m.Elif(slides):
+            m.d.sync += [base.eq(base + 1), arrived.eq(arrived >> 1)]
+
+    def repeat(
+        self, m: Module, base: Signal, arrived: Signal, sent: Signal, free, moved: Signal
+    ) -> tuple[Signal, Signal]:
+        """Return whether a PARTIAL is ordered again, when ``free``, and which."""
+        mark = Signal(len(base))  # so many had been ordered when the timer began
+        timer = Signal(32, reset_less=True)
+        scanning = Signal()
+        cursor = Signal(len(base), reset_less=True)
+        looked = Signal()  # at the cursor's PARTIAL: the next two hold
+        index = Signal(self.params.link_slot_bits, reset_less=True)
+        below = Signal(reset_less=True)
+        known = Signal()
+        again = Signal()
+        m.d.comb += [
+            known.eq(below | Array(arrived)[index]),
+            again.eq(scanning & looked & ~known & free),
+        ]
+        with m.If(self.clear):
+            m.d.sync += [scanning.eq(0), looked.eq(0), timer.eq(0), mark.eq(0)]
+        with m.Elif(scanning):
+            m.d.sync += [
+                looked.eq(~looked),
+                index.eq((cursor - base)[: len(index)]),
+                below.eq(cursor < base),
+                timer.eq(0),
+            ]
+            # While it waits to be ordered, an ACK may tell of it.
+            with m.If(looked), m.If(known | again):
+                m.d.sync += cursor.eq(cursor + 1)
+            with m.Elif(cursor >= mark):
+                m.d.sync += [scanning.eq(0), looked.eq(0), mark.eq(sent)]
+        with m.Elif(moved | (base >= mark)):
+            m.d.sync += [timer.eq(0), mark.eq(sent)]
+        with m.Elif(timer >= self.timeout):
+            m.d.sync += [scanning.eq(1), cursor.eq(base), looked.eq(0)]
+        with m.Else():
+            m.d.sync += timer.eq(timer + 1)
+        return again, cursor

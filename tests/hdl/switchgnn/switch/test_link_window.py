@@ -1,0 +1,179 @@
+"""The window of a turn's PARTIALs, against another switch and links that lose and are late."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from hdl.switchgnn.switch.link_window import LinkWindow
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.payloads import pack
+from sim.harness.streams import Monitor, never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.window import Window
+from tests.hdl.switchgnn.switch.sizes import TINY
+
+TIMEOUT = 40
+
+
+@pytest.mark.parametrize("window", [4, 32])
+def test_link_window(window):
+    params = replace(TINY, links=1, window=window, slots=64)
+    simulate(LinkWindow(params), __name__, registers=["timer", "mark", "base"])
+
+
+class Bench:
+    """Adds PARTIALs while there is room; the other switch acknowledges those that it gets."""
+
+    def __init__(self, dut, *, loss=0.0, stall=never, latency=5, late=False):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(GnnSwitchParams)
+        self.width = self.params.link_window
+        self.loss, self.stall, self.latency, self.late = loss, stall, latency, late
+        self.orders = Monitor(dut, "orders")
+        self.added, self.now, self.wanted = 0, 0, 0
+        self.far = Window()
+        self.acks = []  # cycle, base, bitmap
+        self.left = []  # cycle, seq, again
+        for name in ("clear", "add", "ack_valid", "ack"):
+            getattr(dut, name).value = 0
+        dut.orders_ready.value = 0
+        dut.timeout.value = TIMEOUT
+        self.running = cocotb.start_soon(self.run())
+
+    async def run(self):
+        dut, seen = self.dut, 0
+        while True:
+            # What is added in this cycle counts in the next one.
+            room = int(dut.used.value) if dut.used.value.is_resolvable else self.width
+            adds = self.added < self.wanted and room + int(dut.add.value) < self.width
+            dut.add.value = int(adds)
+            dut.orders_ready.value = not self.stall()
+            due = [ack for ack in self.acks if ack[0] <= self.now]
+            dut.ack_valid.value = bool(due)
+            if due:
+                self.acks.remove(due[0])
+                word = {"place": 0, "base": due[0][1], "bitmap": due[0][2]}
+                dut.ack.value = pack(self.params.link_ack, word)
+            await self.edge
+            self.now += 1
+            if adds:
+                assert int(dut.following.value) == self.added
+                self.added += 1
+            for beat in self.orders.beats[seen:]:
+                seen += 1
+                self.order(beat)
+
+    def order(self, beat):
+        """An order leaves: its seq is the one kept in that slot."""
+        slot, again = beat["slot"], beat["again"]
+        newest = self.added - 1
+        seq = newest - (newest - slot) % self.width
+        new = not any(seq == other for _, other, _ in self.left)
+        assert new == (not again), (seq, self.left)
+        self.left.append((self.now, seq, bool(again)))
+        if random.random() >= self.loss:
+            self.far = self.far.marked(seq)
+        if random.random() >= self.loss:
+            base = self.far.base
+            low = max(0, base - random.randrange(3)) if self.late else base
+            bitmap = self.far.arrived >> low & (1 << self.width) - 1
+            self.acks.append((self.now + self.latency + random.randrange(3), low, bitmap))
+
+    async def until(self, count, most=20_000):
+        """All of ``count`` PARTIALs are added and acknowledged."""
+        self.wanted = count
+        for _ in range(most):
+            await self.edge
+            if self.added == count and not self.dut.used.value and not self.dut.add.value:
+                break
+        assert self.far.base == count
+        assert self.dut.used.value == 0
+
+
+async def begin(dut, **options):
+    for name in ("clear", "add", "ack_valid", "ack", "orders_ready", "timeout"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    return Bench(dut, **options)
+
+
+@cocotb.test()
+async def orders_each_once_in_order(dut):
+    """On a good link nothing is repeated; an order is there two cycles after its add."""
+    bench = await begin(dut)
+    await bench.until(100)
+    assert [(seq, again) for _, seq, again in bench.left] == [(k, False) for k in range(100)]
+    assert bench.left[0][0] <= 4 + LinkWindow.latency
+    assert not dut.nonsense.value
+
+
+@cocotb.test()
+async def repeats_until_all_is_acknowledged(dut):
+    for stall in (never, rarely, often):
+        for late in (False, True):
+            bench = await begin(dut, loss=0.3, stall=stall, late=late)
+            await bench.until(80)
+            bench.running.cancel()
+            assert {seq for _, seq, _ in bench.left} == set(range(80))
+            last = {}
+            for at, seq, again in bench.left:
+                if again:
+                    assert at - last[seq] >= TIMEOUT or stall is not never, f"{seq} too early"
+                last[seq] = at
+
+
+@cocotb.test()
+async def what_is_acknowledged_is_not_repeated(dut):
+    """The first of a full window is lost, and it alone leaves again."""
+    bench = await begin(dut, loss=1.0)
+    bench.wanted = bench.width
+    for _ in range(bench.width + 6):
+        await bench.edge
+    assert len(bench.left) == bench.width
+    bench.acks.append((bench.now, 0, (1 << bench.width) - 2))
+    for _ in range(2 * TIMEOUT):
+        await bench.edge
+    again = [seq for _, seq, again in bench.left if again]
+    assert again
+    assert set(again) == {0}
+    assert len(again) <= 2
+    assert dut.used.value == bench.width
+
+
+@cocotb.test()
+async def a_cleared_window_begins_with_seq_0(dut):
+    bench = await begin(dut, loss=1.0)
+    bench.wanted = 3
+    for _ in range(TIMEOUT + 20):
+        await bench.edge
+    dut.clear.value = 1
+    await bench.edge
+    dut.clear.value = 0
+    await bench.edge
+    await bench.edge
+    assert dut.used.value == 0
+    assert dut.following.value == 0
+    count = len(bench.left)
+    for _ in range(3 * TIMEOUT):
+        await bench.edge
+    assert len(bench.left) == count, "nothing of before is ordered"
+
+
+@cocotb.test()
+async def an_ack_of_what_was_never_sent_has_no_effect(dut):
+    bench = await begin(dut, loss=1.0)
+    bench.wanted = 2
+    for _ in range(10):
+        await bench.edge
+    for base in (3, 1 << 31, (1 << 32) - 1):
+        dut.ack.value = pack(bench.params.link_ack, {"place": 0, "base": base, "bitmap": 0})
+        bench.acks.append((bench.now, base, 0))
+        said = False
+        for _ in range(5):
+            await bench.edge
+            said |= bool(dut.nonsense.value)
+        assert said
+        assert dut.used.value == 2

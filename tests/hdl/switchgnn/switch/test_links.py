@@ -1,0 +1,185 @@
+"""A switch between a leaf and a spine, frame by frame against its golden model."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+
+from hdl.switchgnn.switch.switch import GnnSwitch
+from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
+from sim.harness.verilator import simulate
+from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.level_job import with_targets
+from sim.switchgnn.switch_bench import begin
+from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.switchgnn.switch.sizes import ON_CHIP
+from tests.hdl.switchgnn.switch.test_switch import SETTLED, some_frame, told, verdicts_are
+from tests.sim.switchgnn.golden.test_bad_links import Cut
+
+BELOW, ABOVE = 3, 4  #: ports
+FAR = 2  #: port of the other switches
+WINDOW = 32  #: more than the aggregators of a turn, so that no PARTIAL waits for its window
+NEVER = (1 << 32) - 1
+
+
+def test_links():
+    simulate(GnnSwitch(replace(ON_CHIP, links=2, window=WINDOW)), __name__)
+
+
+def test_verdicts_of_a_switch_with_links():
+    """Those of one without, and two more."""
+    more = {verdict.name: verdict.value for verdict in LinkVerdict}
+    fewer = {verdict.name: verdict.value for verdict in Verdict}
+    assert more == fewer | {"ACKNOWLEDGED": 19, "ADVANCED": 20}
+
+
+async def set_up(dut, rng, open_turns=2, timeout=NEVER):
+    """A job of two workers, of a leaf and of a spine, and its model."""
+    bench = await begin(dut)
+    await bench.host.write(ack_every=1)
+    await bench.host.set_links(above=True, far_port=FAR, timeout=timeout)
+    params = bench.params
+    cut = cut_with_sums_for_switches(params, rng, open_turns)
+    links = {BELOW: FAR, ABOVE: FAR}
+    setup = with_targets(replace(cut.setup(), ack_every=1, links=links, up=ABOVE))
+    await bench.host.start_job(1, setup=setup, epoch=8, base=2)
+    model = SwitchModel(params.ports, params.banks, params.slots, params.jobs)
+    assert model.start_job(1, setup=setup, epoch=8, base=2) is None
+    model.load()
+    bench.frames.clear()
+    return bench, model, cut
+
+
+def cut_with_sums_for_switches(params, rng, open_turns):
+    """Tables at random, in which each block has sums for both of the other switches."""
+    while True:
+        cut = Cut(
+            rng,
+            ports=[0, 2, BELOW, ABOVE],
+            banks=params.banks,
+            depth=5,
+            open_turns=open_turns,
+            blocks=2,
+            window=WINDOW,
+            lanes=params.lanes,
+        )
+        ports = [{one.port for one in block.values()} for block in cut.setup().blocks]
+        if all({BELOW, ABOVE} <= of for of in ports):
+            return cut
+
+
+def some_frame_of_a_switch(bench, model, cut, rng):
+    """A frame like those of workers, or one that other switches send, from wherever."""
+    port, frame = some_frame(bench, model, {1: (cut, 2)}, rng)
+    job = model.table.active[1]
+    chance = random.random()
+    over = job.state.done == job.setup.below  # the spine may say so
+    if chance > (0.5 if over else 0.2):
+        return port, frame
+    kind = Kind.ACK if chance < 0.1 else Kind.DONE
+    if random.random() < (0.5 if over else 0.03):
+        kind = Kind.ADVANCE
+    if kind is Kind.DONE:
+        port = random.choice(cut.ports)
+    else:
+        port = random.choice([BELOW, ABOVE, ABOVE, ABOVE, 0])
+    turn = max(0, job.state.lo + random.choice([0, 0, 1, 1, -1]))
+    fields = {"seq": random.randrange(3), "bitmap": random.getrandbits(3)}
+    fields = fields if kind is Kind.ACK else {}
+    named = {"bm": 1 << port, "job": 1, "epoch": job.epoch}
+    return port, Frame(kind=kind, turn=turn, **fields, **named)
+
+
+def unnumbered(sent):
+    """Frames whose PARTIALs have no seq, and the seqs of these: sums leave in any order."""
+    partials = [(port, frame) for port, frame in sent if frame.kind is Kind.PARTIAL]
+    plain = [(p, replace(f, seq=0) if f.kind is Kind.PARTIAL else f) for p, f in sent]
+    return told(plain), Counter((port, frame.turn, frame.seq) for port, frame in partials)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def equals_the_golden_switch(dut):
+    """One frame at a time: what leaves, PARTIALs, DONEs and ADVANCEs too, and all verdicts."""
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    bench, model, cut = await set_up(dut, rng)
+    kinds, turns = Counter(), 0
+    for k in range(1000):
+        port, frame = some_frame_of_a_switch(bench, model, cut, rng)
+        octets = to_octets(frame, bench.params.lanes, Addresses(bench.own, bench.group))
+        bench.throw(port, octets)
+        arrival = judge(octets, bench.params.lanes, bench.own)
+        golden = model.take(port, arrival)
+        model.load()
+        await bench.idle(SETTLED)
+        left = [(port, frame) for _, port, frame in bench.frames]
+        assert unnumbered(left) == unnumbered(golden), f"frame {k}: {port} {arrival}"
+        kinds.update((port, frame.kind) for port, frame in left)
+        bench.frames.clear()
+        turns = model.table.active[1].state.lo
+    assert turns > 2
+    seen = {verdict.name for (_, verdict), count in model.counters.items() if count}
+    assert {"ADVANCED", "ACKNOWLEDGED", "CLOSED", "MISPLACED", "OVER", "EARLY"} <= seen
+    assert kinds[ABOVE, Kind.PARTIAL] + kinds[BELOW, Kind.PARTIAL]
+    assert kinds[ABOVE, Kind.DONE]
+    assert not kinds[ABOVE, Kind.ADVANCE]
+    assert not kinds[BELOW, Kind.RAW]
+    await verdicts_are(bench, model)
+    await counters_are(bench, kinds)
+
+
+async def counters_are(bench, kinds):
+    """Counters of a link say what its frames were."""
+    for port in (BELOW, ABOVE):
+        found = await bench.host.port_counts(port)
+        assert found["partials"] == kinds[port, Kind.PARTIAL]
+        assert found["partials_again"] == 0
+        assert found["results"] == 0
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_job_without_the_link_above_ends_its_turns_itself(dut):
+    """Workers of one leaf alone: the switch decides, though there is one above."""
+    bench = await begin(dut)
+    await bench.host.set_links(above=True, far_port=FAR, timeout=500)
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    sizes = {"banks": bench.params.banks, "depth": 5, "lanes": bench.params.lanes}
+    cut = Cut(rng, ports=[0, 1, 2], open_turns=1, blocks=2, window=WINDOW, **sizes)
+    await bench.host.start_job(0, setup=cut.setup(), epoch=3, base=0)
+    bench.workers = {port: cut.worker(port, 0, 3) for port in cut.ports}
+    await bench.run()
+    cut.check(bench.workers)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_link_that_is_silent_is_repeated_to_and_harms_nobody(dut):
+    """PARTIALs leave again, each the same, until their job is stopped; then nothing does.
+
+    Behind the links are workers, too, who send features and acknowledge nothing.
+    """
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    bench, model, cut = await set_up(dut, rng, timeout=300)
+    job = model.table.active[1]
+    bench.workers = {port: cut.worker(port, 1, 8) for port in cut.ports}
+    for _ in range(6000):
+        for worker_port, worker in bench.workers.items():
+            for frame in worker.timeout() if bench.now % 300 == worker_port else worker.send():
+                bench.send(worker_port, frame)
+        await bench.step()
+    sent = [(port, frame) for _, port, frame in bench.frames if frame.kind is Kind.PARTIAL]
+    first = {}
+    for port, frame in sent:
+        told_first = first.setdefault((port, frame.turn, frame.seq), frame)
+        assert told_first.list == frame.list
+        assert np.array_equal(told_first.payload, frame.payload)
+    assert len(sent) > 3 * len(first) > 0
+    assert job.setup.up == ABOVE
+    again = sum([(await bench.host.port_counts(p))["partials_again"] for p in (BELOW, ABOVE)])
+    assert again > 0
+    await bench.host.stop_job(1)
+    await bench.idle(100)
+    bench.frames.clear()
+    await bench.idle(2000)
+    assert not bench.frames

@@ -1,0 +1,254 @@
+"""Sums for another switch, from claims to frames: kept, numbered, repeated, with the real port."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out, connect, flipped
+from cocotb.triggers import RisingEdge
+
+from hdl.common.component import Component
+from hdl.common.packets import BEAT_BYTES
+from hdl.switchgnn.switch.egress_port import EgressPort
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.partial_sender import PartialSender
+from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
+from sim.harness.payloads import pack
+from sim.harness.streams import never, often, rarely, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.frames import Kind
+from sim.switchgnn.golden.window import Window
+from sim.switchgnn.wire import from_octets
+from tests.hdl.switchgnn.switch.egress_frames import some_sum
+from tests.hdl.switchgnn.switch.sizes import TINY
+
+TIMEOUT = 150
+FAR = 3  #: port of the other switch
+OPTIONS = ("active", "turns_0", "turns_1", "clear", "timeout", "claim", "deliver", "delivery")
+
+
+class LinkOut(Component):
+    """A sender and its port, as the switch connects them."""
+
+    def __init__(self, params):
+        members = PartialSender(params).signature.members
+        outer = {name: member for name, member in members.items() if not name.startswith("port_")}
+        super().__init__(params, {**outer, "axis": Out(params.frames.axis)})
+        self.outer = outer
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.sender = sender = PartialSender(self.params)
+        m.submodules.port = port = EgressPort(self.params)
+        connect(m, port.axis, flipped(self.axis))
+        for name, member in self.outer.items():
+            ours, theirs = getattr(self, name), getattr(sender, name)
+            pairs = zip(ours, theirs, strict=True) if name == "turns" else [(ours, theirs)]
+            for one, other in pairs:
+                m.d.comb += other.eq(one) if member.flow is In else one.eq(other)
+        m.d.comb += [
+            port.port_bit.eq(1 << FAR),
+            sender.port_open.eq(port.open),
+            port.claim.eq(sender.port_claim),
+            port.deliver.eq(sender.port_deliver),
+            port.delivery.eq(sender.port_delivery),
+        ]
+        return m
+
+
+@pytest.mark.parametrize(("lanes", "window"), [(2, 4), (32, 16)])
+def test_partial_sender(lanes, window):
+    params = replace(TINY, links=1, lanes=lanes, window=window, slots=64)
+    simulate(LinkOut(params), __name__)
+
+
+class Bench:
+    """Delivers sums of open turns as the switch does, and acknowledges as another switch."""
+
+    def __init__(self, dut, *, loss=0.0, stall=never, void=0.0, claims=0.7):
+        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        self.params = params_in_simulator(GnnSwitchParams)
+        self.loss, self.stall, self.void, self.claims = loss, stall, void, claims
+        self.turns = [4, 7]  # at each place
+        self.wanted = [[], []]  # deliveries that wait, of each place
+        self.delivered = {}  # what was, by turn and list
+        self.pipeline = [None] * DELIVERY_CYCLES
+        self.windows = {}  # of the other switch, by turn
+        self.got = {}  # sums by turn and seq
+        self.acks, self.frames, self.octets, self.now = [], [], b"", 0
+        self.claimed = self.open = False
+        self.again = self.voided = 0
+
+    async def step(self):
+        """A cycle."""
+        dut = self.dut
+        # As the schedule of reads: open in the cycle before, in which there was no other claim.
+        claim = (
+            self.open and not self.claimed and any(self.wanted) and random.random() < self.claims
+        )
+        self.pipeline.append(self.read() if claim else None)
+        delivery = self.pipeline.pop(0)
+        dut.claim.value = int(claim)
+        dut.deliver.value = int(delivery is not None)
+        if delivery is not None:
+            dut.delivery.value = pack(self.params.delivery, delivery)
+        dut.turns_0.value, dut.turns_1.value = self.turns
+        dut.axis_tready.value = int(not self.stall())
+        due = next((ack for ack in self.acks if ack[0] <= self.now), None)
+        dut.ack_valid.value = int(due is not None)
+        if due is not None:
+            self.acks.remove(due)
+            dut.ack.value = pack(self.params.link_ack, due[1])
+        await self.edge
+        self.now += 1
+        self.open, self.claimed = bool(dut.open.value), claim
+        self.again += int(dut.again.value)
+        assert not dut.nonsense.value
+        if dut.axis_tvalid.value and dut.axis_tready.value:
+            self.octets += int(dut.axis_tdata.value).to_bytes(BEAT_BYTES, "little")
+            if dut.axis_tlast.value:
+                self.left(from_octets(self.octets, self.params.lanes))
+                self.octets = b""
+
+    def read(self):
+        """What a claim is for: a sum, or nothing, as its turn is over."""
+        if random.random() < self.void:
+            self.voided += 1
+            return None
+        place = random.choice([k for k in range(2) if self.wanted[k]])
+        delivery = self.wanted[place].pop(0)
+        self.delivered[delivery["turn"], delivery["list"]] = delivery
+        return delivery
+
+    def want(self, place, count):
+        """Sums of the turn at a place are complete."""
+        params = self.params
+        for number in random.sample(range(params.slots * params.banks), count):
+            named = {"raw": 0, "job": 1, "epoch": 9, "turn": self.turns[place], "list": number}
+            sums = [some_sum() for _ in range(params.lanes)]
+            rest = {"source": 0, "sums": sums, "partial": 0, "seq": 0}
+            self.wanted[place].append(named | rest)
+
+    def left(self, frame):
+        """A frame has left: it says what one delivery did, whenever and how often it comes."""
+        assert frame.kind is Kind.PARTIAL
+        assert (frame.bm, frame.job, frame.epoch, frame.ecn) == (1 << FAR, 1, 9, False)
+        self.frames.append(frame)
+        right = self.delivered[frame.turn, frame.list]
+        assert np.array_equal(frame.payload, np.array(right["sums"], "<i4"))
+        if random.random() < self.loss:
+            return
+        window = self.windows.get(frame.turn, Window())
+        assert window.holds(frame.seq, self.params.link_window)
+        before = self.got.setdefault((frame.turn, frame.seq), frame.list)
+        assert before == frame.list, "a seq is one sum's"
+        self.windows[frame.turn] = window = window.marked(frame.seq)
+        if random.random() >= self.loss and frame.turn in self.turns:
+            place = self.turns.index(frame.turn)
+            bitmap = window.ahead & (1 << self.params.link_window) - 1
+            ack = {"place": place, "base": window.base, "bitmap": bitmap}
+            self.acks.append((self.now + random.randrange(4, 20), ack))
+
+    async def until_all(self, most=30_000):
+        """All that is wanted of the open turns has arrived, once each."""
+        for _ in range(most):
+            await self.step()
+            of = [lists for (turn, lists) in self.delivered if turn in self.turns]
+            got = [lists for (turn, _), lists in self.got.items() if turn in self.turns]
+            if not any(self.wanted) and not any(self.pipeline) and sorted(got) == sorted(of):
+                return
+        raise AssertionError(f"{len(self.got)} of {len(self.delivered)} have arrived")
+
+    async def idle(self, cycles):
+        """Some cycles."""
+        for _ in range(cycles):
+            await self.step()
+
+
+async def begin(dut, **options):
+    for name in (*OPTIONS, "ack_valid", "ack"):
+        getattr(dut, name).value = 0
+    for name in ("destination", "source", "mark_level"):
+        if hasattr(dut, name):
+            getattr(dut, name).value = 0
+    dut.axis_tready.value = 1
+    await start(dut)
+    dut.active.value = 1
+    dut.timeout.value = TIMEOUT
+    bench = Bench(dut, **options)
+    await bench.idle(8)
+    return bench
+
+
+@cocotb.test()
+async def all_arrive_once_on_a_good_link(dut):
+    bench = await begin(dut, claims=1.0)
+    bench.want(0, 40)
+    began = bench.now
+    await bench.until_all()
+    frames = [frame.seq for frame in bench.frames]
+    assert frames == list(range(40))
+    assert not bench.again
+    beats = bench.params.result_beats
+    if bench.params.link_window > 12:  # covers the way there and back
+        assert bench.now - began <= 40 * beats + 60
+
+
+@cocotb.test()
+async def all_arrive_once_on_bad_links(dut):
+    for stall in (never, rarely, often):
+        bench = await begin(dut, loss=0.3, stall=stall, void=0.2)
+        bench.want(0, 60)
+        bench.want(1, 60)
+        await bench.until_all()
+        assert bench.again
+        assert bench.voided
+
+
+@cocotb.test()
+async def turns_end_and_others_follow(dut):
+    """What was kept of a turn that ends is not sent under the name of the next one at its place."""
+    bench = await begin(dut, loss=0.3, void=0.1, stall=often)
+    for _ in range(6):
+        place = random.randrange(2)
+        bench.want(place, random.randrange(20))
+        await bench.until_all()
+        bench.want(place, 3)  # some are delivered when their turn is over
+        await bench.idle(random.randrange(6))
+        bench.wanted[place].clear()
+        dut.clear.value = 1 << place
+        await bench.step()
+        dut.clear.value = 0
+        bench.acks = [ack for ack in bench.acks if ack[1]["place"] != place]
+        await bench.step()
+        await bench.step()
+        bench.turns[place] += 10
+        await bench.idle(12)
+
+
+@cocotb.test()
+async def nothing_is_kept_without_a_job(dut):
+    bench = await begin(dut, loss=1.0)
+    bench.want(0, 3)
+    await bench.idle(60)
+    assert bench.frames
+    dut.active.value = 0
+    await bench.idle(60)
+    count = len(bench.frames)
+    await bench.idle(4 * TIMEOUT)
+    assert len(bench.frames) == count
+
+
+@cocotb.test()
+async def a_link_that_acknowledges_nothing_closes_the_port(dut):
+    """The window fills, and what else is complete waits for it; then all arrive."""
+    bench = await begin(dut, loss=1.0)
+    bench.want(1, bench.params.link_window + 10)
+    await bench.idle(3 * TIMEOUT)
+    assert len(bench.wanted[1]) == 10
+    assert not dut.open.value
+    bench.loss = 0.0
+    await bench.until_all()
