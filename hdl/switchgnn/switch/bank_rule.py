@@ -84,7 +84,8 @@ class BankRule(Component):
         inside = (is_add | is_fetch | is_load) & ~self.outside
         is_fetched = is_fetch & ~self.outside & finished & ~before.queued
         if self.params.links:  # it is not for another switch
-            is_fetched &= before.port < self.params.first_link
+            first = self.params.first_link
+            is_fetched &= before.port < first if first else Const(0)
         m.d.comb += [
             same.eq(before.tag == self.tag),
             finished.eq(before.complete & same),

@@ -51,6 +51,7 @@ class LinkOut(Component):
                 m.d.comb += other.eq(one) if member.flow is In else one.eq(other)
         m.d.comb += [
             port.port_bit.eq(1 << FAR),
+            port.mark_level.eq(1),  # PARTIALs are not marked, however many wait
             sender.port_open.eq(port.open),
             port.claim.eq(sender.port_claim),
             port.deliver.eq(sender.port_deliver),
@@ -171,9 +172,6 @@ class Bench:
 async def begin(dut, **options):
     for name in (*OPTIONS, "ack_valid", "ack"):
         getattr(dut, name).value = 0
-    for name in ("destination", "source", "mark_level"):
-        if hasattr(dut, name):
-            getattr(dut, name).value = 0
     dut.axis_tready.value = 1
     await start(dut)
     dut.active.value = 1

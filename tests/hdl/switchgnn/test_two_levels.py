@@ -1,0 +1,299 @@
+"""A spine and two leaves in RTL, with golden workers, on links that lose, double and are late."""
+
+import heapq
+import random
+from dataclasses import dataclass, replace
+from itertools import count
+
+import cocotb
+import numpy as np
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect, flipped
+from cocotb.triggers import RisingEdge
+
+from hdl.common.component import Component
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS
+from hdl.switchgnn.switch.switch import GnnSwitch
+from sim.harness.streams import often, start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.switchgnn.golden.aggregation import aggregate, edges_between
+from sim.switchgnn.golden.frames import Kind
+from sim.switchgnn.level_job import LeafJob, spine_setup
+from sim.switchgnn.planning.levels import levels
+from sim.switchgnn.planning.preparation import prepare
+from sim.switchgnn.planning.shape import SwitchShape
+from sim.switchgnn.switch_bench import Links, SwitchBench
+from sim.switchgnn.wire import judge
+from tests.sim.switchgnn.cases import directed
+
+CHANCE = 0.2  #: of a frame's being lost, of its being doubled, of its coming late
+TIMEOUT = 500  #: of workers, and of PARTIALs
+WIDTHS = [3, 2]  #: of two aggregations, in slices of 2
+RACKS = {"two and two": (0, 1, 0, 1), "one and two": (0, 1, 1)}
+JOB, EPOCH = 1, 21
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkParams:
+    """Says what a leaf and the spine are; the spine has a port for each leaf."""
+
+    leaf: GnnSwitchParams
+    spine: GnnSwitchParams
+
+    @property
+    def switches(self):
+        """All switches by their names; leaf k comes k-th."""
+        leaves = {f"leaf_{k}": self.leaf for k in range(self.spine.ports)}
+        return leaves | {"spine": self.spine}
+
+
+class TwoLevels(Component):
+    """Switches side by side; what connects them is outside."""
+
+    def __init__(self, params):
+        members = {}
+        for name, switch in params.switches.items():
+            inner = GnnSwitch(switch).signature.members
+            members |= {f"{name}_{port}": inner[port] for port in inner}
+        super().__init__(params, members)
+
+    def elaborate(self, platform):
+        m = Module()
+        for name, params in self.params.switches.items():
+            m.submodules[name] = switch = GnnSwitch(params)
+            connect(m, flipped(getattr(self, f"{name}_s_axil")), switch.s_axil)
+            for k in range(params.ports):
+                connect(m, flipped(getattr(self, f"{name}_s_axis")[k]), switch.s_axis[k])
+                connect(m, switch.m_axis[k], flipped(getattr(self, f"{name}_m_axis")[k]))
+        return m
+
+
+LEAF = GnnSwitchParams(**{**PRESETS["tiny"], "links": 1})
+NETWORK = NetworkParams(leaf=LEAF, spine=replace(LEAF, ports=2, links=2))
+
+
+@pytest.mark.parametrize("racks", RACKS)
+def test_two_levels(racks):
+    simulate(TwoLevels(NETWORK), __name__, plusargs=[f"+racks={racks.replace(' ', '_')}"])
+
+
+class Switch(SwitchBench):
+    """A switch whose ports in ``beyond`` lead to a port of another one."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.beyond = {}
+
+    def left(self, port, octets):
+        """A frame has left: for a worker, or for another switch."""
+        if port not in self.beyond:
+            super().left(port, octets)
+            return
+        self.frames.append((self.now, port, judge(octets, self.params.lanes, self.group)))
+        other, far = self.beyond[port]
+        for at in self.links.arrivals(self.now):
+            heapq.heappush(other.flying, (at, next(other.order), True, far, (octets, False)))
+
+
+class Bench:
+    """The network with a planned job; all have one address, as each frame is for who gets it."""
+
+    def __init__(self, dut, *, chance=0.0, open_turns=1):
+        self.dut, self.edge, self.open_turns = dut, RisingEdge(dut.clk), open_turns
+        self.params = params_in_simulator(NetworkParams)
+        links, order, own = Links(chance), count(), random.randbytes(6)
+        self.links = links
+        self.switches = {}
+        for name, params in self.params.switches.items():
+            one = Switch(dut, links, params=params, prefix=f"{name}_")
+            one.order, one.own, one.group = order, own, own
+            self.switches[name] = one
+        self.spine = self.switches["spine"]
+        self.leaves = [one for name, one in self.switches.items() if name != "spine"]
+        for k, leaf in enumerate(self.leaves):
+            up = self.params.leaf.ports - 1
+            leaf.beyond[up] = self.spine, k
+            self.spine.beyond[k] = leaf, up
+
+    async def begin(self, racks):
+        """Plan a job of a random graph for so many workers, and start it."""
+        rng = np.random.default_rng(cocotb.RANDOM_SEED)
+        leaf = self.params.leaf
+        adjacency, partition = directed(vertices=30, edges=90, workers=len(racks))
+        depth = leaf.slots // 2
+        shape = SwitchShape(ports=len(racks), banks=leaf.banks, depth=depth, lanes=leaf.lanes)
+        made = prepare(adjacency, partition, shape, WIDTHS, theta=2)
+        planned = levels(made, racks, leaf.ports)
+        self.cut = edges_between(adjacency, partition.owner)
+        self.features = [
+            rng.integers(-(1 << 15), 1 << 15, (30, width)).astype(np.int16) for width in WIDTHS
+        ]
+        sizes = {"depth": depth, "window": leaf.window}
+        ranks = range(len(self.leaves))
+        self.jobs = [LeafJob(planned, k, self.features, **sizes) for k in ranks]
+        options = {"open_turns": self.open_turns, "ack_every": 2}
+        setups = [job.setup(**options) for job in self.jobs]
+        setups.append(spine_setup(planned, **options, **sizes))
+        for one in self.switches.values():
+            one.silence()
+        await start(self.dut)
+        for one in self.switches.values():
+            one.attach()
+            await one.set_up()
+        for one, setup in zip([*self.leaves, self.spine], setups, strict=True):
+            far = planned.up if one is self.spine else self.leaves.index(one)
+            above = one is not self.spine
+            await one.host.set_links(above=above, far_port=far, timeout=TIMEOUT)
+            await one.host.start_job(JOB, setup=setup, epoch=EPOCH, base=0)
+        for leaf, job, workers in zip(self.leaves, self.jobs, planned.workers, strict=True):
+            leaf.workers = {
+                port: job.worker(port, JOB, EPOCH, self.open_turns) for port in range(workers.size)
+            }
+        self.expected = [self.partials(setup, planned) for setup in setups[:-1]]
+        return self
+
+    def partials(self, setup, planned):
+        """Sums that a leaf sends to the spine in the whole job."""
+        upwards = [sum(one.port == planned.up for one in block.values()) for block in setup.blocks]
+        return sum(upwards[step.block] * step.turns for step in setup.program)
+
+    async def step(self):
+        """A cycle."""
+        for one in self.switches.values():
+            one.drive()
+        await self.edge
+        for one in self.switches.values():
+            one.observe()
+
+    async def run(self, most=80_000):
+        """Until the turns of all workers are over."""
+        for _ in range(most):
+            busy = False
+            for leaf in self.leaves:
+                for port, worker in leaf.workers.items():
+                    again = leaf.now % TIMEOUT == 7 * port
+                    for frame in worker.timeout() if again else worker.send():
+                        leaf.send(port, frame)
+                    busy |= not worker.ended
+            if not busy:
+                return
+            await self.step()
+        raise AssertionError([w.state.lo for leaf in self.leaves for w in leaf.workers.values()])
+
+    async def check(self):
+        """All sums are A X, to the last bit, and no switch has found a wrong table."""
+        sums = [
+            job.sums(list(leaf.workers.values()))
+            for leaf, job in zip(self.leaves, self.jobs, strict=True)
+        ]
+        for number, values in enumerate(self.features):
+            together = sum(each[number] for each in sums)
+            assert np.array_equal(together, aggregate(self.cut, values))
+        for one in self.switches.values():
+            counts, first = await one.host.errors(JOB)
+            assert (sum(counts.values()), first) == (0, None)
+
+    async def counts(self, name):
+        """A counter of links: of each leaf's, and of all of the spine's."""
+        up = self.params.leaf.ports - 1
+        leaves = [(await leaf.host.port_counts(up, [name]))[name] for leaf in self.leaves]
+        spine = [(await self.spine.host.port_counts(k, [name]))[name] for k in range(len(leaves))]
+        return leaves, sum(spine)
+
+
+async def begin(dut, **options):
+    racks = RACKS[cocotb.plusargs["racks"].replace("_", " ")]
+    return await Bench(dut, **options).begin(racks)
+
+
+async def on_good_links(dut, open_turns):
+    """Each sum goes up once, and nothing is repeated."""
+    bench = await begin(dut, open_turns=open_turns)
+    await bench.run()
+    await bench.check()
+    up, down = await bench.counts("partials")
+    assert up == bench.expected
+    assert down > 0
+    assert await bench.counts("partials_again") == ([0] * len(up), 0)
+    assert await bench.counts("acks_unknown") == ([0] * len(up), 0)
+
+
+async def on_bad_links(dut, open_turns):
+    """All is repeated until it has arrived; what is doubled is added once."""
+    bench = await begin(dut, chance=CHANCE, open_turns=open_turns)
+    await bench.run()
+    await bench.check()
+    again, down = await bench.counts("partials_again")
+    assert min(again) > 0
+    assert down > 0
+    verdicts = await bench.spine.host.verdicts()
+    assert all(of["REPEATED"] and of["ACKNOWLEDGED"] for of in verdicts.values())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sums_are_exact(dut):
+    await on_good_links(dut, 1)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sums_are_exact_with_two_open_turns(dut):
+    await on_good_links(dut, 2)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sums_are_exact_on_bad_links(dut):
+    await on_bad_links(dut, 1)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def sums_are_exact_with_two_open_turns_on_bad_links(dut):
+    await on_bad_links(dut, 2)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def links_with_back_pressure(dut):
+    bench = await begin(dut, open_turns=2)
+    for one in bench.switches.values():
+        one.stall = lambda port: often()
+    await bench.run()
+    await bench.check()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_spine_that_is_away_comes_back(dut):
+    """The links of a leaf take nothing for a while, in the middle of the job."""
+    bench = await begin(dut, open_turns=2)
+    leaf, up = bench.leaves[0], bench.params.leaf.ports - 1
+    for _ in range(4):
+        for _ in range(300):
+            for each in bench.leaves:
+                for port, worker in each.workers.items():
+                    for frame in worker.send():
+                        each.send(port, frame)
+            await bench.step()
+        leaf.takes[up] = bench.spine.takes[0] = not leaf.takes[up]
+    leaf.takes[up] = bench.spine.takes[0] = True
+    await bench.run()
+    await bench.check()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_turn_ends_when_all_racks_have_it(dut):
+    """No worker is told that a turn is over before every worker of the other leaf is DONE."""
+    bench = await begin(dut, open_turns=1)
+    slow = bench.leaves[1].workers
+    bench.leaves[1].workers = {}  # what is sent to them is lost
+    for _ in range(3000):
+        for port, worker in bench.leaves[0].workers.items():
+            again = bench.spine.now % TIMEOUT == port
+            for frame in worker.timeout() if again else worker.send():
+                bench.leaves[0].send(port, frame)
+        await bench.step()
+    assert all(worker.state.lo == 0 for worker in bench.leaves[0].workers.values())
+    kinds = [frame.kind for _, _, frame in bench.leaves[0].frames]
+    assert Kind.ADVANCE not in kinds
+    bench.leaves[1].workers = slow
+    await bench.run()
+    await bench.check()
