@@ -95,8 +95,13 @@ class ControlFrames(Component):
             advancing.eq(active & (self.advance | (advancing & ~taken[ADVANCE]))),
             offered.eq(Mux(offered, ~self.o.ready, taken.any())),
         ]
+        said = Signal(TURN_BITS, reset_less=True)  # the turn that a DONE is of
+        if self.params.links:
+            with m.If(self.advance):
+                m.d.sync += said.eq(self.job.lo)
+        request = self.params.raw_request(requests.o.payload)
         with m.If(~offered):
-            m.d.sync += self.filled(m, frame, chosen, self.params.raw_request(requests.o.payload))
+            m.d.sync += self.filled(frame, chosen, request, said)
         expect(
             m,
             self,
@@ -106,7 +111,7 @@ class ControlFrames(Component):
         )
         return m
 
-    def filled(self, m: Module, frame: Any, chosen: Signal, request: data.View) -> list[Any]:
+    def filled(self, frame: Any, chosen: Signal, request: data.View, said: Signal) -> list[Any]:
         """Return statements that make ``frame`` what the chosen one tells."""
         job = self.job
 
@@ -121,9 +126,6 @@ class ControlFrames(Component):
         turns: dict[int, Any] = {k: ack.turn for k, ack in acks.items()}
         turns |= {ADVANCE: job.lo, RAWFETCH: request.turn}
         if self.params.links:
-            said = Signal(TURN_BITS, reset_less=True)
-            with m.If(self.advance):
-                m.d.sync += said.eq(job.lo)
             kinds |= {ADVANCE: Mux(self.above, Kind.DONE, Kind.ADVANCE)}
             turns |= {ADVANCE: Mux(self.above, said, job.lo)}
         return [

@@ -21,8 +21,8 @@ class GnnEgress(Component):
     """An :class:`EgressPort` and its :class:`ControlFrames` for each port, apart from each other.
 
     The last ``params.links`` ports lead to other switches: their sums pass through a
-    :class:`PartialSender`, which ``clear`` and ``link_ack`` are for, and frames have the bit of
-    ``far_port``. If ``above``, the last one leads to the switch above.
+    :class:`PartialSender`, which ``two``, ``clear`` and ``link_ack`` are for, and frames have the
+    bit of ``far_port``. If ``above``, the last one leads to the switch above.
 
     Bits of ``claim``, ``deliver``, ``advance`` and ``raw_request_to`` are for the port
     of that number; ``open``, ``urgent`` and the events have one of each port.
@@ -101,6 +101,7 @@ class GnnEgress(Component):
             port.port_bit.eq(1 << self.far_port),
             sender.active.eq(self.jobs[k].active),
             *(sender.turns[place].eq(self.acks[k][place].turn) for place in range(OPEN_TURNS)),
+            sender.two.eq(self.two[k]),
             sender.clear.eq(self.clear[k]),
             sender.timeout.eq(self.link_timeout),
             self.open[k].eq(sender.open),
@@ -126,6 +127,7 @@ def link_signals(params: GnnSwitchParams) -> dict:
         "above": In(1),
         "far_port": In(5),
         "link_timeout": In(32),
+        "two": In(params.ports),
         "clear": In(data.ArrayLayout(OPEN_TURNS, params.ports)),
         "link_ack": In(params.link_ack),
         "link_ack_to": In(params.ports),

@@ -27,9 +27,10 @@ class PartialSender(Component):
     repeats take no bank's time. While a turn's window has no room for all that is claimed, ``open``
     is low, and sums wait in their aggregators.
 
-    ``turns`` are those at both places of open turns; ``clear`` says that one ends, or that a job
-    begins. A sum of a turn that is not open is for nobody: it would take a seq of another turn.
-    An ``ack`` is of an open turn of this port. Without an ``active`` job nothing is kept.
+    ``turns`` are those at both places of open turns, if ``two`` are open; ``clear`` says that one
+    ends, or that a job begins. A sum of a turn that is not open is for nobody: it would take a seq
+    of another turn. An ``ack`` is of an open turn of this port. Without an ``active`` job nothing
+    is kept.
 
     What is kept is all that its frame says, so that an order that was late, of a turn or a job that
     is over, sends a frame of that turn, and nothing else under another's name.
@@ -48,6 +49,7 @@ class PartialSender(Component):
             {
                 "active": In(1),
                 "turns": In(32).array(OPEN_TURNS),
+                "two": In(1),
                 "clear": In(OPEN_TURNS),
                 "timeout": In(32),
                 "open": Out(1),
@@ -97,18 +99,21 @@ class PartialSender(Component):
     def keep(self, m: Module, windows: list[LinkWindow], kept: DualPortMemory) -> None:
         """Keep what is delivered of an open turn, under the turn's next seq."""
         params, delivery = self.params, self.delivery
-        first = delivery.turn == self.turns[0]  # with one open turn both may be the same
-        fits = [first, ~first & (delivery.turn == self.turns[1])]
+        # By its number, as both places may tell of the same turn while the oldest one changes.
+        second = self.two & delivery.turn[0]
+        fits = [
+            (delivery.turn == turn) & (second == place) for place, turn in enumerate(self.turns)
+        ]
         for window, fit in zip(windows, fits, strict=True):
             m.d.comb += window.add.eq(self.deliver & fit & ~window.clear)
-        seq = Mux(first, windows[0].following, windows[1].following)
+        seq = Mux(second, windows[1].following, windows[0].following)
         stored: Any = Signal(params.kept_partial)
         m.d.comb += [
             *(stored[name].eq(delivery[name]) for name in ("job", "epoch", "turn", "list")),
             stored.sums.eq(delivery.sums),
             stored.seq.eq(seq),
             kept.write.eq(windows[0].add | windows[1].add),
-            kept.write_address.eq(Cat(seq[: params.link_slot_bits], ~first)),
+            kept.write_address.eq(Cat(seq[: params.link_slot_bits], second)),
             kept.write_data.eq(stored),
         ]
 

@@ -270,6 +270,7 @@ class GnnSwitch(Component):
             egress.above.eq(settings.above),
             egress.far_port.eq(settings.far_port),
             egress.link_timeout.eq(settings.link_timeout),
+            egress.two.eq(Cat(region.two for region in turns.regions)),
             egress.clear.eq(turns.clear),
             egress.link_ack.eq(judge.link_ack),
             egress.link_ack_to.eq(judge.link_ack_to),
