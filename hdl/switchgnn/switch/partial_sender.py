@@ -90,7 +90,9 @@ class PartialSender(Component):
 
     def held(self, m: Module, place: int) -> Value:
         """State that the window of a place stays empty: ``turns`` may still tell of the old one."""
-        held = now = self.clear[place] | ~self.active
+        # Which turn ends is known late, and nothing new can come in the cycle after.
+        ended = delay(m, self.clear[place], 1, f"ended_{place}", reset_less=False)
+        held = now = ended | ~self.active
         for k in range(HELD):
             now = delay(m, now, 1, f"held_{place}_{k}", reset_less=False)
             held |= now
