@@ -1,8 +1,6 @@
 """The compiled model: built once of the C++ beside this file, and called through ctypes."""
 
 import ctypes
-import subprocess
-import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,17 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.harness.build_tools import BuildError, require_compiler
-from sim.harness.cache import cached_folder, digest
+from sim.harness.native import INT, POINTER, Library
 from sim.harness.verilate import Build
 from sim.netsparse.model.shape import SHAPE_FIELDS, Arrays
 
-SOURCES = [*sorted(Path(__file__).parent.glob("*.h")), Path(__file__).with_name("cluster.cpp")]
-COMMAND = ("g++", "-std=c++17", "-O2", "-shared", "-fPIC")
-LIBRARY = "model.so"
-
-INT = ctypes.c_int64
-POINTER = ctypes.c_void_p
 #: Functions: what they return, and what they are given.
 FUNCTIONS: dict[str, tuple[Any, Sequence[Any]]] = {
     "model_shape_fields": (INT, ()),
@@ -40,33 +31,21 @@ FUNCTIONS: dict[str, tuple[Any, Sequence[Any]]] = {
 }
 
 
+LIBRARY = Library(main=Path(__file__).with_name("cluster.cpp"), functions=FUNCTIONS)
+
+
 def build() -> Build:
     """The library, compiled; BuildError if there is no compiler, or it refuses."""
-    text = [path.read_text() for path in SOURCES]
-    began = time.monotonic()
-    folder, made = cached_folder("model", digest(*COMMAND, *text), compile_into)
-    return Build(folder=folder, top="model", built=made, seconds=time.monotonic() - began)
+    return LIBRARY.build()
 
 
 @lru_cache
 def load() -> Any:
     """The library as its functions."""
-    library = ctypes.CDLL(str(build().folder / LIBRARY))
-    for name, (result, arguments) in FUNCTIONS.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, list(arguments)
+    library = LIBRARY.load()
     if library.model_shape_fields() != len(SHAPE_FIELDS):
         raise AssertionError("shape.h and shape.py differ")
     return library
-
-
-def compile_into(folder: Path) -> None:
-    """Compile the library into ``folder``."""
-    require_compiler()
-    command = [*COMMAND, "-o", str(folder / LIBRARY), str(SOURCES[-1])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BuildError(f"the compiler refused the model: {done.stderr[:2000]}")
 
 
 class Model:

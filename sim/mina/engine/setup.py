@@ -1,0 +1,158 @@
+"""What the compiled scheduler is told and what it leaves: the fields of ``setup.h``."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.harness.native import INT, POINTER
+from sim.mina.cluster import FatTree
+from sim.mina.jobs import JobList
+from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees, Unit
+
+REAL = ctypes.c_double
+SOLVER = ctypes.CFUNCTYPE(
+    None, INT, ctypes.POINTER(INT), ctypes.POINTER(INT), ctypes.POINTER(INT), ctypes.POINTER(INT)
+)
+MOST_SHARED = 30  #: jobs of a sharing group that was merged
+SHARED_STEPS = 3  #: longest steps that a group is simulated for, before it is merged
+
+#: An operation that has ended: ``LoggedOp``.
+LOGGED = np.dtype(
+    [("job", "i8"), ("op", "i8"), ("ina", "i8"), ("start", "f8"), ("end", "f8")], align=True
+)
+
+#: Choice -> its number in the enumerations of setup.h, which have the same order.
+NUMBER = {each: i for kind in (Placement, Trees, Sharing) for i, each in enumerate(kind)}
+
+
+def fields(kind: Any, names: str) -> list[tuple[str, Any]]:
+    """Fields of one kind."""
+    return [(name, kind) for name in names.split()]
+
+
+class Setup(ctypes.Structure):
+    """``struct Setup``."""
+
+    _fields_ = [
+        *fields(INT, "layers ports capacity"),
+        *fields(POINTER, "down up"),
+        *fields(INT, "models"),
+        *fields(POINTER, "begin period start size"),
+        *fields(REAL, "bandwidth ratio latency"),
+        *fields(INT, "jobs"),
+        *fields(POINTER, "model hosts steps arrival"),
+        *fields(INT, "placement trees sharing tree_lock candidates ties"),
+        *fields(INT, "most_shared shared_steps"),
+        *fields(REAL, "alpha"),
+        *fields(SOLVER, "solver"),
+        *fields(POINTER, "begun finished in_ina taken root migrations conflicts fragments busy"),
+        *fields(INT, "log_room"),
+        *fields(POINTER, "log"),
+        *fields(INT, "logged events simulated_groups simulated_events"),
+        *fields(REAL, "placement_seconds trees_seconds seconds"),
+    ]
+
+
+class Run:
+    """A setup with the arrays that it points to: those that it reads, and room for results."""
+
+    def __init__(
+        self,
+        asked: ScheduleWorkload,
+        given: JobList,
+        solver: Callable[..., None] | None = None,
+        logged: int = 0,
+    ) -> None:
+        cluster = asked.cluster
+        self.arrays: dict[str, NDArray[Any]] = {
+            **numbers_of_cluster(cluster),
+            **numbers_of_models(given, asked.gpu_speed),
+            **numbers_of_jobs(given),
+            **room(given, cluster, logged),
+        }
+        self.setup = Setup(
+            layers=cluster.layers,
+            ports=asked.unit is Unit.PORT,
+            capacity=asked.capacity,
+            models=len(given.models),
+            bandwidth=asked.bandwidth,
+            ratio=asked.ratio,
+            latency=asked.latency,
+            jobs=len(given.jobs),
+            placement=NUMBER[asked.placement],
+            trees=NUMBER[asked.trees],
+            sharing=NUMBER[asked.sharing],
+            tree_lock=asked.lock is Lock.TREE,
+            candidates=asked.candidates,
+            ties=asked.ties,
+            most_shared=MOST_SHARED,
+            shared_steps=SHARED_STEPS,
+            alpha=asked.alpha,
+            solver=SOLVER(solver or no_solver),
+            log_room=logged,
+            **{name: array.ctypes.data for name, array in self.arrays.items()},
+        )
+
+    @property
+    def pointer(self) -> Any:
+        """For a function of the library."""
+        return ctypes.byref(self.setup)
+
+
+def no_solver(*_: Any) -> None:
+    """Trees that need no solver call none."""
+    raise AssertionError("there is no solver")
+
+
+def ints(values: Sequence[int]) -> NDArray[np.int64]:
+    """An array of integers."""
+    return np.array(values, np.int64)
+
+
+def reals(values: Sequence[float]) -> NDArray[np.float64]:
+    """An array of numbers."""
+    return np.array(values, np.float64)
+
+
+def numbers_of_cluster(cluster: FatTree) -> dict[str, NDArray[Any]]:
+    """The fat tree."""
+    return {"down": ints(cluster.down), "up": ints(cluster.up)}
+
+
+def numbers_of_models(given: JobList, speed: float) -> dict[str, NDArray[Any]]:
+    """Operations of all models in a row; a fast GPU makes all times of computing shorter."""
+    return {
+        "begin": ints(np.cumsum([0, *(len(model.starts) for model in given.models)]).tolist()),
+        "period": reals([model.period / speed for model in given.models]),
+        "start": reals([start / speed for model in given.models for start in model.starts]),
+        "size": reals([size for model in given.models for size in model.sizes]),
+    }
+
+
+def numbers_of_jobs(given: JobList) -> dict[str, NDArray[Any]]:
+    """Jobs; a model is its place in the list."""
+    place = {model.name: i for i, model in enumerate(given.models)}
+    return {
+        "model": ints([place[job.model] for job in given.jobs]),
+        "hosts": ints([job.hosts for job in given.jobs]),
+        "steps": ints([job.steps for job in given.jobs]),
+        "arrival": reals([job.arrival for job in given.jobs]),
+    }
+
+
+def room(given: JobList, cluster: FatTree, logged: int) -> dict[str, NDArray[Any]]:
+    """Room for what a run leaves."""
+    jobs = len(given.jobs)
+    return {
+        **{name: np.zeros(jobs) for name in ("begun", "finished", "in_ina")},
+        **{
+            name: np.zeros(jobs, np.int64)
+            for name in ("root", "migrations", "conflicts", "fragments")
+        },
+        "taken": np.zeros(sum(job.hosts for job in given.jobs), np.int64),
+        "busy": np.zeros(cluster.switches),
+        "log": np.zeros(max(logged, 1), LOGGED),
+    }

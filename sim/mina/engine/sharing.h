@@ -1,0 +1,20 @@
+// Which operations use INA, of jobs whose trees meet.
+#pragma once
+
+#include "runner.h"
+
+// Whether `job`, whose tree is free, is to use INA for the operation that it starts now. A rival is
+// another job of its group. `blocked(rival)`: others keep the rival's tree busy beyond its start.
+template <class Rivals, class Blocked>
+bool use_ina(Int sharing, const Runner& job, double now, const Rivals& rivals, Blocked blocked) {
+    if (sharing == SHARE_NEVER) return false;
+    if (sharing == SHARE_GREEDY) return true;
+    bool best = sharing == SHARE_BEST;
+    if (best && job.timing->idle(now - job.step_began, job.op)) return false;
+    double worth = job.worth(now);
+    for (const Runner* rival : rivals)
+        if (rival != &job && rival->has_next && rival->next_start < job.next_end &&
+            rival->worth(now) > worth && !(best && blocked(rival)))
+            return false;
+    return true;
+}

@@ -1,0 +1,113 @@
+"""Jobs: drawn as the authors' program draws them, or read from a file."""
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from gen.errors import unknown
+from sim.mina.lehmer import Lehmer
+from sim.mina.models import DATA, FILES, TrainedModel, known_models, model_of
+
+TRACES = 10
+STEPS = range(10, 101, 10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """A job as it is asked for."""
+
+    model: str
+    hosts: int
+    steps: int
+    arrival: float = 0.0  #: seconds
+
+    def __post_init__(self) -> None:
+        if self.hosts < 1:
+            raise ValueError(f"hosts must be at least 1: {self.hosts}")
+        if self.steps < 1:
+            raise ValueError(f"steps must be at least 1: {self.steps}")
+        if not (math.isfinite(self.arrival) and self.arrival >= 0):
+            raise ValueError(f"arrival must be finite and at least 0 seconds: {self.arrival}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobList:
+    """Jobs in the order of arrival, and the models that they train."""
+
+    models: Sequence[TrainedModel]
+    jobs: Sequence[TrainingJob]
+
+
+@cache
+def histogram(trace: int) -> tuple[tuple[int, int], ...]:
+    """Hosts of a job and how many jobs of the trace have so many."""
+    traces = json.loads((DATA / "hosts_per_job.json").read_text())
+    return tuple((hosts, weight) for hosts, weight in traces[trace - 1])
+
+
+def drawn_jobs(trace: int, count: int, seed: int) -> JobList:
+    """``count`` jobs: model and steps uniform, hosts by the histogram of ``trace``."""
+    random, names = Lehmer(seed), list(FILES)
+    sizes, weights = zip(*histogram(trace), strict=True)
+    until = list(accumulate(weights))
+
+    def one() -> TrainingJob:
+        model = names[random.below(len(names))]
+        hosts = sizes[bisect_right(until, random.real() * until[-1], hi=len(sizes) - 1)]
+        return TrainingJob(model=model, hosts=hosts, steps=STEPS[random.below(len(STEPS))])
+
+    return JobList(models=list(known_models().values()), jobs=[one() for _ in range(count)])
+
+
+def read_jobs(path: Path) -> JobList:
+    """A JSON file: a list of jobs, or an object with ``jobs`` and with ``models`` of its own."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    if isinstance(content, list):
+        content = {"jobs": content}
+    try:
+        own = {name: model_of(name, about) for name, about in content.get("models", {}).items()}
+        models = dict(known_models()) | own
+        jobs = [job_of(number, about, models) for number, about in enumerate(content["jobs"], 1)]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} must have a list of jobs, or jobs and models") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    if not jobs:
+        raise ValueError(f"{path} has no job; there must be at least one")
+    return JobList(models=list(models.values()), jobs=sorted(jobs, key=lambda job: job.arrival))
+
+
+def job_of(number: int, about: Mapping[str, Any], models: Mapping[str, TrainedModel]) -> TrainingJob:
+    """Job ``number`` of a file; ValueError, or UserError for an unknown model."""
+    try:
+        name = about["model"]
+        if name not in models:
+            raise unknown("model", str(name), models)
+        return TrainingJob(
+            model=name,
+            hosts=whole(about["hosts"]),
+            steps=whole(about["steps"]),
+            arrival=float(about.get("arrival", 0)),
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"job {number} must have model, hosts and steps") from error
+    except ValueError as error:
+        raise ValueError(f"job {number}: {error}") from error
+
+
+def whole(value: Any) -> int:
+    """An integer, not what merely could be one."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"hosts and steps must be integers: {value!r}")
+    return value

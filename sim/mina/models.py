@@ -1,0 +1,69 @@
+"""Models as the scheduler sees them: when a training step adds up gradients, and how many bytes."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parent / "data"
+
+#: Name -> recording in ``data/``, of batches of 4; in the order of the authors' program.
+FILES = {
+    "OPT-125M": "opt-125m-4",
+    "OPT-350M": "opt-350m-4",
+    "OPT-1.3B": "opt-1.3b-4",
+    "BERT-base": "bert-base-4",
+    "BERT-large": "bert-large-4",
+    "ViT-base": "vit-base-4",
+    "ViT-large": "vit-large-4",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel:
+    """A training step: it computes for ``period`` seconds, and adds up gradients meanwhile."""
+
+    name: str
+    period: float  #: seconds
+    starts: Sequence[float]  #: earliest start of each all-reduce, in seconds since the step's
+    sizes: Sequence[int]  #: bytes of each
+
+    def __post_init__(self) -> None:
+        times = [self.period, *self.starts]
+        if any(not math.isfinite(each) or each < 0 for each in times):
+            raise ValueError(f"model {self.name}: times must be finite and at least 0 seconds")
+        if not self.period:
+            raise ValueError(f"model {self.name}: its duration must be more than 0 seconds")
+        if list(self.starts) != sorted(self.starts):
+            raise ValueError(f"model {self.name}: all-reduces must be in the order of their starts")
+        if not self.starts:
+            raise ValueError(f"model {self.name}: there must be at least one all-reduce")
+        if any(size < 1 for size in self.sizes):
+            raise ValueError(f"model {self.name}: sizes must be at least 1 byte")
+
+
+def model_of(name: str, recorded: Mapping[str, Any]) -> TrainedModel:
+    """A recording: ``duration``, and ``allreduces`` with ``start`` and ``size``."""
+    try:
+        operations = recorded["allreduces"]
+        return TrainedModel(
+            name=name,
+            period=float(recorded["duration"]),
+            starts=tuple(float(each["start"]) for each in operations),
+            sizes=tuple(int(each["size"]) for each in operations),
+        )
+    except (KeyError, TypeError) as error:
+        text = "it must have duration, and allreduces with start and size"
+        raise ValueError(f"model {name}: {text}") from error
+
+
+@cache
+def known_models() -> Mapping[str, TrainedModel]:
+    """The models that are recorded in ``data/``."""
+    return {
+        name: model_of(name, json.loads((DATA / f"{file}.json").read_text()))
+        for name, file in FILES.items()
+    }

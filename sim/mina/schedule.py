@@ -1,0 +1,115 @@
+"""A schedule: jobs run on a cluster in the compiled simulator, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.mina.engine.library import load
+from sim.mina.engine.setup import Run
+from sim.mina.jobs import JobList
+from sim.mina.solver import TreeSolver
+from sim.mina.workload import ScheduleWorkload
+
+Reals = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """What came of a run; arrays are by job, in the order of arrival."""
+
+    asked: ScheduleWorkload
+    given: JobList
+    hosts: Ints  #: number of them
+    begun: Reals  #: seconds since the first arrival could be
+    finished: Reals
+    in_ina: Reals  #: seconds of operations with INA
+    none: Reals  #: seconds that the job would run without INA
+    all: Reals  #: and if it alone had it for all operations
+    root: Ints  #: of its last tree, or -1
+    migrations: Ints
+    conflicts: Ints  #: whether it began without a tree
+    fragments: Ints  #: of free hosts, after it was placed
+    placed: Sequence[Ints]  #: its hosts
+    busy: Reals  #: seconds of INA by switch, layer by layer
+    log: NDArray[np.void]  #: the first operations that ended
+    events: int
+    simulated_groups: int
+    simulated_events: int
+    unsolved: int  #: integer programs that ended at their time limit
+    seconds: dict[str, float]  #: of the computer, by phase
+
+    @property
+    def time(self) -> Reals:
+        """Seconds that each job ran."""
+        return self.finished - self.begun
+
+    @property
+    def score(self) -> float | None:
+        """INA efficiency score; None, which is undefined, if INA is of no use to any job."""
+        return self.score_of(np.ones(self.hosts.size, bool))
+
+    def score_of(self, some: NDArray[np.bool_]) -> float | None:
+        """The score of some of the jobs."""
+        hosts = self.hosts[some]
+        most = float(hosts @ (self.none - self.all)[some])
+        return float(hosts @ (self.none - self.time)[some]) / most if most > 0 else None
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the jobs' time that they use INA for."""
+        return float(self.hosts @ self.in_ina / (self.hosts @ self.time))
+
+
+def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int = 0) -> Schedule:
+    """Run the jobs; ``logged`` is how many operations are kept one by one."""
+    given = given or asked.job_list()
+    solver = TreeSolver(given, asked)
+    run = Run(asked, given, solver, logged)
+    load().mina_run(run.pointer)
+    solver.check()
+    arrays, setup = run.arrays, run.setup
+    hosts, steps = arrays["hosts"], arrays["steps"]
+    none, all_ina = step_seconds(asked, given)
+    of_job = arrays["model"], (hosts > 1).astype(int)
+    return Schedule(
+        asked=asked,
+        given=given,
+        hosts=hosts,
+        none=none[of_job] * steps,
+        all=all_ina[of_job] * steps,
+        placed=np.split(arrays["taken"], np.cumsum(hosts)[:-1]),
+        log=arrays["log"][: setup.logged],
+        events=setup.events,
+        simulated_groups=setup.simulated_groups,
+        simulated_events=setup.simulated_events,
+        unsolved=solver.unsolved,
+        seconds={
+            "placement": setup.placement_seconds,
+            "trees": setup.trees_seconds,
+            "events": setup.seconds - setup.placement_seconds - setup.trees_seconds,
+        },
+        **{
+            name: arrays[name]
+            for name in (
+                "begun",
+                "finished",
+                "in_ina",
+                "root",
+                "migrations",
+                "conflicts",
+                "fragments",
+                "busy",
+            )
+        },
+    )
+
+
+def step_seconds(asked: ScheduleWorkload, given: JobList) -> tuple[Reals, Reals]:
+    """A step of each model, with one host and with more: without INA, and with INA alone."""
+    shape = len(given.models), 2
+    none, all_ina = np.zeros(shape), np.zeros(shape)
+    load().mina_steps(Run(asked, given).pointer, none.ctypes.data, all_ina.ctypes.data)
+    return none, all_ina

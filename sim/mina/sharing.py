@@ -1,0 +1,36 @@
+"""Jobs that share one switch, simulated alone in the compiled code (figure 12)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sim.mina.engine.library import load
+from sim.mina.engine.setup import Run
+from sim.mina.jobs import JobList, TrainingJob
+from sim.mina.models import known_models
+from sim.mina.workload import ScheduleWorkload
+
+
+def group_score(
+    asked: ScheduleWorkload, members: Sequence[tuple[str, int]], steps: int
+) -> float | None:
+    """Score of models with so many hosts each, for so many of the longest steps; None if undefined.
+
+    The order of the members is that of events at one time.
+    """
+    names = list(known_models())
+    given = JobList(
+        models=list(known_models().values()),
+        jobs=[TrainingJob(model=name, hosts=hosts, steps=1) for name, hosts in members],
+    )
+    run = Run(replace(asked, count=1), given)
+    run.setup.shared_steps = steps
+    model = np.array([names.index(name) for name, _ in members])
+    hosts = np.array([count for _, count in members])
+    totals = np.zeros(3)
+    load().mina_group(
+        run.pointer, len(members), model.ctypes.data, hosts.ctypes.data, totals.ctypes.data
+    )
+    time, none, all_ina = totals.tolist()
+    return (none - time) / (none - all_ina) if none > all_ina else None

@@ -1,0 +1,70 @@
+"""Trees by an integer program: the most that jobs can gain if no two share a switch."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array, vstack
+
+from sim.mina.jobs import JobList
+from sim.mina.workload import ScheduleWorkload
+
+SECONDS = 10  #: that one program may take
+
+
+class TreeSolver:
+    """The compiled scheduler calls it for the candidates of all running jobs that could gain.
+
+    A job's weight is its hosts times the share of its time that INA saves.
+    """
+
+    def __init__(self, given: JobList, asked: ScheduleWorkload) -> None:
+        self.given, self.asked = given, asked
+        self.weights: Any = None
+        self.unsolved = 0
+        self.error: BaseException | None = None
+
+    def __call__(self, trees: int, job: Any, begin: Any, switches: Any, chosen: Any) -> None:
+        """Fill ``chosen``; an exception waits for :meth:`check`, as it cannot pass through C++."""
+        if self.error is not None:
+            return
+        try:
+            begins = np.ctypeslib.as_array(begin, (trees + 1,))
+            used = np.ctypeslib.as_array(switches, (max(1, begins[-1]),))[: begins[-1]]
+            found = self.solve(np.ctypeslib.as_array(job, (trees,)), begins, used)
+            np.ctypeslib.as_array(chosen, (trees,))[:] = found
+        except BaseException as error:
+            self.error = error
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self.error is not None:
+            raise self.error
+
+    def solve(self, job: Any, begin: Any, switches: Any) -> Any:
+        """1 for each tree that is chosen: at most one of a job, at most the capacity of a switch."""
+        ones = np.ones(switches.size)
+        on_switch = csr_array((ones, switches, begin)).T
+        jobs, of_tree = np.unique(job, return_inverse=True)
+        of_job = csr_array((np.ones(job.size), (of_tree, np.arange(job.size))))
+        limit = np.concatenate([np.ones(jobs.size), np.full(on_switch.shape[0], self.asked.capacity)])
+        result = milp(
+            -self.job_weights()[job],
+            integrality=np.ones(job.size),
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(vstack([of_job, on_switch]), ub=limit),
+            options={"time_limit": SECONDS},
+        )
+        self.unsolved += result.status == 1
+        return np.zeros(job.size, np.int64) if result.x is None else result.x.round()
+
+    def job_weights(self) -> Any:
+        """By job."""
+        from sim.mina.schedule import step_seconds
+
+        if self.weights is None:
+            none, all_ina = step_seconds(self.asked, self.given)
+            share = ((none - all_ina) / none)[:, 1]
+            place = {model.name: i for i, model in enumerate(self.given.models)}
+            self.weights = np.array([job.hosts * share[place[job.model]] for job in self.given.jobs])
+        return self.weights

@@ -1,0 +1,153 @@
+"""What a schedule is asked for: jobs, cluster, and the algorithms that share its switches."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from sim.harness.workload import Workload, setting
+from sim.mina.cluster import FatTree, parse_topology
+from sim.mina.jobs import TRACES, JobList, drawn_jobs, read_jobs
+
+
+class Unit(StrEnum):
+    """What two jobs that use INA cannot share."""
+
+    SWITCH = "switch"
+    PORT = "port"
+
+
+class Placement(StrEnum):
+    """Which hosts a job gets."""
+
+    FIRST = "first"
+    DP = "dp"
+    AWARE = "aware"
+
+
+class Trees(StrEnum):
+    """Which switches add up for a job."""
+
+    FIRST = "first"
+    MIS = "mis"
+    EXACT = "exact"
+    SPREAD = "spread"
+
+
+class Sharing(StrEnum):
+    """Which of a job's all-reduces use INA."""
+
+    NEVER = "never"
+    GREEDY = "greedy"
+    R = "r"
+    BEST = "best"
+
+
+class Lock(StrEnum):
+    """Which other jobs an all-reduce with INA keeps from it."""
+
+    GROUP = "group"
+    TREE = "tree"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleWorkload(Workload):
+    """Jobs on a shared cluster."""
+
+    jobs: str | None = setting(
+        None,
+        "Read jobs from this JSON file: a list of {model, hosts, steps, arrival}, or an object with"
+        " jobs and with models of its own.",
+        metavar="FILE",
+        shown="jobs of --trace",
+    )
+    trace: int = setting(
+        1, "Draw hosts of jobs as in this trace of the paper.", least=1, most=TRACES
+    )
+    count: int = setting(1000, "Draw so many jobs.", least=1, most=100_000)
+    seed: int = setting(
+        42, "Number that decides the jobs; 42 is the authors'.", least=1, most=(1 << 31) - 2
+    )
+    topology: str = setting(
+        str(FatTree()),
+        "Links of the fat tree from the hosts up: of each layer down, then of each layer up.",
+        metavar="DOWN,..:UP,..",
+    )
+    unit: Unit = setting(
+        Unit.SWITCH, "What two jobs that use INA cannot share: switch (HDR) or port (NDR)."
+    )
+    capacity: int = setting(
+        1, "Jobs that a switch or port can add up for at a time.", least=1, most=64
+    )
+    bandwidth: float = setting(
+        12.5e9, "Bytes a second of an all-reduce without INA.", least=1, most=1e15
+    )
+    ratio: float = setting(2.0, "Bandwidth with INA, times that without.", least=1, most=1000)
+    gpu_speed: float = setting(
+        1.0, "Speed of computing, times that of the recordings.", least=1e-3, most=1000
+    )
+    latency: float = setting(50e-6, "Seconds that any all-reduce takes.", least=0, most=1)
+    placement: Placement = setting(
+        Placement.AWARE,
+        "Which hosts a job gets: first, dp (fewest fragments, the paper's), or aware (the same, but"
+        " not where switches are busy).",
+    )
+    alpha: float = setting(
+        0.5, "Weight of the fragments that stay free beside the job's own.", least=0, most=1000
+    )
+    trees: Trees = setting(
+        Trees.SPREAD,
+        "Which switches add up for a job: first that are free, mis (the paper's: a maximum"
+        " independent set, and groups around it), exact (the same by an integer program, weighted,"
+        " without groups), or spread (of least load).",
+    )
+    candidates: int = setting(
+        5, "Trees of a job that mis and exact choose from (the paper's k).", least=1, most=1 << 16
+    )
+    sharing: Sharing = setting(
+        Sharing.BEST,
+        "Which all-reduces use INA: never, greedy (any that can), r (the paper's: unless a rival"
+        " gains more a second), or best (r without useless refusals and useless INA).",
+    )
+    lock: Lock = setting(
+        Lock.TREE,
+        "Whom an all-reduce with INA keeps from it: its sharing group (the paper's), or jobs whose"
+        " trees meet its own.",
+    )
+    ties: int = setting(
+        0,
+        "Order of events at one time, and sample of trees: 0 is the authors', others are drawn.",
+        least=0,
+        most=1 << 20,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parse_topology(self.topology)
+        for name in ("bandwidth", "ratio", "gpu_speed", "latency", "alpha"):
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"{name} must be a number: nan")
+        if self.capacity > 1 and (self.trees is Trees.MIS or self.lock is Lock.GROUP):
+            raise ValueError(
+                "a capacity above 1 needs trees other than mis, and --lock tree: groups are of"
+                " switches for one job"
+            )
+
+    @property
+    def cluster(self) -> FatTree:
+        """The fat tree."""
+        return parse_topology(self.topology)
+
+    def job_list(self) -> JobList:
+        """The jobs; ValueError for what cannot be read, or for one that cannot run here."""
+        if self.jobs is None:
+            found = drawn_jobs(self.trace, self.count, self.seed)
+        else:
+            found = read_jobs(Path(self.jobs))
+        for number, job in enumerate(found.jobs, 1):
+            if job.hosts > self.cluster.hosts:
+                raise ValueError(
+                    f"hosts must be at most the {self.cluster.hosts} of the cluster: job {number}"
+                    f" has {job.hosts}"
+                )
+        return found
