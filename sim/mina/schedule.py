@@ -111,5 +111,6 @@ def step_seconds(asked: ScheduleWorkload, given: JobList) -> tuple[Reals, Reals]
     """A step of each model, with one host and with more: without INA, and with INA alone."""
     shape = len(given.models), 2
     none, all_ina = np.zeros(shape), np.zeros(shape)
-    load().mina_steps(Run(asked, given).pointer, none.ctypes.data, all_ina.ctypes.data)
+    run = Run(asked, given)
+    load().mina_steps(run.pointer, none.ctypes.data, all_ina.ctypes.data)
     return none, all_ina

@@ -85,7 +85,7 @@ class IndependentSet {
             force(v);
             fill();
             while (swap()) {}
-            if (count < before.count) in = before.in, tight = before.tight, count = before.count;
+            if (count <= before.count) in = before.in, tight = before.tight, count = before.count;
         }
         std::vector<int> found;
         for (int v = 0; v < size(); ++v)
