@@ -17,4 +17,17 @@ struct Bits {
             if (words[i] & other.words[i]) return true;
         return false;
     }
+
+    int common(const Bits& other) const {
+        int count = 0;
+        for (size_t i = 0; i < words.size(); ++i) count += __builtin_popcountll(words[i] & other.words[i]);
+        return count;
+    }
+
+    template <class Function>
+    void for_each(Function function) const {
+        for (size_t i = 0; i < words.size(); ++i)
+            for (uint64_t left = words[i]; left; left &= left - 1)
+                function(int(64 * i) + __builtin_ctzll(left));
+    }
 };

@@ -41,12 +41,11 @@ Int mina_place(const Setup* setup, const char* free, const double* penalty, Int 
 }
 
 // A large independent set of a graph whose edges are pairs of vertices; its size.
-Int mina_independent(Int vertices, Int edges, const Int* ends, Int tries, Int* chosen) {
+Int mina_independent(Int vertices, Int edges, const Int* ends, Int* chosen) {
     int count = int(vertices);
     std::vector<Bits> graph(count, Bits(count));
     for (Int i = 0; i < 2 * edges; ++i) graph[ends[i]].set(int(ends[i ^ 1]));
-    Lehmer random(42);
-    std::vector<int> found = IndependentSet(graph).find({}, int(tries), random);
+    std::vector<int> found = IndependentSet(graph).find();
     std::copy(found.begin(), found.end(), chosen);
     return Int(found.size());
 }

@@ -1,49 +1,30 @@
-// A large independent set of a graph: greedy by least degree, then local search.
+// A large independent set of a graph: greedy by least degree, then exchanges of one for two.
 #pragma once
 
 #include "bits.h"
-#include "random.h"
 
 class IndependentSet {
     const std::vector<Bits>& edges;
     std::vector<char> in;
     std::vector<int> tight;  // neighbours in the set
-    int count = 0;
 
     int size() const { return int(edges.size()); }
 
     void put(int v, bool present) {
         in[v] = present;
-        count += present ? 1 : -1;
-        for_each(edges[v], [&](int w) { tight[w] += present ? 1 : -1; });
+        edges[v].for_each([&](int w) { tight[w] += present ? 1 : -1; });
     }
 
-    template <class Function>
-    static void for_each(const Bits& set, Function function) {
-        for (size_t i = 0; i < set.words.size(); ++i)
-            for (uint64_t left = set.words[i]; left; left &= left - 1)
-                function(int(64 * i) + __builtin_ctzll(left));
-    }
-
-    void force(int v) {
-        for_each(edges[v], [&](int w) {
-            if (in[w]) put(w, false);
-        });
-        put(v, true);
-    }
-
-    // Adds what has no neighbour in the set, those with the fewest free neighbours first.
+    // Adds what has no neighbour in the set: the fewest free neighbours first, of equals the last.
     void fill() {
         while (true) {
             int chosen = -1, least = 0;
             Bits free(size());
             for (int v = 0; v < size(); ++v)
                 if (!in[v] && !tight[v]) free.set(v);
-            for_each(free, [&](int v) {
-                int degree = 0;
-                for (size_t i = 0; i < free.words.size(); ++i)
-                    degree += __builtin_popcountll(free.words[i] & edges[v].words[i]);
-                if (chosen < 0 || degree < least) chosen = v, least = degree;
+            free.for_each([&](int v) {
+                int degree = free.common(edges[v]);
+                if (chosen < 0 || degree <= least) chosen = v, least = degree;
             });
             if (chosen < 0) return;
             put(chosen, true);
@@ -51,15 +32,15 @@ class IndependentSet {
     }
 
     // Takes one out and puts two in, where that can be.
-    bool swap() {
+    bool exchange() {
         for (int v = 0; v < size(); ++v) {
             if (!in[v]) continue;
-            std::vector<int> ones;
-            for_each(edges[v], [&](int w) {
-                if (tight[w] == 1) ones.push_back(w);
+            std::vector<int> bound;  // to v alone
+            edges[v].for_each([&](int w) {
+                if (tight[w] == 1) bound.push_back(w);
             });
-            for (int a : ones)
-                for (int b : ones)
+            for (int a : bound)
+                for (int b : bound)
                     if (a < b && !edges[a].has(b)) {
                         put(v, false), put(a, true), put(b, true);
                         fill();
@@ -73,20 +54,9 @@ class IndependentSet {
     explicit IndependentSet(const std::vector<Bits>& edges)
         : edges(edges), in(edges.size()), tight(edges.size()) {}
 
-    // `kept` is independent; `tries` times something is forced in, and undone if it does not help.
-    std::vector<int> find(const std::vector<int>& kept, int tries, Lehmer& random) {
-        for (int v : kept) put(v, true);
+    std::vector<int> find() {
         fill();
-        while (swap()) {}
-        for (int i = 0; i < tries && size(); ++i) {
-            int v = int(random.below(size()));
-            if (in[v]) continue;
-            IndependentSet before = *this;
-            force(v);
-            fill();
-            while (swap()) {}
-            if (count <= before.count) in = before.in, tight = before.tight, count = before.count;
-        }
+        while (exchange()) {}
         std::vector<int> found;
         for (int v = 0; v < size(); ++v)
             if (in[v]) found.push_back(v);

@@ -16,7 +16,7 @@ LIBRARY = Library(
         "mina_group": (None, (POINTER, INT, POINTER, POINTER, POINTER)),
         "mina_steps": (None, (POINTER, POINTER, POINTER)),
         "mina_place": (INT, (POINTER, POINTER, POINTER, INT, POINTER)),
-        "mina_independent": (INT, (INT, INT, POINTER, INT, POINTER)),
+        "mina_independent": (INT, (INT, INT, POINTER, POINTER)),
     },
 )
 

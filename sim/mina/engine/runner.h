@@ -19,6 +19,7 @@ struct Runner {
     // The next operation that has not begun.
     bool has_next = false;
     double next_start = 0, next_end = 0, next_gain = 0;  // its end, and host seconds, with INA
+    bool next_idle = false;  // INA cannot shorten the step
 
     Runner(const Timing& timing, int hosts, Int steps, double now)
         : timing(&timing), hosts(hosts), steps(steps), next(now) {
@@ -69,5 +70,6 @@ struct Runner {
         next_start = std::max(now, from + timing->start[k]);
         next_end = next_start + timing->ina[k];
         next_gain = hosts * timing->gain(next_start - from, k);
+        next_idle = timing->idle(next_start - from, k);
     }
 };

@@ -1,11 +1,12 @@
 // Which tree each running job gets.
 #pragma once
 
-#include <memory>
+#include <tuple>
 
 #include "groups.h"
 #include "independent_set.h"
 #include "job.h"
+#include "random.h"
 
 class TreeBuilding {
     const Setup& setup;
@@ -13,8 +14,6 @@ class TreeBuilding {
     Lehmer random;
     GroupScores scores;
     std::vector<double> load;  // sum of needs, or number of trees, by resource
-
-    static constexpr int tries = 100;  // of the local search
 
     double need(const Job& job) const { return job.timing->need(setup.ratio); }
     bool spreads() const { return setup.trees == TREES_SPREAD; }
@@ -43,16 +42,17 @@ class TreeBuilding {
     void give_spread(Job& job) {
         if (!job.timing->gains()) return;
         Tree best;
-        double least_over = 0, least_most = 0;
+        double least_over = 0, least_most = 0, least_sum = 0;
         for (Int root = 0; root < net.roots(job.hosts); ++root) {
             Tree tree = net.tree(job.hosts, root);
-            double over = 0, most = 0;
+            double over = 0, most = 0, sum = 0;
             for (int one : tree.resources) {
                 over += std::max(0.0, load[one] + need(job) - double(setup.capacity));
                 most = std::max(most, load[one]);
+                sum += load[one];
             }
-            if (!root || over < least_over || (over == least_over && most < least_most))
-                best = tree, least_over = over, least_most = most;
+            if (!root || std::tie(over, most, sum) < std::tie(least_over, least_most, least_sum))
+                best = tree, least_over = over, least_most = most, least_sum = sum;
         }
         give(job, best);
     }
@@ -67,7 +67,6 @@ class TreeBuilding {
         std::vector<const Tree*> trees;
         std::vector<int> job_of;
         std::vector<Bits> edges;
-        std::vector<int> held;  // trees that jobs have now, and that do not meet
     };
 
     Graph graph(const std::vector<Job*>& running, bool useful) const {
@@ -79,28 +78,21 @@ class TreeBuilding {
         return made;
     }
 
-    void connect(Graph& g, const std::vector<Job*>& running) const {
+    void connect(Graph& g) const {
         int count = int(g.trees.size());
         g.edges.assign(count, Bits(count));
         for (int a = 0; a < count; ++a)
             for (int b = 0; b < a; ++b)
                 if (g.job_of[a] == g.job_of[b] || g.trees[a]->bits.meets(g.trees[b]->bits))
                     g.edges[a].set(b), g.edges[b].set(a);
-        for (int a = 0; a < count; ++a) {
-            const Tree* now = running[g.job_of[a]]->next_tree();
-            if (!now || now->root != g.trees[a]->root) continue;
-            bool apart = true;
-            for (int b : g.held) apart &= !g.edges[a].has(b);
-            if (apart) g.held.push_back(a);
-        }
     }
 
     void build_groups(const std::vector<Job*>& running) {
         Graph g = graph(running, false);
-        connect(g, running);
+        connect(g);
         std::vector<Member> members;
         for (const Job* job : running) members.push_back({job->timing, job->count});
-        std::vector<int> independent = IndependentSet(g.edges).find(g.held, tries, random);
+        std::vector<int> independent = IndependentSet(g.edges).find();
         SharingGroups groups(g.job_of, members, g.edges, scores, setup.most_shared);
         std::vector<int> chosen = groups.trees(independent);
         for (size_t j = 0; j < running.size(); ++j)
