@@ -22,6 +22,9 @@ class Simulator {
     Int queued = 0;               // the first job that has no hosts yet
     std::vector<uint64_t> rank;   // of each job at one time, if `ties` shuffles them
 
+    // Aware placement: hosts of a leaf are dear if that fills more of its switch than this share.
+    static constexpr double filled = 0.3, dearness = 4;
+
     struct Stopwatch {
         double& sum;
         std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -34,8 +37,8 @@ class Simulator {
         if (setup.placement == PLACE_FIRST) return place_first(free, job.count);
         double need = setup.placement == PLACE_AWARE ? job.timing->need(setup.ratio) : 0;
         auto penalty = [&](int leaf) {
-            double room = double(setup.capacity) - 0.5;
-            return need > 0 ? 4 * std::max(0.0, building.load_of_leaf(leaf) + need - room) : 0;
+            double over = building.load_of_leaf(leaf) + need - filled * double(setup.capacity);
+            return need > 0 ? dearness * std::max(0.0, over) : 0;
         };
         return FragmentPlacement(down, free, setup.alpha, penalty, job.count).place();
     }

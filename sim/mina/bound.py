@@ -1,0 +1,76 @@
+"""What a schedule could gain at most on its placement, by a linear program."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, vstack
+
+from sim.mina.schedule import Schedule
+from sim.mina.workload import Unit
+
+Reals = NDArray[np.float64]
+
+
+def bound_of(schedule: Schedule) -> float | None:
+    """The most that the score could be, with the hosts and times of ``schedule``.
+
+    Between two starts or ends of jobs, job j uses INA for a share u_j y_j of its time and saves y_j
+    of what it can. A switch (or port) adds up for one job at a time: the sum of u y of its jobs is
+    at most 1. Roots above the same hosts are alike, so that the best shares use all of them alike,
+    and only their number counts. None, which is undefined, if no job can gain.
+    """
+    asked = schedule.asked
+    saved = (schedule.none - schedule.all) / schedule.none
+    useful = np.flatnonzero(saved > 0)
+    if not useful.size:
+        return None
+    need = (schedule.none - schedule.all)[useful] / ((asked.ratio - 1) * schedule.all[useful])
+    loads = usage_of(schedule, useful) * need[:, np.newaxis]
+    begun, finished = schedule.begun[useful], schedule.finished[useful]
+    times = np.unique([begun, finished])
+    gains: list[Reals] = []
+    limits: list[csr_array] = []
+    for since, until in zip(times[:-1], times[1:], strict=True):
+        runs = np.flatnonzero((begun <= since) & (finished >= until))
+        before = sum(each.size for each in gains)
+        gains.append((until - since) * (schedule.hosts * saved)[useful[runs]])
+        load = loads[runs]
+        full = load.sum(axis=0) > asked.capacity
+        row, job = load[:, full].T.nonzero()
+        values = load[:, full].T[row, job], (row, job + before)
+        limits.append(csr_array(values, shape=(int(full.sum()), before + runs.size)))
+    return most_gain(np.concatenate(gains), limits, asked.capacity)
+
+
+def most_gain(gains: Reals, limits: Sequence[csr_array], capacity: int) -> float:
+    """The most of ``gains``, as a share of all; later columns of the early limits are missing."""
+    for each in limits:
+        each.resize(each.shape[0], gains.size)
+    rows = vstack(limits).tocsr()
+    found = linprog(
+        -gains, A_ub=rows, b_ub=np.full(rows.shape[0], float(capacity)), bounds=(0, 1)
+    )
+    if found.status:
+        raise RuntimeError(f"the linear program has no solution: {found.message}")
+    return float(-found.fun / gains.sum())
+
+
+def usage_of(schedule: Schedule, jobs: NDArray[np.int64]) -> Reals:
+    """By job and group of switches (or ports) that are alike: the share that a tree takes."""
+    cluster = schedule.asked.cluster
+    ports = schedule.asked.unit is Unit.PORT
+    groups = [np.zeros((jobs.size, 0))]
+    width = alike = 1
+    for layer in range(1, cluster.layers + 1 - ports):
+        width *= cluster.down[layer - 1]
+        alike *= cluster.up[layer - 1]
+        found = np.zeros((jobs.size, cluster.hosts // width))
+        for row, hosts in enumerate(schedule.placed[job] for job in jobs):
+            below = width if ports else width // cluster.down[layer - 1]
+            if np.unique(hosts // below).size > 1:  # the tree reaches these
+                share = 1 / (alike * cluster.up[layer]) if ports else 1 / alike
+                found[row, np.unique(hosts // width)] = share
+        groups.append(found)
+    return np.hstack(groups)
