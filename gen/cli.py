@@ -47,6 +47,14 @@ COMMANDS = {
             "ingather reproduce netsparse --only redundancy --matrix arabic=arabic-2005.mtx",
         ],
     ),
+    "schedule": Command(
+        "gen.commands.schedule:schedule",
+        [
+            "ingather schedule --trace 1 --gpu-speed 1.5 --ratio 1.5 -o build/schedule",
+            "ingather schedule --placement first --trees first --sharing greedy --lock group",
+        ],
+        needs=["matplotlib"],
+    ),
     "synth": Command(
         "gen.commands.synth:synth", ["ingather synth p4sgd-engine --json build/engine.json"]
     ),

@@ -1,6 +1,8 @@
 """What a schedule could gain at most on its placement, by a linear program."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +33,8 @@ def bound_of(schedule: Schedule) -> float | None:
     begun, finished = schedule.begun[useful], schedule.finished[useful]
     times = np.unique([begun, finished])
     gains: list[Reals] = []
-    limits: list[csr_array] = []
-    for since, until in zip(times[:-1], times[1:], strict=True):
+    limits: list[Any] = []  # sparse
+    for since, until in pairwise(times):
         runs = np.flatnonzero((begun <= since) & (finished >= until))
         before = sum(each.size for each in gains)
         gains.append((until - since) * (schedule.hosts * saved)[useful[runs]])
@@ -44,14 +46,12 @@ def bound_of(schedule: Schedule) -> float | None:
     return most_gain(np.concatenate(gains), limits, asked.capacity)
 
 
-def most_gain(gains: Reals, limits: Sequence[csr_array], capacity: int) -> float:
+def most_gain(gains: Reals, limits: Sequence[Any], capacity: int) -> float:
     """The most of ``gains``, as a share of all; later columns of the early limits are missing."""
     for each in limits:
         each.resize(each.shape[0], gains.size)
-    rows = vstack(limits).tocsr()
-    found = linprog(
-        -gains, A_ub=rows, b_ub=np.full(rows.shape[0], float(capacity)), bounds=(0, 1)
-    )
+    rows: Any = csr_array(vstack(limits))
+    found = linprog(-gains, A_ub=rows, b_ub=np.full(rows.shape[0], float(capacity)), bounds=(0, 1))
     if found.status:
         raise RuntimeError(f"the linear program has no solution: {found.message}")
     return float(-found.fun / gains.sum())

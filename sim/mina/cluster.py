@@ -21,8 +21,7 @@ class FatTree:
     def __post_init__(self) -> None:
         if not self.down or len(self.down) != len(self.up):
             raise ValueError(
-                "topology must have as many numbers of links up as down, which make a tree:"
-                f" {self}"
+                f"topology must have as many numbers of links up as down, which make a tree: {self}"
             )
         if min(*self.down, *self.up) < 1:
             raise ValueError(f"topology must have at least 1 link from each node: {self}")

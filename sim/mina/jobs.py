@@ -73,12 +73,11 @@ def read_jobs(path: Path) -> JobList:
         raise ValueError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
-    if isinstance(content, list):
-        content = {"jobs": content}
+    about_all: Any = {"jobs": content} if isinstance(content, list) else content
     try:
-        own = {name: model_of(name, about) for name, about in content.get("models", {}).items()}
+        own = {name: model_of(name, about) for name, about in about_all.get("models", {}).items()}
         models = dict(known_models()) | own
-        jobs = [job_of(number, about, models) for number, about in enumerate(content["jobs"], 1)]
+        jobs = [job_of(number, about, models) for number, about in enumerate(about_all["jobs"], 1)]
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{path} must have a list of jobs, or jobs and models") from error
     except ValueError as error:
@@ -88,7 +87,9 @@ def read_jobs(path: Path) -> JobList:
     return JobList(models=list(models.values()), jobs=sorted(jobs, key=lambda job: job.arrival))
 
 
-def job_of(number: int, about: Mapping[str, Any], models: Mapping[str, TrainedModel]) -> TrainingJob:
+def job_of(
+    number: int, about: Mapping[str, Any], models: Mapping[str, TrainedModel]
+) -> TrainingJob:
     """Job ``number`` of a file; ValueError, or UserError for an unknown model."""
     try:
         name = about["model"]

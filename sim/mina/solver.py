@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, milp
 from scipy.sparse import csr_array, vstack
 
 from sim.mina.jobs import JobList
@@ -42,17 +42,19 @@ class TreeSolver:
             raise self.error
 
     def solve(self, job: Any, begin: Any, switches: Any) -> Any:
-        """1 for each tree that is chosen: at most one of a job, at most the capacity of a switch."""
+        """1 for each chosen tree: at most one of a job, at most the capacity of each switch."""
         ones = np.ones(switches.size)
         on_switch = csr_array((ones, switches, begin)).T
         jobs, of_tree = np.unique(job, return_inverse=True)
         of_job = csr_array((np.ones(job.size), (of_tree, np.arange(job.size))))
-        limit = np.concatenate([np.ones(jobs.size), np.full(on_switch.shape[0], self.asked.capacity)])
+        limit = np.concatenate(
+            [np.ones(jobs.size), np.full(on_switch.shape[0], self.asked.capacity)]
+        )
         result = milp(
             -self.job_weights()[job],
             integrality=np.ones(job.size),
             bounds=Bounds(0, 1),
-            constraints=LinearConstraint(vstack([of_job, on_switch]), ub=limit),
+            constraints=(vstack([of_job, on_switch]), -np.inf, limit),
             options={"time_limit": SECONDS},
         )
         self.unsolved += result.status == 1
@@ -66,5 +68,7 @@ class TreeSolver:
             none, all_ina = step_seconds(self.asked, self.given)
             share = ((none - all_ina) / none)[:, 1]
             place = {model.name: i for i, model in enumerate(self.given.models)}
-            self.weights = np.array([job.hosts * share[place[job.model]] for job in self.given.jobs])
+            self.weights = np.array(
+                [job.hosts * share[place[job.model]] for job in self.given.jobs]
+            )
         return self.weights

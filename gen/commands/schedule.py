@@ -1,0 +1,136 @@
+"""``ingather schedule``."""
+
+import base64
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from markupsafe import Markup
+from rich.console import Console
+
+from gen.commands.options import asked_of, options_of, parameter, with_options
+from gen.commands.run import write_json
+from gen.errors import UserError
+from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.page.page import Section, environment, render
+from sim.mina.workload import ScheduleWorkload
+
+HERE = Path(__file__).parent
+PAGE = "index.html"
+
+
+def command() -> Any:
+    """The function of the command, whose options are the fields of its workload."""
+    output = typer.Option("-o", "--output", help="Folder to write the results into.")
+    options = [
+        *options_of(ScheduleWorkload),
+        parameter("output", Path, Path("build/schedule"), output),
+    ]
+    made = with_options(execute, options)
+    made.__doc__ = "Schedule jobs on a shared cluster whose switches add up, and simulate them."
+    return made
+
+
+def execute(values: Mapping[str, Any]) -> None:
+    """Schedule, and write what came of it."""
+    output = values["output"]
+    check_target(output)
+    try:
+        asked = ScheduleWorkload(**asked_of(ScheduleWorkload, values))
+        given = asked.job_list()
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    from sim.mina.bound import bound_of
+    from sim.mina.files import LOGGED, UNDEFINED, job_rows, summary_of, write_files
+    from sim.mina.pictures import draw_all
+    from sim.mina.schedule import schedule
+
+    console = Console(highlight=False)
+    with written_whole(output) as folder:
+        with console.status(f"scheduling {len(given.jobs):,} jobs"):
+            found = schedule(asked, given, LOGGED)
+            began = time.perf_counter()
+            bound = bound_of(found)
+            bound_s = time.perf_counter() - began
+        files = write_files(folder, found, bound, bound_s)
+        with console.status("drawing"):
+            pictures = draw_all(folder, found)
+            summary = summary_of(found, bound, bound_s)
+            page = page_of(summary, list(job_rows(found)), folder, pictures)
+            (folder / PAGE).write_text(page, encoding="utf-8")
+        files = [PAGE, *files, *pictures]
+        write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": "schedule", "files": files})
+    for name, value in tiles_of(summary).items():
+        console.print(f"{name:28} {value}")
+    for line in warnings_of(summary):
+        console.print(f"warning: {line}", style="yellow", soft_wrap=True)
+    if found.score is None:
+        console.print(f"the score is {UNDEFINED}: INA is of no use to any of these jobs")
+    console.print(f"wrote {output}: {', '.join(files)}")
+
+
+def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:
+    """The figures that stand above all others."""
+
+    def text(value: Any) -> str:
+        return value if isinstance(value, str) else f"{value:.4f}"
+
+    return {
+        "INA efficiency score": text(summary["score"]),
+        "bound on this placement": text(summary["bound"]),
+        "INA utilisation": text(summary["utilisation"]),
+        "jobs": f"{summary['jobs']:,}",
+        "jobs that INA can help": f"{summary['jobs_that_can_gain']:,}",
+        "seconds until the last end": f"{summary['end']:.1f}",
+        "hosts in use": f"{summary['hosts_in_use']:.1%}",
+        "migrations a job": f"{summary['migrations_per_job']:.2f}",
+        "seconds of computing": f"{sum(summary['seconds_by_phase'].values()):.2f}",
+    }
+
+
+def warnings_of(summary: Mapping[str, Any]) -> list[str]:
+    """What a reader must know before all else."""
+    late = summary["programs_at_time_limit"]
+    text = f"{late:,} integer programs ended at their time limit: their trees may not be the best"
+    return [text] * bool(late)
+
+
+def page_of(
+    summary: Mapping[str, Any],
+    rows: list[Mapping[str, Any]],
+    folder: Path,
+    pictures: Mapping[str, str],
+) -> str:
+    """The page that shows figures, pictures and jobs."""
+    template = environment(HERE).get_template("schedule.html.j2")
+
+    def section(title: str, **given: Any) -> Section:
+        return Section(title, template.render(title=title, **given))
+
+    return render(
+        "Jobs on a shared cluster",
+        [
+            section(
+                "Figures",
+                part="figures",
+                tiles=tiles_of(summary),
+                warnings=warnings_of(summary),
+                settings=summary["workload"],
+            ),
+            *(
+                section(title, part="picture", data=Markup(encoded(folder / name)))
+                for name, title in pictures.items()
+            ),
+            section("Jobs", part="jobs", rows=rows),
+        ],
+    )
+
+
+def encoded(picture: Path) -> str:
+    """A picture as text."""
+    return base64.b64encode(picture.read_bytes()).decode()
+
+
+schedule = command()
