@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "setup.h"
@@ -29,8 +30,12 @@ struct Timing {
         return t + plain[k] + rest_ina[k + 1] <= std::max(latest_ina[k + 1], period);
     }
 
-    // Least share of its time that a job must use INA for to gain all that it can.
-    double need(double ratio) const { return ratio > 1 ? (none - all) / ((ratio - 1) * all) : 0; }
+    // Least share of its time that a job must use INA for to gain all that it can; in steps that
+    // make sums of needs exact, so that they do not depend on the order of jobs that come and go.
+    double need(double ratio) const {
+        const double fine = 1 << 20;
+        return gains() ? std::round((none - all) / ((ratio - 1) * all) * fine) / fine : 0;
+    }
 
     bool gains() const { return none > all; }
 };

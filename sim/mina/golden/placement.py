@@ -1,0 +1,74 @@
+"""Which hosts a job gets: algorithm 1 of the paper, in words of its section III-B."""
+
+from collections.abc import Callable, Sequence
+from math import inf, prod
+
+Pod = Sequence[int]
+
+
+def children(pod: Pod, down: Sequence[int]) -> list[Pod]:
+    """The pods inside a pod of ``len(down)`` layers."""
+    each = prod(down[:-1])
+    return [pod[first : first + each] for first in range(0, len(pod), each)]
+
+
+def fragments(chosen: set[int], pod: Pod, down: Sequence[int]) -> int:
+    """1 if all hosts of the pod are chosen, 0 if none is, else the sum of its pods inside."""
+    count = len(chosen.intersection(pod))
+    if count in (0, len(pod)):
+        return min(count, 1)
+    return sum(fragments(chosen, inside, down[:-1]) for inside in children(pod, down))
+
+
+def score(taken: set[int], free: set[int], down: Sequence[int], alpha: float) -> float:
+    """A + alpha B: fragments of the job, and of what stays free."""
+    pod = range(prod(down))
+    return fragments(taken, pod, down) + alpha * fragments(free - taken, pod, down)
+
+
+def first(free: set[int], wanted: int) -> list[int]:
+    """The first free hosts; none if they are too few."""
+    return sorted(free)[:wanted] if len(free) >= wanted else []
+
+
+def allocate(
+    pod: Pod,
+    down: Sequence[int],
+    wanted: int,
+    free: set[int],
+    alpha: float,
+    penalty: Callable[[int], float] = lambda leaf: 0,
+) -> tuple[float, list[int]]:
+    """Least score of so many hosts of a pod, and these; infinite if there are too few.
+
+    Of equal scores the one that takes the fewest hosts of the later pods. ``penalty`` is for the
+    pods of the first layer, by their number, if any host is taken there.
+    """
+    available = free.intersection(pod)
+    if wanted > len(available):
+        return inf, []
+    if not down:
+        return (1, list(pod)) if wanted else (alpha * len(available), [])
+    paid = 0.0
+    if len(down) == 1:
+        paid = penalty(pod[0] // down[0]) if wanted else 0
+    if len(available) == len(pod) and wanted in (0, len(pod)):
+        if not wanted:
+            return alpha, []
+        leaves = range(pod[0] // down[0], (pod[-1] + 1) // down[0])
+        return 1 + sum(penalty(leaf) for leaf in leaves), list(pod)
+    inner = (down[:-1], free, alpha, penalty)
+    rows = [{0: (0.0, list[int]())}]
+    for inside in children(pod, down):
+        before, row = rows[-1], dict[int, tuple[float, list[int]]]()
+        found = [allocate(inside, inner[0], n, *inner[1:]) for n in range(wanted + 1)]
+        for n in range(wanted + 1):
+            for later in range(n + 1):
+                if n - later not in before or found[later][0] == inf:
+                    continue
+                total = found[later][0] + before[n - later][0]
+                if n not in row or total < row[n][0]:
+                    row[n] = total, before[n - later][1] + found[later][1]
+        rows.append(row)
+    total, hosts = rows[-1][wanted]
+    return total + paid, hosts
