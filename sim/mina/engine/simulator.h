@@ -23,7 +23,7 @@ class Simulator {
     std::vector<uint64_t> rank;   // of each job at one time, if `ties` shuffles them
 
     // Aware placement: hosts of a leaf are dear if that fills more of its switch than this share.
-    static constexpr double filled = 0.3125, dearness = 4;
+    static constexpr double filled = 0.34375, dearness = 4;
 
     struct Stopwatch {
         double& sum;

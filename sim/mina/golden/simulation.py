@@ -79,7 +79,7 @@ class Simulation:
                 for a in range(cluster.up[0])
                 for b in range(sum(cluster.up[1:2]) if cluster.ports else 1)
             ]
-            return 4 * max(0.0, min(loads, default=0) + need - 0.3125)
+            return 4 * max(0.0, min(loads, default=0) + need - 0.34375)
 
         pod = range(prod(cluster.down))
         return allocate(pod, cluster.down, job.hosts, self.free, cluster.alpha, penalty)[1]

@@ -1,0 +1,226 @@
+"""Table I and figure 11: what each algorithm is worth, and on which trace."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sim.mina.bound import bound_of
+from sim.mina.reproduce import paper
+from sim.mina.reproduce.runs import BASELINE, MINA, OURS, Found, rows_of, score
+from sim.mina.workload import ScheduleWorkload, Unit
+from sim.reproduce.figure import Claim, Figure, Panel
+
+NEAR, NEAR_UTILISATION = 0.03, 0.005  #: of the binary's, where its solver of trees is not ours
+EQUAL = 5e-5  #: four digits
+REGIMES = {
+    "HDR": {},
+    "NDR": {"unit": Unit.PORT},
+    "HDR, GPU 1.5, ratio 1.5": {"gpu_speed": 1.5, "ratio": 1.5},
+    "HDR, GPU 1.5, ratio 2": {"gpu_speed": 1.5},
+}
+
+
+def ablation_runs(seeds: int) -> list[ScheduleWorkload]:
+    """Every row with every order of ties, and our schedulers in several regimes."""
+    rows = [replace(rows_of(name), ties=ties) for name in paper.TABLE for ties in range(seeds)]
+    ours = [replace(OURS, **regime) for regime in REGIMES.values()]
+    return [*rows, *(replace(OURS, ties=ties) for ties in range(seeds)), *ours]
+
+
+def ablation(found: Found, seeds: int) -> Figure:
+    """Table I."""
+    rows = []
+    for name in paper.TABLE:
+        runs = [found[replace(rows_of(name), ties=ties)] for ties in range(seeds)]
+        scores, used = [score(each) for each in runs], [each.utilisation for each in runs]
+        rows.append(
+            {
+                "JP": "yes" if name[0] == "P" else "-",
+                "TB": "yes" if name[1] == "T" else "-",
+                "RS": "yes" if name[2] == "S" else "-",
+                "paper": paper.TABLE[name][0],
+                "binary": paper.BINARY_TABLE[name][0],
+                "ours": f"{scores[0]:.4f}",
+                "mean of seeds": f"{np.mean(scores):.4f}",
+                "least": f"{min(scores):.4f}",
+                "most": f"{max(scores):.4f}",
+                "utilisation, paper": paper.TABLE[name][1],
+                "binary's": paper.BINARY_TABLE[name][1],
+                "ours' ": f"{used[0]:.4f}",
+                "migrations a job": f"{runs[0].migrations.mean():.2f}",
+            }
+        )
+    best = [score(found[replace(OURS, ties=ties)]) for ties in range(seeds)]
+    regimes = {name: found[replace(OURS, **regime)] for name, regime in REGIMES.items()}
+    bounds = {name: bound_of(each) for name, each in regimes.items()}
+    first = {name: found[rows_of(name)] for name in paper.TABLE}
+    exact = ("---", "P--")
+
+    def draw(axes: Axes) -> None:
+        at = np.arange(len(paper.TABLE))
+        for shift, label, values in (
+            (-0.27, "paper", [each[0] for each in paper.TABLE.values()]),
+            (0.0, "binary", [each[0] for each in paper.BINARY_TABLE.values()]),
+            (0.27, "ours", [score(each) for each in first.values()]),
+        ):
+            axes.bar(at + shift, values, 0.25, label=label)
+        axes.axhline(best[0], linestyle=":", color="black", label="our best")
+        axes.set_xticks(at, list(paper.TABLE))
+        axes.set_ylabel("INA efficiency score")
+
+    def regime_bars(axes: Axes) -> None:
+        at = np.arange(len(regimes))
+        axes.bar(at, [score(each) for each in regimes.values()], label="our best")
+        axes.plot(at, [bounds[name] or 0 for name in regimes], "k_", ms=30, label="LP bound")
+        axes.set_xticks(at, [name.replace(", ", "\n") for name in regimes], fontsize=7)
+
+    return Figure(
+        name="ablation",
+        title="What each algorithm is worth",
+        source="section V-B, table I",
+        quote="When we enable these three modules in order, they yields incremental enhancements"
+        " of 0.220, 0.417, and 0.082 to the INA efficiency score, and reach a final score of"
+        " 0.982.",
+        setting="1,000 jobs of trace 1, HDR, 12.5e9 bytes/s, ratio 2, GPU speed 1. P: placement"
+        " by fragments; T: trees of an independent set, in groups; S: sharing by R. *ours* has the"
+        f" binary's order of events at one time, the mean is of {seeds} orders.",
+        rows=rows,
+        shown=rows,
+        panels=[Panel("Table I", draw), Panel("Our best by regime", regime_bars)],
+        claims=[
+            Claim(
+                "baseline and placement have the binary's score and utilisation, to four digits",
+                all(
+                    abs(score(first[name]) - paper.BINARY_TABLE[name][0]) <= EQUAL
+                    and abs(first[name].utilisation - paper.BINARY_TABLE[name][1]) <= EQUAL
+                    for name in exact
+                ),
+                ", ".join(f"{score(first[name]):.4f}" for name in exact),
+            ),
+            Claim(
+                f"trees and sharing are within {NEAR} of the binary's score, and"
+                f" {NEAR_UTILISATION} of its utilisation",
+                all(
+                    abs(score(first[name]) - paper.BINARY_TABLE[name][0]) <= NEAR
+                    and abs(first[name].utilisation - paper.BINARY_TABLE[name][1])
+                    <= NEAR_UTILISATION
+                    for name in ("PT-", "PTS")
+                ),
+                ", ".join(
+                    f"{score(first[name]):.4f} ({first[name].utilisation:.4f})"
+                    for name in ("PT-", "PTS")
+                ),
+            ),
+            Claim(
+                "each algorithm adds to those before it",
+                score(first["---"])
+                < score(first["P--"])
+                < score(first["PT-"])
+                < score(first["PTS"]),
+                ", ".join(f"{score(first[name]):.3f}" for name in ("---", "P--", "PT-", "PTS")),
+            ),
+            Claim(
+                "without trees, sharing still reaches the score of all three within 0.01",
+                score(first["PTS"]) - score(first["P-S"]) <= 0.01,
+                f"{score(first['P-S']):.3f}, {score(first['PTS']):.3f}",
+            ),
+            Claim(
+                "our best is at least 0.99 in HDR and NDR",
+                all(score(regimes[name]) >= 0.99 for name in ("HDR", "NDR")),
+                ", ".join(
+                    f"{name} {score(each):.4f} (bound {bounds[name]:.4f})"
+                    for name, each in regimes.items()
+                ),
+            ),
+        ],
+        note="The paper's numbers are of another recording of the models, other jobs and NDR"
+        " switches at 200 Gb/s, at which no recording that its authors publish gains anything. The"
+        " binary's rows are of its published settings. Its trees come from another solver of"
+        " independent sets, and its merging of groups leaves out what a running mean rules out;"
+        " ours tries all. In its program a tree that is not in a group is the baseline's, which"
+        " conflicts with no other: sharing alone has nothing to share, and P-S is P--. A job"
+        f" changes its tree {first['PTS'].migrations.mean():.2f} times here, {paper.MIGRATIONS}"
+        f" times in the paper, {paper.BINARY_MIGRATIONS} times in the binary; our best never"
+        " changes one.",
+    )
+
+
+def trace_runs(traces: Sequence[int]) -> list[ScheduleWorkload]:
+    """Baselines of all ten traces; MINA's of some, as they take long; ours of all."""
+    return [
+        *(replace(each, trace=trace) for each in (BASELINE, OURS) for trace in range(1, 11)),
+        *(replace(MINA, trace=trace) for trace in traces),
+    ]
+
+
+def traces(found: Found, chosen: Sequence[int]) -> Figure:
+    """Figure 11."""
+    every = range(1, 11)
+    baseline = [score(found[replace(BASELINE, trace=trace)]) for trace in every]
+    best = [score(found[replace(OURS, trace=trace)]) for trace in every]
+    mina = {trace: score(found[replace(MINA, trace=trace)]) for trace in chosen}
+    binary = np.mean([paper.BINARY_MINA[trace - 1] for trace in chosen])
+    mean = np.mean(list(mina.values()))
+    rows = [
+        {
+            "trace": trace,
+            "baseline, binary": paper.BINARY_BASELINES[trace - 1],
+            "baseline, ours": f"{baseline[trace - 1]:.4f}",
+            "MINA, binary": paper.BINARY_MINA[trace - 1],
+            "MINA, ours": f"{mina[trace]:.4f}" if trace in mina else "not run",
+            "our best": f"{best[trace - 1]:.4f}",
+        }
+        for trace in every
+    ]
+
+    def draw(axes: Axes) -> None:
+        at = np.array(every)
+        axes.bar(at - 0.27, baseline, 0.25, label="baseline")
+        axes.bar(np.array(list(mina)), list(mina.values()), 0.25, label="MINA")
+        axes.bar(at + 0.27, best, 0.25, label="our best")
+        axes.plot(at, paper.BINARY_MINA, "k.", label="MINA, binary")
+        axes.set_xlabel("trace")
+        axes.set_ylabel("INA efficiency score")
+
+    return Figure(
+        name="traces",
+        title="Ten traces",
+        source="section V-B, figure 11",
+        quote="Specifically, MINA achieves an INA efficiency score as high as 0.9998, with an"
+        " average score of 0.968, indicating a significant improvement over the baseline average"
+        " of only 0.399.",
+        setting="1,000 jobs of each trace; otherwise as the ablation.",
+        rows=rows,
+        shown=rows,
+        panels=[Panel("Figure 11", draw)],
+        claims=[
+            Claim(
+                "all ten baselines are the binary's, to four digits",
+                all(
+                    abs(a - b) <= 1.5 * EQUAL
+                    for a, b in zip(baseline, paper.BINARY_BASELINES, strict=True)
+                ),
+                f"mean {np.mean(baseline):.3f}; paper {paper.BASELINE}",
+            ),
+            Claim(
+                f"MINA's mean is within {NEAR} of the binary's",
+                bool(abs(mean - binary) <= NEAR),
+                f"{mean:.3f} of traces {', '.join(map(str, mina))}; binary {binary:.3f}, paper"
+                f" {paper.MINA}",
+            ),
+            Claim(
+                "MINA is above the baseline on every trace",
+                all(value > baseline[trace - 1] for trace, value in mina.items()),
+                f"least gain {min(v - baseline[t - 1] for t, v in mina.items()):.3f}",
+            ),
+            Claim(
+                "our best is above MINA on every trace",
+                all(best[trace - 1] >= value - 1e-9 for trace, value in mina.items()),
+                f"mean {np.mean(best):.3f}, least {min(best):.3f}",
+            ),
+        ],
+        note="Only OPT-125M gains at this bandwidth, so that a score is of about 130 jobs. Traces 2"
+        " and 6 are the same.",
+    )

@@ -1,0 +1,26 @@
+"""What a reproduction of MINA may be asked for."""
+
+from dataclasses import dataclass
+
+from sim.harness.workload import Workload, setting
+
+#: In the order of the paper.
+FIGURES = (
+    "fragments",
+    "timeline",
+    "bandwidth",
+    "traces",
+    "ablation",
+    "oversubscription",
+    "candidates",
+    "sharing",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinaAsked(Workload):
+    """The settings of all figures."""
+
+    seeds: int = setting(
+        5, "Orders of events at one time that the ablation is run with.", least=1, most=100
+    )

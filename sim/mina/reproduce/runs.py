@@ -1,0 +1,48 @@
+"""The schedules that figures need, each run once, as many at a time as there are processors."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+
+from sim.mina.schedule import Schedule, schedule
+from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees
+from sim.reproduce.report import Progress
+
+Found = dict[ScheduleWorkload, Schedule]
+
+#: The paper's baseline: first hosts, first tree that is free, INA when it is free.
+BASELINE = ScheduleWorkload(
+    placement=Placement.FIRST, trees=Trees.FIRST, sharing=Sharing.GREEDY, lock=Lock.GROUP
+)
+MINA = replace(BASELINE, placement=Placement.DP, trees=Trees.MIS, sharing=Sharing.R)
+OURS = ScheduleWorkload()  #: the defaults of the command
+
+
+def rows_of(name: str) -> ScheduleWorkload:
+    """A row of table I: P, T and S say what is MINA's, - what is the baseline's."""
+    placement, trees, sharing = (letter != "-" for letter in name)
+    return replace(
+        BASELINE,
+        placement=Placement.DP if placement else Placement.FIRST,
+        trees=Trees.MIS if trees else Trees.FIRST,
+        sharing=Sharing.R if sharing else Sharing.GREEDY,
+    )
+
+
+def run_all(wanted: Iterable[ScheduleWorkload], progress: Progress) -> Found:
+    """Run each; the compiled code lets go of Python's lock."""
+    todo = list(dict.fromkeys(wanted))
+    found: Found = {}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        tasks = {pool.submit(schedule, asked): asked for asked in todo}
+        for done in as_completed(tasks):
+            found[tasks[done]] = done.result()
+            progress("scheduling", len(found), len(todo))
+    return found
+
+
+def score(schedule: Schedule) -> float:
+    """The score of a run in which some job can gain."""
+    assert schedule.score is not None
+    return schedule.score
