@@ -60,6 +60,7 @@ def test_systems_do_not_import_each_other(system):
         "sim/p4sgd/golden",
         "sim/netsparse/golden",
         "sim/switchgnn/golden",
+        "sim/mina/golden",
         "sim/workloads",
     ],
 )

@@ -31,7 +31,6 @@ class Schedule:
     root: Ints  #: of its last tree, or -1
     migrations: Ints
     conflicts: Ints  #: whether it began without a tree
-    fragments: Ints  #: of free hosts, after it was placed
     placed: Sequence[Ints]  #: its hosts
     busy: Reals  #: seconds of INA by switch, layer by layer
     log: NDArray[np.void]  #: the first operations that ended
@@ -100,7 +99,6 @@ def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int 
                 "root",
                 "migrations",
                 "conflicts",
-                "fragments",
                 "busy",
             )
         },

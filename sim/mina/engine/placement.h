@@ -7,26 +7,6 @@
 
 #include "fat_tree.h"
 
-// Fragments of the hosts with `mine` in a subtree: 1 if all are, 0 if none, else its children's sum.
-inline int fragments(const std::vector<int>& down, const std::function<bool(int)>& mine) {
-    std::vector<int> full, count;
-    int hosts = 1;
-    for (int width : down) hosts *= width;
-    for (int h = 0; h < hosts; ++h) full.push_back(mine(h));
-    count = full;
-    for (int width : down) {
-        std::vector<int> above_full, above_count;
-        for (size_t first = 0; first < full.size(); first += width) {
-            int all = 0, sum = 0;
-            for (int i = 0; i < width; ++i) all += full[first + i], sum += count[first + i];
-            above_full.push_back(all == width);
-            above_count.push_back(all == width ? 1 : sum);
-        }
-        full = above_full, count = above_count;
-    }
-    return count[0];
-}
-
 // The first hosts that are free; none if there are too few.
 inline std::vector<int> place_first(const std::vector<char>& free, int wanted) {
     std::vector<int> chosen;

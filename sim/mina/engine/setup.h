@@ -38,7 +38,7 @@ struct Setup {
     Solver solver;
     // results, by job
     double *begun, *finished, *in_ina;
-    Int *taken, *root, *migrations, *conflicts, *fragments;  // taken: hosts of all jobs, in a row
+    Int *taken, *root, *migrations, *conflicts;  // taken: hosts of all jobs, in a row
     double* busy;  // seconds of INA, by switch
     Int log_room;
     LoggedOp* log;

@@ -48,7 +48,7 @@ class Setup(ctypes.Structure):
         *fields(INT, "most_shared shared_steps"),
         *fields(REAL, "alpha"),
         *fields(SOLVER, "solver"),
-        *fields(POINTER, "begun finished in_ina taken root migrations conflicts fragments busy"),
+        *fields(POINTER, "begun finished in_ina taken root migrations conflicts busy"),
         *fields(INT, "log_room"),
         *fields(POINTER, "log"),
         *fields(INT, "logged events simulated_groups simulated_events"),
@@ -148,10 +148,7 @@ def room(given: JobList, cluster: FatTree, logged: int) -> dict[str, NDArray[Any
     jobs = len(given.jobs)
     return {
         **{name: np.zeros(jobs) for name in ("begun", "finished", "in_ina")},
-        **{
-            name: np.zeros(jobs, np.int64)
-            for name in ("root", "migrations", "conflicts", "fragments")
-        },
+        **{name: np.zeros(jobs, np.int64) for name in ("root", "migrations", "conflicts")},
         "taken": np.zeros(sum(job.hosts for job in given.jobs), np.int64),
         "busy": np.zeros(cluster.switches),
         "log": np.zeros(max(logged, 1), LOGGED),

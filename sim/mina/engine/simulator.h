@@ -54,7 +54,6 @@ class Simulator {
             job.run.emplace(*job.timing, job.count, job.steps, now);
             job.run->number = job.number;
             running.push_back(&job);
-            setup.fragments[queued] = fragments(down, [&](int h) { return bool(free[h]); });
             Stopwatch watch(setup.trees_seconds);
             building.arrive(job);
         }

@@ -34,7 +34,7 @@ def reproduce(names: Sequence[str], asked: MinaAsked, *, quick: bool, progress: 
     wanted = [run for name in FIGURES if name in names and name in runs for run in runs[name]()]
     found = run_all(wanted, progress)
     makers: dict[str, Callable[[], Figure]] = {
-        "fragments": lambda: placing.fragments(2000 if quick else 5000),
+        "fragments": placing.fragments,
         "timeline": steps.timeline,
         "bandwidth": steps.bandwidth,
         "traces": lambda: ablation.traces(found, traces),

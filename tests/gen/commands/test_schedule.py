@@ -1,0 +1,103 @@
+"""``ingather schedule`` as a user runs it."""
+
+import csv
+import json
+from itertools import pairwise
+
+import pytest
+
+from gen.cli import main
+from sim.mina.files import JOBS, SUMMARY, TIMELINE
+
+FEW = ["--count", "40", "--topology", "4,4,16:1,4,4"]
+
+
+@pytest.fixture
+def ingather(monkeypatch, capsys, tmp_path):
+    """Runs the command; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["ingather", "schedule", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def strict(path):
+    def refuse(constant):
+        raise AssertionError(f"{path.name} has {constant}")
+
+    return json.loads(path.read_text(), parse_constant=refuse)
+
+
+def test_leaves_tables_timeline_and_page(ingather, tmp_path):
+    status, out, err = ingather(*FEW, "--gpu-speed", 1.5, "--ratio", 1.5, "-o", "made")
+    assert (status, err) == (0, "")
+    made = tmp_path / "made"
+    summary = strict(made / SUMMARY)
+    assert 0.5 < summary["score"] <= summary["bound"] <= 1 + 1e-9
+    assert f"{summary['score']:.4f}" in out
+    assert summary["workload"]["placement"] == "aware"
+    assert set(summary["seconds_by_phase"]) == {"placement", "trees", "events", "bound"}
+    rows = list(csv.DictReader((made / JOBS).open()))
+    assert len(rows) == summary["jobs"] == 40
+    total = sum(int(row["hosts"]) * float(row["seconds"]) for row in rows)
+    used = sum(int(row["hosts"]) * float(row["seconds_of_ina"]) for row in rows)
+    assert used / total == pytest.approx(summary["utilisation"])
+    events = strict(made / TIMELINE)["traceEvents"]
+    jobs = [event for event in events if event.get("cat") == "job"]
+    assert len(jobs) == 40
+    assert {event["cat"] for event in events if event["ph"] == "X"} == {"job", "ina", "plain"}
+    for thread in {(event["pid"], event["tid"]) for event in jobs}:  # a host runs one at a time
+        mine = sorted((e["ts"], e["dur"]) for e in jobs if (e["pid"], e["tid"]) == thread)
+        for (begun, took), (after, _) in pairwise(mine):
+            assert begun + took <= after + 1e-3
+    page = (made / "index.html").read_text()
+    assert page.count('src="data:image/png;base64,') == 4
+    files = strict(made / "manifest.json")["files"]
+    assert {path.name for path in made.iterdir()} == {"manifest.json", *files}
+
+
+def test_a_score_that_is_undefined_says_so(ingather, tmp_path):
+    status, out, _ = ingather(*FEW, "--bandwidth", 25e9, "-o", "made")
+    assert status == 0
+    assert "the score is undefined" in out
+    assert strict(tmp_path / "made" / SUMMARY)["score"] == "undefined"
+    rows = list(csv.DictReader((tmp_path / "made" / JOBS).open()))
+    assert {row["score"] for row in rows} == {"undefined"}
+    page = (tmp_path / "made" / "index.html").read_text()
+    assert "<b>undefined</b>" in page
+    for text in (page, (tmp_path / "made" / JOBS).read_text()):
+        assert "nan" not in text.split("base64")[0].lower().split(">")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--jobs", "bad.json"], "no model 'GPT'"),
+        (["--jobs", "missing.json"], "cannot read missing.json"),
+        (["--topology", "4,2:1,2"], "at most the 8 of the cluster: job 2 has 16"),
+        (["--topology", "4,2:1"], "as many numbers of links up as down"),
+        (["--ratio", "0.5"], "--ratio"),
+        (["--ratio", "nan"], "--ratio"),
+        (["--alpha", "-1"], "--alpha"),
+        (["--candidates", "0"], "--candidates"),
+        (["--trace", "11"], "--trace"),
+        (["--trees", "oak"], "--trees"),
+        (["--capacity", "2", "--lock", "group"], "--lock tree"),
+        (["-o", "taken"], "taken"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):
+    (tmp_path / "bad.json").write_text('[{"model": "GPT", "hosts": 2, "steps": 3}]')
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "precious.txt").write_text("mine")
+    extra = [] if "-o" in arguments else ["-o", "made"]
+    status, _, err = ingather(*extra, *arguments)
+    assert status == 2
+    assert len(err.strip().splitlines()) == 1, err
+    assert says in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "taken"]
