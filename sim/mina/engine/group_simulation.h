@@ -31,19 +31,24 @@ inline Totals simulate_group(const std::vector<Member>& members, Int steps, Int 
         limit = std::max(limit, double(steps) * one.timing->none);
     }
     for (const Runner& one : jobs) all.push_back(&one);
+    std::vector<std::pair<double, size_t>> queue;  // next event of each job, in order
+    for (size_t i = 0; i < jobs.size(); ++i) queue.emplace_back(0.0, i);
     const Runner* user = nullptr;  // of the switch
     double now = 0;
     while (now <= limit) {
-        Runner* job = &jobs[0];
-        for (Runner& one : jobs)
-            if (one.next < job->next) job = &one;
-        now = job->next;
+        size_t number = queue[0].second;
+        Runner* job = &jobs[number];
+        now = queue[0].first;
         ++events;
         if (job == user) user = nullptr;
         bool use = job->decides() && !user &&
                    use_ina(sharing, *job, now, all, [](const Runner*) { return false; });
         if (use) user = job;
         job->advance(use);
+        std::pair<double, size_t> event(job->next, number);
+        size_t at = 0;
+        for (; at + 1 < queue.size() && queue[at + 1] < event; ++at) queue[at] = queue[at + 1];
+        queue[at] = event;
     }
     Totals sum;
     for (const Runner& one : jobs) {

@@ -18,8 +18,7 @@ struct Runner {
 
     // The next operation that has not begun.
     bool has_next = false;
-    double next_start = 0, next_end = 0, next_gain = 0;  // its end, and host seconds, with INA
-    bool next_idle = false;  // INA cannot shorten the step
+    double next_start = 0, next_end = 0;  // its end with INA
 
     Runner(const Timing& timing, int hosts, Int steps, double now)
         : timing(&timing), hosts(hosts), steps(steps), next(now) {
@@ -30,7 +29,13 @@ struct Runner {
     bool decides() const { return started && !busy && op < timing->ops(); }
 
     // R: host seconds that INA saves, for each second until the operation ends.
-    double worth(double now) const { return next_gain / (next_end - now); }
+    double worth(double now) const {
+        if (gain < 0) gain = hosts * timing->gain(next_start - next_step, next_op);
+        return gain / (next_end - now);
+    }
+
+    // Whether INA for the next operation cannot shorten the step.
+    bool next_idle() const { return timing->idle(next_start - next_step, next_op); }
 
     // The next event happens; `use` is the decision if one is to be made.
     void advance(bool use) {
@@ -57,6 +62,10 @@ struct Runner {
     }
 
   private:
+    double next_step = 0;  // begin of its step
+    int next_op = 0;
+    mutable double gain = -1;  // host seconds that INA saves; below 0 if nobody has asked
+
     void look_ahead() {
         int k = op + busy;
         bool later = k == timing->ops();  // it belongs to the next step
@@ -69,7 +78,8 @@ struct Runner {
         }
         next_start = std::max(now, from + timing->start[k]);
         next_end = next_start + timing->ina[k];
-        next_gain = hosts * timing->gain(next_start - from, k);
-        next_idle = timing->idle(next_start - from, k);
+        next_step = from;
+        next_op = k;
+        gain = -1;
     }
 };

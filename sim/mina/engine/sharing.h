@@ -10,11 +10,11 @@ bool use_ina(Int sharing, const Runner& job, double now, const Rivals& rivals, B
     if (sharing == SHARE_NEVER) return false;
     if (sharing == SHARE_GREEDY) return true;
     bool best = sharing == SHARE_BEST;
-    if (best && job.next_idle) return false;
+    if (best && job.next_idle()) return false;
     double worth = job.worth(now);
     for (const Runner* rival : rivals)
         if (rival != &job && rival->has_next && rival->next_start < job.next_end &&
-            rival->worth(now) > worth && !(best && (rival->next_idle || blocked(rival))))
+            rival->worth(now) > worth && !(best && (rival->next_idle() || blocked(rival))))
             return false;
     return true;
 }
