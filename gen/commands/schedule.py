@@ -23,7 +23,7 @@ PAGE = "index.html"
 
 def command() -> Any:
     """The function of the command, whose options are the fields of its workload."""
-    output = typer.Option("-o", "--output", help="Folder to write the results into.")
+    output = typer.Option("-o", "--output", help="Write the results into this folder.")
     options = [
         *options_of(ScheduleWorkload),
         parameter("output", Path, Path("build/schedule"), output),

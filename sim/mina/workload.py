@@ -66,57 +66,69 @@ class ScheduleWorkload(Workload):
     )
     count: int = setting(1000, "Draw so many jobs.", least=1, most=100_000)
     seed: int = setting(
-        42, "Number that decides the jobs; 42 is the authors'.", least=1, most=(1 << 31) - 2
+        42, "Draw jobs by this number; 42 is the authors'.", least=1, most=(1 << 31) - 2
     )
     topology: str = setting(
         str(FatTree()),
-        "Links of the fat tree from the hosts up: of each layer down, then of each layer up.",
+        "Build a fat tree of these links, from the hosts up: of each layer down, then of each layer"
+        " up.",
         metavar="DOWN,..:UP,..",
     )
     unit: Unit = setting(
-        Unit.SWITCH, "What two jobs that use INA cannot share: switch (HDR) or port (NDR)."
+        Unit.SWITCH, "Let no two jobs that use INA share this: switch (HDR) or port (NDR)."
     )
     capacity: int = setting(
-        1, "Jobs that a switch or port can add up for at a time.", least=1, most=64
+        1, "Let a switch or port add up for so many jobs at a time.", least=1, most=64
     )
     bandwidth: float = setting(
-        12.5e9, "Bytes a second of an all-reduce without INA.", least=1, most=1e15
+        12.5e9, "Let an all-reduce without INA move so many bytes a second.", least=1, most=1e15
     )
-    ratio: float = setting(2.0, "Bandwidth with INA, times that without.", least=1, most=1000)
+    ratio: float = setting(2.0, "Let INA move so many times the bytes.", least=1, most=1000)
     gpu_speed: float = setting(
-        1.0, "Speed of computing, times that of the recordings.", least=1e-3, most=1000
+        1.0,
+        "Let GPUs compute so many times as quickly as in the recordings.",
+        least=1e-3,
+        most=1000,
     )
-    latency: float = setting(50e-6, "Seconds that any all-reduce takes.", least=0, most=1)
+    latency: float = setting(
+        50e-6, "Let any all-reduce take so many seconds beside its bytes.", least=0, most=1
+    )
     placement: Placement = setting(
         Placement.AWARE,
-        "Which hosts a job gets: first, dp (fewest fragments, the paper's), or aware (the same, but"
-        " not where switches are busy).",
+        "Choose the hosts of a job: first, dp (fewest fragments, the paper's), or aware (the"
+        " same, but not where switches are busy).",
     )
     alpha: float = setting(
-        0.5, "Weight of the fragments that stay free beside the job's own.", least=0, most=1000
+        0.5,
+        "Let fragments that stay free count so many times as much as the job's own.",
+        least=0,
+        most=1000,
     )
     trees: Trees = setting(
         Trees.SPREAD,
-        "Which switches add up for a job: first that are free, mis (the paper's: a maximum"
-        " independent set, and groups around it), exact (the same by an integer program, weighted,"
+        "Choose the switches that add up for a job: first that are free, mis (the paper's: a"
+        " maximum independent set, and groups around it), exact (the same by an integer program, weighted,"
         " without groups), or spread (of least load).",
     )
     candidates: int = setting(
-        5, "Trees of a job that mis and exact choose from (the paper's k).", least=1, most=1 << 16
+        5,
+        "Let mis and exact choose from so many trees of a job (the paper's k).",
+        least=1,
+        most=1 << 16,
     )
     sharing: Sharing = setting(
         Sharing.BEST,
-        "Which all-reduces use INA: never, greedy (any that can), r (the paper's: unless a rival"
-        " gains more a second), or best (r without useless refusals and useless INA).",
+        "Choose the all-reduces that use INA: never, greedy (any that can), r (the paper's:"
+        " unless a rival gains more a second), or best (r without useless refusals and useless INA).",
     )
     lock: Lock = setting(
         Lock.TREE,
-        "Whom an all-reduce with INA keeps from it: its sharing group (the paper's), or jobs whose"
+        "Keep these from INA while a job uses it: its sharing group (the paper's), or jobs whose"
         " trees meet its own.",
     )
     ties: int = setting(
         0,
-        "Order of events at one time, and sample of trees: 0 is the authors', others are drawn.",
+        "Draw the order of events at one time, and candidates, by this number; 0 is the authors'.",
         least=0,
         most=1 << 20,
     )

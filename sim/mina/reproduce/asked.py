@@ -22,5 +22,5 @@ class MinaAsked(Workload):
     """The settings of all figures."""
 
     seeds: int = setting(
-        5, "Orders of events at one time that the ablation is run with.", least=1, most=100
+        5, "Run the ablation with so many orders of events at one time.", least=1, most=100
     )
