@@ -48,8 +48,3 @@ def together(
         known = modules.pop(name, EmittedModule(name, Written))
         modules[name] = replace(known, verilog=text)
     return Emission(modules)
-
-
-def is_emitted(module: EmittedModule) -> bool:
-    """Whether ``module`` comes of a component."""
-    return not issubclass(module.kind, Written)

@@ -20,7 +20,7 @@ from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttri
 from gen.emission.emit import Emission, EmittedModule, emit, native_yosys, silent_stdout
 from gen.emission.names import stable
 from hdl.common.component import Component
-from sim.harness.assembly import assembled, is_emitted
+from sim.harness.assembly import assembled
 from sim.harness.primitives import models_of
 from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
 from sim.mutation.faults import SHARE, Fault, exchange, faults_of
@@ -178,8 +178,8 @@ def read_module(
     run: Callable[[str], str], emission: Emission, module: EmittedModule, folder: Path
 ) -> None:
     """Read ``module``, and of those that it places the ports alone."""
-    emitted = filter(is_emitted, emission.modules.values())
-    (folder / "children.il").write_text("\n".join(map(stub, emitted)))
+    known = (one for one in emission.modules.values() if one.ports)  # not those of the vendor
+    (folder / "children.il").write_text("\n".join(map(stub, known)))
     (folder / "module.il").write_text(module.rtlil)
     run(f"read_rtlil {folder / 'children.il'}")
     run(f"delete {module.name}")

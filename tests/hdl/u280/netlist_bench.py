@@ -8,7 +8,7 @@ import json
 import os
 import random
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -39,19 +39,32 @@ class NetlistParams:
 class Netlist(Assembly):
     """The component around empty modules."""
 
+    @property
+    def subject(self):
+        return self.params.subject(self.params.params)
+
     def emission(self, emit):
-        subject = self.params.subject(self.params.params)
-        whole = emit(subject)
-        modules = {ip.name: stub_of(ip) for ip in (*subject.vendor_ips, REFCLK_BUFFER)}
-        modules |= whole.modules
-        kinds = dict.fromkeys(placed(whole.top).values())
-        empty = {kind: replace(modules[kind], verilog=empty_text(modules[kind])) for kind in kinds}
-        return Emission(empty | {whole.top.name: whole.top})
+        whole = emit(self.subject)
+        modules = {}
+        for kind, ports in self.ports(whole).items():
+            # What is empty is no component, of which coverage would be measured.
+            known = whole.modules[kind].ports if kind in whole.modules else []
+            modules[kind] = EmittedModule(
+                kind, Written, ports=known, verilog=empty_text(kind, ports)
+            )
+        return Emission(modules | {whole.top.name: whole.top})
+
+    def ports(self, whole):
+        """The ports of each kind of module that is placed, the vendor's among them."""
+        ips = {ip.name: ip for ip in (*self.subject.vendor_ips, REFCLK_BUFFER)}
+        return {
+            kind: whole.modules[kind].ports if kind in whole.modules else ports_of(ips[kind])
+            for kind in placed(whole.top).values()
+        }
 
 
-def stub_of(ip):
-    ports = [Port(port.name, port.direction, port.bits) for port in ip.ports if not port.unused]
-    return EmittedModule(ip.name, Written, ports=ports)
+def ports_of(ip):
+    return [Port(port.name, port.direction, port.bits) for port in ip.ports if not port.unused]
 
 
 def placed(module):
@@ -60,13 +73,13 @@ def placed(module):
     return {instance: kind for kind, instance in found}
 
 
-def empty_text(module):
-    ports = [
+def empty_text(name, ports):
+    lines = [
         f"  {port.direction} {'reg' if port.direction == 'output' else 'wire'}"
         f" [{port.bits - 1}:0] {port.name}"
-        for port in module.ports
+        for port in ports
     ]
-    return f"module {module.name} (\n" + ",\n".join(ports) + "\n);\nendmodule\n"
+    return f"module {name} (\n" + ",\n".join(lines) + "\n);\nendmodule\n"
 
 
 class Table:
@@ -74,14 +87,14 @@ class Table:
 
     def __init__(self, subject):
         self.params = NetlistParams(subject=type(subject), params=subject.params)
-        emission = Netlist(self.params).emission(emission_of)
-        instances = {PINS: emission.top} | {
-            instance: emission.modules[kind] for instance, kind in placed(emission.top).items()
-        }
+        whole = emission_of(subject)
+        ports = Netlist(self.params).ports(whole)
+        instances = {name: ports[kind] for name, kind in placed(whole.top).items()}
+        instances[PINS] = whole.top.ports
         # Seen from inside, what comes in at a pin is driven, and what goes out is looked at.
         self.driven, self.seen = {}, {}
-        for instance, module in instances.items():
-            for port in module.ports:
+        for instance, its_ports in instances.items():
+            for port in its_ports:
                 drives = (port.direction == "output") != (instance == PINS)
                 (self.driven if drives else self.seen)[f"{instance}.{port.name}"] = port.bits
         self.expressions = {}
