@@ -107,8 +107,8 @@ class ScheduleWorkload(Workload):
     trees: Trees = setting(
         Trees.SPREAD,
         "Choose the switches that add up for a job: first that are free, mis (the paper's: a"
-        " maximum independent set, and groups around it), exact (the same by an integer program,"
-        " weighted, without groups), or spread (of least load).",
+        " maximum independent set, and groups around it), exact (the same by an integer"
+        " program, weighted, without groups), or spread (of least load).",
     )
     candidates: int = setting(
         5,
@@ -119,7 +119,8 @@ class ScheduleWorkload(Workload):
     sharing: Sharing = setting(
         Sharing.BEST,
         "Choose the all-reduces that use INA: never, greedy (any that can), r (the paper's:"
-        " unless a rival gains more a second), or best (r without useless refusals and INA).",
+        " unless a rival gains more a second), or best (r without useless"
+        " refusals and useless INA).",
     )
     lock: Lock = setting(
         Lock.TREE,

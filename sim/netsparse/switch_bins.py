@@ -68,15 +68,14 @@ PORT = UnitGroup(
 
 GATE = UnitGroup(
     name="packets",
-    ports=("waits", "admitted", "open"),
+    ports=("waits", "o_valid", "open"),
     sizes=lambda params: {"ports": (1 << params.ports) - 1},
     bins={
         "one waits for room": lambda now, before: now["waits"],
         "one waits while other ports have room": lambda now, before: now["waits"] and now["open"],
         "one waits while none has": lambda now, before: now["waits"] and not now["open"],
-        "room comes": lambda now, before: before["waits"] and now["admitted"],
-        "one after another": lambda now, before: now["admitted"] and before["admitted"],
-        "all ports have room": lambda now, before: now["admitted"] and now["open"] == now["ports"],
+        "room comes": lambda now, before: before["waits"] and now["o_valid"],
+        "all ports have room": lambda now, before: now["o_valid"] and now["open"] == now["ports"],
     },
 )
 

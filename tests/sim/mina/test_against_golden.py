@@ -87,6 +87,25 @@ def largest_independent(count, edges):
     return 0
 
 
+def independent(count, edges):
+    ends = np.array([*edges, (0, 0)], np.int64).ravel()
+    chosen = np.zeros(count, np.int64)
+    size = load().mina_independent(count, len(edges), ends.ctypes.data, chosen.ctypes.data)
+    return set(chosen[:size].tolist())
+
+
+def test_no_exchange_makes_an_independent_set_larger():
+    """Of one vertex for two that have no other neighbour in the set."""
+    for seed in range(40):
+        random = random_of(seed)
+        edges = {pair for pair in combinations(range(40), 2) if random.random() < 0.15}
+        found = independent(40, sorted(edges))
+        bound = {v: [w for w in found if (min(v, w), max(v, w)) in edges] for v in range(40)}
+        for kept in found:
+            ones = [v for v, near in bound.items() if near == [kept]]
+            assert all(pair in edges for pair in combinations(ones, 2))
+
+
 def test_independent_sets_are_large():
     """Never dependent, never too small to be added to, and nearly always the largest."""
     found_all = largest_all = 0
@@ -95,16 +114,13 @@ def test_independent_sets_are_large():
         count = int(random.integers(1, 12))
         pairs = list(combinations(range(count), 2))
         edges = [pair for pair in pairs if random.random() < random.choice([0.2, 0.5])]
-        ends = np.array([*edges, (0, 0)], np.int64).ravel()
-        chosen = np.zeros(count, np.int64)
-        size = load().mina_independent(count, len(edges), ends.ctypes.data, chosen.ctypes.data)
-        found = set(chosen[:size].tolist())
+        found = independent(count, edges)
         assert not any(a in found and b in found for a, b in edges)
         for vertex in set(range(count)) - found:
             assert any(vertex in edge and found & (set(edge) - {vertex}) for edge in edges)
         largest = largest_independent(count, edges)
-        assert size >= largest - 1
-        found_all, largest_all = found_all + size, largest_all + largest
+        assert len(found) >= largest - 1
+        found_all, largest_all = found_all + len(found), largest_all + largest
     assert found_all >= 0.98 * largest_all
 
 
