@@ -259,7 +259,7 @@ async def frames_are_judged_as_the_rule_says(dut, loads, gaps):
         await bench.step(None, None)
         dut.clear.value = 0
         request = None
-        left = 600
+        left = 2000
         while left:
             following = Request(bench) if random.random() >= gaps else None
             await bench.step(request, following)
