@@ -17,7 +17,7 @@ ELSEWHERE = {
     "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
     "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
     "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),
-    "hdl/netsparse/snic.py": ("sim/netsparse/test_units.py",),
+    "hdl/netsparse/snic.py": ("hdl/netsparse/test_snic.py", "sim/netsparse/test_units.py"),
     "hdl/netsparse/switch/packet_path.py": ("hdl/netsparse/switch/test_switch.py",),
     "hdl/netsparse/switch/pipe_fabric.py": ("hdl/netsparse/switch/test_switch.py",),
     "hdl/netsparse/switch/spine_fabric.py": ("hdl/netsparse/switch/test_switch.py",),

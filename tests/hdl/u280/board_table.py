@@ -1,6 +1,6 @@
 """How a board's parts are wired, as its documentation says it: the table of its netlist."""
 
-from tests.hdl.u280.netlist_bench import Table
+from tests.hdl.netlist_bench import Table
 
 #: clock and reset of a domain
 DOMAINS = {

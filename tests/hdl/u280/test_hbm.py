@@ -2,8 +2,8 @@ import pytest
 
 from hdl.u280.hbm import Hbm, HbmParams
 from hdl.u280.hbm_port import HbmPortParams
+from tests.hdl.netlist_bench import Table
 from tests.hdl.u280.lint import lint_with_stubs
-from tests.hdl.u280.netlist_bench import Table
 
 READS = HbmPortParams()
 ALL = HbmPortParams(address_bits=33, writes=True)

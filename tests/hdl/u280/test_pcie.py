@@ -1,7 +1,7 @@
 import pytest
 
 from hdl.u280.pcie import PcieBridge, PcieDma, PcieParams
-from tests.hdl.u280.netlist_bench import Table
+from tests.hdl.netlist_bench import Table
 
 
 def link_table(link):

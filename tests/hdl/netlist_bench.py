@@ -1,7 +1,8 @@
 """A component that only connects: what it places is driven at random, and each input is looked at.
 
 Each thing placed becomes an empty module, whose outputs the test sets. A table says of each of its
-inputs, and of each pin of the component, which outputs it must be.
+inputs, and of each pin of the component, which outputs it must be. What the component has registers
+for is looked at after a clock, through which all that is driven stands still.
 """
 
 import json
@@ -56,7 +57,7 @@ class Netlist(Assembly):
 
     def ports(self, whole):
         """The ports of each kind of module that is placed, the vendor's among them."""
-        ips = {ip.name: ip for ip in (*self.subject.vendor_ips, REFCLK_BUFFER)}
+        ips = {ip.name: ip for ip in (*getattr(self.subject, "vendor_ips", ()), REFCLK_BUFFER)}
         return {
             kind: whole.modules[kind].ports if kind in whole.modules else ports_of(ips[kind])
             for kind in placed(whole.top).values()
@@ -85,7 +86,9 @@ def empty_text(name, ports):
 class Table:
     """Of each input, the expression that it must equal, in which outputs are ``instance.port``."""
 
-    def __init__(self, subject):
+    def __init__(self, subject, clock=None, rounds=ROUNDS):
+        self.clock, self.rounds = clock, rounds
+        self.drawn = {}  #: the fields of an output that are drawn each for itself: offset and bits
         self.params = NetlistParams(subject=type(subject), params=subject.params)
         whole = emission_of(subject)
         ports = Netlist(self.params).ports(whole)
@@ -104,6 +107,26 @@ class Table:
         for instance, ports in inputs.items():
             for port, expression in ports.items():
                 self.add(f"{instance}.{port}", expression)
+
+    def fields(self, path, layout):
+        """Expressions of all fields of a struct that is driven, each of which is drawn for itself:
+        extremes of a field that decides would hardly be met among random bits of the whole.
+        """
+        assert self.driven[path] == layout.size, path
+        self.drawn[path] = [(field.offset, field.width) for _, field in layout]
+        return {
+            name: f"({path} >> {field.offset} & {(1 << field.width) - 1})" for name, field in layout
+        }
+
+    def struct(self, path, layout, **fields):
+        """The struct at ``path`` is made of an expression for each of its fields."""
+        assert self.seen[path] == layout.size, path
+        assert fields.keys() == {name for name, _ in layout}, path
+        parts = [
+            f"(({fields[name]}) & {(1 << field.width) - 1}) << {field.offset}"
+            for name, field in layout
+        ]
+        self.add(path, " | ".join(parts))
 
     def add(self, path, expression):
         assert path in self.seen, path
@@ -152,7 +175,9 @@ class Table:
         """Simulate; every input has to be in the table."""
         assert sorted(self.seen.keys() - self.expressions.keys()) == []
         file = tmp_path / "table.json"
-        file.write_text(json.dumps([self.driven, self.seen, self.expressions]))
+        drawn = {path: self.drawn.get(path, [(0, bits)]) for path, bits in self.driven.items()}
+        table = (drawn, self.seen, self.expressions, self.clock, self.rounds)
+        file.write_text(json.dumps(table))
         simulate(Netlist(self.params), __name__, env={TABLE: str(file)}, all_signals=True)
 
 
@@ -161,20 +186,31 @@ def handle_of(dut, path):
     return getattr(dut if instance == PINS else getattr(dut, instance), port)
 
 
+def draw(bits):
+    """A number of so many bits, or one of its extremes, or one of its bits."""
+    whole = (1 << bits) - 1
+    return random.choice([0, whole, 1 << random.randrange(bits), *2 * [random.getrandbits(bits)]])
+
+
 @cocotb.test()
 async def every_input_is_what_the_table_says(dut):
-    driven, seen, expressions = json.loads(Path(os.environ[TABLE]).read_text())
+    driven, seen, expressions, clock, rounds = json.loads(Path(os.environ[TABLE]).read_text())
     outputs = {path: handle_of(dut, path) for path in driven}
     inputs = {path: handle_of(dut, path) for path in seen}
     compiled = {path: compile(text, path, "eval") for path, text in expressions.items()}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         values = {path.partition(".")[0]: SimpleNamespace() for path in driven}
-        for path, bits in driven.items():
+        for path, fields in driven.items():
             instance, _, port = path.partition(".")
-            value = random.getrandbits(bits)
+            value = sum(draw(bits) << offset for offset, bits in fields)
+            if path == clock:
+                value = 1
             setattr(values[instance], port, value)
-            outputs[path].value = value
+            outputs[path].value = value if path != clock else 0
         await Timer(1, "ns")
+        if clock:
+            outputs[clock].value = 1
+            await Timer(1, "ns")
         for path, bits in seen.items():
             expected = eval(compiled[path], {}, values) & (1 << bits) - 1
             assert int(inputs[path].value) == expected, f"{path} is not {expressions[path]}"

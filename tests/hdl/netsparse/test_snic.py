@@ -1,0 +1,315 @@
+"""What a SNIC connects: each input of each of its parts, and of each of its pins."""
+
+from amaranth.utils import ceil_log2
+
+from hdl.netsparse.concat.concatenator import Concatenator
+from hdl.netsparse.host.host_reader import HostReader
+from hdl.netsparse.host.host_writer import HostWriter
+from hdl.netsparse.idx_filter.cache import FilterCache
+from hdl.netsparse.queue.descriptor_fetch import DescriptorFetch
+from hdl.netsparse.queue.params import Fault
+from hdl.netsparse.registers import constants, snic_registers
+from hdl.netsparse.rig.unit import RigUnit
+from hdl.netsparse.snic import Snic
+from hdl.netsparse.work_queue import WorkQueue
+from tests.hdl.netlist_bench import PINS, Table
+from tests.sim.netsparse.cases import EIGHT
+
+UNITS = range(EIGHT.units)
+RINGS = EIGHT.units  #: the number of the rings among those that read and write host memory
+CLASSES = ("reads", "responses")
+
+
+def layout_of(component, port):
+    return component.signature.members[port].shape
+
+
+class SnicTable(Table):
+    """The table of a SNIC, written from its page and from the descriptions of its registers."""
+
+    def __init__(self):
+        super().__init__(Snic(EIGHT), clock=f"{PINS}.clk", rounds=200)
+        registers = snic_registers(EIGHT)
+        self.told = self.fields("registers.control", registers.control)
+        self.host = {
+            "read": self.fields("reader.bus", layout_of(HostReader(EIGHT.host), "bus")),
+            "write": self.fields("writer.bus", layout_of(HostWriter(EIGHT.host), "bus")),
+        }
+        self.dram = self.fields("filter.bus", layout_of(FilterCache(EIGHT.filter), "bus"))
+        self.beat = self.fields("reader.beats", layout_of(HostReader(EIGHT.host), "beats"))
+        self.done = self.fields("writer.done", layout_of(HostWriter(EIGHT.host), "done"))
+        self.served_wrong = self.later(self.wrong_to_serve())
+        self.filter_wrong = self.later(
+            f"{self.wide('filter_address')} % 64 != 0"
+            f" or {self.wide('filter_address')} >> {EIGHT.dram_address_bits} != 0"
+        )
+
+    def wide(self, name):
+        """A number that has two registers."""
+        return f"({self.told[f'{name}_low']} | {self.told[f'{name}_high']} << 32)"
+
+    def later(self, expression):
+        """What is told by a register of the SNIC itself, after a clock."""
+        return f"(({expression}) * (not {PINS}.rst))"
+
+    def wrong_to_serve(self):
+        size, address = self.told["served_bytes"], self.wide("served_address")
+        return (
+            f"{size} == 0 or {size} % 4 != 0 or {size} > {EIGHT.rig.most_property_bytes}"
+            f" or {address} % 4 != 0 or {address} >> {EIGHT.rig.address_bits} != 0"
+        )
+
+    def stream(self, source, sink):
+        """What one part offers to another that takes it whole."""
+        for name in ("payload", "valid"):
+            self.add(f"{sink}_{name}", f"{source}_{name}")
+        self.add(f"{source}_ready", f"{sink}_ready")
+
+
+def test_wires(tmp_path):
+    table = SnicTable()
+    for path in table.seen:
+        port = path.partition(".")[2]
+        if port in ("clk", "rst"):
+            table.add(path, f"{PINS}.{port}")
+    table.bus(f"{PINS}.s_axil", "registers.axil")
+    table.bus(f"{PINS}.m_axi_dram", "filter.axi")
+    for number in UNITS:
+        add_unit(table, number)
+    for k, kind in enumerate(CLASSES):
+        add_sending(table, k, kind)
+        add_receiving(table, k, kind)
+    add_host(table)
+    add_rings(table)
+    add_work(table)
+    add_counters(table)
+    add_status(table)
+    table.check(tmp_path)
+
+
+def add_unit(table, number):
+    unit, told = f"unit_{number}", table.told
+    layouts = RigUnit(EIGHT.rig)
+    table.stream(f"work.commands_{number}", f"{unit}.commands")
+    table.stream(f"{unit}.completions", f"work.completions_{number}")
+    table.stream(f"{unit}.filter_requests", f"filter.requests_{number}")
+    for name in ("valid", "payload"):
+        table.add(f"{unit}.filter_answers_{name}", f"filter.answers_{number}_{name}")
+    table.stream(f"{unit}.prs", f"reads_arbiter.i_{number}")
+    table.stream(f"{unit}.answers", f"responses_arbiter.i_{number}")
+    table.stream(f"dispatch.o_{number}", f"{unit}.reads")
+    table.stream(f"route.o_{number}", f"{unit}.responses")
+    add_host_answers(table, number, unit, unit, layout_of(layouts, "beat"))
+    table.struct(
+        f"{unit}.partition",
+        layout_of(layouts, "partition"),
+        node=told["node"],
+        **{name: table.wide(name) for name in ("first", "end", "columns")},
+    )
+    table.struct(
+        f"{unit}.boundary",
+        layout_of(layouts, "boundary"),
+        valid=told["write_boundary"],
+        node=told["boundary_node"],
+        boundary=table.wide("boundary"),
+    )
+    table.struct(
+        f"{unit}.served",
+        layout_of(layouts, "served"),
+        address=table.wide("served_address"),
+        bytes=told["served_bytes"],
+        legal=f"not {table.served_wrong}",
+    )
+    table.wire(
+        **{
+            unit: {
+                "unit": number,
+                "serve": f"{told['server_units']} >> {number}",
+                "coalesce": told["coalesce"],
+                "filter": told["filter"],
+            }
+        }
+    )
+    table.add(f"unit_counters.events_{number}", f"{unit}.events")
+
+
+def add_host_answers(table, number, reads, writes, beat):
+    """Who reads and who writes host memory as one of a number: the answers are told by it."""
+    table.stream(f"{reads}.asks", f"reader.requests_{number}")
+    table.stream(f"{writes}.writes", f"writer.properties_{number}")
+    told = table.beat
+    table.add(f"{reads}.beat_valid", f"{told['valid']} and {told['unit']} == {number}")
+    fields = {name: told[name] for name in ("last", "failed", "data")}
+    table.struct(f"{reads}.beat", beat, **fields)
+    told = table.done
+    table.add(f"{writes}.done", f"{told['valid']} and {told['unit']} == {number}")
+    table.add(f"{writes}.write_failed", told["failed"])
+
+
+def add_sending(table, k, kind):
+    arbiter, concatenator, told = f"{kind}_arbiter", f"{kind}_concatenator", table.told
+    index = ceil_log2(EIGHT.units)  # who was chosen, below what it has offered
+    table.add(f"{concatenator}.prs_payload", f"{arbiter}.o_payload >> {index}")
+    table.add(f"{concatenator}.prs_valid", f"{arbiter}.o_valid")
+    table.add(f"{arbiter}.o_ready", f"{concatenator}.prs_ready")
+    table.struct(
+        f"{concatenator}.settings",
+        layout_of(Concatenator(EIGHT.concatenator(bool(k))), "settings"),
+        delay=told[f"{kind.removesuffix('s')}_delay"],
+        concatenate=told["concatenate"],
+        node=told["node"],
+        mac_base=f"{told['mac_base_low']} | {told['mac_base_high']} << 32",
+        ip_base=told["ip_base"],
+    )
+    # Reads are flushed after 16 cycles without an idx (test_units); nothing stands still so long.
+    table.add(f"{concatenator}.flush", 0)
+    table.bus(f"{PINS}.m_axis_{kind}", f"{concatenator}.axis")
+    sent = layout_of(Concatenator(EIGHT.concatenator(bool(k))), "events")
+    found = table.fields(f"{concatenator}.events", sent)
+    events = {name: found[name] for name in ("packet", "bytes", "prs", "stall")}
+    table.struct(f"counters.sent_{k}", sent, **events, entered=0, marked=0)
+
+
+def add_receiving(table, k, kind):
+    sink = ("dispatch.reads", "route.responses")[k]
+    deconcatenator = f"{kind}_deconcatenator"
+    table.bus(f"{PINS}.s_axis_{kind}", f"{deconcatenator}.axis")
+    table.stream(f"{deconcatenator}.prs", f"{kind}_skid.i")
+    table.stream(f"{kind}_skid.o", sink)
+    table.add(f"{deconcatenator}.node", table.told["node"])
+    table.add(f"counters.received_{k}", f"{deconcatenator}.events")
+
+
+def add_host(table):
+    """One reader and one writer share the bus of host memory."""
+    for path in [*table.driven, *table.seen]:
+        channel = path.removeprefix(f"{PINS}.m_axi_host_")
+        if channel != path:
+            part = "reader" if channel.startswith(("ar", "r")) else "writer"
+            ends = (path, f"{part}.axi_{channel}")
+            source, sink = ends if path in table.driven else ends[::-1]
+            table.add(sink, source)
+    told = table.told
+    for part in ("reader", "writer"):
+        table.add(f"{part}.aligned", told["aligned"])
+    for part in ("reader", "writer", "filter"):
+        table.add(f"{part}.watch", f"timer.tick | {told['revive_buses']} << 1")
+    table.add("timer.limit", told["memory_timeout"])
+
+
+def add_rings(table):
+    told, fetch = table.told, DescriptorFetch(EIGHT.rig)
+    add_host_answers(table, RINGS, "fetch", "completion_ring", layout_of(fetch, "beat"))
+    table.stream("fetch.o", "work.fetched")
+    table.stream("work.entries", "completion_ring.completions")
+    table.add("completion_ring.consumer", "fetch.consumer")
+    for part, ring, index in (
+        ("fetch", "request_ring", "request_producer"),
+        ("completion_ring", "completion_ring", "completion_consumer"),
+    ):
+        table.struct(
+            f"{part}.ring",
+            layout_of(fetch, "ring"),
+            enable=told[ring],
+            address=table.wide(f"{ring}_address"),
+            size=told[f"{ring}_size"],
+            index=told[index],
+        )
+    fault = f"fetch.fault != {Fault.NONE.value}"
+    table.add(f"{PINS}.irq", f"work.completion_valid | completion_ring.irq | ({fault})")
+
+
+def add_work(table):
+    told = table.told
+    clear = f"{told['clear_filter']} and not {table.filter_wrong}"
+    table.struct(
+        "filter.control",
+        layout_of(FilterCache(EIGHT.filter), "control"),
+        base=table.wide("filter_address"),
+        columns=table.wide("columns"),
+        clear=clear,
+    )
+    table.struct(
+        "work.request",
+        layout_of(WorkQueue(EIGHT), "request"),
+        tag=told["request_tag"],
+        idx_address=table.wide("idx_address"),
+        count=told["idx_count"],
+        wide=told["idx_wide"],
+        property_address=table.wide("property_address"),
+        property_bytes=told["property_bytes"],
+        watchdog=told["watchdog"],
+    )
+    table.wire(
+        work={
+            "submit": told["submit"],
+            "unit": told["request_unit"],
+            "filter": told["filter"],
+            "filter_illegal": table.filter_wrong,
+            "clear_filter": clear,
+            "clients": f"~{told['server_units']}",
+            "next": told["next_completion"],
+            "to_ring": told["completion_ring"],
+        },
+        dispatch={"servers": told["server_units"]},
+    )
+
+
+def add_counters(table):
+    told = table.told
+    busy = " | ".join(f"unit_{number}.busy" for number in UNITS)
+    dropped = (table.host["read"], table.host["write"], table.dram)
+    table.wire(
+        counters={
+            "busy": table.later(busy),
+            "lost": "route.lost",
+            "read": "reader.events",
+            "write": "writer.events",
+            "filter": "filter.events",
+            "dropped": " | ".join(f"{bus['dropped']} << {k}" for k, bus in enumerate(dropped)),
+            "clear": told["clear_counters"],
+            "select": told["snic_counter"],
+        },
+        unit_counters={
+            "clear": told["clear_counters"],
+            "part": told["counter_unit"],
+            "select": told["unit_counter"],
+        },
+    )
+
+
+def add_status(table):
+    buses = {"host_read": table.host["read"], "host_write": table.host["write"], "dram": table.dram}
+    completion = table.fields("work.completion", layout_of(WorkQueue(EIGHT), "completion"))
+    ended = layout_of(WorkQueue(EIGHT), "completion")["completion"].shape
+    tag, cause = (ended[name] for name in ("tag", "cause"))
+    table.struct(
+        "registers.status",
+        snic_registers(EIGHT).status,
+        **constants(EIGHT),
+        **{
+            f"{name}_{field}": bus[field]
+            for name, bus in buses.items()
+            for field in ("broken", "silent", "owes")
+        },
+        refused="work.refused",
+        filter_busy="filter.busy",
+        filter_broken="filter.broken",
+        concatenating="not (reads_concatenator.empty and responses_concatenator.empty)",
+        filter_illegal=table.filter_wrong,
+        served_illegal=table.served_wrong,
+        busy_units=table.later(" | ".join(f"unit_{k}.busy << {k}" for k in UNITS)),
+        completion_valid="work.completion_valid",
+        completion_unit=completion["unit"],
+        completion_tag=f"{completion['completion']} >> {tag.offset}",
+        completion_cause=f"{completion['completion']} >> {cause.offset}",
+        request_ring_busy="fetch.busy",
+        request_ring_fault="fetch.fault",
+        request_consumer="fetch.consumer",
+        completion_ring_busy="completion_ring.busy",
+        completion_ring_full="completion_ring.full",
+        completion_ring_fault="completion_ring.fault",
+        completion_producer="completion_ring.written",
+        unit_count="unit_counters.value",
+        snic_count="counters.value",
+    )
