@@ -25,6 +25,18 @@ class GnnSwitchDriver(JobSwitchDriver):
         self.params, self.verdict = params, params.verdict
         self.memory = TableRams(dut, params.table_memory) if params.in_memory else None
 
+    @property
+    def room(self) -> tuple[int, int]:
+        """Rows of lists and of descriptors that the switch has room for, with its memory."""
+        params, memory = self.params, self.memory
+        if memory is None:
+            return params.rows, params.descriptor_rows
+        sizes = memory.params
+        return (
+            min(params.rows, memory.rows(sizes.list_bits)),
+            min(params.descriptor_rows, memory.rows(sizes.descriptor_bits)),
+        )
+
     async def fill(self, table: Table, row: int, words: Iterable[int]) -> None:
         """Write rows of a table, from ``row`` on, as words."""
         await self.write(table=int(table), table_row=row)

@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.table_memory_params import BEAT_BITS, BEAT_BYTES, Tabl
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams, ram_file
 
-MOST_BYTES = 1 << 16  #: of a RAM; the addresses of a card's memory go further
+MOST_BYTES = 1 << 20  #: of a RAM; the addresses of a card's memory go further
 NOBODY = 255  #: no RAM fails
 
 
@@ -36,8 +36,13 @@ def ram_members(params: TableMemoryParams) -> dict[str, Any]:
     }
 
 
-def add_rams(m: Module, params: TableMemoryParams, outer: Any, buses: Sequence[Any]) -> None:
-    """Put a RAM behind each bus. No reset reaches them: what they owe, they answer all the same."""
+def add_rams(
+    m: Module, params: TableMemoryParams, outer: Any, buses: Sequence[Any], *, first: int = 0
+) -> None:
+    """Put a RAM behind each bus, the ``first`` of which has that number in the simulation.
+
+    No reset reaches them: what they owe, they answer all the same.
+    """
     m.domains += ClockDomain("ram", local=True)
     m.d.comb += [ClockSignal("ram").eq(ClockSignal("sync")), ResetSignal("ram").eq(Const(0, 1))]
     for k, bus in enumerate(buses):
@@ -47,19 +52,19 @@ def add_rams(m: Module, params: TableMemoryParams, outer: Any, buses: Sequence[A
             here, there = getattr(ram.axi, signal), getattr(bus, signal)
             m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
         m.d.comb += [
-            ram.index.eq(k),
+            ram.index.eq(first + k),
             ram.settings.eq(outer.ram_settings),
             ram.settings.fail_read.eq(outer.ram_settings.fail_read & (outer.ram_fails == k)),
             ram.access.eq(outer.ram_access[k]),
         ]
 
 
-def empty_rams(params: TableMemoryParams, folder: Path) -> list[str]:
-    """Arguments of a simulation whose RAMs hold zeros at first; they need a file."""
+def empty_rams(params: TableMemoryParams, folder: Path, *, first: int = 0) -> list[str]:
+    """Arguments of a simulation whose RAMs hold zeros at first, which takes a file."""
     empty = folder / "no_tables.bin"
     with empty.open("wb") as file:
         file.truncate(ram_bytes(params))
-    return [ram_file(k, empty) for k in range(params.ports)]
+    return [ram_file(first + k, empty) for k in range(params.ports)]
 
 
 class TableRams:
@@ -75,8 +80,12 @@ class TableRams:
 
     @property
     def lines(self) -> int:
-        """Beats of a RAM."""
+        """Return the beats of a RAM."""
         return ram_bytes(self.params) // BEAT_BYTES
+
+    def rows(self, bits: int) -> int:
+        """Return the rows of ``bits`` bits that a table has room for: each has half of all RAMs."""
+        return self.lines // 2 * self.params.ports * (BEAT_BITS // bits)
 
     def set(self, fails: int = NOBODY, **settings: int) -> None:
         """How all RAMs are, and which one fails."""

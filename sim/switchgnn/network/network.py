@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.hdl import Const, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -22,6 +23,7 @@ from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 from sim.surroundings.link import Link, LinkParams
 from sim.switchgnn.network.cluster import Cluster, ClusterParams
+from sim.switchgnn.table_rams import add_rams, empty_rams, ram_members
 
 LINK_DEPTH = 1024  #: beats on their way
 
@@ -34,8 +36,6 @@ class NetworkParams:
     endpoints: ClusterParams
 
     def __post_init__(self) -> None:
-        if self.switch.in_memory:
-            raise ValueError("tables must be on chip in a network: it has no memory for them")
         if self.endpoints.workers > self.switch.ports:
             raise ValueError(
                 f"{self.endpoints.workers} workers need {self.endpoints.workers} ports, the switch"
@@ -52,13 +52,15 @@ class Network(Component):
     """Endpoints at the ports of a switch, each behind a link in both directions.
 
     The link from worker k to the switch has the number 2 k, the one to worker k the next.
-    ``frames`` counts what all links were given, ``lost`` what they dropped or broke.
+    ``frames`` counts what all links were given, ``lost`` what they dropped or broke. A switch whose
+    tables are in memory has RAMs for them, whose numbers follow those of the endpoints.
     """
 
     def __init__(self, params: NetworkParams) -> None:
         registers = gnn_switch_registers(params.switch)
         outer = Cluster(params.endpoints).signature.members
         self.inherited = [name for name in outer if "_axis_" not in name]
+        tables = ram_members(params.switch.table_memory) if params.switch.in_memory else {}
         super().__init__(
             params,
             {
@@ -66,15 +68,20 @@ class Network(Component):
                 "link_settings": In(params.link.settings),
                 "frames": Out(32),
                 "lost": Out(32),
+                **tables,
                 **{name: outer[name] for name in self.inherited},
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.switch = switch = GnnSwitch(self.params.switch)
+        switch: Any = GnnSwitch(self.params.switch)
+        m.submodules.switch = switch
         m.submodules.endpoints = endpoints = Cluster(self.params.endpoints)
         connect(m, flipped(self.switch_axil), switch.s_axil)
+        if self.params.switch.in_memory:
+            memory, first = self.params.switch.table_memory, self.params.endpoints.memories
+            add_rams(m, memory, self, switch.m_axi_tables, first=first)
         for name in self.inherited:
             here, there = getattr(self, name), getattr(endpoints, name)
             if name.startswith("axil"):
@@ -161,3 +168,12 @@ def empty_memories(params: ClusterParams, folder: Path) -> list[str]:
     with empty.open("wb") as file:
         file.truncate(params.ram_bytes)
     return [ram_file(k, empty) for k in range(params.memories)]
+
+
+def empty_network(params: NetworkParams, folder: Path) -> list[str]:
+    """Arguments of a simulation of a network whose memories hold zeros at first."""
+    arguments = empty_memories(params.endpoints, folder)
+    if params.switch.in_memory:
+        memory, first = params.switch.table_memory, params.endpoints.memories
+        arguments += empty_rams(memory, folder, first=first)
+    return arguments

@@ -133,7 +133,7 @@ class NetworkHost:
 
     def free_place(self, setup: JobSetup) -> Place:
         """Room behind all tables that the switch has; over them if there is none."""
-        lists, switch = len(setup.rows), self.params.switch
+        lists = len(setup.rows)
         descriptors = len(block_rows(setup, 0)[0]) // setup.banks
         place = Place(
             max((one.lists_end for one in self.places.values()), default=0),
@@ -141,7 +141,8 @@ class NetworkHost:
             lists,
             descriptors,
         )
-        if place.lists_end > switch.rows or place.descriptors_end > switch.descriptor_rows:
+        rows, descriptor_rows = self.switch.room
+        if place.lists_end > rows or place.descriptors_end > descriptor_rows:
             self.places.clear()
             return Place(0, 0, lists, descriptors)
         return place

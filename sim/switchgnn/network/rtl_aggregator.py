@@ -18,7 +18,7 @@ from sim.harness.verilator import Build, Simulation, run
 from sim.switchgnn.gcn.golden_aggregator import Planner, deepest
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
-from sim.switchgnn.network.network import Network, NetworkParams, empty_memories
+from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Plan
 from sim.switchgnn.planning.workers import WorkerPartition
 
@@ -74,7 +74,7 @@ class RtlNetwork:
                     test_module="sim.switchgnn.network.in_simulator",
                     params=self.params,
                     component=Network,
-                    plusargs=empty_memories(self.params.endpoints, self.folder),
+                    plusargs=empty_network(self.params, self.folder),
                     env={JOB: self.socket},
                 ),
                 seed=self.use.links.seed,

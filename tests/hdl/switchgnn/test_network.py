@@ -16,7 +16,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.link import ALWAYS
 from sim.switchgnn.network.cluster import ClusterParams
-from sim.switchgnn.network.network import Network, NetworkParams, empty_memories
+from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
 from sim.switchgnn.switch_driver import GnnSwitchDriver
 from tests.hdl.switchgnn.endpoint.bench import EPOCH, LaneCut, finish, launch
@@ -28,7 +28,7 @@ BAD = {"drop": 0.3, "duplicate": 0.3, "reorder": 0.3, "corrupt": 0.03}
 SETTINGS = {"latency": 20, "displacement": 400}
 
 
-#: "small" with fewer aggregators, as a test reads all of them
+#: "small" with fewer aggregators, as a test reads all of them; its tables are in memory
 SMALL = replace(ENDPOINTS["small"], depth=64, copies=64)
 SIZES = {
     "tiny": NetworkParams(
@@ -36,7 +36,7 @@ SIZES = {
         endpoints=ClusterParams(endpoint=ENDPOINTS["tiny"], workers=3),
     ),
     "small": NetworkParams(
-        switch=GnnSwitchParams(**SWITCHES["small"]),
+        switch=GnnSwitchParams(**SWITCHES["small"] | {"tables": "memory"}),
         endpoints=ClusterParams(endpoint=SMALL, workers=4),
     ),
 }
@@ -49,7 +49,7 @@ def test_network(size, tmp_path):
         Network(params),
         __name__,
         extra_sources=[RAM_ARRAY],
-        plusargs=empty_memories(params.endpoints, tmp_path),
+        plusargs=empty_network(params, tmp_path),
     )
 
 

@@ -10,7 +10,6 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from sim.harness.verilator import simulate
 from sim.surroundings.axi_memory import Fault
-from sim.switchgnn.network.network import network_of
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from tests.hdl.switchgnn.switch.sizes import IN_MEMORY
@@ -50,11 +49,6 @@ def test_switch_memory(tmp_path):
 def test_rejects(sizes, message):
     with pytest.raises(ValueError, match=message):
         GnnSwitchParams(**sizes)
-
-
-def test_a_network_has_no_memory_for_tables():
-    with pytest.raises(ValueError, match="tables must be on chip in a network"):
-        network_of(IN_MEMORY, 3)
 
 
 def test_full_has_its_tables_in_memory():
