@@ -7,6 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
 from gen.emission.emit import module_name
 from hdl.common.axi import AxiLiteSignature
@@ -120,7 +121,8 @@ def total(counts: Iterable[Value]) -> Value:
 
 
 def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
-    """The network of a switch, whose endpoints have its sizes."""
+    """The network of a switch, whose endpoints have its sizes, and room for a window of frames."""
+    window = switch.window * switch.frames.beats
     endpoint = EndpointParams(
         lanes=switch.lanes,
         window=switch.window,
@@ -129,7 +131,7 @@ def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
         copies=64,  # raw features are of no use to a network of this kind
         address_bits=24,
         prefetch_beats=128,
-        ingress_beats=128,
+        ingress_beats=max(128, 1 << ceil_log2(window)),
     )
     cluster = ClusterParams(endpoint=endpoint, workers=workers, ram_bytes=1 << 24)
     return NetworkParams(switch=switch, endpoints=cluster)

@@ -1,6 +1,7 @@
 """A training whose sums are the RTL's ends with the weights of one worker, bit for bit."""
 
 import numpy as np
+import pytest
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
@@ -64,3 +65,11 @@ def test_hardware_is_a_network_with_the_switchs_sizes():
     assert found.endpoints.workers == 3
     assert GcnSession.hardware(params, GcnWorkload(workers=1, adder=Adder.RTL)) is Adder.RTL
     assert GcnSession.hardware(params, GcnWorkload(adder=Adder.GOLDEN)) is Adder.GOLDEN
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_endpoint_has_room_for_a_window_of_frames(preset):
+    """Sums that come while it writes others are not lost: they would be fetched again."""
+    network = network_of(GnnSwitchParams(**PRESETS[preset]), 2)
+    switch, endpoint = network.switch, network.endpoints.endpoint
+    assert endpoint.ingress_beats >= switch.window * switch.frames.beats
