@@ -61,6 +61,7 @@ def test_systems_do_not_import_each_other(system):
         "sim/netsparse/golden",
         "sim/switchgnn/golden",
         "sim/mina/golden",
+        "sim/mina/agreement",
         "sim/workloads",
     ],
 )

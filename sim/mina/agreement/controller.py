@@ -1,0 +1,187 @@
+"""The controller of a group as a whole, frame by frame, with its timers as ticks.
+
+The rules are those of :mod:`sim.mina.agreement.group_rule`; here is when the controller does what
+it may: which job gets the tree next, for how long it waits for hosts and switches.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from sim.mina.agreement import controller_rule as control
+from sim.mina.agreement import group_rule as grouping
+from sim.mina.agreement.controller_rule import Controller, JobHosts, Phase
+from sim.mina.agreement.frames import Command, Frame, Kind, Message, Sent
+from sim.mina.agreement.group_rule import Group, GroupSetup
+from sim.mina.agreement.hold_rule import Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stable:
+    """What outlives the controller: to be on disk before anything that follows from it is sent."""
+
+    jobs: tuple[JobHosts, ...]
+    dropped: tuple[JobHosts, ...] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How many ticks the controller waits."""
+
+    host: int = 60  #: for a host, before its job is over
+    round: int = 12  #: for all hosts, before a round is given up
+    drain: int = 6  #: for slots to be finished, before a release is forced
+    switch: int = 30  #: for a switch, before its trees are out of use
+    trust: int = 60  #: before a switch that did not answer is tried again
+    interval: int = 3  #: between rounds
+
+
+@dataclass
+class ControllerModel:
+    """The controller. ``turns`` are the jobs and trees that get INA in turn, ``length`` is for how
+    many operations.
+    """
+
+    setup: GroupSetup
+    stable: Stable
+    turns: tuple[tuple[int, int], ...]
+    length: int = 2
+    patience: Patience = field(default_factory=Patience)
+    anew: bool = False  #: there has been a controller before
+    counters: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        stable = self.stable
+        controller = Controller(jobs=stable.jobs, dropped=stable.dropped, number=stable.number)
+        self.group = Group(controller=controller)
+        if self.anew:
+            self.group = grouping.restarted(self.group)
+        self.silent: Counter[int] = Counter()  #: by host: ticks for which it has been asked
+        self.waited = 0  #: ticks for which switches have been asked
+        self.in_round = 0  #: ticks since the round began, or since it ended
+        self.outages: dict[int, int] = {}  #: by switch that is lost: ticks until it is tried again
+        self.stalled = False  #: a host has said so since the last round
+        self.turn = 0
+
+    def restarted(self) -> "ControllerModel":
+        """The controller that takes its place, with what outlives it."""
+        return replace(self, anew=True, counters=self.counters)
+
+    def on_frame(self, frame: Frame) -> Sent:
+        """A frame comes in; what is sent then."""
+        before = self.group
+        if isinstance(frame, Message):
+            self.silent[frame.host] = 0
+            self.stalled |= frame.kind is Kind.REPORT
+        group, answers = grouping.group_rule(self.setup, before, frame)
+        return (*answers, *self.became(group))
+
+    def on_tick(self) -> Sent:
+        """Some time is over: what is not answered is asked again, and the next thing is done."""
+        self.watch_switches()
+        ends = self.watch_hosts()
+        acted = (*ends, *self.act())
+        return (*acted, *grouping.sent(self.group))
+
+    def became(self, group: Group) -> Sent:
+        """The group has changed: what has to be sent at once."""
+        before, self.group = self.group, group
+        controller = group.controller
+        self.stable = Stable(
+            jobs=controller.jobs, dropped=controller.dropped, number=controller.number
+        )
+        if group.hold != before.hold:
+            self.waited = 0
+        if controller.phase is not before.controller.phase:
+            self.in_round = 0
+        ready = controller.phase is Phase.ASKING and controller.all_asked
+        if ready:
+            return self.decide()
+        return ()
+
+    def with_controller(self, controller: Controller) -> Sent:
+        """The rounds have gone on."""
+        return self.became(grouping.with_controller(self.setup, self.group, controller))
+
+    def decide(self) -> Sent:
+        """All hosts have acknowledged."""
+        return self.end_round(control.decides(self.group.controller))
+
+    def end_round(self, controller: Controller) -> Sent:
+        """The round is decided or given up: hosts are told at once."""
+        told = controller.phase is Phase.TELLING
+        self.counters["told" if told else "given up"] += 1
+        self.with_controller(controller)
+        messages = control.repeated(controller) if told else control.aborts(controller)
+        return tuple(map(grouping.to_host, messages))
+
+    def watch_hosts(self) -> Sent:
+        """Hosts that have not answered for too long are lost, and their jobs over."""
+        controller = self.group.controller
+        waiting = {message.host for message in control.repeated(controller)}
+        for host in waiting:
+            self.silent[host] += 1
+        lost = {host for host in waiting if self.silent[host] > self.patience.host}
+        sent: Sent = ()
+        for job in sorted({controller.hosts[host] for host in lost}):
+            sent += self.drop(job)
+        return sent
+
+    def drop(self, job: int) -> Sent:
+        """A job is over: its hosts are told."""
+        hosts = dict(self.group.controller.jobs)[job]
+        self.counters["dropped"] += 1
+        told = self.with_controller(control.drops(self.group.controller, job))
+        ends = (Message(kind=Kind.END, host=host, job=job) for host in hosts)
+        return (*map(grouping.to_host, ends), *told)
+
+    def watch_switches(self) -> None:
+        """What drains for too long is forced, and switches that do not answer are lost."""
+        self.outages = {switch: left - 1 for switch, left in self.outages.items()}
+        for switch in [switch for switch, left in self.outages.items() if left < 0]:
+            del self.outages[switch]
+            self.became(grouping.trusts(self.group, switch))
+        hold = self.group.hold
+        if hold is None or not hold.waits:
+            return
+        self.waited += 1
+        if hold.step is Step.RELEASING and not hold.force and self.waited > self.patience.drain:
+            self.group = grouping.forces(self.group)
+        if self.waited <= self.patience.switch:
+            return
+        self.counters["switches lost"] += 1
+        sent = grouping.sent(self.group)
+        for switch in {frame.switch for _, frame in sent if isinstance(frame, Command)}:
+            self.outages[switch] = self.patience.trust
+            self.became(grouping.loses(self.group, switch))
+
+    def act(self) -> Sent:
+        """The next thing is done, if there is one."""
+        group = self.group
+        controller, hold = group.controller, group.hold
+        self.in_round += 1
+        if controller.phase is Phase.ASKING:
+            late = self.in_round > self.patience.round and control.may_give_up(controller)
+            return self.end_round(control.gives_up(controller)) if late else ()
+        if controller.phase is not Phase.IDLE or not controller.jobs:
+            return ()
+        due = self.stalled or self.in_round > self.patience.interval
+        told = hold is not None and hold.step in (Step.HELD, Step.IN_USE)
+        if controller.grant is None or (told and due):
+            self.stalled = False
+            self.counters["rounds"] += 1
+            return self.with_controller(
+                control.begins(controller, grouping.wish(group, self.length))
+            )
+        self.acquire()
+        return ()
+
+    def acquire(self) -> None:
+        """The next job in turn tries to get its tree."""
+        live = dict(self.group.controller.jobs)
+        for k in range(len(self.turns)):
+            job, tree = self.turns[(self.turn + k) % len(self.turns)]
+            if job in live and grouping.may_acquire(self.setup, self.group, tree):
+                self.turn = (self.turn + k + 1) % len(self.turns)
+                self.became(grouping.acquires(self.setup, self.group, job, tree))
+                return

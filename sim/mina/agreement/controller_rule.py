@@ -1,0 +1,266 @@
+"""How the controller of a group runs its rounds, as pure functions over an immutable state.
+
+MINA, section IV-B, figure 9, as corrected. The jobs of a group share their trees: one grant at a
+time says which job uses INA, for which of its operations. A round asks all hosts (PREPARE), decides
+when all have acknowledged, and tells all (UPDATE) until all have confirmed, or gives up (ABORT).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from sim.mina.agreement.frames import NO_GRANT, Grant, Kind, Message
+
+
+class Phase(Enum):
+    """What the controller waits for."""
+
+    IDLE = 0
+    ASKING = 1  #: for the ACKs of all hosts
+    TELLING = 2  #: for DONE of all hosts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What a round is to bring."""
+
+    grant: Grant = NO_GRANT  #: for whom, if nobody owns a tree then; ``end`` counts operations
+    withdraw: bool = False  #: the owner is to stop now, not at the end of its grant
+
+
+JobHosts = tuple[int, tuple[int, ...]]  #: a job and its hosts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controller:
+    """What the controller keeps of a group; the first three fields outlive its restart."""
+
+    jobs: tuple[JobHosts, ...]  #: with all hosts alive
+    dropped: tuple[JobHosts, ...] = ()  #: jobs that are over, as a host of theirs was lost
+    number: int = 0  #: greatest of a round or a grant
+    phase: Phase = Phase.IDLE
+    round: int = 0  #: the last
+    wish: Wish = Wish()  #: of the round
+    acks: tuple[Message, ...] = ()  #: of the round, by host
+    done: frozenset[int] = frozenset()  #: hosts that have confirmed
+    grant: Grant | None = NO_GRANT  #: that all hosts have; None: not known since a restart
+    told: Grant = NO_GRANT  #: by the round, while TELLING
+    over: tuple[tuple[int, int], ...] = ()  #: by job: all operations below are
+
+    @property
+    def hosts(self) -> dict[int, int]:
+        """The job of each host, of all jobs that are not over."""
+        return {host: job for job, hosts in self.jobs for host in hosts}
+
+    @property
+    def lost(self) -> dict[int, int]:
+        """The job of each host, of jobs that are over."""
+        return {host: job for job, hosts in self.dropped for host in hosts}
+
+    @property
+    def all_asked(self) -> bool:
+        """Whether the ACKs of all hosts are in."""
+        return len(self.acks) == len(self.hosts)
+
+    def below(self, job: int) -> int:
+        """All operations of the job below this one are known to be over."""
+        return dict(self.over).get(job, 0)
+
+
+def restarted(controller: Controller) -> Controller:
+    """The controller begins anew: it knows its jobs and its last number, nothing else."""
+    return Controller(
+        jobs=controller.jobs, dropped=controller.dropped, number=controller.number, grant=None
+    )
+
+
+def begins(controller: Controller, wish: Wish) -> Controller:
+    """The next round begins; the one before is over."""
+    number = controller.number + 1
+    return replace(controller, number=number, round=number, phase=Phase.ASKING, wish=wish, acks=())
+
+
+def controller_rule(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
+    """A host's message comes in; the answer to it."""
+    if message.host in controller.lost:
+        over = Message(kind=Kind.END, host=message.host, job=message.job)
+        return controller, None if message.kind is Kind.ENDED else over
+    if message.kind is Kind.ENDED:
+        return drops(controller, message.job), None
+    if message.kind is Kind.ACK:
+        return ack_rule(controller, message)
+    mine = controller.phase is Phase.TELLING and message.round == controller.round
+    if message.kind is Kind.DONE and mine:
+        return told_all(replace(controller, done=controller.done | {message.host})), None
+    return controller, None
+
+
+def ack_rule(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
+    """A host is locked: in this round, or in one that has been given up.
+
+    A controller that has not ended its first round does not know what became of earlier ones.
+    """
+    if controller.phase is not Phase.IDLE and message.round == controller.round:
+        known = {ack.host for ack in controller.acks}
+        if controller.phase is Phase.TELLING or message.host in known:
+            return controller, None
+        acks = sorted((*controller.acks, message), key=lambda ack: ack.host)
+        return replace(controller, acks=tuple(acks)), None
+    if controller.grant is None:
+        return controller, None
+    return controller, abort(controller, message)
+
+
+def abort(controller: Controller, message: Message) -> Message:
+    """The round that a host is locked in has been given up."""
+    below = controller.below(message.job)
+    return Message(
+        kind=Kind.ABORT, host=message.host, job=message.job, round=message.round, index=below
+    )
+
+
+def aborts(controller: Controller) -> Iterator[Message]:
+    """The last round has been given up: all hosts are told at once."""
+    for host, job in controller.hosts.items():
+        below = controller.below(job)
+        yield Message(kind=Kind.ABORT, host=host, job=job, round=controller.round, index=below)
+
+
+def of_job(controller: Controller, job: int) -> list[Message]:
+    """The ACKs of a job's hosts."""
+    return [ack for ack in controller.acks if ack.job == job]
+
+
+def latest(controller: Controller) -> Message:
+    """An ACK of a host that has the newest grant."""
+    return max(controller.acks, key=lambda ack: ack.version)
+
+
+def has_ended(controller: Controller, grant: Grant) -> bool:
+    """Whether no host uses a grant any more, nor will: the round's ACKs say so."""
+    if not grant.epoch or grant.job not in dict(controller.jobs):
+        return True
+    return all(ack.index >= grant.end and not ack.ina for ack in of_job(controller, grant.job))
+
+
+def equal_indices(controller: Controller) -> bool:
+    """Whether the hosts of each job are at the same operation."""
+    return all(
+        len({ack.index for ack in of_job(controller, job)}) == 1 for job, _ in controller.jobs
+    )
+
+
+def decision(controller: Controller) -> Grant | None:
+    """What the round tells the hosts, whose ACKs are all in; None: nothing, it is given up.
+
+    The first round after a restart tells the newest grant to all, if some have it and some not.
+    """
+    if controller.grant is None:
+        differ = len({ack.version for ack in controller.acks}) > 1
+        return latest(controller).grant if differ else None
+    if not equal_indices(controller):
+        return None
+    if not has_ended(controller, controller.grant):
+        return shortened(controller, controller.grant)
+    wanted = controller.wish.grant
+    if wanted.epoch and of_job(controller, wanted.job):
+        first = of_job(controller, wanted.job)[0].index
+        return replace(wanted, first=first, end=first + wanted.end)
+    return NO_GRANT if controller.grant.epoch else None
+
+
+def shortened(controller: Controller, grant: Grant) -> Grant | None:
+    """The grant with an earlier end, if it has to have one.
+
+    An operation that is stalled and lacks sums anywhere is not of it: all repeat it without INA.
+    """
+    acks = of_job(controller, grant.job)
+    index = acks[0].index
+    stalled = any(ack.stalled for ack in acks)
+    if stalled and any(ack.missing for ack in acks):
+        end = index - 1
+    elif stalled or controller.wish.withdraw:
+        end = index
+    else:
+        return None
+    return replace(grant, end=end) if end < grant.end else None
+
+
+def decides(controller: Controller) -> Controller:
+    """All hosts have acknowledged: the round's grant is told to all, or the round given up."""
+    assert controller.phase is Phase.ASKING
+    assert controller.all_asked
+    told = decision(controller)
+    controller = learnt(controller)
+    if told is not None:
+        return told_all(replace(controller, phase=Phase.TELLING, told=told, done=frozenset()))
+    return gives_up(controller)
+
+
+def may_give_up(controller: Controller) -> bool:
+    """Whether a round may end before all have answered: not the first one after a restart."""
+    return controller.grant is not None
+
+
+def gives_up(controller: Controller) -> Controller:
+    """The round ends without a grant."""
+    known = controller.grant
+    if known is None and controller.acks:
+        known = latest(controller).grant
+    return replace(controller, phase=Phase.IDLE, grant=known or NO_GRANT, acks=())
+
+
+def learnt(controller: Controller) -> Controller:
+    """What the ACKs of all hosts say of operations that are over.
+
+    An operation is over at all hosts if one has been freed of it, or if all have all of its sums.
+    """
+    over = {}
+    for job, _ in controller.jobs:
+        acks = of_job(controller, job)
+        freed = max(ack.index - ack.busy for ack in acks)
+        complete = not any(ack.missing for ack in acks)
+        whole = min(ack.index for ack in acks) if complete else 0
+        over[job] = max(freed, whole, controller.below(job))
+    return replace(controller, over=tuple(over.items()))
+
+
+def told_all(controller: Controller) -> Controller:
+    """The round is over if all hosts have confirmed."""
+    if controller.phase is not Phase.TELLING or not controller.done >= controller.hosts.keys():
+        return controller
+    return replace(controller, phase=Phase.IDLE, grant=controller.told, acks=())
+
+
+def drops(controller: Controller, job: int) -> Controller:
+    """A host of the job is lost, so the job is over; its hosts have no part in rounds any more."""
+    over = tuple(entry for entry in controller.jobs if entry[0] == job)
+    left = tuple(entry for entry in controller.jobs if entry[0] != job)
+    hosts = {host for _, hosts in over for host in hosts}
+    acks = tuple(ack for ack in controller.acks if ack.host not in hosts)
+    controller = replace(
+        controller,
+        jobs=left,
+        dropped=(*controller.dropped, *over),
+        acks=acks,
+        done=controller.done - hosts,
+    )
+    return told_all(controller)
+
+
+def repeated(controller: Controller) -> Iterator[Message]:
+    """What the controller says again and again to those who have not answered."""
+    answered = {ack.host for ack in controller.acks}
+    for host, job in controller.hosts.items():
+        if controller.phase is Phase.ASKING and host not in answered:
+            yield Message(kind=Kind.PREPARE, host=host, job=job, round=controller.round)
+        if controller.phase is Phase.TELLING and host not in controller.done:
+            below = controller.below(job)
+            yield Message(
+                kind=Kind.UPDATE,
+                host=host,
+                job=job,
+                round=controller.round,
+                index=below,
+                grant=controller.told,
+            )

@@ -1,0 +1,151 @@
+"""What the frames between hosts, controller and switches say, without how they lie on the wire.
+
+`hdl/mina/protocol.py` has the layouts of :class:`Message` and :class:`Command`; :class:`Data` is a
+frame of P4SGD's AllReduce, and :class:`Share` stands for the AllReduce without a switch.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import NamedTuple
+
+from sim.p4sgd.golden.allreduce import Packet
+
+EPOCHS = 1 << 16  #: that packets of the data plane tell apart
+
+
+class Role(Enum):
+    """What stands at a place of the network."""
+
+    CONTROLLER = "controller"
+    HOST = "host"
+    SWITCH = "switch"
+
+
+class Place(NamedTuple):
+    """Where a frame goes to or comes from."""
+
+    role: Role
+    number: int = 0
+
+
+CONTROLLER = Place(Role.CONTROLLER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """A tree is one job's for its operations from ``first`` on, below ``end``."""
+
+    job: int = 0
+    epoch: int = 0  #: number of the grant, which no other has; 0: nobody owns a tree
+    tree: int = 0
+    first: int = 0
+    end: int = 0
+
+    def covers(self, job: int, index: int) -> bool:
+        """Whether a host of ``job`` uses INA for its operation ``index``."""
+        return self.epoch != 0 and self.job == job and self.first <= index < self.end
+
+
+NO_GRANT = Grant()
+
+
+class Kind(StrEnum):
+    """What a message between a host and the controller is (MINA, section IV-B, figure 9)."""
+
+    PREPARE = "PREPARE"  # to a host: lock, and say where you are
+    ACK = "ACK"  # from a host: it is locked in the round, and says where it is
+    UPDATE = "UPDATE"  # to a host: the round's grant, which ends the round
+    ABORT = "ABORT"  # to a host: the round ends without a grant
+    DONE = "DONE"  # from a host: it has taken the round's UPDATE
+    END = "END"  # to a host: its job is over, as one of the job's hosts is lost
+    ENDED = "ENDED"  # from a host: it has ended
+    REPORT = "REPORT"  # from a host: its operation makes no progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message between a host and the controller; what a kind does not use is zero."""
+
+    kind: Kind
+    host: int  #: to whom it goes, or from whom it comes
+    job: int = 0  #: of the host
+    round: int = 0
+    version: int = 0  #: ACK: the round that the host's grant was told in
+    index: int = 0  #: ACK: of the host's next operation; UPDATE, ABORT: all below are over
+    busy: bool = False  #: ACK: the operation before is under way
+    ina: bool = False  #: ACK: it is, with INA
+    missing: bool = False  #: ACK: it is, and not all of its sums are in
+    stalled: bool = False  #: ACK: it is, with INA, and makes no progress
+    grant: Grant = NO_GRANT  #: UPDATE: what holds from now on; ACK: what the host has
+
+
+class Verb(StrEnum):
+    """What a command to a switch, or its answer, is."""
+
+    REGISTER = "REGISTER"  # to a switch: a job's ports and slots
+    ACQUIRE = "ACQUIRE"  # to a switch: one try to get the switch for a job
+    RELEASE = "RELEASE"  # to a switch: the job's grants up to a number are over
+    REGISTERED = "REGISTERED"  # the job has its entry
+    GRANTED = "GRANTED"  # the job owns the switch, its slots are cleared
+    REFUSED = "REFUSED"  # it does not, for a reason
+    DRAINING = "DRAINING"  # the release waits for slots that are not finished
+    RELEASED = "RELEASED"  # no grant of the job up to the number is left, nor will be
+
+
+class Reason(StrEnum):
+    """Why a switch refuses a command; the first that applies."""
+
+    NONE = "none"
+    NO_SUCH_JOB = "no such job"  # the number is too large
+    BAD_PORTS = "bad ports"  # no child, a port that the switch has not, or the parent's twice
+    BAD_SLOTS = "bad slots"  # none, or some that the switch has not
+    OLD = "old"  # the number is of a grant that is over
+    NOT_REGISTERED = "not registered"
+    HELD = "held"  # the job itself is granted or draining, by another number
+    SWITCH_TAKEN = "switch taken"  # by another job, or as many as the switch takes
+    PORTS_TAKEN = "ports taken"  # by another job
+    SLOTS_TAKEN = "slots taken"  # by another job
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command to a switch or its answer; what a verb does not use is zero."""
+
+    verb: Verb
+    switch: int
+    job: int
+    epoch: int  #: number of the grant; REGISTER, RELEASE: of the last one that is over
+    force: bool = False  #: RELEASE: at once, whatever the slots hold
+    ports: int = 0  #: REGISTER: bitmap of the job's children
+    parent: int | None = None  #: REGISTER: port towards the parent, of a switch that has one
+    base: int = 0  #: REGISTER: first slot
+    count: int = 0  #: REGISTER: number of slots
+    reason: Reason = Reason.NONE  #: REFUSED
+    owner: int = 0  #: REFUSED, taken: the job that stands in the way
+    owner_epoch: int = 0  #: REFUSED, taken: the number of its grant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """A packet of an AllReduce with INA: P4SGD's frame."""
+
+    job: int
+    epoch: int  #: modulo EPOCHS
+    slot: int
+    packet: Packet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """A host's part of an operation without INA; ``taken`` is a peer's receipt for it."""
+
+    job: int
+    index: int
+    host: int  #: whose part it is
+    peer: int  #: the host that gets it
+    taken: bool = False
+    parts: tuple[tuple[int, ...], ...] = ()  #: by slot and lane; none in a receipt
+
+
+Frame = Message | Command | Data | Share
+Sent = tuple[tuple[Place, Frame], ...]  #: frames, and where they go

@@ -1,0 +1,106 @@
+"""A switch as a whole: whose it is, and P4SGD's slots, which the design's two systems share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sim.mina.agreement import tenancy_rule as tenancy
+from sim.mina.agreement.frames import CONTROLLER, Command, Data, Place, Role, Sent
+from sim.mina.agreement.tenancy_rule import Outcome, Refused, Sizes, Tenant, Tenants
+from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
+from sim.p4sgd.golden.allreduce import switch_rule as slot_rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchSetup:
+    """A switch, and the host behind each of its ports."""
+
+    sizes: Sizes
+    lanes: int
+    hosts: tuple[int, ...]  #: by port
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchRules:
+    """What a switch does; the specification, or a variant of it."""
+
+    command: Callable[[Sizes, Tenants, Command, bool], Outcome] = tenancy.tenancy_rule
+    data: Callable[[Tenants, int, Data, SwitchSlot], Tenant | Refused] = tenancy.data_rule
+    clears: bool = True  #: the slots of a job that is granted
+
+
+RULES = SwitchRules()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch:
+    """What a switch keeps."""
+
+    tenants: Tenants
+    slots: tuple[SwitchSlot, ...]
+
+
+def at_start(setup: SwitchSetup) -> Switch:
+    """A switch that has just started, or started anew."""
+    return Switch(tenants=tenancy.at_start(setup.sizes), slots=(empty(setup),) * setup.sizes.slots)
+
+
+def empty(setup: SwitchSetup) -> SwitchSlot:
+    """A slot of a switch that has just started."""
+    return SwitchSlot(0, (0,) * setup.lanes, 0, 0)
+
+
+def finished(switch: Switch, job: int) -> bool:
+    """Whether no slot of a job has a use under way."""
+    entry = switch.tenants[job] if job < len(switch.tenants) else None
+    if entry is None:
+        return True
+    slots = switch.slots[entry.base : entry.slots.stop]
+    return all(slot.agg_bm == slot.ack_bm == entry.ports for slot in slots)
+
+
+def cleared(setup: SwitchSetup, switch: Switch, entry: Tenant) -> Switch:
+    """The slots of a job as a grant leaves them."""
+    slot = SwitchSlot.at_start(entry.ports, setup.lanes)
+    slots = (
+        *switch.slots[: entry.base],
+        *(slot,) * entry.count,
+        *switch.slots[entry.slots.stop :],
+    )
+    return replace(switch, slots=slots)
+
+
+def command_rule(
+    setup: SwitchSetup, switch: Switch, command: Command, rules: SwitchRules = RULES
+) -> tuple[Switch, Sent]:
+    """The controller's command comes in."""
+    outcome = rules.command(setup.sizes, switch.tenants, command, finished(switch, command.job))
+    switch = replace(switch, tenants=outcome.tenants)
+    if outcome.cleared is not None and rules.clears:
+        entry = switch.tenants[outcome.cleared]
+        assert entry is not None
+        switch = cleared(setup, switch, entry)
+    return switch, ((CONTROLLER, outcome.answer),)
+
+
+def packet_rule(
+    setup: SwitchSetup, switch: Switch, port: int, data: Data, rules: SwitchRules = RULES
+) -> tuple[Switch, Verdict | Refused, Sent]:
+    """A packet comes in by a port: what is refused changes nothing and is not answered."""
+    slot = switch.slots[data.slot] if data.slot < len(switch.slots) else empty(setup)
+    entry = rules.data(switch.tenants, port, data, slot)
+    if isinstance(entry, Refused):
+        return switch, entry, ()
+    outcome = slot_rule(slot, data.packet, entry.ports)
+    slots = (*switch.slots[: data.slot], outcome.slot, *switch.slots[data.slot + 1 :])
+    switch = replace(switch, slots=slots)
+    if finished(switch, data.job):
+        switch = replace(switch, tenants=tenancy.drained(switch.tenants, data.job))
+    answer = outcome.answer
+    if answer is None:
+        return switch, outcome.verdict, ()
+    copies = tuple(
+        (Place(Role.HOST, host), replace(data, packet=replace(answer, bm=1 << k)))
+        for k, host in enumerate(setup.hosts)
+        if answer.bm >> k & 1
+    )
+    return switch, outcome.verdict, copies
