@@ -1,0 +1,152 @@
+"""MINA's frames as bytes, packed and unpacked from the layouts of the hardware.
+
+A :class:`Share` stands for whatever hosts exchange without the switches and has no bytes here.
+"""
+
+from typing import Any
+
+from hdl.mina import protocol
+from hdl.mina.protocol import (
+    ETHERTYPE_ON_WIRE,
+    FRAME_BYTES,
+    VERSION,
+    AgreementHead,
+    TenancyHead,
+)
+from sim.harness.payloads import pack, unpack
+from sim.mina.agreement.frames import (
+    Command,
+    Data,
+    Grant,
+    Kind,
+    Message,
+    Reason,
+    Verb,
+)
+from sim.p4sgd.golden.allreduce import Packet
+from sim.p4sgd.golden.frames import LANES, WireFrame
+
+#: Fields that a head and a message, or a command, have under the same name.
+MESSAGE_FIELDS = ("host", "job", "round", "index", "busy", "ina", "missing", "stalled")
+GRANT_FIELDS = ("epoch", "tree", "first", "end")
+COMMAND_FIELDS = ("switch", "job", "epoch", "ports", "base", "count", "force", "owner")
+
+Wired = Message | Command | Data
+
+
+def to_octets(frame: Wired) -> bytes:
+    """The frame on the wire, without addresses and checksum; ValueError for what does not fit."""
+    if isinstance(frame, Message):
+        return message_octets(frame)
+    return command_octets(frame) if isinstance(frame, Command) else data_octets(frame)
+
+
+def octets_of(head: Any, kind: str, fields: dict[str, Any]) -> bytes:
+    """A control frame with these fields."""
+    common = {
+        "ethertype": ETHERTYPE_ON_WIRE,
+        "version": VERSION,
+        "kind": protocol.Kind[kind],
+    }
+    return pack(head, fields | common).to_bytes(FRAME_BYTES, "little")
+
+
+def message_octets(message: Message) -> bytes:
+    """A message between host and controller."""
+    fields = {name: int(getattr(message, name)) for name in MESSAGE_FIELDS}
+    fields |= {name: getattr(message.grant, name) for name in GRANT_FIELDS}
+    fields |= {"owner": message.grant.job, "told": message.version}
+    return octets_of(AgreementHead, message.kind.name, fields)
+
+
+def command_octets(command: Command) -> bytes:
+    """A command to a switch or its answer."""
+    fields: dict[str, Any] = {name: int(getattr(command, name)) for name in COMMAND_FIELDS}
+    fields |= {
+        "owner_epoch": command.owner_epoch,
+        "reason": protocol.Reason[command.reason.name],
+        "has_parent": int(command.parent is not None),
+        "parent": command.parent or 0,
+    }
+    return octets_of(TenancyHead, command.verb.name, fields)
+
+
+def data_octets(data: Data) -> bytes:
+    """A packet of the data plane: P4SGD's frame."""
+    packet = data.packet
+    return WireFrame(
+        is_agg=packet.is_agg,
+        acked=packet.acked,
+        bm=packet.bm,
+        job=data.job,
+        epoch=data.epoch,
+        seq=data.slot,
+        use=packet.use,
+        saturated=packet.saturated,
+        payload=packet.payload or (0,) * LANES,
+    ).to_bytes()
+
+
+def from_octets(octets: bytes) -> Wired:
+    """The frame that ``octets`` are; ValueError unless they are one, to the last bit."""
+    if len(octets) != FRAME_BYTES:
+        raise ValueError(f"a frame has {FRAME_BYTES} bytes: {len(octets)}")
+    frame = decoded(octets)
+    if to_octets(frame) != octets:
+        raise ValueError("bits that are zero in every frame are not, or it is none of ours")
+    return frame
+
+
+def decoded(octets: bytes) -> Wired:
+    """The fields of a frame of whichever layout its kind has."""
+    number = octets[15]
+    if number < 4:
+        return data_of(WireFrame.from_bytes(octets))
+    try:
+        name = protocol.Kind(number).name
+    except ValueError:
+        raise ValueError(f"no kind has the number {number}") from None
+    bits = int.from_bytes(octets, "little")
+    if name in Kind.__members__:
+        return message_of(unpack(AgreementHead, bits), Kind[name])
+    try:
+        return command_of(unpack(TenancyHead, bits), Verb[name])
+    except ValueError:
+        raise ValueError(f"no reason has the number {octets[39]}") from None
+
+
+def message_of(head: dict[str, Any], kind: Kind) -> Message:
+    """A message between host and controller."""
+    grant = Grant(job=head["owner"], **{name: head[name] for name in GRANT_FIELDS})
+    fields = {name: head[name] for name in MESSAGE_FIELDS}
+    for name in ("busy", "ina", "missing", "stalled"):
+        fields[name] = bool(fields[name])
+    return Message(kind=kind, version=head["told"], grant=grant, **fields)
+
+
+def command_of(head: dict[str, Any], verb: Verb) -> Command:
+    """A command to a switch or its answer."""
+    fields = {name: head[name] for name in COMMAND_FIELDS}
+    fields["force"] = bool(fields["force"])
+    return Command(
+        verb=verb,
+        reason=Reason[head["reason"].name],
+        parent=head["parent"] if head["has_parent"] else None,
+        owner_epoch=head["owner_epoch"],
+        **fields,
+    )
+
+
+def data_of(frame: WireFrame) -> Data:
+    """A packet of the data plane; an acknowledgement has no payload, nor has pending."""
+    packet = frame.packet
+    carries = packet.is_agg and not packet.acked
+    plain = Packet(
+        packet.is_agg,
+        packet.bm,
+        packet.use,
+        packet.acked,
+        packet.payload if carries else (),
+        packet.saturated,
+    )
+    return Data(job=frame.job, epoch=frame.epoch, slot=frame.seq, packet=plain)
