@@ -1,0 +1,246 @@
+"""The rules of operations, switches and controller with one clause altered: each goes wrong."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sim.mina.agreement import controller_rule as control
+from sim.mina.agreement import group_rule as grouping
+from sim.mina.agreement import hold_rule as holding
+from sim.mina.agreement import host_rule as hosting
+from sim.mina.agreement import operation_rule as operations
+from sim.mina.agreement import tenancy_rule as tenancy
+from sim.mina.agreement.controller_rule import Controller
+from sim.mina.agreement.frames import Command, Data, Kind, Message, Place, Role, Sent, Share, Verb
+from sim.mina.agreement.group_rule import Group, GroupRules, GroupSetup
+from sim.mina.agreement.hold_rule import Hold, Step
+from sim.mina.agreement.host_rule import Host, Reaction
+from sim.mina.agreement.member_rule import MemberRules
+from sim.mina.agreement.operation_rule import Operation
+from sim.mina.agreement.switch_rule import SwitchRules
+from sim.mina.agreement.tenancy_rule import Outcome, Refused, Sizes, State, Tenant, Tenants
+from sim.p4sgd.golden.allreduce import SwitchSlot
+from tests.protocol.mina.cluster_setup import Rules
+from tests.protocol.mina.variants import beyond_the_end
+
+
+def ends_by_itself(host: Host) -> Host:
+    """A host takes an operation that is stalled for over if all its sums are in."""
+    return hosting.finishes(host) if not host.missing else hosting.stalls(host)
+
+
+def repeats_by_itself(host: Host) -> Host:
+    """A host repeats an operation that is stalled without INA, without a round."""
+    return replace(host, used=0, missing=True)
+
+
+def repeats_if_missing(host: Host, message: Message) -> Reaction:
+    """A host that has all sums of an operation that is withdrawn does not repeat it."""
+    after, answer = hosting.host_rule(host, message)
+    repeats = host.used and not after.used
+    kept = replace(after, used=host.used, busy=False, missing=False)
+    return Reaction(kept if repeats and not host.missing else after, answer)
+
+
+def not_told_over(host: Host, message: Message) -> Reaction:
+    """A host that has all sums waits for the switch's word, whatever the controller knows."""
+    return hosting.host_rule(host, replace(message, index=0))
+
+
+def over_though_answered(host: Host, message: Message) -> Reaction:
+    """A host that is told that an operation is over does not wait for the switch's word."""
+    told = message.kind in (Kind.UPDATE, Kind.ABORT) and host.locked
+    waits = told and host.busy and host.used != 0
+    return hosting.host_rule(replace(host, stalled=True) if waits else host, message)
+
+
+def over_though_missing(controller: Controller) -> Controller:
+    """The controller takes an operation for over if all hosts have started it."""
+    acks = tuple(replace(ack, missing=False) for ack in controller.acks)
+    return control.decides(replace(controller, acks=acks))
+
+
+def not_withdrawn(controller: Controller) -> Controller:
+    """The controller does not look at whether operations make progress."""
+    acks = tuple(replace(ack, stalled=False) for ack in controller.acks)
+    return control.decides(replace(controller, acks=acks))
+
+
+def told_too_early(hold: Hold, answer: Command, own: set[int]) -> Hold:
+    """A tree is taken for held when its first switch is granted."""
+    after = holding.hold_rule(hold, answer, own)
+    return replace(after, step=Step.HELD) if after.granted else after
+
+
+def told_of_any(hold: Hold, answer: Command, own: set[int]) -> Hold:
+    """The controller takes answers of any number for those of the grant that it acquires."""
+    return holding.hold_rule(hold, replace(answer, epoch=hold.epoch), own)
+
+
+def given_back_early(setup: GroupSetup, group: Group) -> Group:
+    """Switches are given back when a grant is shortened, though an operation is under way."""
+    controller, hold = group.controller, group.hold
+    shortened = controller.wish.withdraw and controller.told == controller.grant
+    if hold is not None and hold.step is Step.IN_USE and shortened:
+        return replace(group, hold=holding.releases(hold, force=True))
+    return grouping.settled(setup, group)
+
+
+def never_given_back(setup: GroupSetup, group: Group) -> Group:
+    """After a restart the controller takes for granted that no switch is its jobs'."""
+    after = grouping.settled(setup, group)
+    unknown = group.hold is None and after.hold is not None
+    return replace(after, hold=Hold()) if unknown else after
+
+
+def last_released(hold: Hold, answer: Command, own: set[int]) -> Hold:
+    """The controller goes on when one of the switches has been given back."""
+    after = holding.hold_rule(hold, answer, own)
+    released = answer.verb is Verb.RELEASED and hold.step is Step.RELEASING
+    return Hold() if released and after.back != hold.back else after
+
+
+def old_acquire(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
+    """A switch is granted by whatever number."""
+    if command.verb is Verb.ACQUIRE:
+        opened = tuple(None if one is None else replace(one, closed=0) for one in tenants)
+        outcome = tenancy.tenancy_rule(sizes, opened, command, finished)
+        pairs = zip(outcome.tenants, tenants, strict=True)
+        kept = (
+            after and before and replace(after, closed=before.closed) for after, before in pairs
+        )
+        return outcome._replace(tenants=tuple(kept))
+    return tenancy.tenancy_rule(sizes, tenants, command, finished)
+
+
+def waits_holding(hold: Hold, answer: Command, own: Iterable[int]) -> Hold:
+    """A job that is refused a switch keeps those that it has, and asks again."""
+    waits = answer.verb is Verb.REFUSED and hold.step is Step.ACQUIRING
+    return hold if waits else holding.hold_rule(hold, answer, own)
+
+
+def old_release(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
+    """A release ends a grant of whatever number."""
+    if command.verb is Verb.RELEASE:
+        command = replace(command, epoch=1 << 30)
+        outcome = tenancy.tenancy_rule(sizes, tenants, command, finished)
+        entry, before = outcome.tenants[command.job], tenants[command.job]
+        if entry is None or before is None:
+            return outcome
+        entry = replace(entry, closed=before.closed)
+        return outcome._replace(tenants=tenancy.with_tenant(tenants, command.job, entry))
+    return tenancy.tenancy_rule(sizes, tenants, command, finished)
+
+
+def cleared_again(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
+    """A grant that is repeated clears the slots again."""
+    outcome = tenancy.tenancy_rule(sizes, tenants, command, finished)
+    granted = outcome.answer.verb is Verb.GRANTED
+    return outcome._replace(cleared=command.job) if granted else outcome
+
+
+def grants_all(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
+    """A switch is granted though another job has it."""
+    alone = tuple(one if job == command.job else None for job, one in enumerate(tenants))
+    outcome = tenancy.tenancy_rule(sizes, alone, command, finished)
+    mine = outcome.tenants[command.job]
+    assert mine is not None
+    return outcome._replace(tenants=tenancy.with_tenant(tenants, command.job, mine))
+
+
+def whoever(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
+    """Packets of jobs that do not own the switch are taken."""
+    free = tuple(
+        replace(one, state=State.GRANTED, epoch=data.epoch)
+        if one is not None and not one.holds
+        else one
+        for one in tenants
+    )
+    return tenancy.data_rule(free, port, data, slot)
+
+
+def of_any_grant(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
+    """Packets of an earlier grant are taken."""
+    entry = tenants[data.job]
+    epoch = data.epoch if entry is None else entry.epoch
+    return tenancy.data_rule(tenants, port, replace(data, epoch=epoch), slot)
+
+
+def taken_of_any_grant(operation: Operation, data: Data, base: int) -> Operation:
+    """A host takes packets of an earlier grant."""
+    return operations.data_rule(operation, replace(data, epoch=operation.epoch), base)
+
+
+def confirmed_unseen(operation: Operation, frame: Share) -> tuple[Operation, Sent]:
+    """A host confirms a peer's part of an operation that it has not started, and loses it."""
+    if not frame.taken and frame.index > operation.index:
+        return operation, ((Place(Role.HOST, frame.host), replace(frame, taken=True, parts=())),)
+    return operations.share_rule(operation, frame)
+
+
+def receipt_forgotten(operation: Operation, frame: Share) -> tuple[Operation, Sent]:
+    """A host does not confirm parts of operations that are over."""
+    if not frame.taken and frame.index < operation.index:
+        return operation, ()
+    return operations.share_rule(operation, frame)
+
+
+def end_not_answered(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
+    """Hosts of a job that is over are not answered."""
+    after, answer = control.controller_rule(controller, message)
+    over = answer is not None and answer.kind is Kind.END
+    return after, None if over else answer
+
+
+def member(**rules: object) -> Rules:
+    """Other rules for hosts."""
+    return Rules(member=replace(MemberRules(), **rules))
+
+
+def group(**rules: object) -> Rules:
+    """Other rules for the controller."""
+    return Rules(group=replace(GroupRules(), **rules))
+
+
+def switch(**rules: object) -> Rules:
+    """Other rules for switches."""
+    return Rules(switch=replace(SwitchRules(), **rules))
+
+
+#: A pair of hosts, a switch that is lost, two operations.
+UNSAFE_LOST = {
+    "a host ends an operation by itself": member(stalls=ends_by_itself),
+    "a host repeats an operation by itself": member(stalls=repeats_by_itself),
+    "only hosts that lack sums repeat": member(host=repeats_if_missing),
+    "hosts are not told what is over": member(host=not_told_over),
+    "INA beyond the end of the grant": member(starts=beyond_the_end),
+    "an operation that lacks sums is not withdrawn": group(decides=over_though_missing),
+    "what is stalled is not withdrawn": group(decides=not_withdrawn),
+}
+
+#: Switches that are acquired and given back.
+UNSAFE_SWITCHES = {
+    "told when one switch is granted": group(hold=told_too_early),
+    "answers of any number": group(hold=told_of_any),
+    "over without the switch's word": member(host=over_though_answered),
+    "going on when one switch is back": group(hold=last_released),
+    "given back under way": group(settled=given_back_early),
+    "an old release ends a grant": switch(command=old_release),
+    "a repeated grant clears slots": switch(command=cleared_again),
+    "slots are not cleared": switch(clears=False),
+    "packets without a grant": switch(data=whoever),
+    "packets of another grant": switch(data=of_any_grant),
+    "a host takes packets of another grant": member(data=taken_of_any_grant),
+    "an old number is granted": switch(command=old_acquire),
+    "a restarted controller takes all to be free": group(settled=never_given_back),
+}
+
+#: A pair of hosts without INA.
+UNSAFE_SHARES = {
+    "a part is confirmed before its operation": member(share=confirmed_unseen),
+    "a part is not confirmed after its operation": member(share=receipt_forgotten),
+}
+
+#: Hosts that are lost.
+UNSAFE_DEATHS = {
+    "hosts of a job that is over are not answered": group(controller=end_not_answered),
+}

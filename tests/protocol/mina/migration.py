@@ -1,0 +1,162 @@
+"""Jobs that move to other trees: each gives its switch back, then tries those of its new tree.
+
+Here each job has a controller of its own, as groups have that share switches: that two of them do
+not own a switch is the switches' doing. No hosts: what they have told their controllers is over.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from sim.mina.agreement import hold_rule as holding
+from sim.mina.agreement import tenancy_rule as tenancy
+from sim.mina.agreement.frames import Command, Verb
+from sim.mina.agreement.hold_rule import Hold, Step
+from sim.mina.agreement.tenancy_rule import Outcome, Sizes, Tenants
+from tests.protocol.mina.cluster_setup import name_of
+from tests.protocol.mina.nodes import Agreement
+from tests.protocol.unordered_nodes import Change, Flight
+
+TWO_OWNERS = "two jobs own a switch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How switches are got and given; the specification, or a variant of it."""
+
+    hold: Callable[[Hold, Command, Iterable[int]], Hold] = holding.hold_rule
+    command: Callable[[Sizes, Tenants, Command, bool], Outcome] = tenancy.tenancy_rule
+
+
+class Mover(NamedTuple):
+    """A job's switches, and how many numbers its controller has used."""
+
+    hold: Hold
+    numbers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Migration:
+    """Three jobs, each on a switch of its own at first; each moves to the two others."""
+
+    jobs: int = 3
+    tries: int = 1  #: that each job has for its new tree
+    doubles: bool = True  #: frames may come more often than they are sent
+    ascending: bool = True  #: the order in which switches are tried; a variant's is its own
+    keeps: bool = False  #: a variant tries before it has given back what it has
+    rules: Rules = field(default_factory=Rules)
+
+    def tree(self, job: int) -> tuple[int, ...]:
+        """The switches that a job moves to."""
+        return tuple(sorted({(job + 1) % self.jobs, (job + 2) % self.jobs}))
+
+    def system(self) -> "Moving":
+        """The network: controllers, then switches."""
+        movers = [MoverNode(migration=self, job=job) for job in range(self.jobs)]
+        switches = [SwitchNode(migration=self, number=k) for k in range(self.jobs)]
+        return Moving([*movers, *switches], self.doubles)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoverNode:
+    """A job's controller."""
+
+    migration: Migration
+    job: int
+
+    @property
+    def start(self) -> Mover:
+        """It holds the switch of the job's number."""
+        hold = Hold(step=Step.IN_USE, job=self.job, epoch=1, switches=(self.job,), granted=1)
+        return Mover(hold, 1)
+
+    def takes(self, held: Mover, flight: Flight) -> Change:
+        """A switch's answer comes in."""
+        answer = flight.frame
+        assert isinstance(answer, Command)
+        after = self.migration.rules.hold(held.hold, answer, ())
+        return Change(held._replace(hold=after), (), f"job {self.job} takes {flight.name}")
+
+    def moves(self, held: Mover) -> Iterator[Change]:
+        """It gives back what it has, or tries to get its new tree."""
+        hold, numbers = held
+        if hold.step in (Step.IN_USE, Step.HELD):
+            after = held._replace(hold=holding.releases(hold))
+            yield Change(after, (), f"job {self.job} gives back {hold.switches}")
+        ready = hold.step is Step.NOTHING or (self.migration.keeps and hold.step is Step.IN_USE)
+        if ready and numbers <= self.migration.tries:
+            tree = self.migration.tree(self.job)
+            after = holding.acquires(self.job, numbers + 1, 0, tree)
+            if not self.migration.ascending:
+                own = ((self.job + 1) % self.migration.jobs, (self.job + 2) % self.migration.jobs)
+                after = replace(after, switches=own)
+            yield Change(Mover(after, numbers + 1), (), f"job {self.job} tries {after.switches}")
+
+    def repeats(self, held: Mover) -> tuple[Flight, ...]:
+        """What it asks for."""
+        jobs = self.migration.jobs
+        commands = holding.repeated(held.hold)
+        return tuple(Flight(jobs + one.switch, 0, one, name_of(one)) for one in commands)
+
+    def at_rest(self, held: Mover) -> bool:
+        """It has given everything back and has no try left."""
+        return held.hold.step is Step.NOTHING and held.numbers > self.migration.tries
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchNode:
+    """A switch, which all jobs are registered at; the job of its number has it."""
+
+    migration: Migration
+    number: int
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the switch has: slots that all jobs share."""
+        jobs = self.migration.jobs
+        return Sizes(number=self.number, ports=jobs, slots=1, jobs=jobs)
+
+    @property
+    def start(self) -> Tenants:
+        """The switch at the beginning."""
+        tenants = tenancy.at_start(self.sizes)
+        for job in range(self.migration.jobs):
+            tenants = self.outcome(tenants, Verb.REGISTER, job, ports=1 << job, count=1).tenants
+        return self.outcome(tenants, Verb.ACQUIRE, self.number, epoch=1).tenants
+
+    def outcome(self, tenants: Tenants, verb: Verb, job: int, **fields: int) -> Outcome:
+        """What becomes of a command."""
+        epoch = fields.pop("epoch", 0)
+        command = Command(verb=verb, switch=self.number, job=job, epoch=epoch, **fields)
+        return tenancy.tenancy_rule(self.sizes, tenants, command, True)
+
+    def takes(self, held: Tenants, flight: Flight) -> Change:
+        """A command comes in."""
+        command = flight.frame
+        assert isinstance(command, Command)
+        outcome = self.migration.rules.command(self.sizes, held, command, True)
+        owners = [job for job, one in enumerate(outcome.tenants) if one is not None and one.holds]
+        answer = Flight(command.job, 0, outcome.answer, name_of(outcome.answer))
+        step = f"switch {self.number} takes {flight.name}: {outcome.answer.verb.name}"
+        fault = TWO_OWNERS if len(owners) > 1 else ""
+        return Change(outcome.tenants, (answer,), step, fault)
+
+    def moves(self, held: Tenants) -> Iterator[Change]:
+        """Nothing."""
+        yield from ()
+
+    def repeats(self, held: Tenants) -> tuple[Flight, ...]:
+        """Nothing."""
+        return ()
+
+    def at_rest(self, held: Tenants) -> bool:
+        """It waits for nothing."""
+        return True
+
+
+class Moving(Agreement):
+    """Switches see for themselves what is wrong."""
+
+    def wrong(self, held: list) -> str:
+        """Nothing else."""
+        return ""
