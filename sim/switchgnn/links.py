@@ -7,6 +7,7 @@ when nothing is left to deliver, or earlier where a test wants them to.
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Links:
     def send(self, place: Place, frames: Sent) -> None:
         """Frames leave an end."""
         for port, frame in frames:
-            octets = to_octets(frame, self.lanes)
+            octets = self.pack(frame)
             self.flying.append((self.peers[place, port], octets))
             self.counts["frames"] += 1
             self.counts["bytes"] += len(octets)
@@ -71,8 +72,15 @@ class Links:
         if self.happens("again"):
             self.flying.append(self.ever[int(self.rng.integers(len(self.ever)))])
         corrupt = self.happens("corrupt")
-        arrival = judge(octets, self.lanes, NOWHERE.destination, corrupt=corrupt)
-        self.send(place, self.ends[place](port, arrival))
+        self.send(place, self.ends[place](port, self.unpack(octets, corrupt)))
+
+    def pack(self, frame: Any) -> Any:
+        """The frame as it is on its way; other protocols have others."""
+        return to_octets(frame, self.lanes)
+
+    def unpack(self, octets: Any, corrupt: bool) -> Any:
+        """What a receiver makes of it."""
+        return judge(octets, self.lanes, NOWHERE.destination, corrupt=corrupt)
 
     def happens(self, fault: str) -> bool:
         """Whether a fault does, which is counted."""

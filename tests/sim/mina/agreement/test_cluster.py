@@ -1,0 +1,58 @@
+"""Jobs share switches on bad links, with restarts and deaths: sums are exact, INA comes back."""
+
+import pytest
+
+from tests.long import short_and_long
+from tests.sim.mina.agreement.cluster import GOOD, Cluster
+
+JOBS = ((0, (0, 1)), (1, (2, 3, 4)), (2, (5,)))
+TREES = ((0,), (0, 1), (1,))
+OPERATIONS = 12
+
+
+def assert_usable(cluster):
+    """The links are good and all that live go on: every job that is left uses INA again."""
+    cluster.links.faults = GOOD
+    jobs = cluster.controller.stable.jobs
+    left = {job for job, hosts in jobs if not cluster.dead & set(hosts)}
+    models = [model for model in cluster.hosts.values() if model.setup.job in left]
+    first = {model.setup.host: model.ready for model in models}
+    for _ in range(200):
+        for model in models:
+            model.ready += 2
+        cluster.run(300)
+        if all(max(model.ina, default=-1) >= first[model.setup.host] for model in models):
+            break
+    else:
+        raise AssertionError(f"no INA any more: {cluster.state()}")
+    cluster.check()
+
+
+@pytest.mark.parametrize("seed", short_and_long(range(60), range(3)))
+def test_bad_links(seed):
+    cluster = Cluster(seed, JOBS, TREES, OPERATIONS)
+    cluster.run(4000)
+    cluster.check()
+    assert not any(model.member.host.ended for model in cluster.hosts.values())
+    assert_usable(cluster)
+    print(cluster.links.counts, cluster.controller.counters, cluster.with_ina())
+
+
+@pytest.mark.parametrize("seed", short_and_long(range(100), range(4)))
+def test_restarts_and_deaths(seed):
+    cluster = Cluster(seed, JOBS, TREES, OPERATIONS)
+
+    def happens():
+        if cluster.rng.random() < 0.02:
+            cluster.restart_controller()
+        if cluster.rng.random() < 0.02:
+            cluster.restart_switch(int(cluster.rng.integers(2)))
+        if cluster.rng.random() < 0.01 and not cluster.dead:
+            cluster.kill(int(cluster.rng.integers(6)))
+
+    cluster.run(6000, happens)
+    cluster.check()
+    lost = {cluster.job_of[host] for host in cluster.dead}
+    assert {job for job, _ in cluster.controller.stable.dropped} <= lost
+    assert_usable(cluster)
+    print(cluster.events, cluster.links.counts, cluster.controller.counters, cluster.with_ina())
