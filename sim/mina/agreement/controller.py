@@ -165,9 +165,10 @@ class ControllerModel:
             return self.end_round(control.gives_up(controller)) if late else ()
         if controller.phase is not Phase.IDLE or not controller.jobs:
             return ()
-        due = self.stalled or self.in_round > self.patience.interval
+        # Who reports may wait for a host that is lost: a round finds out, be there a grant or not.
         told = hold is not None and hold.step in (Step.HELD, Step.IN_USE)
-        if controller.grant is None or (told and due):
+        due = told and self.in_round > self.patience.interval
+        if controller.grant is None or self.stalled or due:
             self.stalled = False
             self.counters["rounds"] += 1
             return self.with_controller(

@@ -27,7 +27,7 @@ from sim.p4sgd.golden.frames import LANES
 from sim.switchgnn.links import Faults, Links
 
 SLOTS = 2  #: of a job, so frames of an operation
-BAD = Faults(drop=0.3, duplicate=0.3, reorder=0.3, again=0.02)
+BAD = Faults(drop=0.3, duplicate=0.3, reorder=0.3, again=0.3)
 GOOD = Faults()
 
 
@@ -76,6 +76,7 @@ class Cluster:
         }
         self.hosts = {host: self.host(host, trees, operations) for host in hosts}
         self.dead = set()
+        self.cut = set()  #: places that nothing comes to or from
         self.events = Counter()
         for place in (CONTROLLER, *self.places(Role.SWITCH), *self.places(Role.HOST)):
             self.links.ends[place] = lambda came_from, frame, at=place: self.take(
@@ -119,7 +120,9 @@ class Cluster:
         return tuple(saturated(row) for row in parts.sum(axis=0))
 
     def take(self, place, came_from, frame):
-        """A frame arrives; the dead take none."""
+        """A frame arrives; the dead take none, and those that are cut off."""
+        if self.cut & {place, came_from}:
+            return ()
         if place.role is Role.CONTROLLER:
             return self.controller.on_frame(frame)
         if place.role is Role.HOST:

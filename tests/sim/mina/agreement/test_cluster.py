@@ -2,6 +2,7 @@
 
 import pytest
 
+from sim.mina.agreement.frames import Place, Role
 from tests.long import short_and_long
 from tests.sim.mina.agreement.cluster import GOOD, Cluster
 
@@ -56,3 +57,27 @@ def test_restarts_and_deaths(seed):
     assert {job for job, _ in cluster.controller.stable.dropped} <= lost
     assert_usable(cluster)
     print(cluster.events, cluster.links.counts, cluster.controller.counters, cluster.with_ina())
+
+
+def go_on(cluster, until):
+    """All hosts do one operation after the other."""
+    while not until():
+        for model in cluster.hosts.values():
+            model.ready += 1
+        cluster.run(300)
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["owner lives", "owner dies"])
+def test_a_switch_that_was_cut_off_comes_back(dies):
+    """It still is the job's that was told to stop: the controller has not reached it."""
+    cluster = Cluster(0, JOBS[:2], ((0,),), 4, faults=GOOD)
+    go_on(cluster, lambda: cluster.hosts[0].member.host.used)
+    cluster.cut = {Place(Role.SWITCH, 0)}
+    go_on(cluster, lambda: cluster.controller.counters["switches lost"])
+    if dies:
+        cluster.kill(0)
+        go_on(cluster, lambda: cluster.controller.stable.dropped)
+    cluster.check()
+    assert cluster.switches[0].state.tenants[0].holds
+    cluster.cut = set()
+    assert_usable(cluster)
