@@ -84,6 +84,8 @@ SHORT = {
 
 LONG = {
     "one job, three rounds": Hosts(operations=2, rounds=3),
+    "one job, three rounds, three operations": Hosts(operations=3, rounds=3),
+    "one job, three operations, a restart": Hosts(operations=3, rounds=2, restarts=1),
     "one job, two rounds, a restart": RESTART,
     "one job, a round, two restarts": Hosts(operations=1, rounds=1, restarts=2),
     "two jobs, two operations": SHARED,
