@@ -66,6 +66,9 @@ class GroupRules:
     settled: Callable[[GroupSetup, Group], Group] = lambda setup, group: settled(setup, group)
 
 
+RULES = GroupRules()
+
+
 def restarted(group: Group) -> Group:
     """The controller begins anew."""
     return Group(controller=control.restarted(group.controller), hold=None)
@@ -97,17 +100,16 @@ def wish(group: Group, length: int, withdraw: bool = False) -> Wish:
 
 
 def with_controller(
-    setup: GroupSetup, group: Group, controller: Controller, rules: "GroupRules | None" = None
+    setup: GroupSetup, group: Group, controller: Controller, rules: GroupRules = RULES
 ) -> Group:
     """The rounds have gone on."""
-    return (rules or RULES).settled(setup, replace(group, controller=controller))
+    return rules.settled(setup, replace(group, controller=controller))
 
 
 def group_rule(
-    setup: GroupSetup, group: Group, frame: Frame, rules: "GroupRules | None" = None
+    setup: GroupSetup, group: Group, frame: Frame, rules: GroupRules = RULES
 ) -> tuple[Group, Sent]:
     """A host's message or a switch's answer comes in."""
-    rules = rules or RULES
     if isinstance(frame, Message):
         controller, answer = rules.controller(group.controller, frame)
         sent = () if answer is None else (to_host(answer),)
@@ -197,6 +199,3 @@ def sent(group: Group) -> Iterator[tuple[Place, Frame]]:
     yield from map(to_host, control.repeated(group.controller))
     if group.hold is not None:
         yield from map(to_switch, holding.repeated(group.hold))
-
-
-RULES = GroupRules()

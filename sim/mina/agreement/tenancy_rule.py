@@ -60,7 +60,6 @@ class Tenant:
 class Sizes:
     """What a switch has, and how it is shared."""
 
-    number: int = 0
     ports: int = 2
     slots: int = 2
     jobs: int = 2

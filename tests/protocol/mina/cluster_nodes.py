@@ -130,7 +130,7 @@ class SwitchNode:
     def setup(self) -> SwitchSetup:
         """What the switch is."""
         hosts = tuple(sorted(self.cluster.hosts))
-        sizes = Sizes(number=self.number, ports=len(hosts), slots=1, jobs=len(self.cluster.jobs))
+        sizes = Sizes(ports=len(hosts), slots=1, jobs=len(self.cluster.jobs))
         return SwitchSetup(sizes=sizes, lanes=2, hosts=hosts)
 
     @property

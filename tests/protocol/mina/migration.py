@@ -114,7 +114,7 @@ class SwitchNode:
     def sizes(self) -> Sizes:
         """What the switch has: slots that all jobs share."""
         jobs = self.migration.jobs
-        return Sizes(number=self.number, ports=jobs, slots=1, jobs=jobs)
+        return Sizes(ports=jobs, slots=1, jobs=jobs)
 
     @property
     def start(self) -> Tenants:
