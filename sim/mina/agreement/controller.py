@@ -163,7 +163,7 @@ class ControllerModel:
         if controller.phase is Phase.ASKING:
             late = self.in_round > self.patience.round and control.may_give_up(controller)
             return self.end_round(control.gives_up(controller)) if late else ()
-        if controller.phase is not Phase.IDLE or not controller.jobs:
+        if controller.phase is not Phase.IDLE:
             return ()
         # Who reports may wait for a host that is lost: a round finds out, be there a grant or not.
         told = hold is not None and hold.step in (Step.HELD, Step.IN_USE)

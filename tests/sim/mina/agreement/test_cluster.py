@@ -2,7 +2,9 @@
 
 import pytest
 
+from sim.mina.agreement.controller_rule import Phase
 from sim.mina.agreement.frames import Place, Role
+from sim.mina.agreement.hold_rule import Step
 from tests.long import short_and_long
 from tests.sim.mina.agreement.cluster import GOOD, Cluster
 
@@ -81,3 +83,21 @@ def test_a_switch_that_was_cut_off_comes_back(dies):
     assert cluster.switches[0].state.tenants[0].holds
     cluster.cut = set()
     assert_usable(cluster)
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["goes on", "restarts"])
+@pytest.mark.parametrize("phase", [Phase.ASKING, Phase.TELLING])
+def test_the_last_job_leaves_its_switches_to_others(phase, restarts):
+    """Its host dies when the controller asks it, or tells it of its grant."""
+    cluster = Cluster(0, ((0, (0,)),), ((0, 1),), 0, faults=GOOD)
+    for tick in range(200):
+        cluster.tick()
+        while cluster.links.flying:
+            cluster.links.deliver()
+            group = cluster.controller.group
+            if group.hold.step is Step.HELD and group.controller.phase is phase:
+                cluster.dead = {0}
+        if restarts and tick == 100:
+            cluster.restart_controller()
+    assert not cluster.controller.stable.jobs
+    assert not any(switch.state.tenants[0].holds for switch in cluster.switches.values())
