@@ -86,7 +86,7 @@ class Crossbar(Component):
     those behind it. Throughput: a beat a cycle at each input and output while no two inputs want
     the same output. Latency: :attr:`latency`; ``o`` is registers, ``i.ready`` follows what the
     inputs ask for combinationally: ``to``, and ``valid`` where every beat stands alone. ``to`` must
-    be the number of an output.
+    be the number of an output; where there is one alone, it is not looked at.
 
     With ``params.last_bit`` packets stay whole: an output that has taken a first beat takes that
     input's beats up to the one with this bit set, and nobody else's. ``to`` must be the same in

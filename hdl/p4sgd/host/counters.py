@@ -68,6 +68,11 @@ _ENGINE_EVENTS = {
 }
 
 
+def ones(bits: list) -> Value:
+    """Return how many of ``bits`` are one, as wide as it needs: a counter keeps it in registers."""
+    return count_ones(bits)[: len(bits).bit_length()]
+
+
 class Counters(Component):
     """Adds up :data:`COUNTERS`, two cycles behind the event; ``clear`` sets all to zero.
 
@@ -95,12 +100,12 @@ class Counters(Component):
         steps = {
             "cycles": self.running,
             "allreduce_cycles": self.outstanding,
-            "read_errors": count_ones(list(self.read_errors)),
-            "dropped_beats": count_ones(list(self.dropped_beats)),
+            "read_errors": ones(list(self.read_errors)),
+            "dropped_beats": ones(list(self.dropped_beats)),
         }
         steps |= {name: self.events[name] for name in EVENTS.members}
         for name, event in _ENGINE_EVENTS.items():
-            steps[name] = count_ones([engine[event] for engine in self.engine_events])
+            steps[name] = ones([engine[event] for engine in self.engine_events])
         for event in NETWORK_EVENTS.members:
             name = event if event in COUNTERS else f"{event}_packets"
             steps[name] = self.network_events[event]

@@ -25,6 +25,8 @@ def some_packet(model):
     """A packet and who sent it: mostly of an active job, mostly near an end of its slots."""
     params = model.params
     packet = unpack(params.packet, random.getrandbits(params.packet.size))
+    extremes = 0, -1 << params.value_bits - 1, (1 << params.value_bits - 1) - 1
+    packet["payload"][0] = random.choice((*extremes, packet["payload"][0]))
     header, sender = packet["header"], 1 << random.randrange(params.ports)
     number = random.randrange(params.jobs)
     entry = model.table[number]

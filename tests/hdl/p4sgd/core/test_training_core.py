@@ -311,6 +311,8 @@ async def exchanges_models(dut, stalls):
         assert np.ravel(partial.beats[half * count :]).tolist() == expected.tolist()
         for _ in range(count):  # nothing to learn
             full.append([0] * engine.banks)
+        await clock(dut, 20)  # sums are back before their labels are read, and wait for them
+        for _ in range(count):
             labels.append([0] * engine.banks)
         while not all(sum(u >> e & 1 for u in trace["updated"]) > half for e in engines):
             await RisingEdge(dut.clk)

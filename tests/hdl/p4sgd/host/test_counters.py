@@ -28,6 +28,14 @@ def test_counters(engines):
     simulate(Counters(WorkerParams(engines=engines)), __name__, registers=list(COUNTERS))
 
 
+def test_events_are_as_wide_as_what_a_cycle_adds():
+    """Of eight engines with two ports of memory each."""
+    params = WorkerParams(engines=8)
+    widths = dict(Counters(params).elaborate(None).submodules.counters.params.counters)
+    most = dict.fromkeys(OF_ENGINES, 8) | {"read_errors": 9, "dropped_beats": 8 * params.ports + 1}
+    assert {name: widths[name] for name in most} == {n: k.bit_length() for n, k in most.items()}
+
+
 def random_row(rng, engines, density):
     """Events of a cycle."""
     banks, ports = EngineParams().banks, WorkerParams(engines=engines).ports * engines + 1
