@@ -19,6 +19,7 @@ from cocotbext.axi.axil_channels import (
 )
 
 from hdl.common.axi import Response
+from hdl.common.registers import WORD_BYTES
 from sim.harness.streams import never, often
 
 
@@ -73,6 +74,7 @@ def mostly():
 async def registers_at_any_pace(dut, registers, prefix="s_axil"):
     """Bytes of settings are written and read back, one access behind the other or with pauses.
 
+    What lies behind the map is refused.
     ``dut`` is a whole design with the map ``registers``. In the end all is as it was.
     """
     port = Port(dut, prefix=prefix)
@@ -91,6 +93,10 @@ async def registers_at_any_pace(dut, registers, prefix="s_axil"):
     words = dict(before)
     await port.write(0, 0, strobes=0)  # writes nothing, whatever is there
     assert (await port.read(0))[1] == Response.OKAY
+    last = (1 << len(getattr(dut, f"{prefix}_araddr"))) - WORD_BYTES
+    if last >= WORD_BYTES * registers.words:
+        assert await port.write(last, 0) == Response.SLVERR
+        assert await port.read(last) == (0, Response.SLVERR)
     for pause in (never, often, mostly):
         port.pause(pause)
         addresses = random.choices(list(masks), k=24)

@@ -16,6 +16,7 @@ from hdl.switchgnn.protocol import CONTROL_BYTES, ETHERTYPE_ON_WIRE, VERSION, He
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 FRAMES = 200
 #: What leaves a worker, with the bits of a lane.
@@ -57,7 +58,7 @@ class Bench:
 
     def give(self, kind, fails=0.2):
         """A frame with any content."""
-        job = {name: random.getrandbits(field.width) for name, field in self.params.head}
+        job = {name: some_number(field.width) for name, field in self.params.head}
         job |= {"kind": kind}
         head = {
             "destination": self.signature["switch_address"],

@@ -1,6 +1,7 @@
 """A job of one endpoint, step by step: every number in it is drawn, and lies anywhere in memory."""
 
 import random
+from collections import Counter as Counts
 from collections import deque
 from dataclasses import replace
 
@@ -8,11 +9,11 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from hdl.common.axi import Burst
+from hdl.common.axi import Burst, Response
 from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord, SourceRecord, TurnRecord
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
-from hdl.switchgnn.endpoint.registers import IDENTITY, Counter, endpoint_registers
+from hdl.switchgnn.endpoint.registers import IDENTITY, VERSION, Counter, endpoint_registers
 from hdl.switchgnn.protocol import CONTROL_BYTES
 from hdl.switchgnn.protocol import Kind as HardwareKind
 from sim.harness.payloads import pack
@@ -21,6 +22,7 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.common.register_pace import registers_at_any_pace
 
 BEAT = 64  #: bytes
 TURNS, SENDS = 4, 3
@@ -40,6 +42,7 @@ class Memory:
 
     def __init__(self, dut):
         self.dut, self.beats, self.bad, self.written = dut, {}, set(), {}
+        self.response = Response.SLVERR  # to what is bad
         self.mute = set()  # buses that answer nothing
         self.due = {name: deque() for name in ("tables", "features")}
         self.aw, self.w, self.b = deque(), deque(), deque()
@@ -78,11 +81,13 @@ class Memory:
                     at, length, *form = self.get(name, "araddr", "arlen", "arsize", "arburst")
                     assert form == [6, Burst.INCR.value]
                     due.extend((at + BEAT * k, k == length) for k in range(length + 1))
-                self.set(name, arready=random.random() < 0.8)
-                at, last = due.popleft() if due and name not in self.mute else (None, 0)
-                valid, failed = at is not None, (name, at) in self.bad
-                content = int.from_bytes(self.read(at), "little") if valid else 0
-                self.set(name, rvalid=valid, rdata=content, rresp=2 * failed, rlast=last)
+                self.set(name, arready=random.random() < 0.6)
+                failed = due and (name, due[0][0]) in self.bad
+                waits = name in self.mute or (failed and random.random() < 0.9)
+                at, last = due.popleft() if due and not waits else (None, 0)
+                content = 0 if at is None else int.from_bytes(self.read(at), "little")
+                response = self.response.value if failed else 0
+                self.set(name, rvalid=at is not None, rdata=content, rresp=response, rlast=last)
             if self.get("sums", "awvalid") and self.get("sums", "awready"):
                 at, *form = self.get("sums", "awaddr", "awlen", "awsize", "awburst")
                 assert form == [0, 6, Burst.INCR.value]
@@ -93,7 +98,8 @@ class Memory:
             self.set("sums", bvalid=0, awready=next(ready), wready=next(ready))
             if self.aw and self.w and "sums" not in self.mute:
                 at, (content, strobes) = self.aw.popleft(), self.w.popleft()
-                self.set("sums", bvalid=1, bresp=2 * (("sums", at) in self.bad))
+                failed = ("sums", at) in self.bad
+                self.set("sums", bvalid=1, bresp=self.response.value if failed else 0)
                 for k, byte in enumerate(content.to_bytes(BEAT, "little")):
                     if strobes >> k & 1:
                         assert (at + k) % WHOLE not in self.written
@@ -106,19 +112,21 @@ def place():
 
 
 class Turn:
-    """A turn's tables at random places, and what they say."""
+    """A turn's tables at random places, or where memory begins, and what they say."""
 
-    def __init__(self, memory, params):
+    def __init__(self, memory, params, *, first=False):
         names = ("list", "features", "sums", "copies", "wanted", "sources")
         for name in names:
             address = ALIGNMENT * random.getrandbits(params.base_bits)
-            setattr(self, name, address)
+            setattr(self, name, 0 if first and name in ("list", "features", "sums") else address)
         record = {name: getattr(self, name) for name in names} | {"sends": SENDS}
         self.record = pack(TurnRecord, record).to_bytes(BEAT, "little")
         self.records = [self.some_record() for _ in range(SENDS)]
+        if first:
+            self.records[0] |= {"kind": HardwareKind.PARTIAL, "place": 0}
         content = b"".join(pack(SendRecord, one).to_bytes(32, "little") for one in self.records)
         memory.lay(self.list, content)
-        self.get = sorted(random.sample(range(params.aggregators), 3))
+        self.get = sorted([0, *random.sample(range(1, params.aggregators), 2)])
         #: one of each place in a beat
         self.own = {k + 8 * random.randrange(params.copies // 8): place() for k in range(8)}
         others = sorted({*range(params.copies)} - {*self.own})
@@ -159,21 +167,23 @@ class Bench:
         dut.s_axis_tvalid.value, dut.m_axis_tready.value = 0, 1
         self.job = {"job": random.getrandbits(16), "epoch": random.getrandbits(16)}
         self.job["worker"] = 1 << random.randrange(32)
-        self.acks = 0
+        self.acks = self.broken = 0
         cocotb.start_soon(self.take())
 
     async def take(self):
         octets = b""
         while True:
-            self.dut.m_axis_tready.value = ready = random.random() < 0.9
+            self.dut.m_axis_tready.value = ready = random.random() < 0.6
             await self.edge
             if not self.dut.m_axis_tvalid.value or not ready:
                 continue
             keep = int(self.dut.m_axis_tkeep.value)
             assert keep in ((1 << BEAT) - 1, (1 << CONTROL_BYTES) - 1)
             octets += int(self.dut.m_axis_tdata.value).to_bytes(BEAT, "little")[: keep.bit_count()]
-            if self.dut.m_axis_tlast.value:
-                assert not self.dut.m_axis_tuser.value
+            if self.dut.m_axis_tlast.value and self.dut.m_axis_tuser.value:
+                assert self.memory.bad
+                self.broken, octets = self.broken + 1, b""
+            elif self.dut.m_axis_tlast.value:
                 assert octets[6:12] == OWN
                 frame, octets = judge(octets, self.params.lanes, SWITCH), b""
                 assert isinstance(frame, Frame)
@@ -184,17 +194,20 @@ class Bench:
                 )
                 self.frames.append(frame)
 
-    async def send(self, kind, **fields):
+    async def send(self, kind, *, corrupt=False, **fields):
         """A frame of the switch."""
         signed = {"bm": self.job["worker"], "job": self.job["job"], "epoch": self.job["epoch"]}
         frame = Frame(kind=kind, **signed, **fields)
         octets = to_octets(frame, self.params.lanes, Addresses(OWN, SWITCH))
         for at in range(0, len(octets), BEAT):
             part = octets[at : at + BEAT]
+            while random.random() < 0.2:
+                self.dut.s_axis_tvalid.value = 0
+                await self.edge
             self.dut.s_axis_tdata.value = int.from_bytes(part.ljust(BEAT, b"\xa5"), "little")
             self.dut.s_axis_tkeep.value = (1 << len(part)) - 1
-            self.dut.s_axis_tlast.value = at + BEAT >= len(octets)
-            self.dut.s_axis_tuser.value, self.dut.s_axis_tvalid.value = 0, 1
+            self.dut.s_axis_tlast.value = last = at + BEAT >= len(octets)
+            self.dut.s_axis_tuser.value, self.dut.s_axis_tvalid.value = last and corrupt, 1
             await self.edge
         self.dut.s_axis_tvalid.value = 0
 
@@ -217,7 +230,7 @@ class Bench:
 
     def lay_out(self):
         """A job of some turns."""
-        self.turns = [Turn(self.memory, self.params) for _ in range(TURNS)]
+        self.turns = [Turn(self.memory, self.params, first=not k) for k in range(TURNS)]
         program = BEAT * random.getrandbits(self.params.beat_address_bits)
         self.memory.lay(program, b"".join(turn.record for turn in self.turns))
         return program
@@ -297,6 +310,7 @@ async def a_job_from_start_to_end(dut, two_open):
             assert (frame.kind, frame.turn) == (Kind.DONE, number)
         assert await bench.host.read("lo") == number
         assert await bench.host.read("rate") == max(rate["rate_least"], most // 2)
+        await bench.send(Kind.ADVANCE, turn=number + 1, corrupt=True)
         await bench.send(Kind.ADVANCE, turn=number + 1)
     assert await bench.ends() == ("FINISHED", "NONE")
     counts = {
@@ -315,12 +329,17 @@ async def a_job_from_start_to_end(dut, two_open):
         "not_own": TURNS,
         "marks": 1,
         "halvings": 1,
-        "taken_lost": 0,
+        "taken_corrupt": TURNS,
     }
-    assert {name: await bench.count(name) for name in counts} == counts
+    found = {one.name.lower(): await bench.count(one.name) for one in Counter}
+    lists = found.pop("sent_feature") + found.pop("sent_partial")
+    assert lists == TURNS * (SENDS + 1)
     for name in ("stall_features", "cycles"):
-        assert await bench.count(name) > 400
-    assert 10 < await bench.count("stall_tables") < 400  # at the beginning
+        assert found[name] > 400
+    assert 10 < found["stall_tables"] < 400  # at the beginning
+    # Nothing else has come or left, but what has waited.
+    others = {name for name in found if name.startswith("stall_")} | {"cycles"}
+    assert {name: n for name, n in found.items() if n and name not in others} == +Counts(counts)
     await bench.host.write(clear_counters=1)
     assert await bench.count("cycles") == 0
 
@@ -440,16 +459,19 @@ async def a_bus_that_fails_ends_the_job(dut, bus):
     await start(dut)
     program = bench.lay_out()
     turn = bench.turns[0]
-    size = 2 if turn.records[0]["kind"] is HardwareKind.PARTIAL else 1
-    place = (turn.features + BEAT * size * turn.records[0]["place"]) % WHOLE
-    sums = turn.sums + 4 * bench.params.lanes * turn.get[0]
-    bench.memory.bad = {(bus, {"tables": program, "features": place, "sums": sums}[bus])}
-    await bench.start(program=program)
-    if bus == "sums":
-        await bench.next(SENDS)
-        payload = np.zeros(bench.params.lanes, int)
-        await bench.send(Kind.RESULT, turn=0, list=turn.get[0], payload=payload)
-    assert await bench.ends() == ("FAILED", BUSES[bus])
+    # Of the first payload the second beat, when the first one has left.
+    places = {"tables": program, "features": turn.features + BEAT, "sums": turn.sums}
+    bench.memory.bad = {(bus, places[bus])}
+    for bench.memory.response in (Response.SLVERR, Response.DECERR, Response.EXOKAY):
+        bench.seen = len(bench.frames)
+        await bench.start(program=program)
+        if bus == "sums":
+            await bench.next(SENDS)
+            payload = np.zeros(bench.params.lanes, int)
+            await bench.send(Kind.RESULT, turn=0, list=0, payload=payload)
+        assert await bench.ends() == ("FAILED", BUSES[bus])
+        bench.memory.written.clear()
+    assert bench.broken == 3 * (bus == "features")
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -475,6 +497,7 @@ async def a_bus_that_is_mute_ends_the_job(dut, bus):
             assert dut.busy.value
             dut.memory.timer.count.value = left
         assert await bench.ends() == ("FAILED", BUSES[bus])
+        bench.memory.written.clear()
         for name in BUSES:
             for flag in ("broken", "silent", "owes"):
                 assert await bench.host.read(f"{name}_{flag}") == (name == bus)
@@ -508,10 +531,35 @@ async def records_that_are_none_end_the_job(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_stop_waits_for_memory(dut):
+    bench = Bench(dut)
+    await start(dut)
+    bench.memory.mute = {"features"}
+    await bench.start()
+    await bench.nothing(200)
+    assert (await bench.host.read("state")).name == "RUNNING"
+    await bench.host.write(stop=1)
+    await bench.nothing(100)
+    assert (await bench.host.read("state")).name == "STOPPING"
+    bench.memory.mute = set()
+    assert await bench.ends() == ("IDLE", "NONE")
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def registers_keep_up(dut):
+    for name in ("s_axis_tvalid", "m_axi_tables_rvalid", "m_axi_features_rvalid"):
+        getattr(dut, name).value = 0
+    dut.m_axi_sums_bvalid.value = 0
+    await start(dut)
+    await registers_at_any_pace(dut, endpoint_registers(params_in_simulator(EndpointParams)))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def registers_hold_what_is_written(dut):
     bench = Bench(dut)
     await start(dut)
     assert await bench.host.read("identity") == IDENTITY
+    assert await bench.host.read("version") == VERSION
     for name in ("lanes", "window", "copies"):
         assert await bench.host.read(name) == getattr(bench.params, name)
     assert await bench.host.read("aggregators") == bench.params.aggregators

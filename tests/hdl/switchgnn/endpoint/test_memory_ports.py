@@ -13,6 +13,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Source, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 BURSTS = 150  #: of each bus
 BEAT = 64  #: bytes
@@ -41,7 +42,9 @@ class Bench:
         self.due = {name: deque() for name in BUSES}  # beats, answers that it has to give
         self.replies = {name: None for name in BUSES}  # what it gives now
         self.written = []  # beats of W
-        self.coming = deque()  # beats of bursts, none of which may be offered before its burst
+        # Beats of bursts: none may be offered before its burst. Where nobody pauses, each comes
+        # with it, as SumWriter gives them.
+        self.together, self.coming = source is never, deque()
         self.owed = dict.fromkeys(BUSES, 0)
         self.given = {name: [] for name in BUSES}  # what came back
         self.expected = {name: [] for name in BUSES}  # what should
@@ -72,7 +75,7 @@ class Bench:
                 self.read(name)
             self.write()
             bursts = self.sources["sum"].bus
-            if bursts.valid.value and bursts.ready.value:
+            if bursts.valid.value and bursts.ready.value and self.coming:
                 self.beats.append(self.coming.popleft())
 
     def see(self):
@@ -144,7 +147,8 @@ class Bench:
         may = answered < whole and name not in self.mute and not self.stall()
         if self.replies[name] is None and may:
             bad = random.random() < self.errors
-            self.replies[name] = random.choice([2, 3]) if bad else 0
+            response = random.choice([Response.SLVERR, Response.DECERR, Response.EXOKAY])
+            self.replies[name] = (response if bad else Response.OKAY).value
             self.expected[name].append(self.sent[name].popleft())
         reply = self.replies[name]
         self.set(name, bvalid=reply is not None, bresp=reply or 0)
@@ -154,14 +158,14 @@ class Bench:
         """A burst of a bus; for one that is written, its beat too."""
         stream = READS.get(name, "sum")
         source = self.sources[stream]
-        burst = {key: random.getrandbits(field.width) for key, field in source.shape}
+        burst = {key: some_number(field.width) for key, field in source.shape}
         length = burst.get("length", 0)
         burst["address"] &= -BEAT * (1 << length.bit_length())
         self.sent[name].extend([burst["tag"]] * (length + 1))
         source.append(burst)
         if name == "sums":
-            beat = {"data": random.getrandbits(8 * BEAT), "strobes": random.getrandbits(BEAT)}
-            self.coming.append(beat | {"last": 1})
+            beat = {"data": random.getrandbits(8 * BEAT), "strobes": some_number(BEAT)}
+            (self.beats if self.together else self.coming).append(beat | {"last": 1})
             return burst["address"], 0, beat
         return burst["address"], length, None
 

@@ -16,6 +16,7 @@ from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 JOBS = 200
 BEAT = 64  #: bytes
@@ -23,7 +24,7 @@ NARROW, WIDE = (Kind.FEATURE, Kind.RAW), (Kind.PARTIAL,)
 CONTROL = (Kind.FETCH, Kind.RAWFETCH, Kind.DONE)
 SIZES = {
     "a beat": PRESETS["tiny"],
-    "2 or 4 beats": replace(PRESETS["tiny"], lanes=64, address_bits=34),
+    "1 or 2 beats": replace(PRESETS["tiny"], lanes=32, address_bits=34),
     "4 or 8 beats": replace(PRESETS["tiny"], lanes=128, prefetch_beats=64),
 }
 
@@ -72,7 +73,7 @@ class Bench:
 
     def give(self, kinds):
         kind = random.choice(kinds)
-        job = {name: random.getrandbits(field.width) for name, field in self.params.job}
+        job = {name: some_number(field.width) for name, field in self.params.job}
         job |= {"kind": kind}
         self.expected_heads.append({name: job[name] for name, _ in self.params.head})
         if size := self.size(kind):

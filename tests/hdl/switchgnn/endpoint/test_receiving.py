@@ -13,6 +13,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.packets import BEAT_BYTES
 from hdl.switch.frame_filter import Quality as HardwareQuality
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, SLOTS, Verdict
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.receiver import RECEIVER_EVENTS, Receiver
 from hdl.switchgnn.endpoint.taker import TURNS
@@ -24,6 +25,7 @@ from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, Taken, WorkerSetup
 from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.switchgnn.extremes import some_number
 
 JOB, EPOCH, PORT, TURNS_OF_JOB = 3, 8, 4, 12
 OWN = bytes.fromhex("02aabbccdd01")
@@ -63,7 +65,7 @@ BENCHES = itertools.count()  #: each begins with another slot
 class Bench:
     """Turns, a memory and a link around the receiver; beside it a golden worker."""
 
-    def __init__(self, dut, *, open_turns=2, source=never, sink=never):
+    def __init__(self, dut, *, open_turns=2, source=never, sink=never, loses=False):
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(EndpointParams)
         self.source, self.open_turns = source, open_turns
@@ -84,6 +86,8 @@ class Bench:
         self.bursts = Sink(dut, "bursts", stall=sink)
         self.beats = Sink(dut, "beats", stall=sink)
         self.answered = self.ecn_acks = 0
+        self.loses = loses  # frames, for want of room
+        self.context = {name: some_number(field.width) for name, field in self.params.context}
         for name in ("set", "words_valid", "scan_valid", "axis_tvalid", "stop", "answered"):
             getattr(dut, name).value = 0
         shape = dut.settings
@@ -155,7 +159,7 @@ class Bench:
         """Where a turn's tables are."""
         return self.on_wire(turn) % SLOTS
 
-    def say_turns(self):
+    def say_turns(self, **changes):
         state = self.golden.state
         self.dut.lo.value, self.dut.next.value = self.on_wire(state.lo), self.on_wire(state.lo + 1)
         self.dut.sending.value = self.on_wire(max(state.begun - 1, 0))
@@ -170,8 +174,8 @@ class Bench:
             "has_begun": (1 << begun) - 1,
             "may_advance": 1,
         }
-        self.dut.turns.value = pack(TURNS, turns)
-        self.dut.context.value = 0
+        self.dut.turns.value = pack(TURNS, turns | changes)
+        self.dut.context.value = pack(self.params.context, self.context)
 
     async def watch(self):
         dut, edge = self.dut, self.edge
@@ -188,7 +192,8 @@ class Bench:
             if events["judged"] and events["quality"] is not HardwareQuality.GOOD:
                 self.found[events["quality"].name] += 1
             self.found["marks"] += events["marked"]
-            assert not events["lost"]
+            self.found["lost"] += events["lost"]
+            assert self.loses or not events["lost"]
             self.found["congested"] += int(dut.congested.value)
             self.found["writes wait"] += events["writes_wait"]
             complete = int(dut.complete.value)
@@ -364,8 +369,10 @@ async def writes_every_sum_to_its_place(dut, stalls):
     """All of a turn, in any order, with repeats between; complete when memory has answered."""
     _, sink = stalls
     bench = Bench(dut, sink=sink)
-    await bench.begin()
     params, rng = bench.params, np.random.default_rng(random.getrandbits(32))
+    origin = 1 << params.address_bits - 1  # of the sums; the copies are lower down
+    bench.context |= {"sums": origin // ALIGNMENT, "copies": (1 << 14) // ALIGNMENT}
+    await bench.begin()
     frames, expected = [], {}
     for turn in range(2):
         ours = {"turn": turn, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
@@ -373,7 +380,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
         for item in bench.shares[turn].sums:
             payload = rng.integers(-(1 << 31), 1 << 31, params.lanes)
             frames.append(Frame(kind=Kind.RESULT, list=item, payload=payload, **ours))
-            places[4 * params.lanes * item] = payload.astype("<i4").tobytes()
+            places[origin + 4 * params.lanes * item] = payload.astype("<i4").tobytes()
         for copy in bench.shares[turn].copies:
             payload = rng.integers(-(1 << 15), 1 << 15, params.lanes)
             frames.append(Frame(kind=Kind.RAW, source=copy.source, payload=payload, **ours))
@@ -381,8 +388,6 @@ async def writes_every_sum_to_its_place(dut, stalls):
             places[at] = payload.astype("<i2").tobytes()
         for at, content in places.items():
             expected |= {(bench.slot(turn), at + k): byte for k, byte in enumerate(content)}
-    context = {name: 0 for name in params.context.members} | {"copies": 1 << 5}
-    dut.context.value = pack(params.context, context)
     random.shuffle(frames)
     left = Counter(frame.turn for frame in frames)
     for frame in frames:
@@ -465,6 +470,84 @@ async def memory_holds_frames_up(dut):
     await bench.settle()
     assert bench.found["SUM"] == len(items)
     assert len(bench.beats.beats) == len(items) * bench.params.sum_beats
+    dut.stop.value = 1
+    frame = Frame(kind=Kind.RESULT, list=bench.shares[0].sums[4], payload=payload, **ours)
+    await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+    await bench.settle()
+    assert len(bench.bursts.beats) == len(items) * bench.params.sum_beats
+    dut.stop.value = 0
+    await bench.settle()
+    assert len(bench.beats.beats) == (len(items) + 1) * bench.params.sum_beats
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_frame_without_room_is_lost(dut):
+    """It is told of, and all others are taken as they come."""
+    held = True
+    bench = Bench(dut, sink=lambda: held, loses=True)
+    await bench.begin()
+    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    payload = np.zeros(bench.params.lanes, np.int32)
+    items, count = bench.shares[0].sums[:4], bench.params.ingress_beats // 2 + 10
+    for item in (items * count)[:count]:
+        frame = Frame(kind=Kind.RESULT, list=item, payload=payload, **ours)
+        await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+    held = False
+    await bench.settle(2 * bench.params.ingress_beats)
+    assert bench.found["lost"]
+    assert bench.found["SUM"] == len(items)
+    assert bench.found["REPEATED"] == count - len(items) - bench.found["lost"]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
+    """It comes again when its tables are there."""
+    bench = Bench(dut)
+    await bench.begin()
+    bench.say_turns(is_loaded=2)
+    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    payload = np.zeros(bench.params.lanes, np.int32)
+    frames = [
+        Frame(kind=Kind.RESULT, list=bench.shares[0].sums[0], payload=payload, **ours),
+        Frame(kind=Kind.RAW, source=bench.shares[0].copies[0].source, payload=payload, **ours),
+    ]
+    for loaded in range(2):
+        for frame in frames:
+            await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+        await bench.settle()
+        assert +bench.found == +Counter(UNLOADED=2, SUM=loaded, FEATURE=loaded)
+        bench.say_turns()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def tables_wait_for_frames(dut):
+    """Words are loaded and scanned while sums and control frames come, one behind the other."""
+    bench = Bench(dut)
+    bench.first, bench.shares[2] = 0, Share([], [], [])
+    await bench.begin()
+    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
+    payload = np.zeros(bench.params.lanes, np.int32)
+    asks = Frame(kind=Kind.RAWFETCH, source=1, **ours)
+    others = Frame(kind=Kind.ACK, turn=1, bm=1 << PORT, job=JOB, epoch=EPOCH)
+
+    async def send():
+        items = bench.shares[0].sums
+        sums = [Frame(kind=Kind.RESULT, list=k, payload=payload, **ours) for k in items]
+        for frame in (*sums, *[asks, asks, others] * 5):
+            await bench.send(to_octets(frame, bench.params.lanes, Addresses(OWN, bytes(6))))
+
+    sending = cocotb.start_soon(send())
+    while not sending.done():
+        await bench.load(2)
+        assert await bench.scan(2) == 0
+        assert await bench.scan(1) == bench.wanted(1)
+    await bench.settle()
+    assert bench.found["SUM"] == len(bench.shares[0].sums)
+    dut.lookups_ready.value = 0
+    bench.lookups.stop()
+    await bench.send(to_octets(asks, bench.params.lanes, Addresses(OWN, bytes(6))))
+    await bench.settle()
+    assert (bench.found["ASKED"], bench.found["UNSENT"]) == (10, 1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -489,9 +572,11 @@ async def a_malformed_result_is_still_missing(dut):
     assert bench.found["SUM"] == 1
     written = bench.memory()
     assert await bench.scan(0) == bench.wanted(0) ^ 1 << item
-    at = 4 * params.lanes * item
-    slot = bench.slot(0)
-    assert all(written[slot, at + k] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes))
+    at = ALIGNMENT * bench.context["sums"] + 4 * params.lanes * item
+    slot, whole = bench.slot(0), 1 << params.address_bits
+    assert all(
+        written[slot, (at + k) % whole] == (7, 0, 0, 0)[k % 4] for k in range(4 * params.lanes)
+    )
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

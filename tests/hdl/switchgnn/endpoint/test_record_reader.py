@@ -17,6 +17,7 @@ from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 BEAT = 64  #: bytes
 ORDERS = 300
@@ -34,8 +35,8 @@ class Bench:
     def __init__(self, dut, *, source=never, sink=never, bad=0.2, latency=10):
         self.dut, self.edge, self.bad, self.latency = dut, RisingEdge(dut.clk), bad, latency
         self.params = params = params_in_simulator(EndpointParams)
-        self.context = {name: random.getrandbits(field.width) for name, field in params.context}
-        self.turn = random.getrandbits(32)
+        self.context = {name: some_number(field.width) for name, field in params.context}
+        self.turn = some_number()
         dut.context.value, dut.turn.value = pack(params.context, self.context), self.turn
         dut.beat.value = 0
         self.orders = Source(dut, "orders", stall=source)
@@ -48,7 +49,7 @@ class Bench:
 
     def record(self):
         """Any content, behind the fields too."""
-        record = {name: random.getrandbits(field.width) for name, field in SendRecord.as_shape()}
+        record = {name: some_number(field.width) for name, field in SendRecord.as_shape()}
         kind = random.choice([Kind.FEATURE, Kind.PARTIAL]).value
         if random.random() < self.bad:
             kind = random.choice([kind ^ 1 << random.randrange(8), random.getrandbits(8)])
@@ -111,7 +112,7 @@ async def jobs_are_what_records_say(dut, stalls):
     bench = Bench(dut, source=source, sink=sink)
     await start(dut)
     for _ in range(ORDERS):
-        bench.give({"seq": random.getrandbits(32), "again": random.getrandbits(1)})
+        bench.give({"seq": some_number(), "again": random.getrandbits(1)})
     await bench.ends()
     assert bench.request.beats == bench.asked
     assert bench.jobs.beats == bench.expected

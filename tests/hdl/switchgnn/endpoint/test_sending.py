@@ -15,9 +15,10 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.sender import SENDER_EVENTS, Sender
 from hdl.switchgnn.protocol import Kind, payload_bytes
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start
+from sim.harness.streams import STALLS, Sink, Source, Stalls, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.wire import judge
+from tests.hdl.switchgnn.extremes import some_number
 
 ALIGNED = 8  #: beats that the addresses of a context count
 
@@ -54,7 +55,7 @@ class Bench:
         self.told, self.marks = [], Counter()  # frames that leave, and what holds them up
         self.requests = Sink(dut, "request", stall=source)
         self.bursts = Sink(dut, "bursts", stall=source)
-        self.others = [Source(dut, f"others_{k}") for k in range(3)]
+        self.others = [Source(dut, f"others_{k}", stall=often) for k in range(3)]
         self.frames, self.cycles, self.ends, self.broken = [], [], [], []
         for name in ("begin", "end", "ack", "congested", "beat", "given", "stop"):
             getattr(dut, name).value = 0
@@ -141,11 +142,11 @@ class Bench:
     def some_job(self):
         """Of what leaves beside a list."""
         kind = random.choice([Kind.FETCH, Kind.RAWFETCH, Kind.DONE, Kind.RAW])
-        names = ("turn", "list", "source", "raw", "seq")
-        job = {"kind": kind} | {name: random.getrandbits(32) for name in names}
-        job["beat"] = random.getrandbits(self.params.beat_address_bits)
+        job = {"kind": kind, "turn": random.getrandbits(32)}
+        job |= {name: some_number() for name in ("list", "source", "raw", "seq")}
+        job["beat"] = some_number(self.params.beat_address_bits)
         job["beat"] &= -self.params.feature_beats
-        return job | {"rows": random.getrandbits(16)}
+        return job | {"rows": some_number(16)}
 
     async def begin(self):
         context = self.context | {"sends": len(self.records)}
@@ -194,9 +195,14 @@ class Bench:
 async def frames_are_as_the_list_has_them(dut, stalls):
     source, sink = stalls
     bench = Bench(dut, source=source, sink=sink)
+    if stalls.none:  # from the first beat of memory
+        bench.context |= {"list": 0, "features": 0}
+    elif stalls is Stalls.BUSY_SOURCE:  # from just before the last one, and on to the first
+        bench.context["list"] = (1 << bench.params.base_bits) - 1
     await start(dut)
     width = bench.params.window
     bench.some_records(3 * width + 1)
+    bench.records[0]["place"] = 0
     await bench.begin()
     for base in range(0, 3 * width + 1, width):
         count = min(base + width, len(bench.records))
@@ -228,11 +234,13 @@ async def frames_are_as_the_list_has_them(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def others_take_their_turns(dut):
     """Control frames between those of the list; a RAW with its payload."""
-    bench = Bench(dut)
+    bench = Bench(dut, sink=lambda: cycle() < began + 200 or often())
+    began = cycle()
     await start(dut)
     bench.some_records(bench.params.window)
     await bench.begin()
-    jobs = [[bench.some_job() for _ in range(5 + 5 * k)] for k in range(3)]
+    jobs = [[bench.some_job() for _ in range(20 + 5 * k)] for k in range(3)]
+    jobs[0][0]["turn"] = 0
     for other, own in zip(bench.others, jobs, strict=True):
         for job in own:
             other.append(job)
@@ -270,6 +278,24 @@ async def a_read_that_fails_breaks_its_frame(dut):
     await bench.begin()
     await bench.wait_for(bench.params.window)
     assert [k for k, broken in enumerate(bench.broken) if broken] == [1]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_record_of_no_kind_is_told(dut):
+    """It becomes no frame; those before it leave."""
+    bench = Bench(dut)
+    await start(dut)
+    bench.some_records(2)
+    bench.records.append({})
+    await bench.begin()
+    while not dut.illegal.value:
+        await bench.edge
+    for _ in range(100):
+        await bench.edge
+        assert not dut.illegal.value
+    for seq, octets in enumerate(bench.frames):
+        bench.check_listed(octets, seq)
+    assert len(bench.frames) == 2
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -11,6 +11,7 @@ from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from hdl.switchgnn.endpoint.sum_writer import COUNT_BITS, SumWriter
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 WRITES = 300
 
@@ -35,7 +36,7 @@ class Bench:
         dut.stop.value = dut.answered.value = 0
 
     def give(self, slot):
-        write = {name: random.getrandbits(field.width) for name, field in self.params.write}
+        write = {name: some_number(field.width) for name, field in self.params.write}
         self.given.append(write | {"slot": slot})
         self.writes.append(self.given[-1])
 

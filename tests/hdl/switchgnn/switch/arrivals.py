@@ -12,6 +12,7 @@ from hdl.switchgnn.protocol import CONTROL_BYTES, FIELD_BYTES, LANE_BITS, frame_
 from sim.harness.payloads import unpack
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.switchgnn.extremes import some_number
 
 BRING = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW)  # kinds whose payload the switch wants
 NUMBERS = ("turn", "seq", "list", "source", "rows")  # of a header, as they are in the frame
@@ -32,10 +33,6 @@ class Packet:
             whole = part + random.randbytes(BEAT_BYTES - len(part))
             user = int(self.corrupt) if last else random.getrandbits(1)
             yield int.from_bytes(whole, "little"), (1 << len(part)) - 1, int(last), user
-
-
-def some_number():
-    return random.choice((0, 1, random.getrandbits(32), (1 << 32) - 1))
 
 
 def some_frame(params, bit, kind=None):
