@@ -36,6 +36,16 @@ VERDICTS = UnitGroup(
     ),
 )
 
+#: What a frame is refused for stands beside ``valid``, and means something without it.
+REFUSALS = UnitGroup(
+    name="refusals",
+    ports=("refused",),
+    bins=named(
+        "refused",
+        ("WRONG_RUN", "WRONG_WORKER", "WRONG_JOB", "MALFORMED", "FOREIGN", "CORRUPT"),
+    ),
+)
+
 TASKS = UnitGroup(
     name="tasks",
     ports=("task", "raw_request_to"),
@@ -162,7 +172,7 @@ TAKEN = UnitGroup(
 )
 
 GROUPS = {
-    "hdl.switchgnn.switch.judge.Judge": (VERDICTS, TASKS),
+    "hdl.switchgnn.switch.judge.Judge": (VERDICTS, REFUSALS, TASKS),
     "hdl.switchgnn.switch.port_window.PortWindow": (ACKS,),
     "hdl.switchgnn.switch.table_errors.TableErrors": (ERRORS,),
     "hdl.switchgnn.endpoint.send_window.SendWindow": (SENDING,),

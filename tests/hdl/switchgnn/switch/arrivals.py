@@ -47,7 +47,7 @@ def some_frame(params, bit, kind=None):
         about = {"bitmap": random.getrandbits(128)}
     else:
         about = {name: some_number() for name in ("list", "source", "raw")}
-        about["rows"] = random.getrandbits(16)
+        about["rows"] = some_number(16)
     return Frame(
         kind=kind,
         turn=some_number(),
@@ -55,7 +55,7 @@ def some_frame(params, bit, kind=None):
         ecn=random.random() < 0.5,
         bm=random.choice((bit, bit, bit, random.getrandbits(32))),
         job=random.choice((*range(params.jobs), params.jobs, random.getrandbits(16))),
-        epoch=random.getrandbits(16),
+        epoch=some_number(16),
         **about,
         **lanes,
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from hdl.switchgnn import protocol
 from sim.switchgnn.golden.frames import Frame, Kind
+from tests.hdl.switchgnn.extremes import some_number
 
 #: Kinds without a payload, and fields that not all of them have.
 OWN_FIELDS = {
@@ -51,7 +52,7 @@ def some_control_frame(params):
     kind = random.choice([*OWN_FIELDS])
     used = ("epoch", "turn", *OWN_FIELDS[kind])
     fields = {
-        name: random.getrandbits(field.width) if name in used else 0
+        name: some_number(field.width) if name in used else 0
         for name, field in params.control_frame
     }
     return fields | {"kind": kind, "job": random.randrange(params.jobs)}

@@ -15,6 +15,7 @@ from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, jobs=2),
@@ -40,7 +41,7 @@ class Bench:
         self.params = params_in_simulator(GnnSwitchParams)
         self.cycle = 0
         self.acks = [some(self.params.ack_state) | {"wanted": 0} for _ in range(OPEN_TURNS)]
-        self.job = {"active": 1, "job": 1, "epoch": random.getrandbits(16), "lo": 0}
+        self.job = {"active": 1, "job": 1, "epoch": some_number(16), "lo": 0}
         self.advancing, self.requests = False, deque()
         self.before = ({}, 0, False, None)  # what was to be told, acked, and inputs
         self.waiting = None  # the frame that is offered
@@ -164,7 +165,8 @@ async def tells_what_is_to_be_told(dut, stalls):
         elif not bench.job["active"]:
             idle -= 1
             if not idle:
-                bench.job = some(params.port_job) | {"active": 1, "job": params.jobs - 1}
+                run = {"job": random.randrange(params.jobs), "epoch": some_number(16)}
+                bench.job = some(params.port_job) | run | {"active": 1}
         for ack in bench.acks:
             if random.random() < busy / 2:
                 ack |= some(params.ack_state)

@@ -7,6 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from hdl.switchgnn.protocol import FEATURE_BITS
 from hdl.switchgnn.switch.copy_queue import CLAIM_LAG, DEPTH, PATIENCE, CopyQueue
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack, unpack
@@ -39,7 +40,10 @@ class Bench:
         self.seen = Counter()
 
     def some_copy(self):
-        return unpack(self.params.copy, random.getrandbits(self.params.copy.size))
+        copy = unpack(self.params.copy, random.getrandbits(self.params.copy.size))
+        extremes = -(1 << FEATURE_BITS - 1), (1 << FEATURE_BITS - 1) - 1
+        copy["features"][0] = random.choice((*extremes, copy["features"][0]))
+        return copy
 
     async def step(self, *, promise, opened, active):
         dut, params = self.dut, self.params

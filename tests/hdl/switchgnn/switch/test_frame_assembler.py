@@ -4,6 +4,7 @@ import random
 
 import cocotb
 import pytest
+from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.frame_assembler import FrameAssembler
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -43,7 +44,7 @@ class Bench:
         source, sink = stalls
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
         self.address, self.bit = random.randbytes(6), 1 << random.randrange(32)
-        dut.port_bit.value = self.bit
+        dut.port_bit.value, dut.undone.value = self.bit, 0
         self.source = Source(dut, "beats", stall=source)
         self.sink = Sink(dut, "frames", stall=sink, shape=self.params.arrival.size)
 
@@ -55,6 +56,11 @@ class Bench:
                 self.source.append(word)
         await self.sink.wait_for(len(packets))
         golden = [expected(packet, self.params, self.address, self.bit) for packet in packets]
+        self.check(golden)
+        return golden
+
+    def check(self, golden):
+        """What has come is what was expected."""
         assert len(self.sink.beats) == len(golden)
         for k, (found, frame) in enumerate(zip(self.sink.beats, golden, strict=True)):
             packet, payload = arrival_of(self.params, found)
@@ -62,7 +68,6 @@ class Bench:
             if frame["brings"]:
                 golden_payload = frame["payload"]
                 assert beats_of(payload, len(golden_payload)) == golden_payload, k
-        return golden
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -101,3 +106,27 @@ async def a_beat_a_cycle(dut):
     assert [*bench.source.cycles] == [first + k for k in range(len(beats))]
     ends = [first + k for k, word in enumerate(beats) if word["last"]]
     assert [*bench.sink.cycles] == [end + FrameAssembler.latency for end in ends]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_frame_that_is_undone_leaves_no_trace(dut):
+    """It is told with one of its beats, or behind it."""
+    bench, golden = Bench(dut, STALLS[0]), []
+    await start(dut)
+    for _ in range(100):
+        packet = good_packet(bench.params, bench.address, bench.bit)
+        beats = words(packet)
+        if len(beats) > 1 and random.random() < 0.5:
+            *before, last = beats[: random.randrange(1, len(beats))]
+            await bench.source.send_all(before)
+            behind = random.getrandbits(1)
+            dut.undone.value = not behind
+            await bench.source.send_all([last])
+            if behind:
+                dut.undone.value = 1
+                await RisingEdge(dut.clk)
+            dut.undone.value = 0
+        else:
+            await bench.source.send_all(beats)
+            golden.append(expected(packet, bench.params, bench.address, bench.bit))
+    bench.check(golden)

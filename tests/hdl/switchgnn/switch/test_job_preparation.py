@@ -49,7 +49,7 @@ async def each_thing_in_its_turn(dut):
         assert await bench.cycle(preparing=1) == {"begin"}
         for _ in range(UNDER_WAY):
             assert not await bench.cycle(preparing=1, busy=1, fence_ready=1, fenced=1)
-        for _ in range(random.choice((0, 5))):  # the fence waits for its gap
+        for _ in range(random.choice((0, 2, 5))):  # the fence waits for its gap
             assert await bench.cycle(preparing=1, fenced=1) == {"fence_valid"}
             assert unpack(bench.params.task, int(dut.fence_payload.value))["kind"] is TaskKind.FENCE
         assert await bench.cycle(preparing=1, fence_ready=1) == {"fence_valid"}

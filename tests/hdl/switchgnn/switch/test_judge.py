@@ -22,11 +22,13 @@ from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.job_state import Entry, Job
 from sim.switchgnn.golden.switch_rule import switch_rule
 from sim.switchgnn.golden.window import Window
+from tests.hdl.switchgnn.extremes import some_number
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 SIZES = [TINY, replace(TINY, ports=2, banks=4, window=16, slots=32)]
 JOB, NO_FRAME = 1, {"kind": protocol.Kind.FEATURE}
-REFUSALS = [Verdict.WRONG_RUN, Verdict.WRONG_WORKER, Verdict.WRONG_JOB, Verdict.MALFORMED]
+REFUSALS = [Verdict.WRONG_RUN, Verdict.WRONG_WORKER, Verdict.WRONG_JOB]
+REFUSALS += [Verdict.MALFORMED, Verdict.FOREIGN, Verdict.CORRUPT]
 OFTEN = [Kind.FEATURE] * 5 + [Kind.PARTIAL, Kind.FETCH, Kind.DONE] * 2
 BRING = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW, Kind.RESULT)
 
@@ -241,6 +243,7 @@ class Request:
         frame = self.frame
         self.header = {
             "job": JOB,
+            "epoch": some_number(16),
             "kind": protocol.Kind[frame.kind.name],
             **{name: getattr(frame, name) for name in ("turn", "seq", "list", "source")},
             **{name: getattr(frame, name) for name in ("raw", "rows")},
@@ -269,6 +272,5 @@ async def frames_are_judged_as_the_rule_says(dut, loads, gaps):
         bench.check_windows()
         assert not dut.busy.value
         seen |= bench.seen
-    verdicts = set(Verdict) - {Verdict.FOREIGN, Verdict.CORRUPT}  # no other than those refused
     kinds = set(TaskKind) - {TaskKind.LOAD, TaskKind.FENCE}
-    assert not (verdicts | kinds) - seen
+    assert not (set(Verdict) | kinds) - seen

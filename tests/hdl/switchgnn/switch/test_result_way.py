@@ -13,6 +13,7 @@ from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.switch.bank_model import some_sums
 
 SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, banks=2, slots=16, jobs=2),
@@ -72,7 +73,8 @@ class Bench:
         slot = random.choice(
             (*edges, random.randrange(params.slots), random.randrange(*edges[:3:2]))
         )
-        return some(params.bank_result, port=port, tag=tag, slot=slot % params.slots)
+        sums = list(some_sums(params))
+        return some(params.bank_result, port=port, tag=tag, slot=slot % params.slots, sums=sums)
 
     def some_copy(self):
         """For the ports of a job, and sometimes for others."""

@@ -1,6 +1,7 @@
 """Rows of a table as requests ask for them, at any pace."""
 
 import random
+from itertools import islice
 
 import cocotb
 import pytest
@@ -9,6 +10,7 @@ from cocotb.triggers import RisingEdge
 from hdl.switchgnn.switch.row_reader import RowReader, RowReaderParams
 from sim.harness.streams import STALLS, Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switchgnn.extremes import some_number
 
 SIZES = [RowReaderParams(bits=12, rows=16), RowReaderParams(bits=70, rows=512, style="block")]
 
@@ -23,7 +25,7 @@ async def fill(dut, params):
     for name in ("write", "address", "row"):
         getattr(dut, name).value = 0
     await start(dut)
-    table = [random.getrandbits(params.bits) for _ in range(params.rows)]
+    table = [some_number(params.bits) for _ in range(params.rows)]
     dut.write.value = 1
     for at, row in enumerate(table):
         dut.address.value, dut.row.value = at, row
@@ -80,3 +82,16 @@ async def takes_its_latency(dut):
         await sink.wait_for(k)
         assert sink.cycles[-1] - source.cycles[-1] == RowReader.latency
         assert found(sink.beats[-1:]) == [*rows_of(table, request)]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def begins_the_longest_list(dut):
+    """Of which the test waits for some rows."""
+    params = params_in_simulator(RowReaderParams)
+    source, sink = Source(dut, "requests"), Sink(dut, "rows")
+    table = await fill(dut, params)
+    request = {"first": random.randrange(params.rows), "count": 0xFFFF, "there": 0x8000}
+    await source.send_all([request])
+    await sink.wait_for(2 * params.rows)
+    rows = islice(rows_of(table, request), len(sink.beats))
+    assert found(sink.beats) == [*rows]

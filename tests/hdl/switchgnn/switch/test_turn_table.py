@@ -120,8 +120,10 @@ class Bench:
     # The host.
 
     def some_program(self, two):
-        """Blocks, and steps that name them; few rows, some without any."""
-        blocks = list({(random.randrange(4), random.randrange(4)) for _ in range(3)})
+        """Blocks, and steps that name them; few rows or the most, some without any."""
+        first = (*range(4), self.params.descriptor_rows - 1)
+        height = (*range(4), (1 << self.params.step["height"].width) - 1)
+        blocks = list({(random.choice(first), random.choice(height)) for _ in range(3)})
         steps = [
             Step(random.randrange(len(blocks)), random.choice((1, 1, 2, 3)))
             for _ in range(random.randint(1, 4))
@@ -136,8 +138,12 @@ class Bench:
             first, height = blocks[step.block]
             written = {"first": first, "height": height, "turns": step.turns}
             dut.write.value, dut.started.value, dut.write_step.value = 1, k, number
-            dut.written.value = pack(self.params.step, written)
-            await self.cycle()
+            for bits in (
+                random.getrandbits(self.params.step.size),
+                pack(self.params.step, written),
+            ):
+                dut.written.value = bits  # what is written last counts
+                await self.cycle()
         dut.write.value = 0
 
     async def start_job(self, k):
@@ -159,8 +165,8 @@ class Bench:
             await self.cycle()
             blocks, setup = self.some_program(two)
             await self.write_program(k, blocks, setup)
-        base = random.randrange(params.slots)
-        size = random.randint(1, params.slots - base)
+        base = random.choice((0, random.randrange(params.slots)))
+        size = random.choice((params.slots - base, random.randint(1, params.slots - base)))
         self.table[k] = {
             "active": 0,
             "ports": ports,
