@@ -7,6 +7,7 @@ from dataclasses import replace
 import cocotb
 import numpy as np
 
+from hdl.switchgnn.switch.registers import constants
 from hdl.switchgnn.switch.switch import GnnSwitch
 from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
 from sim.harness.verilator import simulate
@@ -105,6 +106,8 @@ async def equals_the_golden_switch(dut):
     """One frame at a time: what leaves, PARTIALs, DONEs and ADVANCEs too, and all verdicts."""
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     bench, model, cut = await set_up(dut, rng)
+    known = constants(bench.params)
+    assert {name: await bench.host.read(name) for name in known} == known
     kinds, turns = Counter(), 0
     for k in range(1000):
         port, frame = some_frame_of_a_switch(bench, model, cut, rng)

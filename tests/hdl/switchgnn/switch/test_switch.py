@@ -7,13 +7,17 @@ import cocotb
 import numpy as np
 import pytest
 
+from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
+from sim.harness.streams import start
+from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.window import Window
-from sim.switchgnn.switch_bench import Links, begin
+from sim.switchgnn.switch_bench import Links, SwitchBench, begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
 from tests.sim.switchgnn.golden.test_bad_links import Cut
 
@@ -87,6 +91,8 @@ async def two_jobs(dut, open_turns, blocks, chance):
     bench = await begin(dut, Links(chance))
     cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), open_turns, blocks)
     bench.workers = workers_of(cuts)
+    if chance:
+        bench.stall = lambda port: random.random() < chance
     await bench.run()
     check(cuts, bench.workers)
     for number in cuts:
@@ -319,3 +325,78 @@ async def a_hostile_job_harms_no_other(dut):
     counts, first = await bench.host.errors(0)
     assert first is None
     assert not any(counts.values())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def registers_keep_up(dut):
+    bench = SwitchBench(dut)
+    bench.silence()
+    await start(dut)
+    await registers_at_any_pace(dut, gnn_switch_registers(bench.params))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def its_registers_say_what_it_is(dut):
+    """And that aggregators are cleared behind a reset."""
+    bench = SwitchBench(dut)
+    bench.silence()
+    await start(dut)
+    bench.attach()
+    assert await bench.host.read("clearing_banks")
+    known = constants(bench.params)
+    assert {name: await bench.host.read(name) for name in known} == known
+    assert not await bench.host.read("clearing_banks")
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_start_that_cannot_be_is_refused(dut):
+    """The host reads why, and what runs goes on."""
+    bench = await begin(dut)
+    host, params = bench.host, bench.params
+    cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), 1, 1)
+    assert cuts[0][1] == 0  # the first job's aggregators are the first of each bank
+    await host.stop_job(1)
+    cases = [
+        ("NO_SUCH_JOB", {"job_number": params.jobs}),
+        ("NO_PORTS", {"job_ports": 0}),
+        ("NO_SUCH_PORT", {"job_ports": 1 << params.ports}),
+        ("BAD_SLOTS", {"job_depth": 0}),
+        ("BAD_SLOTS", {"job_depth": params.slots}),
+        ("PORTS_TAKEN", {"job_ports": 0b10001}),
+        ("SLOTS_TAKEN", {"job_base": 0}),
+    ]
+    legal = {"job_number": 1, "job_ports": 0b10010, "job_base": params.slots - 1, "job_depth": 1}
+    for reason, wrong in cases:
+        for name, value in (legal | wrong).items():
+            await host.write(**{name: value})
+        await host.write(start_job=1)
+        await host.settled()
+        with pytest.raises(CommandRefused, match=reason):
+            await host.check()
+        assert await host.read("active_jobs") == 1
+    await host.write(**legal)
+    await host.write(start_job=1)
+    await host.write(stop_job=1)
+    with pytest.raises(CommandRefused, match="BUSY"):
+        await host.check()
+    await host.settled()
+    assert await host.read("active_jobs") == 3
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_first_error_of_a_table_is_told(dut):
+    """It stays when the counters of frames are cleared."""
+    bench = await begin(dut)
+    cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), 1, 1)
+    port = cuts[0][0].ports[0]
+    run = {"kind": Kind.FEATURE, "turn": 0, "bm": 1 << port, "job": 0, "epoch": 7}
+    payload = np.zeros(bench.params.lanes, int)
+    row = (1 << 32) - 1
+    bench.send(port, Frame(seq=0, list=row, rows=1, payload=payload, **run))
+    await bench.idle(SETTLED + MEMORY * bench.params.in_memory)
+    for added in (1, 0):
+        assert (await bench.host.verdicts())[port]["ADDED"] == added
+        counts, first = await bench.host.errors(0)
+        assert {name: count for name, count in counts.items() if count} == {"no_such_row": 1}
+        assert (first["cause"], first["turn"], first["row"]) == ("no_such_row", 0, row)
+        await bench.host.clear_counters()
