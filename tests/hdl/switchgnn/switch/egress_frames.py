@@ -13,6 +13,7 @@ from tests.hdl.switchgnn.extremes import some_number
 OWN_FIELDS = {
     protocol.Kind.ACK: ("seq", "ecn", "bitmap"),
     protocol.Kind.ADVANCE: (),
+    protocol.Kind.DONE: (),
     protocol.Kind.RAWFETCH: ("source", "raw"),
 }
 
