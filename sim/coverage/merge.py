@@ -2,13 +2,13 @@
 
 Which points count. A component is a class; every set of parameters gives a module of its own, but
 those whose texts differ in names of modules only are one. The points of a component are those of
-the sizes that its own tests simulate (the tests that mirror its file, or whose top it is); of all
-sizes if there are no such tests. Another size, inside a larger design, comes from the same source:
-it adds hits, and no points, as its width and what stands unused there are the design's. *Lines*
-(blocks of statements and both sides of every branch) count in each module by itself. *Toggles*
-(every bit of every signal, rising and falling) count once for all sizes, by signal and bit: an
-upper bit that only the widest size has must be moved in that one, bit 0 in any. Verilator leaves
-signals of more than 256 bits out, and memories.
+the sizes that its own tests simulate (the tests that mirror its file, or whose top it is, or those
+that sim.mutation.targets names for it); of all sizes if there are no such tests. Another size,
+inside a larger design, comes from the same source: it adds hits, and no points, as its width and
+what stands unused there are the design's. *Lines* (blocks of statements and both sides of every
+branch) count in each module by itself. *Toggles* (every bit of every signal, rising and falling)
+count once for all sizes, by signal and bit: an upper bit that only the widest size has must be
+moved in that one, bit 0 in any. Verilator leaves signals of more than 256 bits out, and memories.
 """
 
 import json
@@ -26,6 +26,7 @@ from sim.coverage.nets import Nets, nets_of
 from sim.coverage.source import Source, modules_of
 from sim.coverage.thresholds import THRESHOLDS, below
 from sim.harness.coverage_runs import design_of
+from sim.mutation.targets import ELSEWHERE
 
 Nature = Literal["constant", "again", "unread", ""]  #: a field of Nets
 MOST_MISSED = 200  #: of one component in coverage.json
@@ -92,9 +93,14 @@ def add_run(modules: dict[str, Module], about: Path, targets: Sequence[str]) -> 
 
 
 def mirrors(test: str, component: str) -> bool:
-    """``tests/hdl/common/test_fifo.py::...`` is a test of ``hdl.common.fifo.Fifo``."""
-    folder, _, file = component.rpartition(".")[0].rpartition(".")
-    return test.startswith(f"tests/{folder.replace('.', '/')}/test_{file}.py")
+    """``tests/hdl/common/test_fifo.py::...`` is a test of ``hdl.common.fifo.Fifo``.
+
+    So are those that mutants of a component without such a file are judged by.
+    """
+    module = component.rpartition(".")[0].replace(".", "/")
+    folder, _, file = module.rpartition("/")
+    files = f"{folder}/test_{file}.py", *ELSEWHERE.get(f"{module}.py", ())
+    return test.removeprefix("tests/").startswith(files)
 
 
 @cache

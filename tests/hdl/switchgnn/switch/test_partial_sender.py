@@ -83,7 +83,9 @@ class Bench:
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(GnnSwitchParams)
         self.loss, self.stall, self.void, self.claims = loss, stall, void, claims
-        self.lo, self.after, self.two = 4, 5, 1  # the open turns, as the port is told of them
+        # The open turns, as the port is told of them; the first one is even.
+        self.lo, self.two = 2 * random.randrange((1 << 31) - 20), 1
+        self.after, self.epoch = self.lo + 1, random.getrandbits(16)
         self.oldest = self.lo  # in truth
         self.wanted = [[], []]  # deliveries that wait, of each place
         self.delivered = {}  # what was, by turn and list
@@ -157,20 +159,16 @@ class Bench:
 
     def want(self, place, count):
         """Sums of the turn at a place are complete."""
-        params = self.params
-        used = {lists for turn, lists in self.delivered if turn == self.turns[place]}
-        used |= {delivery["list"] for delivery in self.wanted[place]}
-        unused = sorted(set(range(params.slots * params.banks)) - used)
-        for number in random.sample(unused, count):
-            named = {"raw": 0, "job": 1, "epoch": 9, "turn": self.turns[place], "list": number}
-            sums = [some_sum() for _ in range(params.lanes)]
-            rest = {"source": 0, "sums": sums, "partial": 0, "seq": 0}
-            self.wanted[place].append(named | rest)
+        for _ in range(count):  # lists that a job could have, and others, each another one
+            named = {"raw": 0, "job": 1, "epoch": self.epoch, "turn": self.turns[place]}
+            sums = [some_sum() for _ in range(self.params.lanes)]
+            rest = {"source": 0, "sums": sums, "partial": 0, "seq": random.getrandbits(32)}
+            self.wanted[place].append(named | rest | {"list": random.getrandbits(32)})
 
     def left(self, frame):
         """A frame has left: it says what one delivery did, whenever and how often it comes."""
         assert frame.kind is Kind.PARTIAL
-        assert (frame.bm, frame.job, frame.epoch, frame.ecn) == (1 << FAR, 1, 9, False)
+        assert (frame.bm, frame.job, frame.epoch, frame.ecn) == (1 << FAR, 1, self.epoch, False)
         self.frames.append(frame)
         right = self.delivered[frame.turn, frame.list]
         assert np.array_equal(frame.payload, np.array(right["sums"], "<i4"))

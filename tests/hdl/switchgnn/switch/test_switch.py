@@ -7,7 +7,8 @@ import cocotb
 import numpy as np
 import pytest
 
-from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
+from hdl.switchgnn.switch.registers import Table, constants, gnn_switch_registers
+from hdl.switchgnn.switch.table_writer import ROW_BITS
 from sim.harness.streams import start
 from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import simulate
@@ -87,8 +88,17 @@ def check(cuts, workers):
         cut.check({port: workers[port] for port in cut.ports})
 
 
+async def fill_with_anything(host):
+    """Rows of each table, and rows that it has not: what no job names means nothing."""
+    for table in Table:
+        for bit in range(0, ROW_BITS, 3):
+            words = [random.getrandbits(32) for _ in range(6)]
+            await host.fill(table, 1 << bit | random.getrandbits(bit), words)
+
+
 async def two_jobs(dut, open_turns, blocks, chance):
     bench = await begin(dut, Links(chance))
+    await fill_with_anything(bench.host)
     cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), open_turns, blocks)
     bench.workers = workers_of(cuts)
     if chance:
