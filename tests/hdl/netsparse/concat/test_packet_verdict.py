@@ -17,10 +17,10 @@ NODE = 77
 
 @pytest.mark.parametrize("payload", [False, True])
 def test_packet_verdict(payload):
-    # Reads are judged as by a switch, responses as by a NIC.
-    switch = {} if payload else {"any_dest": True, "tag_bits": 10}
+    # Reads are judged as by a switch, responses as by a NIC, but for their tag.
+    switch = {} if payload else {"any_dest": True}
     params = DeconcatenatorParams(
-        payload=payload, nodes=100, mtu=700, most_property_bytes=128, **switch
+        payload=payload, nodes=100, mtu=700, most_property_bytes=128, tag_bits=10, **switch
     )
     simulate(PacketVerdict(params), __name__)
 

@@ -40,10 +40,10 @@ def some_hit(length):
     return entry, int.from_bytes(whole, "little"), beats
 
 
-async def run(dut, lengths, sink, misses=0.0, most=1):
+async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
     """A lookup as soon as there is room, for each of ``lengths``; some find nothing.
 
-    They come in packets of up to ``most`` reads.
+    They come in packets of up to ``most`` reads. Some cycles are ``cuts``.
     """
     dut.reserve.value = dut.push.value = dut.cancel.value = dut.comes.value = dut.cut.value = 0
     out = Sink(dut, "o", stall=sink)
@@ -72,7 +72,9 @@ async def run(dut, lengths, sink, misses=0.0, most=1):
             dut.entry.value, dut.property.value = pack(PIPE.read_entry, entry), whole
             expected += beats
             groups[-1].append(len(beats))
-        if ends is not None and not left and groups[-1]:
+        dut.cut.value = cut = random.random() < cuts
+        over = (ends is not None and not left) or (cut and not hits)
+        if over and groups[-1]:
             groups.append([])
         await edge
         if hits:
@@ -112,7 +114,7 @@ async def each_hit_is_a_response(dut, stalls, most):
     """Of any length that the cache holds, also where it ends with a beat; misses leave nothing."""
     sizes = [4, 60, 64, 65, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
     lengths = random.choices(sizes, k=150)
-    await run(dut, lengths, stalls.value[1], misses=0.4, most=most)
+    await run(dut, lengths, stalls.value[1], misses=0.4, most=most, cuts=0.02)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

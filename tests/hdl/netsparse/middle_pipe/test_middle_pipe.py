@@ -314,6 +314,9 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     left = {(sent.request.kind, sent.request.dest) for sent in bench.inside.values()}
     assert left == {(kind, nodes[blocked])}, left
     assert len(bench.inside) == stuck
+    # By another link, one waits as well.
+    bench.send(others[0], bench.requests(kind, nodes[blocked], nodes[others[0]], idxs))
+    await bench.wait(100)
     bench.receivers[name, blocked].stopped = False
     await bench.drain()
 

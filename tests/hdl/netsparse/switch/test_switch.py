@@ -18,6 +18,7 @@ from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
 from sim.netsparse.switch_driver import SwitchDriver
 from sim.netsparse.wire import to_beats
+from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE, Links, requests_of
 
 SPINE = NetSparseSwitchParams(ports=3, pipes=0, nodes=6, mtu=594, most_property_bytes=64)
@@ -487,6 +488,13 @@ async def each_class_waits_as_long_as_is_set_for_it(dut):
             await bench.drain()
             late = bench.receivers[name, egress].begun[-1] - bench.senders[name, ingress].moved
             assert (late > most) == bool(delay and bench.params.pipes), (name, delays, late)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def registers_keep_up(dut):
+    bench = Bench(dut)
+    await bench.start()
+    await registers_at_any_pace(dut, bench.driver.map)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
