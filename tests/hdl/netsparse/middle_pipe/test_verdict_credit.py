@@ -51,7 +51,7 @@ async def gives_back_what_is_too_much(dut):
     due, seen = [None] * component.latency, []
     for _ in range(1500):
         verdict = some_verdict(params) if random.random() < 0.7 else None
-        garbage = {"tag": random.getrandbits(3), "prs": 20, "length": 64, "bytes": 500}
+        garbage = unpack(layout, random.getrandbits(layout.size)) | {"packet": 0, "drops": 0}
         dut.events.value = pack(layout, verdict[0] if verdict else garbage)
         await edge
         give = unpack(room.give, int(dut.give.value))
