@@ -409,22 +409,23 @@ async def check_commands(bench):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(source=["remote", "write_failed", "idx_failed"])
-async def finds_the_command_of_an_entry(dut, source):
+@cocotb.parametrize(source=["remote", "write_failed", "idx_failed"], slot=[0, 1])
+async def finds_the_command_of_an_entry(dut, source, slot):
     bench = await Bench(dut).begin()
     bench.answers = False
-    await bench.idxs.send_all([5, 8, 7])
+    await bench.idxs.send_all([idx + slot for idx in (5, 8, 7)])
     await bench.prs.wait_for(3)
     entry = bench.prs.beats[1]["pr"]["id"] % bench.params.pending_entries
     bench.asks = True
     for name in ASKED:
         getattr(dut, name).value = entry
-    dut.idx_failed.value = pack(bench.params.of_slot, {"valid": source == "idx_failed", "slot": 0})
+    failed = {"valid": source == "idx_failed", "slot": slot}
+    dut.idx_failed.value = pack(bench.params.of_slot, failed)
     if source != "idx_failed":
         getattr(dut, source).value = 1
     await RisingEdge(dut.clk)
     dut.remote.value = dut.write_failed.value = dut.idx_failed.value = 0
     await ClockCycles(dut.clk, 2)
-    assert int(dut.failed.value) == 0b01
+    assert int(dut.failed.value) == 1 << slot
     causes = {"remote": Cause.REMOTE, "write_failed": Cause.PROPERTY_WRITE}
-    assert Cause(int(dut.cause_0.value)) is causes.get(source, Cause.IDX_READ)
+    assert Cause(int(getattr(dut, f"cause_{slot}").value)) is causes.get(source, Cause.IDX_READ)
