@@ -8,7 +8,7 @@ namespace {
 
 // The sizes of a concatenator: `shape.py` gives a row of these for each.
 struct MakerRow {
-    Int lines, spare_lines, pr_lines, most_packets, most_open, delay, joins, pr_bytes, expirations;
+    Int lines, spare_lines, pr_lines, most_packets, most_open, delay, joins, pr_bytes, expirations, soonest;
 };
 
 // A port of a switch, and the links that leave it and come to it.
@@ -87,6 +87,7 @@ void add_points(State &s, const Arrays &from) {
         maker.most_packets = row.most_packets;
         maker.most_open = row.most_open;
         maker.delay = row.delay;
+        maker.soonest = row.soonest;
         maker.joins = row.joins;
         maker.pr_bytes = s.takers[m].pr_bytes = row.pr_bytes;
         maker.kind = m >= points;

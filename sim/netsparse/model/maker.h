@@ -8,10 +8,10 @@ namespace maker {
 constexpr Int HEADER_BYTES = 64;
 constexpr Int LINE = 128;
 constexpr Int ENTER = 3;      // cycles from a PR's last beat to its being in its queue
+constexpr Int FROM_UNIT = 1;  // more for a PR of a SNIC's unit
 constexpr Int LEAVE = 10;     // from a packet's mark to its header
 constexpr Int QUEUE = 2;      // through an output queue of a switch
-constexpr Int EXPIRE = 1;     // beside DelayCycles, until a packet takes no more PRs
-constexpr Int SOONEST = 2;    // from a packet's beginning until it may expire, whatever DelayCycles is
+constexpr Int EXPIRE = 1;     // from DelayCycles behind its first beat to a packet's expiring
 constexpr Int SETTLING = 13;  // in which no unit has an idx, before reads are flushed
 
 inline Int lines_of(Int bytes) { return (bytes - HEADER_BYTES + LINE - 1) / LINE; }
@@ -29,14 +29,15 @@ inline void count(Traffic &counts, const Packet &packet) {
     counts.sent_prs += packet.prs;
 }
 
-// Let a packet leave.
+// Let a packet leave that is marked in a cycle, but not before its last PR is whole.
 inline void mark(State &s, Int m, Int number, Int t) {
     Maker &maker = s.makers[m];
     Packet &packet = s.packets[number];
     packet.open = 0;
     maker.open[packet.dest] = NONE;
     --maker.opened;
-    packet.time = std::max(t + LEAVE, maker.engine);
+    Int whole = std::max(t, packet.ends) + ENTER + (maker.pipe == NONE) * FROM_UNIT;
+    packet.time = std::max(whole + LEAVE, maker.engine);
     maker.engine = packet.time + packet.beats();
     count(s.traffic[m], packet);
     Int link = maker.link;
@@ -50,7 +51,7 @@ inline void mark(State &s, Int m, Int number, Int t) {
     s.links[link].kinds[maker.kind].outgoing.push(s.packets, number);
 }
 
-// Open a packet; `room` is what it will give back.
+// Open a packet; `room` is what it will give back. Its last cycle is the one before it expires.
 inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     Maker &maker = s.makers[m];
     Int number = s.spare.pop(s.packets);
@@ -68,12 +69,12 @@ inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     ++maker.opened;
     ++maker.packets;
     Int place = (maker.first + maker.waiting++) % Int(maker.queue.size());
-    maker.queue[place] = {number, serial, t + std::max(maker.delay + EXPIRE, SOONEST)};
+    maker.queue[place] = {number, serial, t + std::max(maker.delay + EXPIRE, maker.soonest) - 1};
     return number;
 }
 
-// Put a PR, the last of its group or not, into the open packet for `dest`; by how many beats that
-// grows.
+// Put a PR whose first beat comes now, the last of its group or not, into the open packet for
+// `dest`; by how many beats that grows.
 inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t, bool last = true) {
     Maker &maker = s.makers[m];
     Int number = maker.open[dest];
@@ -82,12 +83,13 @@ inline Int join(State &s, Int m, Int pr, Int dest, Int room, Int t, bool last = 
     Int beats = packet.prs ? packet.beats() : 0;
     (packet.prs++ ? s.prs[packet.last].next : packet.first) = pr;
     packet.last = pr;
+    packet.ends = t + (maker.kind == RESPONSES ? s.k.property_beats : 1) - 1;
     s.prs[pr].next = NONE;
     maker.lines += lines_of(packet.bytes);
     packet.bytes += maker.pr_bytes;
     maker.lines -= lines_of(packet.bytes);
     beats = packet.beats() - beats;
-    if ((!maker.joins && last) || packet.bytes + maker.pr_bytes > s.k.mtu) mark(s, m, number, t + ENTER);
+    if ((!maker.joins && last) || packet.bytes + maker.pr_bytes > s.k.mtu) mark(s, m, number, t);
     return beats;
 }
 
@@ -113,7 +115,7 @@ inline void step(State &s, Int t) {
         if (open && first.due > t && !shortage && !quiet) continue;
         maker.first = (maker.first + 1) % Int(maker.queue.size());
         --maker.waiting;
-        if (open) mark(s, m, first.packet, t + ENTER);
+        if (open) mark(s, m, first.packet, t + 1);
     }
 }
 

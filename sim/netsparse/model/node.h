@@ -28,7 +28,7 @@ inline void send(State &s, Int n, Int t) {
         node.send_turn = place;
         --node.sends;
         --node.inside;
-        maker::join(s, n, pr, s.owner[s.prs[pr].need], 0, t + 1);
+        maker::join(s, n, pr, s.owner[s.prs[pr].need], 0, t);
         return;
     }
 }
@@ -51,7 +51,7 @@ inline void answer(State &s, Int n, Int m, Int t) {
         server.room += s.k.property_beats;
         --server.heads;
         ++server.served;
-        maker::join(s, m, pr, s.node_of(pr), 0, t + s.k.property_beats);
+        maker::join(s, m, pr, s.node_of(pr), 0, t);
         return;
     }
 }

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES, ConcatenatorParams
+from hdl.netsparse.concat.expiration_queue import ExpirationQueue
 from hdl.netsparse.idx_filter.params import LINE_BYTES as FILTER_LINE_BYTES
 from hdl.netsparse.middle_pipe.cost import response_beats
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
@@ -212,8 +213,8 @@ def makers_of(gather: Gather, params: ClusterParams) -> Ints:
             delay = delay if joins else tor.most_delay
             rows += [[*theirs, delay, joins]] * (topology.racks * tor.pipes)
     sizes = np.array(rows, np.int64)
-    pr_bytes, expirations, delay, joins = sizes[:, 5], sizes[:, 6], sizes[:, 7], sizes[:, 8]
-    return np.column_stack([sizes[:, :5], delay, joins, pr_bytes, expirations + delay])
+    pr_bytes, expirations, soonest, delay, joins = sizes[:, 5:].T
+    return np.column_stack([sizes[:, :5], delay, joins, pr_bytes, expirations + delay, soonest])
 
 
 def joining(settings, name: str, delay: int) -> list[int]:
@@ -222,7 +223,7 @@ def joining(settings, name: str, delay: int) -> list[int]:
 
 
 def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[int]:
-    """Lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues."""
+    """Lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues, lateness."""
     pr_bytes = PR_BYTES + payload * gather.property_bytes
     return [
         sizes.lines,
@@ -232,6 +233,7 @@ def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[
         sizes.destinations - SPARE_QUEUES if sizes.virtual else NEVER,
         pr_bytes,
         sizes.queues + 4,
+        ExpirationQueue(sizes).lateness,
     ]
 
 

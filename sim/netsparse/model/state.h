@@ -107,7 +107,7 @@ struct Expiration {
 struct Maker {
     Int lines, spare_lines, pr_lines;  // free; with fewer the oldest packet leaves; for a PR
     Int packets = 0, most_packets, opened = 0, most_open;
-    Int delay, joins, pr_bytes, engine = 0;
+    Int delay, soonest, joins, pr_bytes, engine = 0;  // `soonest`: from the first beat to expiring
     Int kind, tor = NONE, pipe = NONE, link = NONE;
     std::vector<Int> open;  // packet, by destination
     std::vector<Expiration> queue;

@@ -188,9 +188,8 @@ struct Work {
             pipe.held = !last && !(way && (!list.count || s.prs[list.first].edge == UNKNOWN));
             pipe.answer_turn = pipe.held ? way : 1 - way;
             pipe.answer_time = t + s.k.property_beats;
-            Int end = t + s.k.property_beats - 1;
             pipe.response_room[port] +=
-                s.k.response_cost - maker::join(s, responses, pr, dest, port, end, last);
+                s.k.response_cost - maker::join(s, responses, pr, dest, port, t, last);
             return;
         }
     }
