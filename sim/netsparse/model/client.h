@@ -6,7 +6,7 @@
 
 namespace client {
 
-constexpr Int START = 7;      // cycles from a submitted request to the first read of its idxs
+constexpr Int START = 8;      // cycles from a submitted request to the first read of its idxs
 constexpr Int GIVE = 7;       // from the last beat of a chunk to its first idx's lookup
 constexpr Int NO_FILTER = 2;  // from a lookup to its answer, without a filter
 constexpr Int MATCH = 7;      // from a response to its write

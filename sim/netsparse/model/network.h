@@ -6,6 +6,7 @@
 namespace network {
 
 constexpr Int LINK = 3;     // cycles that a link takes beside its latency
+constexpr Int SEEN = 2;     // from a packet's first beat at a link's end to its being counted
 constexpr Int FORWARD = 3;  // that a switch without middle pipes takes
 constexpr Int PACKETS = 2;  // that wait in such a switch for a link
 
@@ -36,7 +37,7 @@ inline void start(State &s, Link &link, Int kind, Int t) {
     packet.ends = std::max(t + lasts - 1 + way, packet.time + beats - 1) +
                   s.stalled(s.k.out_stall, beats - 1);
     of.out = packet.ends + 1;
-    s.first_packet = std::min(s.first_packet, packet.ends + 1);
+    s.first_packet = std::min(s.first_packet, packet.time + SEEN);
     of.level += beats;
     ++of.packets;
     of.bytes += packet.bytes;

@@ -81,6 +81,26 @@ def test_a_bit_that_is_set_stays_set():
         assert clients <= node.totals["prs"] <= clients * VIRTUAL.rig.pending_entries
 
 
+@pytest.mark.parametrize("delay", [0, 2, 3, 10])
+def test_delay_decides_which_reads_join(delay):
+    """Idxs of the node itself take a cycle each and make no PR: they keep two reads apart."""
+    joined = {}
+    for gap in range(1, 13):  # cycles; behind 13 the last reads leave anyway
+        apart = np.concatenate([[1], np.zeros(gap - 1, int), [1]])
+        gather = Gather(
+            partition=Partition.blocks(2, 2),
+            properties=np.zeros((2, 4), np.uint32),
+            idxs=[[[apart]], [[np.ones(1, int)]]],
+            servers=1,
+            mechanisms={"filter": 0, "coalesce": 0, "read_delay": delay},
+        )
+        result = model_gather(gather, one_rack(SNIC.params_of("tiny", nodes=2), 2))
+        counts = result.nodes[0].snic
+        assert counts["reads_sent_prs"] == 2
+        joined[gap] = counts["reads_sent_packets"] == 1
+    assert joined == {gap: gap <= max(delay, 2) for gap in joined}
+
+
 def test_cycles_grow_with_every_latency():
     params = SNIC.params_of("tiny", nodes=4)
     _, least = modelled(params, "europe:nodes=4,rows=800", **RACKS)
