@@ -29,7 +29,7 @@ inline void count(Traffic &counts, const Packet &packet) {
     counts.sent_prs += packet.prs;
 }
 
-// Let a packet leave that is marked in a cycle, but not before its last PR is whole.
+// Let a packet leave: it is marked now, or as soon as its last PR is whole.
 inline void mark(State &s, Int m, Int number, Int t) {
     Maker &maker = s.makers[m];
     Packet &packet = s.packets[number];
@@ -51,7 +51,7 @@ inline void mark(State &s, Int m, Int number, Int t) {
     s.links[link].kinds[maker.kind].outgoing.push(s.packets, number);
 }
 
-// Open a packet; `room` is what it will give back. Its last cycle is the one before it expires.
+// Open a packet; `room` is what it will give back. PRs join it until the cycle before it expires.
 inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     Maker &maker = s.makers[m];
     Int number = s.spare.pop(s.packets);

@@ -223,7 +223,11 @@ def joining(settings, name: str, delay: int) -> list[int]:
 
 
 def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[int]:
-    """Lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues, lateness."""
+    """Sizes of a concatenator, in this order.
+
+    They are lines, lines to spare, lines of a PR, packets, open packets, bytes of a PR, queues,
+    and the cycles from a packet's opening to its expiring at the earliest.
+    """
     pr_bytes = PR_BYTES + payload * gather.property_bytes
     return [
         sizes.lines,
