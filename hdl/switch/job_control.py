@@ -6,8 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.switch.params import COMMAND, PacketSwitchParams, Refusal
-
-TURNS = 4  #: under full load one cycle of so many is taken for clearing
+from hdl.switch.slot_clearing import clear_slots
 
 
 class State(enum.Enum, shape=2):
@@ -64,8 +63,15 @@ class JobControl(Component):
         scan = Signal(self.params.job_bits)
         refusal = self.judge(m, state, scan, index, end)
         if self.params.slot_field:
-            clearing, last = self.clear_slots(m, state, end)
-            prepared = clearing & last
+            prepared = clear_slots(
+                m,
+                self,
+                begin=state == State.DECIDE,
+                clearing=state == State.PREPARE,
+                base=command.base,
+                end=end,
+                ports=command.ports,
+            )
         else:
             m.d.comb += self.preparing.eq(state == State.PREPARE)
             prepared = self.prepared
@@ -139,24 +145,3 @@ class JobControl(Component):
                     self.table[k].base.eq(self.command.base),
                     self.table[k].end.eq(end[:17]),
                 ]
-
-    def clear_slots(self, m: Module, state, end: Signal):
-        """Clear slot by slot; return whether one is cleared now, and whether it is the last."""
-        at = Signal(17)
-        behind = Signal(17)
-        turn = Signal(range(TURNS))
-        m.d.comb += behind.eq((at + 1)[:17])
-        clearing = self.hold
-        m.d.comb += clearing.eq((state == State.PREPARE) & (~self.waiting | (turn == TURNS - 1)))
-        m.d.sync += [
-            self.clear.eq(clearing),
-            self.slot.eq(at[: self.params.slot_bits]),
-            self.ports.eq(self.command.ports[: self.params.ports]),
-        ]
-        with m.If(clearing):
-            m.d.sync += [turn.eq(0), at.eq(behind)]
-        with m.Else():
-            m.d.sync += turn.eq(turn + 1)
-        with m.If(state == State.DECIDE):
-            m.d.sync += at.eq(self.command.base)
-        return clearing, behind == end

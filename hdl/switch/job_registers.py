@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Shape
+from amaranth.lib import enum
 
 from hdl.common.register_parts import single
 from hdl.common.registers import Field, Register, names_of, ro, rw
@@ -12,15 +13,20 @@ ACTIVE_JOBS = single(ro("active_jobs", 32, "a bit for each job"), "Shows which j
 JOB_PORTS = single(rw("job_ports", 32, "a bit for each port"), "Ports of the job's workers.")
 
 
-def state_register(*more: Field) -> Register:
-    """Make the register of what became of a command."""
+def state_register(*more: Field, refusal: type[enum.Enum] = Refusal) -> Register:
+    """Make the register of what became of a command, which is refused by a ``refusal``."""
     return Register(
         "state",
         "What became of the last command.",
         (
             ro("busy", 1, "a job is being started; its registers must hold still"),
             ro("refused", 1, "the last command had no effect"),
-            ro("reason", 3, "why the last command had no effect", enum=names_of(Refusal)),
+            ro(
+                "reason",
+                Shape.cast(refusal).width,
+                "why the last command had no effect",
+                enum=names_of(refusal),
+            ),
             ro("clearing_counters", 1, "verdicts are not counted"),
             *more,
         ),
@@ -40,7 +46,7 @@ def report_jobs(m: Module, status: Any, jobs: Any) -> None:
     """Show what a :class:`hdl.switch.job_table.JobTable` says of commands and jobs."""
     m.d.comb += [
         status.busy.eq(jobs.busy),
-        status.refused.eq(jobs.reason != Refusal.NONE),
+        status.refused.eq(jobs.reason.as_value() != 0),
         status.reason.eq(jobs.reason),
         status.active_jobs.eq(jobs.active),
     ]

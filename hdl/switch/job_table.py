@@ -1,5 +1,7 @@
 """Which packets belong to a job of the switch: the others go no further."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -9,7 +11,8 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.switch.frame_filter import Quality
 from hdl.switch.job_control import JobControl
-from hdl.switch.params import COMMAND, PacketSwitchParams, Refusal
+from hdl.switch.params import PacketSwitchParams
+from hdl.switch.tenant_control import TenantControl
 
 
 class JobTable(Component):
@@ -25,6 +28,10 @@ class JobTable(Component):
     by the job as it was when the slot was read. Commands, ``busy``, ``reason``, ``waiting`` and
     ``hold`` are those of :class:`JobControl`; ``active`` has a bit for each job.
 
+    Tenants have a :class:`TenantControl` in its place, with its ``owner``, ``progress`` and
+    ``unfinished``, and the ``table`` to show. Of a job that drains a request is ``draining``, and
+    what is ``refused`` or not names its job in ``of``, a bit each: none if it names no job.
+
     Where packets name no slot there is neither ``slot`` nor ``clear``; then ``preparing`` and
     ``prepared`` are those of :class:`JobControl`, and ``table`` shows the jobs to the rule.
     """
@@ -38,6 +45,14 @@ class JobTable(Component):
             "slot": Out(params.slot_bits),
             "clear": Out(1),
         }
+        by_tenant = {
+            "owner": Out(params.job_bits),
+            "refused_jobs": Out(params.jobs),
+            "progress": In(params.progress),
+            "unfinished": Out(params.jobs),
+            "table": Out(data.ArrayLayout(params.job, params.jobs)),
+            "of": Out(params.jobs),
+        }
         by_rule = {
             "preparing": Out(1),
             "prepared": In(1),
@@ -46,11 +61,12 @@ class JobTable(Component):
         super().__init__(
             params,
             {
-                "command": In(COMMAND),
+                "command": In(params.command),
                 "busy": Out(1),
-                "reason": Out(Refusal),
+                "reason": Out(params.refusal),
                 "active": Out(params.jobs),
                 **(by_slot if params.slot_field else by_rule),
+                **(by_tenant if params.tenants else {}),
                 "packet_valid": In(1),
                 "sender": In(params.ports),
                 "packet": In(params.packet),
@@ -64,7 +80,8 @@ class JobTable(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.control = control = JobControl(params)
+        control = TenantControl(params) if params.tenants else JobControl(params)
+        m.submodules.control = control
         jobs = range(params.jobs)
         m.d.comb += [
             control.command.eq(self.command),
@@ -105,6 +122,8 @@ class JobTable(Component):
             self.valid.eq(judging & good),
             self.refused.eq(Mux(judging, verdict, nothing)),
         ]
+        if params.tenants:
+            self.add_tenants(m, control, job, judging, judged_packet, request)
         others = self.sender & (self.sender - 1)
         expect(
             m,
@@ -114,7 +133,7 @@ class JobTable(Component):
         )
         return m
 
-    def clear_slots(self, m: Module, control: JobControl, job) -> None:
+    def clear_slots(self, m: Module, control: Any, job) -> None:
         """Let slots that are cleared pass through the stages of packets."""
         asked = self.packet.header[self.params.slot_field]
         clearing = Signal()
@@ -134,11 +153,34 @@ class JobTable(Component):
             ),
         )
 
+    def add_tenants(self, m: Module, control: Any, job, judging, packet, request) -> None:
+        """Pass on what concerns tenants, and tell whose a packet is."""
+        named = judging & (packet.quality == Quality.GOOD) & packet.known
+        m.d.comb += [
+            control.progress.eq(self.progress),
+            self.owner.eq(control.owner),
+            self.refused_jobs.eq(control.refused),
+            self.unfinished.eq(control.unfinished),
+            self.table.eq(control.table),
+        ]
+        m.d.sync += [
+            request.draining.eq(job.draining),
+            *(self.of[k].eq(named & (packet.header.job == k)) for k in range(self.params.jobs)),
+        ]
+
     def operands_hold_still(self, m: Module) -> Value:
-        """State that what a job is started with stays as it is while the table is ``busy``."""
-        operands = self.command.as_value()[2:]  # all but start and stop
+        """State that what a job is started with stays as it is while the table is ``busy``.
+
+        Tenants are judged in the cycle of a command, so it stays from there on.
+        """
+        operands = self.command.as_value()[self.params.command["job"].offset :]
         was_busy = delay(m, self.busy, 1, "was_busy", reset_less=False)
-        return ~(self.busy & was_busy) | (operands == delay(m, operands, 1, "operands"))
+        still = self.busy if self.params.tenants else self.busy & was_busy
+        return ~still | (operands == delay(m, operands, 1, "operands"))
+
+    def is_there(self, job) -> Value:
+        """Return whether the job may have packets: without a grant they are told apart."""
+        return job.registered if self.params.tenants else job.active
 
     def judge(self, m: Module, packet, sender: Signal, job):
         """Return what is wrong with ``packet``, the last of REFUSALS that applies; NONE if nothing
@@ -152,10 +194,13 @@ class JobTable(Component):
             m.d.comb += verdict.eq(kinds.FOREIGN)
         with m.Elif(packet.quality == Quality.MALFORMED):
             m.d.comb += verdict.eq(kinds.MALFORMED)
-        with m.Elif(~packet.known | ~job.active | ~(job.ports & sender).any()):
+        with m.Elif(~packet.known | ~self.is_there(job) | ~(job.ports & sender).any()):
             m.d.comb += verdict.eq(kinds.WRONG_JOB)
         with m.Elif(~packet.own):
             m.d.comb += verdict.eq(kinds.WRONG_WORKER)
+        if self.params.tenants:
+            with m.Elif(~job.active):
+                m.d.comb += verdict.eq(kinds.NOT_GRANTED)
         with m.Elif(header.epoch != job.epoch):
             m.d.comb += verdict.eq(kinds.WRONG_RUN)
         if self.params.slot_field:

@@ -68,6 +68,10 @@ class PacketSwitchParams(ABC):
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
     slot_field: ClassVar[str | None]  #: of a request: its slot, 16 bits; None: it names no slot
     verdict: ClassVar[type[enum.Enum]]  #: what became of a packet: NONE, the rule's, REFUSALS
+    refusal: ClassVar[type[enum.Enum]] = Refusal  #: why a command had no effect
+    command: ClassVar[data.StructLayout] = COMMAND  #: what a host commands
+    #: whether a job is registered first, then granted and released: :mod:`hdl.switch.tenancy`
+    tenants: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         names = ["NONE", *REFUSALS]
@@ -148,6 +152,7 @@ class PacketSwitchParams(ABC):
         return data.StructLayout(
             {
                 "active": 1,
+                **({"draining": 1, "registered": 1} if self.tenants else {}),
                 "ports": self.ports,
                 "epoch": 16,
                 "base": 16,  # first slot
@@ -156,12 +161,18 @@ class PacketSwitchParams(ABC):
         )
 
     @property
+    def progress(self) -> data.StructLayout:
+        """Describe what a request has done to its slot: a use began, or everyone ended it."""
+        return data.StructLayout({"job": self.job_bits, "began": 1, "ended": 1})
+
+    @property
     def request(self) -> data.StructLayout:
         """Describe a packet for the rule."""
         return data.StructLayout(
             {
                 "sender": self.ports,  # one bit
                 "everyone": self.ports,  # the job's ports
+                **({"draining": 1} if self.tenants else {}),  # no new use may begin
                 "header": self.header,
                 **self.brought,
             }

@@ -1,31 +1,56 @@
-"""How often each port met each verdict."""
+"""How often the packets of each port, or of each job, met each verdict."""
+
+from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal
+from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import delay, index_of
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.switch.params import PacketSwitchParams
 from hdl.switch.update_memory import UpdateMemory
 
 COUNTER_BITS = 32
 
 
-class VerdictCounters(Component):
-    """Counts what ``verdict`` says of the packet that came by ``sender``; NONE is no packet.
+@dataclass(frozen=True, kw_only=True)
+class VerdictCountersParams:
+    """Says what the verdicts are, and how many sources of packets are told apart."""
 
-    Counters wrap. ``value`` is the one of port ``port`` and verdict ``of``, up to date four
+    verdict: type[enum.Enum]
+    sources: int  #: 2..32
+
+    def __post_init__(self) -> None:
+        check_range("sources", self.sources, 2, 32)
+
+    @property
+    def suffix(self) -> str:
+        """Tells the verdicts and the sources."""
+        return f"{self.verdict.__name__.lower()}_{self.sources}"
+
+    @property
+    def source_bits(self) -> int:
+        """Return the width of a source's number."""
+        return ceil_log2(self.sources)
+
+
+class VerdictCounters(Component):
+    """Counts what ``verdict`` says of a packet of ``source``, a bit each; NONE is no packet.
+
+    Counters wrap. ``value`` is the one of source ``number`` and verdict ``of``, up to date four
     cycles after both. ``clear`` sets all of them to zero, as does a reset: ``busy`` for as many
     cycles as there are counters, in which nothing is counted.
 
     Throughput: one verdict a cycle, the same one over and over included.
     """
 
-    def __init__(self, params: PacketSwitchParams) -> None:
+    def __init__(self, params: VerdictCountersParams) -> None:
         kinds = 1 << Shape.cast(params.verdict).width
         self.memory = MemoryParams(
-            bits=COUNTER_BITS, depth=kinds << params.port_bits, style="block"
+            bits=COUNTER_BITS, depth=kinds << params.source_bits, style="block"
         )
         super().__init__(
             params,
@@ -33,8 +58,8 @@ class VerdictCounters(Component):
                 "clear": In(1),
                 "busy": Out(1),
                 "verdict": In(params.verdict),
-                "sender": In(params.ports),
-                "port": In(params.port_bits),
+                "source": In(params.sources),
+                "number": In(params.source_bits),
                 "of": In(params.verdict),
                 "value": Out(COUNTER_BITS),
             },
@@ -54,7 +79,7 @@ class VerdictCounters(Component):
         happened = Signal()
         wipe = Signal()
         m.d.sync += [
-            address.eq(Mux(walking, walk, Cat(self.verdict, index_of(self.sender)))),
+            address.eq(Mux(walking, walk, Cat(self.verdict, index_of(self.source)))),
             happened.eq(self.verdict != self.params.verdict.NONE),
             wipe.eq(walking),
         ]
@@ -68,7 +93,7 @@ class VerdictCounters(Component):
             copy.write.eq(counts.written.valid),
             copy.write_address.eq(counts.written.address),
             copy.write_data.eq(counts.written.contents),
-            copy.read_address.eq(Cat(self.of, self.port)),
+            copy.read_address.eq(Cat(self.of, self.number)),
             self.value.eq(copy.read_data),
         ]
         return m

@@ -12,11 +12,11 @@ POLL_CYCLES = 32  #: between two looks at what takes longer
 
 
 class CommandRefused(RuntimeError):
-    """A command had no effect; ``reason`` says why."""
+    """A command had no effect; ``reason`` says why, and ``owner`` which job is in the way."""
 
-    def __init__(self, reason: Refusal) -> None:
+    def __init__(self, reason: Enum, owner: int | None = None) -> None:
         super().__init__(f"the switch refused the command: {reason.name}")
-        self.reason = reason
+        self.reason, self.owner = reason, owner
 
 
 class JobSwitchDriver(RegisterDriver):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import saturate
 from hdl.common.component import Component
 from hdl.common.memory import MemoryParams
-from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
+from hdl.p4sgd.switch.params import USES, SwitchParams
 from hdl.p4sgd.switch.slot_rule import SlotRule
 from hdl.switch.update_memory import UpdateMemory
 
@@ -22,6 +22,7 @@ class Aggregator(Component):
     the ports that it goes to: all of the job's if it completes a sum or its acknowledgement, else
     the sender, whose repeated packet is answered pending until then. The sum is exact and
     saturated here, once, and tells its ``saturated`` lanes; all other answers carry 0.
+    Where jobs are tenants, ``progress`` tells a cycle later whose slot's use began or ended.
 
     Throughput: one request a cycle, the same slot over and over included. Never stalls.
     Contents survive a reset: slots are valid after they were cleared.
@@ -39,10 +40,11 @@ class Aggregator(Component):
                 "clear": In(1),
                 "ahead": In(params.header),
                 "request": In(params.request),
-                "verdict": Out(Verdict),
+                "verdict": Out(params.verdict),
                 "sender": Out(params.ports),
                 "answered": Out(1),
                 "answer": Out(params.answer),
+                **({"progress": Out(params.progress)} if params.tenants else {}),
             },
         )
 
@@ -64,12 +66,19 @@ class Aggregator(Component):
             slots.after.eq(rule.after),
             slots.write.eq(self.valid | self.clear),
         ]
+        if params.tenants:
+            before, after = rule.before.finished, rule.after.finished
+            m.d.sync += [
+                self.progress.job.eq(self.request.header.job),
+                self.progress.began.eq(self.valid & before & ~after),
+                self.progress.ended.eq(self.valid & ~before & after),
+            ]
         header = Signal(params.header, reset_less=True)
         bm = Signal(params.ports, reset_less=True)
         acked = Signal(reset_less=True)
         sender = Signal(params.ports, reset_less=True)
         m.d.sync += [
-            self.verdict.eq(Mux(self.valid, rule.verdict, Verdict.NONE)),
+            self.verdict.eq(Mux(self.valid, rule.verdict, params.verdict.NONE)),
             self.answered.eq(self.valid & (rule.complete | rule.repeat)),
             sender.eq(self.request.sender),
             bm.eq(Mux(rule.complete, self.request.everyone, self.request.sender)),

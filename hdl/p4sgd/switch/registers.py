@@ -1,8 +1,11 @@
 """The switch's registers, declared once for the hardware, the driver and the documentation."""
 
+from amaranth.hdl import Shape
+
 from hdl.common.register_parts import commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
-from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.p4sgd.switch import tenant_registers
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.total_counters import TOTAL_BITS
 from hdl.p4sgd.transport.registers import address_registers
 from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
@@ -12,25 +15,9 @@ from hdl.switch.verdict_counters import COUNTER_BITS
 IDENTITY = 0x50345357  #: "P4SW"
 VERSION = 3
 
-IDENTITY_REGISTERS = (
-    *identity_registers(
-        "What this is.",
-        IDENTITY,
-        VERSION,
-        ro("ports", 6, "workers, one each"),
-        ro("jobs", 6, "side by side"),
-        ro("slots", 17, "AllReduces under way, of all jobs together"),
-    ),
-)
-
-CONTROL_REGISTERS = (
-    commands(
-        pulse("start_job", "clear the slots of job_number, then take its packets"),
-        pulse("stop_job", "take no more packets of job_number"),
-        pulse("clear_counters", "set all counters to zero"),
-    ),
-    state_register(),
-    ACTIVE_JOBS,
+COMMANDS = (
+    pulse("start_job", "clear the slots of job_number, then take its packets"),
+    pulse("stop_job", "take no more packets of job_number"),
 )
 
 ADDRESS_REGISTERS = (
@@ -46,7 +33,31 @@ JOB_REGISTERS = (
 )
 
 
-def counter_registers() -> tuple[Register, ...]:
+def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
+    """Return the registers that tell what this is."""
+    return identity_registers(
+        "What this is.",
+        identity(params),
+        VERSION,
+        ro("ports", 6, "workers, one each"),
+        ro("jobs", 6, "side by side"),
+        ro("slots", 17, "AllReduces under way, of all jobs together"),
+    )
+
+
+def control_registers(params: SwitchParams) -> tuple[Register, ...]:
+    """Return the registers of commands and jobs."""
+    own = tenant_registers.COMMANDS if params.tenants else COMMANDS
+    more = (tenant_registers.OWNER,) if params.tenants else ()
+    return (
+        commands(*own, pulse("clear_counters", "set all counters to zero")),
+        state_register(*more, refusal=params.refusal),
+        ACTIVE_JOBS,
+        *(tenant_registers.GRANT_REGISTERS if params.tenants else ()),
+    )
+
+
+def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
     """Return the registers of the counters: those of a port by a choice."""
     return (
         Register(
@@ -56,9 +67,9 @@ def counter_registers() -> tuple[Register, ...]:
                 rw("counter_port", 5, "port whose counters are shown"),
                 rw(
                     "counter_verdict",
-                    4,
+                    Shape.cast(params.verdict).width,
                     "verdict whose counter is shown",
-                    enum=names_of(Verdict),
+                    enum=names_of(params.verdict),
                 ),
                 ro("counter_exists", 1, "the switch has that port; else its counters read as 0"),
             ),
@@ -92,21 +103,31 @@ def counter_registers() -> tuple[Register, ...]:
 
 
 def switch_registers(params: SwitchParams) -> RegisterMap:
-    """Return the register map of a switch; the same for all sizes, so that one driver fits all."""
+    """Return the register map of a switch; the same for all sizes, so that one driver fits all.
+
+    That of a switch of tenants has more commands, and counters of each of them.
+    """
+    more = tenant_registers.tenant_counter_registers() if params.tenants else ()
     return RegisterMap(
-        "p4sgd_switch",
-        IDENTITY_REGISTERS
-        + CONTROL_REGISTERS
+        "tenant_switch" if params.tenants else "p4sgd_switch",
+        identity_registers_of(params)
+        + control_registers(params)
         + ADDRESS_REGISTERS
         + JOB_REGISTERS
-        + counter_registers(),
+        + counter_registers(params)
+        + more,
     )
+
+
+def identity(params: SwitchParams) -> int:
+    """Return the number that tells what this is."""
+    return tenant_registers.IDENTITY if params.tenants else IDENTITY
 
 
 def constants(params: SwitchParams) -> dict[str, int]:
     """Return the values of the fields that never change."""
     return {
-        "identity": IDENTITY,
+        "identity": identity(params),
         "version": VERSION,
         "ports": params.ports,
         "jobs": params.jobs,

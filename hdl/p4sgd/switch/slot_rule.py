@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
+from hdl.p4sgd.switch.params import USES, SwitchParams
 
 
 class SlotRule(Component):
@@ -14,7 +14,8 @@ class SlotRule(Component):
     ``before`` is the slot's state, ``after`` what ``request`` makes of it, ``verdict`` the
     packet's, one from ``ADDED`` to ``STALE``. ``complete`` answers go to all of the job's
     ports, ``repeat`` ones to the sender, with the sum as it is after the request; ``pending``
-    says that the repeated packet waits for those of other workers. With ``clear`` the slot
+    says that the repeated packet waits for those of other workers. Of a tenant whose request is
+    ``draining`` no use begins. With ``clear`` the slot
     becomes as a job's start leaves it: use -1, finished, both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must be what they stand for, which holds for
@@ -36,7 +37,7 @@ class SlotRule(Component):
                 "neighbour": In(8),
                 "before": In(params.state),
                 "after": Out(params.state),
-                "verdict": Out(Verdict),
+                "verdict": Out(params.verdict),
                 "complete": Out(1),
                 "repeat": Out(1),
                 "pending": Out(1),
@@ -61,9 +62,10 @@ class SlotRule(Component):
         add = Signal()
         take = Signal()
         acknowledge = Signal()
+        free = before.finished & ~request.draining if self.params.tenants else before.finished
         m.d.comb += [
             add.eq(is_agg & same & ~added),
-            take.eq(is_agg & near & before.finished),
+            take.eq(is_agg & near & free),
             acknowledge.eq(~is_agg & same & before.summed & ~acknowledged),
         ]
         agg_bm = before.agg_bm | request.sender
@@ -110,7 +112,7 @@ class SlotRule(Component):
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
         """Give the verdict, and what a repetition is answered."""
-        before = self.before
+        before, Verdict = self.before, self.params.verdict
         m.d.comb += self.verdict.eq(Verdict.STALE)
         with m.If(self.request.header.is_agg):
             with m.If(same):
@@ -121,6 +123,9 @@ class SlotRule(Component):
                 ]
             with m.Elif(near):
                 m.d.comb += self.verdict.eq(Mux(before.finished, Verdict.ADDED, Verdict.EARLY))
+                if self.params.tenants:
+                    with m.If(before.finished & self.request.draining):
+                        m.d.comb += self.verdict.eq(Verdict.DRAINING)
         with m.Elif(near):
             m.d.comb += [self.verdict.eq(Verdict.PREVIOUS_ACK), self.repeat.eq(1)]
         with m.Elif(same):

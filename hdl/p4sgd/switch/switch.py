@@ -1,6 +1,8 @@
 """The switch that adds activations: ports, jobs, slots, registers and counters."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, delay, low_bits
@@ -9,7 +11,7 @@ from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.p4sgd.switch.aggregator import Aggregator
-from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.p4sgd.switch.total_counters import TotalCounters
 from hdl.switch.egress import SwitchEgress
@@ -17,7 +19,8 @@ from hdl.switch.ingress import SwitchIngress
 from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
 from hdl.switch.port_counters import PORT_COUNTERS, PortCounters
-from hdl.switch.verdict_counters import VerdictCounters
+from hdl.switch.tenant_counters import TenantCounters
+from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
 
 
 class Switch(Component):
@@ -26,7 +29,9 @@ class Switch(Component):
     Worker i of a job is behind port i: frames (:class:`hdl.p4sgd.network.frame.Frame`) come by
     ``s_axis[i]`` and answers leave by ``m_axis[i]``. The host sets addresses, starts and stops
     jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have
-    ports and slots of their own.
+    ports and slots of their own. Or jobs are tenants, to which the switch is granted
+    (:mod:`hdl.switch.tenant_control`), if ``params`` are
+    :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams`.
 
     Throughput: one packet a cycle over all ports, whatever its slot; ports take turns. Latency:
     :attr:`latency` cycles from a frame taken to its answer valid, when nothing else waits.
@@ -95,7 +100,10 @@ class Switch(Component):
             jobs.command.count.eq(settings.job_slots),
         ]
         self.report(m, registers, jobs)
-        self.count(m, registers, ingress, jobs, aggregator, egress)
+        verdict = self.count(m, registers, ingress, jobs, aggregator, egress)
+        if params.tenants:
+            self.grant(m, registers, jobs, aggregator)
+            self.count_tenants(m, registers, jobs, aggregator, verdict)
         return m
 
     def report(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
@@ -112,25 +120,28 @@ class Switch(Component):
         jobs: JobTable,
         aggregator: Aggregator,
         egress: SwitchEgress,
-    ) -> None:
-        """Add all counters, and what the host reads of them."""
+    ) -> Value:
+        """Add all counters, and what the host reads of them; return the verdict of a packet."""
         settings, status = registers.control, registers.status
-        m.submodules.verdicts = verdicts = VerdictCounters(self.params)
+        m.submodules.verdicts = verdicts = VerdictCounters(
+            VerdictCountersParams(verdict=self.params.verdict, sources=self.params.ports)
+        )
         m.submodules.port_counters = port_counters = PortCounters(self.params)
         m.submodules.totals = totals = TotalCounters()
         # A packet is refused by the job table or ruled on by the aggregator, in its order.
         refused = delay(m, jobs.refused, aggregator.latency, "refused", reset_less=False)
         # A sum is complete once; repetitions send it again.
-        complete = aggregator.answered & (aggregator.verdict == Verdict.ADDED)
+        complete = aggregator.answered & (aggregator.verdict == self.params.verdict.ADDED)
         clamped = count_ones(list(aggregator.answer.saturated))
         events = port_counters.events
+        verdict = aggregator.verdict.as_value() | refused.as_value()
         exists = Signal()
         m.d.sync += exists.eq(settings.counter_port < self.params.ports)
         m.d.comb += [
             status.counter_exists.eq(exists),
-            verdicts.verdict.eq(aggregator.verdict.as_value() | refused.as_value()),
-            verdicts.sender.eq(aggregator.sender),
-            verdicts.port.eq(low_bits(settings.counter_port, self.params.port_bits)),
+            verdicts.verdict.eq(verdict),
+            verdicts.source.eq(aggregator.sender),
+            verdicts.number.eq(low_bits(settings.counter_port, self.params.port_bits)),
             verdicts.of.eq(settings.counter_verdict),
             events.overflows.eq(ingress.overflows),
             events.answers_sent.eq(egress.sent),
@@ -145,4 +156,61 @@ class Switch(Component):
             status.packets.eq(totals.packets),
             status.cycles.eq(totals.cycles),
             status.saturations.eq(totals.saturations),
+        ]
+        return verdict
+
+    def grant(
+        self, m: Module, registers: RegisterBlock, jobs: JobTable, aggregator: Aggregator
+    ) -> None:
+        """Let the host register tenants and release them, and tell who has what."""
+        settings, status = registers.control, registers.status
+        table: list[Any] = list(jobs.table)
+        epochs = Array(job.epoch for job in table)
+        m.d.comb += [
+            jobs.progress.eq(aggregator.progress),
+            jobs.command.register.eq(settings.register_job),
+            jobs.command.release.eq(settings.release_job),
+            jobs.command.most.eq(settings.most_granted),
+            jobs.command.apart.eq(settings.ports_apart),
+            status.owner.eq(jobs.owner),
+            status.registered_jobs.eq(Cat(job.registered for job in table)),
+            status.draining_jobs.eq(Cat(job.draining for job in table)),
+            status.unfinished_jobs.eq(jobs.unfinished),
+        ]
+        m.d.sync += status.granted_epoch.eq(epochs[low_bits(settings.job_number, 5)])
+
+    def count_tenants(
+        self,
+        m: Module,
+        registers: RegisterBlock,
+        jobs: JobTable,
+        aggregator: Aggregator,
+        verdict: Value,
+    ) -> None:
+        """Add the counters of tenants, and what the host reads of them."""
+        settings, status, params = registers.control, registers.status, self.params
+        m.submodules.tenants = tenants = TenantCounters(params)
+        m.submodules.tenant_verdicts = verdicts = VerdictCounters(
+            VerdictCountersParams(verdict=params.verdict, sources=params.jobs)
+        )
+        progress = aggregator.progress
+        of = delay(m, jobs.of, aggregator.latency, "of", reset_less=False)
+        m.d.comb += [
+            *(counters.clear.eq(settings.clear_counters) for counters in (tenants, verdicts)),
+            tenants.active.eq(jobs.active),
+            tenants.unfinished.eq(jobs.unfinished),
+            tenants.refused.eq(jobs.refused_jobs),
+            *(
+                tenants.ended[k].eq(progress.ended & (progress.job == k))
+                for k in range(params.jobs)
+            ),
+            tenants.of.eq(of),
+            tenants.job.eq(settings.counter_job),
+            tenants.select.eq(settings.tenant_counter),
+            verdicts.verdict.eq(Mux(of.any(), verdict, 0)),
+            verdicts.source.eq(of),
+            verdicts.number.eq(low_bits(settings.counter_job, len(verdicts.number))),
+            verdicts.of.eq(settings.counter_verdict),
+            status.tenant_count.eq(tenants.value),
+            status.tenant_verdicts.eq(Mux(settings.counter_job < params.jobs, verdicts.value, 0)),
         ]

@@ -15,7 +15,7 @@ from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
-from hdl.switch.verdict_counters import VerdictCounters
+from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
 from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.egress import GnnEgress
@@ -310,7 +310,9 @@ class GnnSwitch(Component):
     ) -> None:
         """Add all counters, and what the host reads of them."""
         settings, status, params = registers.control, registers.status, self.params
-        m.submodules.verdicts = verdicts = VerdictCounters(params)
+        m.submodules.verdicts = verdicts = VerdictCounters(
+            VerdictCountersParams(verdict=params.verdict, sources=params.ports)
+        )
         m.submodules.port_counters = of_ports = CounterBanks(
             CounterBanksParams(counters=port_counters(params), count=params.ports)
         )
@@ -335,8 +337,8 @@ class GnnSwitch(Component):
                 ]
         m.d.comb += [
             verdicts.verdict.eq(judge.verdict),
-            verdicts.sender.eq(judge.sender),
-            verdicts.port.eq(low_bits(settings.counter_port, params.port_bits)),
+            verdicts.source.eq(judge.sender),
+            verdicts.number.eq(low_bits(settings.counter_port, params.port_bits)),
             verdicts.of.eq(params.verdict(settings.counter_verdict)),
             status.verdict_count.eq(Mux(exists, verdicts.value, 0)),
             status.clearing_counters.eq(verdicts.busy),

@@ -5,9 +5,9 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.params import Verdict
 from hdl.switch.update_memory import UpdateMemory
-from hdl.switch.verdict_counters import COUNTER_BITS, VerdictCounters
+from hdl.switch.verdict_counters import COUNTER_BITS, VerdictCounters, VerdictCountersParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 
@@ -15,20 +15,22 @@ from sim.harness.verilator import params_in_simulator, simulate
 @pytest.mark.parametrize("ports", [2, 5, 8])
 def test_verdict_counters(ports):
     simulate(
-        VerdictCounters(SwitchParams(ports=ports)), __name__, registers=["choice", "contents_1_1"]
+        VerdictCounters(VerdictCountersParams(verdict=Verdict, sources=ports)),
+        __name__,
+        registers=["choice", "contents_1_1"],
     )
 
 
 async def begin(dut):
-    dut.verdict.value, dut.sender.value, dut.clear.value = 0, 1, 0
+    dut.verdict.value, dut.source.value, dut.clear.value = 0, 1, 0
     await start(dut)
-    ports = params_in_simulator(SwitchParams).ports
+    ports = params_in_simulator(VerdictCountersParams).sources
     return ports, 16 << (ports - 1).bit_length()
 
 
 async def count(dut, events):
     for port, verdict in events:
-        dut.sender.value, dut.verdict.value = 1 << port, verdict
+        dut.source.value, dut.verdict.value = 1 << port, verdict
         await RisingEdge(dut.clk)
     dut.verdict.value = 0
     await ClockCycles(dut.clk, 5)
@@ -39,7 +41,7 @@ async def values(dut, ports):
     found = {}
     for port in range(ports):
         for verdict in range(16):
-            dut.port.value, dut.of.value = port, verdict
+            dut.number.value, dut.of.value = port, verdict
             await ClockCycles(dut.clk, 4)
             found[port, verdict] = int(dut.value.value)
     return {key: value for key, value in found.items() if value}
@@ -98,12 +100,12 @@ async def counts_over_every_bit(dut):
     await ClockCycles(dut.clk, depth + 1)
     for bit in range(COUNTER_BITS + 1):
         port, verdict = random.randrange(ports), random.randrange(1, 16)
-        dut.sender.value, dut.verdict.value = 1 << port, verdict
+        dut.source.value, dut.verdict.value = 1 << port, verdict
         await RisingEdge(dut.clk)
         dut.verdict.value = 0
         await ClockCycles(dut.clk, UpdateMemory.lead)
         dut.counts.choice.value = 1  # the change of the cycle before, which is made to be this
         dut.counts.contents_1_1.value = (1 << bit) - 1
-        dut.port.value, dut.of.value = port, verdict
+        dut.number.value, dut.of.value = port, verdict
         await ClockCycles(dut.clk, 5)
         assert int(dut.value.value) == (1 << bit) % (1 << COUNTER_BITS)

@@ -1,15 +1,15 @@
 """What is proven of the job table: what it promises the aggregator, and that jobs are apart."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import SwitchParams, Verdict
-from hdl.switch.job_control import TURNS, State
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.job_control import State
 from hdl.switch.job_table import JobTable
-from hdl.switch.params import COMMAND
+from hdl.switch.slot_clearing import TURNS
 from tests.formal.claims import check, claim, granted, reach
 from tests.formal.promises import RequestPromises
 
@@ -26,18 +26,20 @@ class JobTableProof(Component):
 
     #: Inputs that are wired to what is inside instead.
     peeks = {"table": "dut.control.table", "state": "dut.control.state"}
+    states = State  #: of the control of jobs
 
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
             {
-                "command": In(COMMAND),
+                "command": In(params.command),
                 "waiting": In(1),
                 "packet_valid": In(1),
                 "sender": In(params.ports),
                 "packet": In(params.packet),
                 "table": In(data.ArrayLayout(params.job, params.jobs)),
-                "state": In(State),
+                "state": In(self.states),
+                **({"progress": In(params.progress)} if params.tenants else {}),
             },
         )
 
@@ -64,8 +66,8 @@ class JobTableProof(Component):
             m.d.sync += owners[asked.slot].eq(job[: params.job_bits])
         had = delay(m, self.packet_valid, dut.latency, "had", reset_less=False)
         claim(m, "requests_as_promised", asked.kept)
-        claim(m, "valid_or_refused", had == (dut.valid ^ (dut.refused != Verdict.NONE)))
-        claim(m, "nothing_twice", ~(dut.valid & (dut.refused != Verdict.NONE)))
+        claim(m, "valid_or_refused", had == (dut.valid ^ (dut.refused != params.verdict.NONE)))
+        claim(m, "nothing_twice", ~(dut.valid & (dut.refused != params.verdict.NONE)))
         with m.If(dut.valid):
             claim(m, "slot_of_the_job", dut.request.header.job == owners[asked.slot])
         self.tables(m)
@@ -117,10 +119,13 @@ class JobTableProof(Component):
         with m.If(clearing):
             check(m, "ports_exist", (command.ports != 0) & (command.ports >> params.ports == 0))
             check(m, "start_in_range", (command.job < params.jobs) & (end <= params.slots))
-        # A start ends under any load, and induction need not look back further.
-        cycles = Signal(range(TURNS * params.slots + 1))
+        self.clears_in_time(m, clearing)
+
+    def clears_in_time(self, m: Module, clearing: Value) -> None:
+        """A start ends under any load, and induction need not look back further."""
+        cycles = Signal(range(TURNS * self.params.slots + 1))
         m.d.sync += cycles.eq(Mux(clearing, cycles + 1, 0))
-        claim(m, "cleared_in_time", ~clearing | (cycles < TURNS * params.slots))
+        claim(m, "cleared_in_time", ~clearing | (cycles < TURNS * self.params.slots))
 
     def slots(self, m: Module, asked: RequestPromises, owners) -> None:
         """The slots of a job, as they have arrived at the aggregator."""

@@ -37,6 +37,12 @@ def control(old, new, claim, **options):
     return Mutant(f"{PARTS}.job_control", old, new, places, JobTableProof, claim, **options)
 
 
+def clearing(old, new, claim, **options):
+    """A broken way to clear slots."""
+    places = (f"{PARTS}.job_control.clear_slots",)
+    return Mutant(f"{PARTS}.slot_clearing", old, new, places, JobTableProof, claim, **options)
+
+
 def table(old, new, claim, **options):
     """A broken JobTable."""
     places = ("tests.hdl.p4sgd.switch.job_table_proof.JobTable",)
@@ -46,7 +52,7 @@ def table(old, new, claim, **options):
 MUTANTS = {
     # the rule
     "takes the next use unfinished": rule(
-        "near & before.finished", "near", "sum_of_what_everyone_gave"
+        "is_agg & near & free", "is_agg & near", "sum_of_what_everyone_gave"
     ),
     "adds twice": rule("same & ~added)", "same)", "sum_of_what_everyone_gave"),
     "keeps the old sum": rule(
@@ -160,12 +166,14 @@ MUTANTS = {
     ),
     "takes no slots": control("(command.count == 0) |", "0 |", "cleared_in_time", depth=18),
     "takes no ports": control("m.Elif(command.ports == 0)", "m.Elif(0)", "job_has_ports_and_slots"),
-    "active before it is cleared": control(
-        "prepared = clearing & last", "prepared = clearing", "requests_as_promised"
+    "active before it is cleared": clearing(
+        "control.hold & (behind == end)", "control.hold", "requests_as_promised"
     ),
-    "leaves the last slot": control("behind == end", "(behind + 1 >= end)", "requests_as_promised"),
+    "leaves the last slot": clearing(
+        "(behind == end)", "(behind + 1 >= end)", "requests_as_promised"
+    ),
     "active while it is cleared": control("active.eq(0),", "active.eq(1),", "requests_as_promised"),
-    "waits for a gap": control("(turn == TURNS - 1)", "0", "cleared_in_time", depth=18),
+    "waits for a gap": clearing("(turn == TURNS - 1)", "0", "cleared_in_time", depth=18),
     # packets
     "clears for no one": table(
         "job.ports.eq(control.ports)", "job.ports.eq(0)", "requests_as_promised"
@@ -174,12 +182,14 @@ MUTANTS = {
         "self.clear.eq(clearing)", "self.clear.eq(control.clear)", "requests_as_promised"
     ),
     "any port": table(
-        "~job.active | ~(job.ports & sender).any()", "~job.active", "requests_as_promised"
+        "~self.is_there(job) | ~(job.ports & sender).any()",
+        "~self.is_there(job)",
+        "requests_as_promised",
     ),
     "one slot too many": table("slot >= job.end", "slot > job.end", "slot_of_the_job"),
     "slots below": table("(slot < job.base) |", "0 |", "slot_of_the_job"),
     "stopped jobs go on": table(
-        "~packet.known | ~job.active |", "~packet.known |", "requests_as_promised"
+        "~packet.known | ~self.is_there(job) |", "~packet.known |", "requests_as_promised"
     ),
     "announces the one behind": table(
         "self.ahead.eq(judged_packet.header)",

@@ -1,0 +1,76 @@
+"""What a switch counts of each tenant."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.counter_banks import MOST_PARTS, CounterBanks, CounterBanksParams
+from hdl.common.event_counters import CountersParams
+from hdl.switch.params import PacketSwitchParams
+
+BYTE_BITS = 14  #: of the bytes of a packet
+TENANT_COUNTERS = CountersParams(
+    name="tenant",
+    counters=(
+        ("grants", 1),
+        ("refusals", 1),  # of its acquires, as others hold what it wants
+        ("granted_cycles", 1),  # draining among them
+        ("busy_cycles", 1),  # with a use of a slot that has begun and not ended
+        ("operations", 1),  # uses that everyone has ended
+        ("bytes", BYTE_BITS),  # of packets that name it, whatever becomes of them
+    ),
+    bits=48,
+)
+
+
+class TenantCounters(Component):
+    """Counts what happens to each tenant; ``value`` is counter ``select`` of job ``job``.
+
+    Every input has a bit for each job: it is ``active``, has ``unfinished`` uses, ``ended`` one,
+    was ``refused``, and a packet is ``of`` it. Latency: that of
+    :class:`hdl.common.counter_banks.CounterBanks`.
+    """
+
+    latency = CounterBanks.latency
+
+    def __init__(self, params: PacketSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "clear": In(1),
+                "active": In(params.jobs),
+                "unfinished": In(params.jobs),
+                "refused": In(params.jobs),
+                "ended": In(params.jobs),
+                "of": In(params.jobs),
+                "job": In(range(MOST_PARTS)),
+                "select": In(TENANT_COUNTERS.index_bits),
+                "value": Out(TENANT_COUNTERS.bits),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.banks = banks = CounterBanks(
+            CounterBanksParams(counters=TENANT_COUNTERS, count=params.jobs)
+        )
+        was_active = Signal(params.jobs)
+        for k, events in enumerate(banks.events):
+            active = self.active[k]
+            m.d.sync += was_active[k].eq(active)
+            m.d.comb += [
+                events.grants.eq(active & ~was_active[k]),
+                events.refusals.eq(self.refused[k]),
+                events.granted_cycles.eq(active),
+                events.busy_cycles.eq(self.unfinished[k]),
+                events.operations.eq(self.ended[k]),
+                events.bytes.eq(Mux(self.of[k], params.frames.most_bytes, 0)),
+            ]
+        m.d.comb += [
+            banks.clear.eq(self.clear),
+            banks.part.eq(self.job),
+            banks.select.eq(self.select),
+            self.value.eq(banks.value),
+        ]
+        return m

@@ -1,0 +1,76 @@
+"""Tenants are apart, proven of the RTL at two slots, ports and jobs; broken RTL is found."""
+
+import pytest
+
+from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
+from tests.formal.sby import prove
+from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
+from tests.long import short_and_long
+from tests.mutants import Mutant, every_claim_has_one, find
+
+PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
+PARTS = "hdl.switch"
+
+
+def broken(module, place, old, new, claim, **options):
+    return Mutant(f"{PARTS}.{module}", old, new, (place,), TenantTableProof, claim, **options)
+
+
+def control(old, new, claim, **options):
+    return broken("tenant_control", f"{PARTS}.job_table.TenantControl", old, new, claim, **options)
+
+
+def clearing(old, new, claim, **options):
+    place = f"{PARTS}.tenant_control.clear_slots"
+    return broken("slot_clearing", place, old, new, claim, **options)
+
+
+def table(old, new, claim):
+    return broken("job_table", "tests.hdl.p4sgd.switch.job_table_proof.JobTable", old, new, claim)
+
+
+MUTANTS = {
+    "looks at no other": control(
+        "(state == State.CHECK) & other.active", "0", "slots_apart", depth=20
+    ),
+    "takes no ports": control("command.ports == 0,", "0,", "job_has_ports_and_slots"),
+    "takes slots that are none": control(
+        "(end > self.params.slots)", "(end > self.params.slots + 1)", "slots_exist"
+    ),
+    "takes the epoch once more": control(
+        "(later == 0) | later[-1]", "later[-1]", "a_grant_has_a_later_epoch"
+    ),
+    "registers who holds it": control(
+        "(end > self.params.slots),\n                TenantRefusal.HELD: entry.active",
+        "(end > self.params.slots)",
+        "an_epoch_lasts_as_long_as_its_grant",
+    ),
+    "leaves the last slot": clearing(
+        "(behind == end)", "(behind + 1 >= end)", "requests_as_promised"
+    ),
+    "waits for a gap": clearing("(turn == TURNS - 1)", "0", "cleared_in_time", depth=18),
+    "takes who was given up": table(
+        "with m.Elif(~job.active):", "with m.Elif(0):", "slot_of_the_job"
+    ),
+    "passes the refused": table("judging & good", "judging", "nothing_twice"),
+    "says nothing": table("Mux(judging, verdict, nothing)", "nothing", "valid_or_refused"),
+}
+
+
+def test_holds_for_all_time():
+    proof = prove(TenantTableProof(PARAMS), mode="prove", depth=13)
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_what_is_proven_can_happen():
+    proof = prove(TenantTableProof(PARAMS), mode="cover", depth=24)
+    assert proof.holds, (proof.failed, proof.log)
+
+
+def test_every_claim_finds_broken_rtl():
+    every_claim_has_one(MUTANTS, [TenantTableProof(PARAMS)])
+
+
+@pytest.mark.parametrize("name", short_and_long(MUTANTS, ["looks at no other"]))
+def test_broken_rtl_is_found(name, monkeypatch):
+    find(MUTANTS[name], PARAMS, monkeypatch)
