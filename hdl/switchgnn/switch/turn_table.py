@@ -78,10 +78,10 @@ class TurnTable(Component):
             opener.written.eq(self.written),
         ]
         jobs = [self.add_job(m, opener, k) for k in range(params.jobs)]
-        chosen = Signal(params.job_turns, reset_less=True)
+        odd = Signal(reset_less=True)  # the frame's turn
         job = Signal(params.job_bits, reset_less=True)
-        m.d.sync += [job.eq(self.job), chosen.place.eq(self.turn[0])]
-        self.tell(m, jobs, job, chosen)
+        m.d.sync += [job.eq(self.job), odd.eq(self.turn[0])]
+        self.tell(m, jobs, job, odd)
         m.d.comb += self.ends.eq(Cat(turns.ends for turns, _ in jobs).any())
         for k in range(params.ports):
             self.tell_port(m, jobs, k)
@@ -134,11 +134,11 @@ class TurnTable(Component):
         ]
         return turns, (tables, region)
 
-    def tell(self, m: Module, jobs: list, job: Value, chosen: Any) -> None:
+    def tell(self, m: Module, jobs: list, job: Value, odd: Value) -> None:
         """Tell of the frame's turn: what every job found out, of the one that is named."""
         about = self.about
         two = Array(tables.two for _, (tables, _) in jobs)[job]
-        place = chosen.place & two
+        place = odd & two
         m.d.comb += [
             *(
                 about[name].eq(Array(getattr(turns, name) for turns, _ in jobs)[job])

@@ -9,7 +9,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.sizes import OPEN_TURNS
+from hdl.switchgnn.switch.sizes import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
 from hdl.switchgnn.switch.task_params import TaskKind
 from hdl.switchgnn.switch.turn_table import TurnTable
 from sim.harness.payloads import pack, unpack
@@ -21,11 +21,17 @@ from tests.hdl.switchgnn.switch.sizes import TINY
 SIZES = [TINY, replace(TINY, ports=8, jobs=5, slots=32), replace(TINY, jobs=1)]
 PATIENCE = 60  # cycles in which a turn without a load is opened, whatever other jobs load
 BEGIN = 2  # cycles from the table's ``begin`` to the job's
+NOT_MET = Step(0, 1)  # in place of steps between those that a run begins with and wraps to
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}x{params.jobs}")
 def test_turn_table(params):
-    simulate(TurnTable(params), __name__, registers=["lo", "after"])
+    simulate(TurnTable(params), __name__, registers=["lo", "after", *walks(params)])
+
+
+def walks(params):
+    """Where each job is in its turn program."""
+    return [f"walk_{k}" for k in range(params.jobs)]
 
 
 @dataclass
@@ -36,7 +42,8 @@ class JobModel:
     blocks: list  # (first row of descriptors, rows) of each
     size: int  # rows of aggregators of a turn
     lists: dict
-    lo: int = 0
+    first_step: int = 0  # that it begins with
+    lo: int = 0  # which is set, as are all bits in time
     done: int = 0
     loads: int = 0  # turns that have been loaded, or needed no load
     open: dict = field(default_factory=dict)  # of open turns: "no", "maybe" and "yes": loaded
@@ -45,8 +52,10 @@ class JobModel:
     stopped: bool = False
 
     def __post_init__(self):
+        passed = sum(step.turns for step in self.setup.program[: self.first_step])
+        self.shift = passed - self.lo
         for turn in range(self.setup.open_turns):
-            self.begin(turn)
+            self.begin(self.lo + turn)
 
     def begin(self, turn):
         """A turn is open; it may be loaded if nothing is missing for it."""
@@ -54,7 +63,7 @@ class JobModel:
         self.look()
 
     def block(self, turn):
-        return self.blocks[self.setup.block(turn)]
+        return self.blocks[self.setup.block(turn + self.shift)]
 
     def look(self):
         """Open all turns that need no load, one after the other."""
@@ -110,6 +119,7 @@ class Bench:
         self.told = None
         self.ended = []  # of the cycles before: ports that are to be told
         self.seen = Counter()
+        self.drawn = random.getrandbits(TURN_BITS - 1) << 1  # see first_turn
         for name in ("table", "begin", "write", "done", "quiet", "load_ready"):
             getattr(dut, name).value = 0
 
@@ -120,21 +130,40 @@ class Bench:
     # The host.
 
     def some_program(self, two):
-        """Blocks, and steps that name them; few rows or the most, some without any."""
-        first = (*range(4), self.params.descriptor_rows - 1)
+        """Blocks, steps that name them, and the step to begin with; few rows or the most.
+
+        A long program begins near its end; it has turns without number behind its first steps.
+        """
+        rows = (*range(4), self.params.descriptor_rows - 1)
         height = (*range(4), (1 << self.params.step["height"].width) - 1)
-        blocks = list({(random.choice(first), random.choice(height)) for _ in range(3)})
+        blocks = list({(random.choice(rows), random.choice(height)) for _ in range(3)})
         steps = [
             Step(random.randrange(len(blocks)), random.choice((1, 1, 2, 3)))
             for _ in range(random.randint(1, 4))
         ]
-        return blocks, JobSetup(
-            ports=0, banks=1, depth=1, window=1, open_turns=1 + two, program=steps
-        )
+        first = 0
+        if random.random() < 0.5:
+            first = random.randrange(len(steps) + 1, PROGRAM_STEPS - 2)
+            last = [Step(random.randrange(len(blocks)), 1) for _ in range(random.randint(1, 3))]
+            most = Step(random.randrange(len(blocks)), (1 << TURN_BITS) - 1)
+            steps += [most, *(first - len(steps) - 1) * [NOT_MET], *last]
+        setup = JobSetup(ports=0, banks=1, depth=1, window=1, open_turns=1 + two, program=steps)
+        return blocks, setup, first
+
+    def first_turn(self):
+        """An even number; each has the bits of the one before inverted, or is 0."""
+        if random.random() < 0.3:
+            return 0
+        self.drawn ^= (1 << TURN_BITS) - 2
+        if random.random() < 0.5:
+            self.drawn ^= random.getrandbits(TURN_BITS - 1) << 1
+        return self.drawn
 
     async def write_program(self, k, blocks, setup):
         dut = self.dut
         for number, step in enumerate(setup.program):
+            if step is NOT_MET:
+                continue
             first, height = blocks[step.block]
             written = {"first": first, "height": height, "turns": step.turns}
             dut.write.value, dut.started.value, dut.write_step.value = 1, k, number
@@ -160,10 +189,11 @@ class Bench:
         if self.table[k]["active"] and random.random() < 0.5:  # once more, with the same program
             old = self.models[k]
             blocks, setup = old.blocks, replace(old.setup, open_turns=1 + two)
+            first = old.first_step
         else:
             self.stop_job(k)
             await self.cycle()
-            blocks, setup = self.some_program(two)
+            blocks, setup, first = self.some_program(two)
             await self.write_program(k, blocks, setup)
         base = random.choice((0, random.randrange(params.slots)))
         size = random.choice((params.slots - base, random.randint(1, params.slots - base)))
@@ -176,12 +206,12 @@ class Bench:
         }
         for _ in range(random.randrange(4)):
             await self.cycle()
-        lists = {"base": random.randrange(params.rows), "count": random.randrange(params.rows)}
+        lists = {name: random.getrandbits(params.row_bits) for name in ("base", "count")}
         tables = {"two": two, "lists": lists, "last_step": len(setup.program) - 1}
         dut.begin.value, dut.started.value = 1, k
         dut.tables.value = pack(params.job_tables, tables)
         setup = replace(setup, ports=ports)
-        model = JobModel(setup, blocks, size >> two, lists, number=k)
+        model = JobModel(setup, blocks, size >> two, lists, first, self.first_turn(), number=k)
         self.coming[k] = [model, BEGIN]
         await self.cycle()
         dut.begin.value = 0
@@ -199,8 +229,9 @@ class Bench:
         running = [k for k, model in enumerate(self.models) if model]
         k = random.choice(running or [0])
         lo = self.models[k].lo if self.models[k] else 0
-        far = random.getrandbits(32)
-        turn = random.choice((lo, lo + 1, lo + 1, max(0, lo - 1), lo + 2, far))
+        near = lo + random.getrandbits(1) ^ 1 << random.randrange(TURN_BITS)
+        far = random.getrandbits(TURN_BITS)
+        turn = random.choice((lo, lo + 1, lo + 1, max(0, lo - 1), lo + 2, near, far))
         waiting = [
             (job, turn)
             for job in running
@@ -369,12 +400,20 @@ class Bench:
             if coming:
                 if coming[1] == 0:
                     self.models[k], self.coming[k] = coming[0], None
+                    self.set_registers(k, coming[0])
                 coming[1] -= 1
             if self.models[k] and not self.table[k]["active"] and self.was_active[k]:
                 self.models[k].stopped = True
         self.was_active = [entry["active"] for entry in self.table]
         self.bases = [entry["base"] for entry in self.table]
         self.ports = [entry["ports"] for entry in self.table]
+
+    def set_registers(self, k, model):
+        """Let a job that has just begun be far in its turns and in its program."""
+        dut, job = self.dut, getattr(self.dut, f"job_{k}")
+        job.lo.value, job.after.value = model.lo, model.lo + 1
+        walk = getattr(dut.opener, f"walk_{k}")
+        walk.value = model.first_step
 
     was_active = bases = ports = (0,) * 32  # of the cycle before
 
