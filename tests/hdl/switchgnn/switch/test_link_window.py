@@ -37,6 +37,7 @@ class Bench:
         self.far = Window()
         self.acks = []  # cycle, base, bitmap
         self.left = []  # cycle, seq, again
+        self.nonsense = 0  # cycles in which an ACK was no switch's
         for name in ("clear", "add", "ack_valid", "ack"):
             getattr(dut, name).value = 0
         dut.orders_ready.value = 0
@@ -44,7 +45,7 @@ class Bench:
         self.running = cocotb.start_soon(self.run())
 
     async def run(self):
-        dut, seen = self.dut, 0
+        dut, seen, used = self.dut, 0, None
         while True:
             # What is added in this cycle counts in the next one.
             room = int(dut.used.value) if dut.used.value.is_resolvable else self.width
@@ -59,6 +60,10 @@ class Bench:
                 dut.ack.value = pack(self.params.link_ack, word)
             await self.edge
             self.now += 1
+            self.nonsense += int(dut.nonsense.value)
+            # What is acknowledged stays so, whatever an earlier ACK says.
+            assert used is None or int(dut.used.value) <= used
+            used = int(dut.used.value) + adds if dut.rst.value == 0 and not dut.clear.value else None
             if adds:
                 assert int(dut.following.value) == self.added
                 self.added += 1
@@ -82,6 +87,18 @@ class Bench:
             bitmap = self.far.arrived >> low & (1 << self.width) - 1
             self.acks.append((self.now + self.latency + random.randrange(3), low, bitmap))
 
+    def acknowledge(self, base, bitmap):
+        """The other switch has all below a base, and what the bitmap says."""
+        self.acks.append((self.now, base, bitmap))
+
+    async def idle(self, cycles):
+        for _ in range(cycles):
+            await self.edge
+
+    def again(self):
+        """What was ordered again."""
+        return [seq for _, seq, again in self.left if again]
+
     async def until(self, count, most=20_000):
         """All of ``count`` PARTIALs are added and acknowledged."""
         self.wanted = count
@@ -104,10 +121,11 @@ async def begin(dut, **options):
 async def orders_each_once_in_order(dut):
     """On a good link nothing is repeated; an order is there two cycles after its add."""
     bench = await begin(dut)
-    await bench.until(100)
-    assert [(seq, again) for _, seq, again in bench.left] == [(k, False) for k in range(100)]
+    count = bench.params.slots * bench.params.banks
+    await bench.until(count)
+    assert [(seq, again) for _, seq, again in bench.left] == [(k, False) for k in range(count)]
     assert bench.left[0][0] <= 4 + LinkWindow.latency
-    assert not dut.nonsense.value
+    assert not bench.nonsense
 
 
 @cocotb.test()
@@ -117,6 +135,7 @@ async def repeats_until_all_is_acknowledged(dut):
             bench = await begin(dut, loss=0.3, stall=stall, late=late)
             await bench.until(80)
             bench.running.cancel()
+            assert not bench.nonsense
             assert {seq for _, seq, _ in bench.left} == set(range(80))
             last = {}
             for at, seq, again in bench.left:
@@ -125,22 +144,76 @@ async def repeats_until_all_is_acknowledged(dut):
                 last[seq] = at
 
 
-@cocotb.test()
-async def what_is_acknowledged_is_not_repeated(dut):
-    """The first of a full window is lost, and it alone leaves again."""
+async def full(dut):
+    """A window of which nothing has been acknowledged."""
     bench = await begin(dut, loss=1.0)
     bench.wanted = bench.width
-    for _ in range(bench.width + 6):
-        await bench.edge
+    await bench.idle(bench.width + 6)
     assert len(bench.left) == bench.width
-    bench.acks.append((bench.now, 0, (1 << bench.width) - 2))
-    for _ in range(2 * TIMEOUT):
-        await bench.edge
-    again = [seq for _, seq, again in bench.left if again]
-    assert again
-    assert set(again) == {0}
-    assert len(again) <= 2
-    assert dut.used.value == bench.width
+    return bench
+
+
+@cocotb.test()
+async def what_is_acknowledged_is_not_repeated(dut):
+    """The first of a full window is lost, and others; they alone leave again.
+
+    The first round is that of the one that the timer began with.
+    """
+    for lost in [1, *(random.getrandbits(32) | 1 for _ in range(8))]:
+        bench = await full(dut)
+        lost &= (1 << bench.width) - 1
+        arrived = (1 << bench.width) - 1 ^ lost
+        some = random.getrandbits(bench.width)
+        for part in random.sample((arrived & some, arrived & ~some), 2):
+            bench.acknowledge(0, part)
+        await bench.idle(2 * TIMEOUT + bench.width + 16)
+        bench.running.cancel()
+        golden = [seq for seq in range(bench.width) if lost >> seq & 1]
+        assert bench.again() == [0, *golden]
+        assert dut.used.value == bench.width
+
+
+@cocotb.test()
+async def a_bitmap_frees_room_up_to_the_first_that_is_lost(dut):
+    for lost in range(1, 9):
+        bench = await full(dut)
+        lost = min(lost, bench.width - 1)
+        bench.acknowledge(0, (1 << bench.width) - 1 ^ 1 << lost)
+        await bench.idle(bench.width + 6)
+        bench.running.cancel()
+        assert dut.used.value == bench.width - lost
+
+
+@cocotb.test()
+async def what_leaves_later_is_repeated_later(dut):
+    """The timer is that of those that had left when it began."""
+    for first in (1, 2, 3):
+        bench = await begin(dut, loss=1.0)
+        bench.wanted = first
+        await bench.idle(TIMEOUT + 20)
+        bench.wanted = 4
+        await bench.idle(2 * TIMEOUT + 25)
+        bench.running.cancel()
+        assert bench.again() == [0, *range(first), *range(4)]
+
+
+@cocotb.test()
+async def the_timer_has_all_bits(dut):
+    drawn = random.getrandbits(32)
+    for _ in range(8):
+        drawn ^= (1 << 32) - 1
+        for timeout in (drawn, drawn ^ random.getrandbits(31)):
+            timeout = max(timeout, 200)
+            bench = await begin(dut, loss=1.0)
+            dut.timeout.value = timeout
+            bench.wanted = 1
+            await bench.idle(10)
+            dut.timer.value = timeout - 80
+            await bench.idle(75)
+            assert not bench.again()
+            await bench.idle(25)
+            bench.running.cancel()
+            assert bench.again() == [0]
 
 
 @cocotb.test()
@@ -168,12 +241,10 @@ async def an_ack_of_what_was_never_sent_has_no_effect(dut):
     bench.wanted = 2
     for _ in range(10):
         await bench.edge
-    for base in (3, 1 << 31, (1 << 32) - 1):
-        dut.ack.value = pack(bench.params.link_ack, {"place": 0, "base": base, "bitmap": 0})
-        bench.acks.append((bench.now, base, 0))
-        said = False
-        for _ in range(5):
-            await bench.edge
-            said |= bool(dut.nonsense.value)
-        assert said
+    for bit in range(32):
+        base = max(3, 1 << bit | random.getrandbits(bit))
+        before = bench.nonsense
+        bench.acknowledge(base, random.getrandbits(bench.width))
+        await bench.idle(5)
+        assert bench.nonsense == before + 1
         assert dut.used.value == 2
