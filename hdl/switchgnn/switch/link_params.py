@@ -40,8 +40,9 @@ class LinkParams(EgressParams):
     @property
     def kept_partial(self) -> data.StructLayout:
         """Describe a PARTIAL that is kept until it is acknowledged: all that its frame says."""
-        names = ("job", "epoch", "turn", "seq", "list", "sums")
-        return data.StructLayout({name: self.delivery.members[name] for name in names})
+        names = ("job", "epoch", "turn", "list", "sums")
+        seq = {"seq": ceil_log2(self.slots * self.banks)}
+        return data.StructLayout({name: self.delivery.members[name] for name in names} | seq)
 
     @property
     def link_memory(self) -> MemoryParams:

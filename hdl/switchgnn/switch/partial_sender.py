@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import count_ones, delay
+from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import DualPortMemory
@@ -113,7 +113,7 @@ class PartialSender(Component):
         m.d.comb += [
             *(stored[name].eq(delivery[name]) for name in ("job", "epoch", "turn", "list")),
             stored.sums.eq(delivery.sums),
-            stored.seq.eq(seq),
+            stored.seq.eq(low_bits(seq, len(stored.seq))),
             kept.write.eq(windows[0].add | windows[1].add),
             kept.write_address.eq(Cat(seq[: params.link_slot_bits], second)),
             kept.write_data.eq(stored),

@@ -27,6 +27,7 @@ from tests.hdl.switchgnn.switch.sizes import TINY
 
 TIMEOUT = 150
 FAR = 3  #: port of the other switch
+QUEUED = 1  #: frames that the port has room for
 OPTIONS = (
     "active",
     "turns_0",
@@ -73,7 +74,8 @@ class LinkOut(Component):
 @pytest.mark.parametrize(("lanes", "window"), [(2, 4), (32, 16)])
 def test_partial_sender(lanes, window):
     params = replace(TINY, links=1, lanes=lanes, window=window, slots=64)
-    simulate(LinkOut(params), __name__)
+    params = replace(params, egress_depth=QUEUED * params.result_beats)
+    simulate(LinkOut(params), __name__, registers=["timer"])
 
 
 class Bench:
@@ -83,9 +85,10 @@ class Bench:
         self.dut, self.edge = dut, RisingEdge(dut.clk)
         self.params = params_in_simulator(GnnSwitchParams)
         self.loss, self.stall, self.void, self.claims = loss, stall, void, claims
-        # The open turns, as the port is told of them; the first one is even.
-        self.lo, self.two = 2 * random.randrange((1 << 31) - 20), 1
-        self.after, self.epoch = self.lo + 1, random.getrandbits(16)
+        self.lo = random.getrandbits(31) << 1  # the open turns, as the port is told of them
+        self.after, self.two = self.lo + 1, 1
+        self.job = random.randrange(self.params.jobs)
+        self.epoch = random.getrandbits(16)
         self.oldest = self.lo  # in truth
         self.wanted = [[], []]  # deliveries that wait, of each place
         self.delivered = {}  # what was, by turn and list
@@ -95,6 +98,8 @@ class Bench:
         self.acks, self.frames, self.octets, self.now = [], [], b"", 0
         self.claimed = self.open = False
         self.again = self.voided = 0
+        self.seen = set()  # turn and seq of frames that have left
+        self.quiet = DELIVERY_CYCLES + 1  # cycles behind the last claim
 
     @property
     def turns(self):
@@ -138,7 +143,9 @@ class Bench:
             dut.ack.value = pack(self.params.link_ack, due[1])
         await self.edge
         self.now += 1
+        self.check_urgent()
         self.open, self.claimed = bool(dut.open.value), claim
+        self.quiet = 0 if claim else self.quiet + 1
         self.again += int(dut.again.value)
         assert not dut.nonsense.value
         if dut.axis_tvalid.value and dut.axis_tready.value:
@@ -147,29 +154,42 @@ class Bench:
                 self.left(from_octets(self.octets, self.params.lanes))
                 self.octets = b""
 
+    def check_urgent(self):
+        """Nothing is claimed for, and all that is kept has left or is about to."""
+        left = all((turn, lists) in self.seen for turn, lists in self.delivered)
+        if self.quiet <= DELIVERY_CYCLES:
+            assert not self.dut.urgent.value
+        elif self.quiet > DELIVERY_CYCLES + 2 and left:
+            assert self.dut.urgent.value
+
     def read(self):
-        """What a claim is for: a sum, or nothing, as its turn is over."""
+        """What a claim is for: a sum, or nothing, or one of a turn that is not open."""
+        place = random.choice([k for k in range(2) if self.wanted[k]])
         if random.random() < self.void:
             self.voided += 1
-            return None
-        place = random.choice([k for k in range(2) if self.wanted[k]])
+            other = self.wanted[place][0]["turn"] ^ 1 << random.randrange(1, 32)
+            return random.choice((None, self.wanted[place][0] | {"turn": other}))
         delivery = self.wanted[place].pop(0)
         self.delivered[delivery["turn"], delivery["list"]] = delivery
         return delivery
 
     def want(self, place, count):
         """Sums of the turn at a place are complete."""
-        for _ in range(count):  # lists that a job could have, and others, each another one
-            named = {"raw": 0, "job": 1, "epoch": self.epoch, "turn": self.turns[place]}
-            sums = [some_sum() for _ in range(self.params.lanes)]
-            rest = {"source": 0, "sums": sums, "partial": 0, "seq": random.getrandbits(32)}
-            self.wanted[place].append(named | rest | {"list": random.getrandbits(32)})
+        params = self.params
+        for _ in range(count):
+            named = {"raw": 0, "job": self.job, "epoch": self.epoch, "turn": self.turns[place]}
+            named["list"] = random.getrandbits(32)
+            sums = [some_sum() for _ in range(params.lanes)]
+            rest = {"source": 0, "sums": sums, "partial": 0, "seq": 0}
+            self.wanted[place].append(named | rest)
 
     def left(self, frame):
         """A frame has left: it says what one delivery did, whenever and how often it comes."""
         assert frame.kind is Kind.PARTIAL
-        assert (frame.bm, frame.job, frame.epoch, frame.ecn) == (1 << FAR, 1, self.epoch, False)
+        named = (frame.bm, frame.job, frame.epoch, frame.ecn)
+        assert named == (1 << FAR, self.job, self.epoch, False)
         self.frames.append(frame)
+        self.seen.add((frame.turn, frame.list))
         right = self.delivered[frame.turn, frame.list]
         assert np.array_equal(frame.payload, np.array(right["sums"], "<i4"))
         if random.random() < self.loss:
@@ -201,6 +221,11 @@ class Bench:
             await self.step()
 
 
+def always():
+    """A port that takes nothing."""
+    return True
+
+
 async def begin(dut, **options):
     for name in (*OPTIONS, "ack_valid", "ack"):
         getattr(dut, name).value = 0
@@ -209,7 +234,7 @@ async def begin(dut, **options):
     dut.active.value = 1
     dut.timeout.value = TIMEOUT
     bench = Bench(dut, **options)
-    await bench.idle(8)
+    await bench.idle(12)
     return bench
 
 
@@ -263,15 +288,117 @@ async def turns_end_and_others_follow(dut):
 
 @cocotb.test()
 async def nothing_is_kept_without_a_job(dut):
+    for place in (0, 1):
+        bench = await begin(dut, loss=1.0)
+        bench.want(place, 3)
+        await bench.idle(60)
+        assert bench.frames
+        dut.active.value = 0
+        await bench.idle(60)
+        count = len(bench.frames)
+        await bench.idle(4 * TIMEOUT)
+        assert len(bench.frames) == count
+
+
+@cocotb.test()
+async def a_turn_that_ends_makes_room(dut):
+    """It is there three cycles later, at either place."""
+    for place in (0, 1):
+        bench = await begin(dut, loss=1.0)
+        bench.want(place, bench.params.link_window)
+        await bench.idle(12 * bench.params.link_window)
+        assert not any(bench.wanted)
+        assert not dut.open.value
+        dut.clear.value = 1 << place
+        await bench.step()
+        dut.clear.value = 0
+        for _ in range(3):
+            assert not bench.open
+            await bench.step()
+        assert bench.open
+
+
+@cocotb.test()
+async def opens_while_both_windows_have_room(dut):
+    """There is room for one more than all that is kept and claimed for."""
+    for _ in range(12):
+        bench = await begin(dut, loss=1.0)
+        dut.timeout.value = (1 << 32) - 1
+        for place in random.choice([(0,), (1,), (0, 1)]):
+            bench.want(place, 20)
+        claims, kept, golden = [0] * DELIVERY_CYCLES, {}, True
+        for _ in range(100):
+            coming = bench.pipeline[0]
+            await bench.step()
+            assert bench.open == golden
+            claims = [int(bench.claimed), *claims[:DELIVERY_CYCLES]]
+            used = max(kept.values(), default=0) + sum(claims)
+            golden = used < bench.params.link_window
+            if coming is not None:
+                kept[coming["turn"]] = kept.get(coming["turn"], 0) + 1
+        assert max(kept.values()) == bench.params.link_window
+
+
+@cocotb.test()
+async def turns_take_turns(dut):
+    """What waits behind a port that is full leaves a sum of each turn at a time."""
+    for first in (0, 1):
+        bench = await begin(dut, loss=1.0, stall=always)
+        dut.timeout.value = (1 << 32) - 1
+        count = bench.params.link_window - 1
+        for place in (first, 1 - first):
+            bench.want(place, count)
+            await bench.idle(24 * count)
+            assert not any(bench.wanted)
+        assert not bench.frames
+        for _ in range(DELIVERY_CYCLES):
+            assert not dut.urgent.value, "some have not been ordered yet"
+            await bench.step()
+        bench.stall = never
+        await bench.idle(2 * count * bench.params.result_beats + 60)
+        found = [frame.turn % 2 for frame in bench.frames]
+        queued = found.index(1 - first)  # by the port, before there was another turn's
+        assert queued < count
+        golden = queued * [first] + (count - queued) * [1 - first, first] + queued * [1 - first]
+        assert found == golden
+
+
+@cocotb.test()
+async def the_time_until_a_repeat_has_all_bits(dut):
+    for place in (0, 1):
+        bits = random.getrandbits(32)
+        for timeout in (bits, bits ^ (1 << 32) - 1):
+            timeout = max(timeout, 300)
+            bench = await begin(dut, loss=1.0)
+            dut.timeout.value = timeout
+            bench.want(place, 1)
+            await bench.idle(40)
+            getattr(dut.sender, f"window_{place}").timer.value = timeout - 130
+            await bench.idle(120)
+            assert len(bench.frames) == 1
+            await bench.idle(40)
+            assert len(bench.frames) == 2
+            assert bench.again == 1
+
+
+@cocotb.test()
+async def an_ack_of_what_was_never_sent_is_nonsense(dut):
     bench = await begin(dut, loss=1.0)
-    bench.want(0, 3)
+    for place in (0, 1):
+        bench.want(place, 2)
     await bench.idle(60)
-    assert bench.frames
-    dut.active.value = 0
-    await bench.idle(60)
-    count = len(bench.frames)
-    await bench.idle(4 * TIMEOUT)
-    assert len(bench.frames) == count
+    for _ in range(40):
+        place, sent = random.getrandbits(1), random.getrandbits(1)
+        base = 0 if sent else max(3, 1 << random.randrange(32))
+        dut.ack.value = pack(bench.params.link_ack, {"place": place, "base": base, "bitmap": 0})
+        dut.ack_valid.value = 1
+        await bench.edge
+        dut.ack_valid.value = 0
+        said = 0
+        for _ in range(4):
+            await bench.edge
+            said += int(dut.nonsense.value)
+        assert said == 1 - sent
 
 
 @cocotb.test()
