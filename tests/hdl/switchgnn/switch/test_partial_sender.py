@@ -27,7 +27,6 @@ from tests.hdl.switchgnn.switch.sizes import TINY
 
 TIMEOUT = 150
 FAR = 3  #: port of the other switch
-QUEUED = 1  #: frames that the port has room for
 OPTIONS = (
     "active",
     "turns_0",
@@ -71,10 +70,11 @@ class LinkOut(Component):
         return m
 
 
-@pytest.mark.parametrize(("lanes", "window"), [(2, 4), (32, 16)])
-def test_partial_sender(lanes, window):
+@pytest.mark.parametrize(("lanes", "window", "queued"), [(2, 4, 1), (32, 16, 8)])
+def test_partial_sender(lanes, window, queued):
+    """The port has room for fewer frames than are kept."""
     params = replace(TINY, links=1, lanes=lanes, window=window, slots=64)
-    params = replace(params, egress_depth=QUEUED * params.result_beats)
+    params = replace(params, egress_depth=queued * params.result_beats)
     simulate(LinkOut(params), __name__, registers=["timer"])
 
 
@@ -355,7 +355,7 @@ async def turns_take_turns(dut):
             assert not dut.urgent.value, "some have not been ordered yet"
             await bench.step()
         bench.stall = never
-        await bench.idle(2 * count * bench.params.result_beats + 60)
+        await bench.idle(4 * count * bench.params.result_beats + 60)
         found = [frame.turn % 2 for frame in bench.frames]
         queued = found.index(1 - first)  # by the port, before there was another turn's
         assert queued < count
