@@ -2,7 +2,8 @@
 
 Each thing placed becomes an empty module, whose outputs the test sets. A table says of each of its
 inputs, and of each pin of the component, which outputs it must be. What the component has registers
-for is looked at after a clock, through which all that is driven stands still.
+for is looked at after a clock, through which all that is driven stands still; an expression may
+name what was driven up to ``BEFORE`` clocks ago.
 """
 
 import json
@@ -25,6 +26,8 @@ from sim.harness.verilator import simulate
 PINS = "pins"  #: the component itself, among the instances
 TABLE = "INGATHER_TABLE"
 ROUNDS = 40
+BEFORE = 3  # clocks that are remembered
+RESETS = 0.25  # of the rounds, in a component whose registers are looked at
 #: what a slave is told by a master that does not say it (UG1037, "AXI4 signals", recommended use)
 UNSAID = {"awcache": "3", "arcache": "3"}
 
@@ -77,7 +80,7 @@ def placed(module):
 def empty_text(name, ports):
     lines = [
         f"  {port.direction} {'reg' if port.direction == 'output' else 'wire'}"
-        f" [{port.bits - 1}:0] {port.name}"
+        f" [{port.bits - 1}:0] \\{port.name} "  # which may be a word of Verilog, as begin is
         for port in ports
     ]
     return f"module {name} (\n" + ",\n".join(lines) + "\n);\nendmodule\n"
@@ -101,6 +104,7 @@ class Table:
                 drives = (port.direction == "output") != (instance == PINS)
                 (self.driven if drives else self.seen)[f"{instance}.{port.name}"] = port.bits
         self.expressions = {}
+        self.limits = {}  #: what may be driven only if an expression holds: 0 otherwise
 
     def wire(self, **inputs):
         """Inputs of instances: ``instance=dict(port=expression)``."""
@@ -176,9 +180,14 @@ class Table:
         assert sorted(self.seen.keys() - self.expressions.keys()) == []
         file = tmp_path / "table.json"
         drawn = {path: self.drawn.get(path, [(0, bits)]) for path, bits in self.driven.items()}
-        table = (drawn, self.seen, self.expressions, self.clock, self.rounds)
+        table = (drawn, self.limits, self.seen, self.expressions, self.clock, self.rounds)
         file.write_text(json.dumps(table))
         simulate(Netlist(self.params), __name__, env={TABLE: str(file)}, all_signals=True)
+
+
+def ago(clocks, path):
+    """The expression of what was driven some clocks ago."""
+    return f"ago[{clocks}].{path}" if clocks else path
 
 
 def handle_of(dut, path):
@@ -194,23 +203,36 @@ def draw(bits):
 
 @cocotb.test()
 async def every_input_is_what_the_table_says(dut):
-    driven, seen, expressions, clock, rounds = json.loads(Path(os.environ[TABLE]).read_text())
+    table = json.loads(Path(os.environ[TABLE]).read_text())
+    driven, limits, seen, expressions, clock, rounds = table
     outputs = {path: handle_of(dut, path) for path in driven}
     inputs = {path: handle_of(dut, path) for path in seen}
-    compiled = {path: compile(text, path, "eval") for path, text in expressions.items()}
-    for _ in range(rounds):
-        values = {path.partition(".")[0]: SimpleNamespace() for path in driven}
+    compiled = {path: compile(text, path, "eval") for path, text in (expressions | limits).items()}
+    before = []
+    for _ in range(rounds + BEFORE):
+        values = SimpleNamespace(**{path.partition(".")[0]: SimpleNamespace() for path in driven})
+        names = vars(values) | {"ago": [values, *before]}
         for path, fields in driven.items():
             instance, _, port = path.partition(".")
             value = sum(draw(bits) << offset for offset, bits in fields)
+            if clock and path == f"{PINS}.rst":
+                value = int(random.random() < RESETS)
             if path == clock:
                 value = 1
-            setattr(values[instance], port, value)
-            outputs[path].value = value if path != clock else 0
+            setattr(names[instance], port, value)
+        met = len(before) == BEFORE
+        for path in limits:
+            instance, _, port = path.partition(".")
+            if not met or not eval(compiled[path], {}, names):
+                setattr(names[instance], port, 0)
+        for path, output in outputs.items():
+            instance, _, port = path.partition(".")
+            output.value = getattr(names[instance], port) if path != clock else 0
         await Timer(1, "ns")
         if clock:
             outputs[clock].value = 1
             await Timer(1, "ns")
-        for path, bits in seen.items():
-            expected = eval(compiled[path], {}, values) & (1 << bits) - 1
+        before = [values, *before][:BEFORE]
+        for path, bits in seen.items() if met else ():
+            expected = eval(compiled[path], {}, names) & (1 << bits) - 1
             assert int(inputs[path].value) == expected, f"{path} is not {expressions[path]}"

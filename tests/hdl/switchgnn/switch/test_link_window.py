@@ -63,7 +63,9 @@ class Bench:
             self.nonsense += int(dut.nonsense.value)
             # What is acknowledged stays so, whatever an earlier ACK says.
             assert used is None or int(dut.used.value) <= used
-            used = int(dut.used.value) + adds if dut.rst.value == 0 and not dut.clear.value else None
+            used = (
+                int(dut.used.value) + adds if dut.rst.value == 0 and not dut.clear.value else None
+            )
             if adds:
                 assert int(dut.following.value) == self.added
                 self.added += 1
