@@ -26,7 +26,7 @@ from tests.hdl.switchgnn.extremes import some_number
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 SIZES = [TINY, replace(TINY, ports=2, banks=4, window=16, slots=32)]
-JOB, NO_FRAME = 1, {"kind": protocol.Kind.FEATURE}
+NO_FRAME = {"kind": protocol.Kind.FEATURE}
 REFUSALS = [Verdict.WRONG_RUN, Verdict.WRONG_WORKER, Verdict.WRONG_JOB]
 REFUSALS += [Verdict.MALFORMED, Verdict.FOREIGN, Verdict.CORRUPT]
 OFTEN = [Kind.FEATURE] * 5 + [Kind.PARTIAL, Kind.FETCH, Kind.DONE] * 2
@@ -46,8 +46,10 @@ class Bench:
         params, self.edge = self.params, RisingEdge(dut.clk)
         self.everyone = random.randrange(1, 1 << params.ports)
         self.count = random.randrange(1, params.slots // OPEN_TURNS)
-        self.lo = random.choice((0, 1, 7, 2**32 - 3))
-        self.lists = {"base": random.randrange(8), "count": random.randrange(9)}
+        drawn = random.getrandbits(32)
+        self.lo = random.choice((0, 1, 2**32 - 3, drawn, drawn, drawn))
+        self.number, self.base = random.randrange(params.jobs), random.randrange(params.slots)
+        self.lists = {name: random.getrandbits(params.row_bits) for name in ("base", "count")}
         self.loaded, open_turns = loaded, len(loaded)
         self.setup = JobSetup(
             ports=(1 << params.ports) - 1,
@@ -63,9 +65,9 @@ class Bench:
         dut.settings.value = random.getrandbits(ACK_SETTINGS.size)  # acks are no verdicts
         for name in ("valid", "refused", "ahead", "request", "brings", "about", "clear", "acked"):
             getattr(dut, name).value = 0
-        region = {"base": 1, "count": self.count, "two": open_turns - 1}
+        region = {"base": self.base, "count": self.count, "two": open_turns - 1}
         self.fill("regions", params.port_region, region)
-        port_job = {"active": 1, "job": JOB, "epoch": 3, "lo": self.lo}
+        port_job = {"active": 1, "job": self.number, "epoch": 3, "lo": self.lo}
         self.fill("port_jobs", params.port_job, port_job)
 
     def fill(self, name, layout, values):
@@ -98,12 +100,17 @@ class Bench:
             ),
             turn=turn,
             seq=random.choice((near, near, near, window.base, 2**32 - 1)),
-            list=random.choice((0, 1, self.setup.size - 1, self.setup.size, 9, 70_000, 2**32 - 1)),
+            list=self.some_list(),
             rows=random.randrange(1 << 16),
             source=random.getrandbits(32),
             raw=random.randrange(1 << self.params.ports),
             bm=1 << port,
         )
+
+    def some_list(self):
+        """Near the ends of the job's aggregators and of its rows, or such a number with one bit."""
+        near = random.choice((0, 1, self.setup.size - 1, self.setup.size, self.lists["count"], 9))
+        return random.choice((near, near, near, near | 1 << random.randrange(32), 2**32 - 1))
 
     def window(self, port, turn):
         return self.job.open[self.setup.slot(turn)].arrivals[port].window
@@ -119,7 +126,10 @@ class Bench:
             "following": int(is_open and ahead == 1),
             "place": place,
             "loaded": int(is_open and self.loaded[ahead]),
-            "region": {"base": 1 + place * self.count, "count": self.count},
+            "region": {
+                "base": (self.base + place * self.count) % self.params.slots,
+                "count": self.count,
+            },
             "lists": self.lists,
         }
 
@@ -128,8 +138,7 @@ class Bench:
         dut, params = self.dut, self.params
         dut.ahead.value = pack(params.header, following.header if following else NO_FRAME)
         dut.valid.value = int(request is not None and request.refused is None)
-        refused = request.refused if request and request.refused else Verdict.NONE
-        dut.refused.value = refused.value
+        dut.refused.value = self.refused(request).value
         dut.acked.value = random.getrandbits(OPEN_TURNS * params.ports)
         dut.brings.value = int(request is not None and request.brings)
         if request:
@@ -142,6 +151,12 @@ class Bench:
         if len(self.due) > Judge.latency:
             self.check(self.due.pop(0))
 
+    def refused(self, request):
+        """Why a frame is none of a job; of one that is, this says nothing."""
+        if request is None:
+            return Verdict.NONE
+        return request.refused or random.choice(list(Verdict))
+
     def check_now(self, request):
         """Who is done, and who is told that a turn is over."""
         done = request and request.refused is None and request.frame.kind is Kind.DONE
@@ -149,7 +164,7 @@ class Bench:
         assert bool(self.dut.done.value) == bool(done and turn == self.lo)
         if self.dut.done.value:
             told = int(self.dut.done_job.value), int(self.dut.done_sender.value)
-            assert told == (JOB, 1 << request.port)
+            assert told == (self.number, 1 << request.port)
         over = 1 << request.port if done and turn < self.lo else 0
         assert int(self.dut.over.value) == over
 
@@ -212,7 +227,8 @@ class Bench:
         assert bool(task["brings"]) == brings
         if kind is TaskKind.DROP:
             return
-        assert (task["job"], task["turn"], task["list"]) == (JOB, frame.turn, frame.list)
+        named = (self.number, frame.turn, frame.list)
+        assert (task["job"], task["turn"], task["list"]) == named
         assert task["region"] == self.about(frame.turn)["region"]
         if kind is TaskKind.ROWS:
             assert task["rows"] == (0 if frame.kind is Kind.RAW else frame.rows)
@@ -242,7 +258,7 @@ class Request:
         self.brings = self.frame.kind in BRING
         frame = self.frame
         self.header = {
-            "job": JOB,
+            "job": bench.number,
             "epoch": some_number(16),
             "kind": protocol.Kind[frame.kind.name],
             **{name: getattr(frame, name) for name in ("turn", "seq", "list", "source")},
