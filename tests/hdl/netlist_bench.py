@@ -105,12 +105,34 @@ class Table:
                 (self.driven if drives else self.seen)[f"{instance}.{port.name}"] = port.bits
         self.expressions = {}
         self.limits = {}  #: what may be driven only if an expression holds: 0 otherwise
+        self.told = {}  #: fields of registers that a host writes
 
     def wire(self, **inputs):
         """Inputs of instances: ``instance=dict(port=expression)``."""
         for instance, ports in inputs.items():
             for port, expression in ports.items():
                 self.add(f"{instance}.{port}", expression)
+
+    def clocks(self):
+        """All that is placed has the clock and the reset of the pins."""
+        for path in self.seen:
+            port = path.partition(".")[2]
+            if port in ("clk", "rst"):
+                self.add(path, f"{PINS}.{port}")
+
+    def stream(self, source, sink):
+        """What one part offers to another that takes it whole."""
+        for name in ("payload", "valid"):
+            self.add(f"{sink}_{name}", f"{source}_{name}")
+        self.add(f"{source}_ready", f"{sink}_ready")
+
+    def wide(self, name):
+        """A number that has two registers."""
+        return f"({self.told[f'{name}_low']} | {self.told[f'{name}_high']} << 32)"
+
+    def later(self, expression, clocks=0):
+        """What a register of the component holds, so many clocks ago; a reset sets it to 0."""
+        return f"(({expression}) * (not {ago(clocks, f'{PINS}.rst')}))"
 
     def fields(self, path, layout):
         """Expressions of all fields of a struct that is driven, each of which is drawn for itself:

@@ -44,14 +44,6 @@ class SnicTable(Table):
             f" or {self.wide('filter_address')} >> {EIGHT.dram_address_bits} != 0"
         )
 
-    def wide(self, name):
-        """A number that has two registers."""
-        return f"({self.told[f'{name}_low']} | {self.told[f'{name}_high']} << 32)"
-
-    def later(self, expression):
-        """What is told by a register of the SNIC itself, after a clock."""
-        return f"(({expression}) * (not {PINS}.rst))"
-
     def wrong_to_serve(self):
         size, address = self.told["served_bytes"], self.wide("served_address")
         return (
@@ -59,19 +51,10 @@ class SnicTable(Table):
             f" or {address} % 4 != 0 or {address} >> {EIGHT.rig.address_bits} != 0"
         )
 
-    def stream(self, source, sink):
-        """What one part offers to another that takes it whole."""
-        for name in ("payload", "valid"):
-            self.add(f"{sink}_{name}", f"{source}_{name}")
-        self.add(f"{source}_ready", f"{sink}_ready")
-
 
 def test_wires(tmp_path):
     table = SnicTable()
-    for path in table.seen:
-        port = path.partition(".")[2]
-        if port in ("clk", "rst"):
-            table.add(path, f"{PINS}.{port}")
+    table.clocks()
     table.bus(f"{PINS}.s_axil", "registers.axil")
     table.bus(f"{PINS}.m_axi_dram", "filter.axi")
     for number in UNITS:

@@ -25,28 +25,11 @@ class SwitchTable(Table):
         self.registers = gnn_switch_registers(params)
         self.told = self.fields("registers.control", self.registers.control)
 
-    def stream(self, source, sink):
-        """What one part offers to another."""
-        for name in ("payload", "valid"):
-            self.add(f"{sink}_{name}", f"{source}_{name}")
-        self.add(f"{source}_ready", f"{sink}_ready")
-
-    def wide(self, name):
-        """A number that has two registers."""
-        return f"{self.told[f'{name}_low']} | {self.told[f'{name}_high']} << 32"
-
-    def later(self, expression, clocks=0):
-        """What a register of the switch holds that is set to 0 by a reset, so many clocks ago."""
-        return f"(({expression}) * (not {ago(clocks, f'{PINS}.rst')}))"
-
 
 @pytest.mark.parametrize("params", [ON_CHIP, replace(IN_MEMORY, links=1)], ids=["chip", "links"])
 def test_wires(params, tmp_path):
     table = SwitchTable(params)
-    for path in table.seen:
-        port = path.partition(".")[2]
-        if port in ("clk", "rst"):
-            table.add(path, f"{PINS}.{port}")
+    table.clocks()
     add_frames(table)
     add_host(table)
     add_jobs(table)
