@@ -119,6 +119,8 @@ def own_lines(size: Size) -> frozenset[str]:
 def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
     """Every set of parameters that is simulated, if the component is in it."""
     own = [one for one in captured if one.component is target.component]
+    if own:  # and those of it with its parts left empty, of which it is the subject
+        own += [one for one in captured if subject_of(one) is target.component]
     groups: dict[Any, list[Simulation]] = {}
     for one in own or captured:
         groups.setdefault((one.component, one.params), []).append(one)
@@ -130,6 +132,11 @@ def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
             module = max(modules, key=lambda name: len(emission.modules[name].rtlil))
             sizes.append(Size(emission=emission, module=module, simulations=tuple(group)))
     return sizes
+
+
+def subject_of(simulation: Simulation) -> Any:
+    """The component whose connections are looked at, None if it is not simulated for those."""
+    return getattr(simulation.params, "subject", None)
 
 
 def modules_of(target: Target, emission: Emission) -> list[str]:

@@ -43,7 +43,10 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/egress_room.py": ("hdl/switchgnn/switch/test_egress_port.py",),
     "hdl/switchgnn/switch/frame_serializer.py": ("hdl/switchgnn/switch/test_egress_port.py",),
     "hdl/switchgnn/switch/job_turns.py": ("hdl/switchgnn/switch/test_turn_table.py",),
-    "hdl/switchgnn/switch/switch.py": ("hdl/switchgnn/switch/test_switch_wires.py",),
+    "hdl/switchgnn/switch/switch.py": (
+        "hdl/switchgnn/switch/test_switch_wires.py",
+        "hdl/switchgnn/switch/test_switch.py",
+    ),
     "hdl/switchgnn/switch/table_port.py": ("hdl/switchgnn/switch/test_table_memory.py",),
     "hdl/switchgnn/switch/table_walk.py": ("hdl/switchgnn/switch/test_table_memory.py",),
     "hdl/switchgnn/switch/sum_adders.py": ("hdl/switchgnn/switch/test_bank.py",),

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from sim.harness.verilator import Simulation
-from sim.mutation.campaign import Plan, choose_sizes, examine
+from sim.mutation.campaign import Plan, choose_sizes, examine, sizes_of
 from sim.mutation.targets import Target
+from tests.hdl.netlist_bench import Netlist, NetlistParams
 from tests.sim.mutation import sample
 from tests.sim.mutation.sample import Pair, SeenTally, Tally, TallyParams
 
@@ -62,3 +63,12 @@ def test_sizes(captured, top):
     sizes = choose_sizes(TALLY, simulations)
     assert [size.emission.top.name for size in sizes] == ([] if top is None else [top])
     assert all("tally_" in size.module for size in sizes)
+
+
+def test_a_component_whose_parts_are_empty_is_its_own():
+    params = [TallyParams(bits=4), NetlistParams(subject=Tally, params=TallyParams(bits=12))]
+    simulations = [
+        Simulation(component=kind, params=of, test_module=MODULE)
+        for kind, of in zip((Tally, Netlist), params, strict=True)
+    ]
+    assert [size.module for size in sizes_of(TALLY, simulations)] == ["tally_4", "tally_12"]
