@@ -432,37 +432,3 @@ async def jobs_come_and_go(dut, stall, noise):
             for _ in range(random.choice((1, 10, 300))):
                 await bench.cycle()
     assert min(bench.seen[name] for name in ("ended", "load", "loaded", "unloaded"))
-
-
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-async def turns_are_counted_in_every_bit(dut):
-    """Of each job, from presets below each power of two, as so many turns take too long."""
-    bench = await Bench(dut, stall=rarely, noise=0.2).start()
-    step = Step(0, (1 << bench.params.step["turns"].width) - 1)
-    for k in range(bench.params.jobs):
-        job = getattr(dut, f"job_{k}")
-        program = JobSetup(ports=0, banks=1, depth=1, window=1, open_turns=1, program=[step])
-        bench.some_program = lambda two, setup=program: (
-            [(random.randrange(4), 1)],
-            replace(setup, open_turns=1 + two),
-        )
-        for _ in range(2):  # the second time its program begins anew
-            bench.stop_job(k)
-            await bench.cycle()
-            while not bench.table[k]["active"]:
-                await bench.start_job(k)
-            for _ in range(60):
-                await bench.cycle()
-        bench.workers, model = 0.9, bench.models[k]
-        for bit in range(4, 32):
-            before = (1 << bit) - 2 + model.lo % 2
-            model.open = {before + turn - model.lo: state for turn, state in model.open.items()}
-            model.lo, job.lo.value, job.after.value = before, before, before + 1
-            for _ in range(200):
-                await bench.cycle()
-                if model.lo > 1 << bit:
-                    break
-            assert model.lo > 1 << bit
-            await bench.cycle()  # in which the ports are told of the last one, too
-        bench.stop_job(k)
-        await bench.cycle()
