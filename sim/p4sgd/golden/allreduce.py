@@ -34,8 +34,6 @@ class Verdict(StrEnum):
     WRONG_RUN = "wrong run"  # of an earlier run of the job
     WRONG_WORKER = "wrong worker"  # not the bit of the port it came by, or not for this worker
     WRONG_JOB = "wrong job"  # of no active job, or not one of this port
-    NOT_GRANTED = "not granted"  # of a job that is registered and does not hold the switch
-    DRAINING = "draining"  # it would begin a use of a slot, and its job has been released
     MALFORMED = "malformed"  # not 60 bytes, or with bits set that are zero
     FOREIGN = "foreign"  # another destination, ethertype or version
     CORRUPT = "corrupt"  # its checksum is wrong

@@ -6,6 +6,7 @@ in which a packet is judged, and where answers go.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
 from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict, switch_rule
@@ -32,7 +33,7 @@ class SwitchModel:
     jobs: int
     address: bytes  #: own
     group: bytes  #: destination of answers
-    counters: Counter[tuple[int, Verdict]] = field(default_factory=Counter)
+    counters: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
     saturations: int = 0  #: lanes of a complete sum that were clamped, each once
 
     def __post_init__(self) -> None:
@@ -83,7 +84,7 @@ class SwitchModel:
         ).to_bytes()
         return [(k, answer) for k in range(self.ports) if outcome.answer.bm >> k & 1]
 
-    def judge(self, port: int, data: bytes, corrupt: bool) -> Verdict | None:
+    def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
         """Why a frame does not come to a slot; None if it does."""
         quality = judge(data, corrupt, self.address)
         if quality is not Quality.GOOD:

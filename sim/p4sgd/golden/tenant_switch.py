@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from sim.golden.tenancy import Refusal, Tenancy
 from sim.p4sgd.golden.allreduce import Verdict, switch_rule
@@ -9,11 +10,18 @@ from sim.p4sgd.golden.frames import WireFrame
 from sim.p4sgd.golden.switch import Job, SwitchModel
 
 
+class Ungranted(StrEnum):
+    """What becomes of a packet that a switch without tenants would take."""
+
+    NOT_GRANTED = "not granted"  # of a job that is registered and does not hold the switch
+    DRAINING = "draining"  # it would begin a use of a slot, and its job has been released
+
+
 @dataclass
 class TenantSwitchModel(SwitchModel):
     """A switch that is granted to jobs (:class:`sim.golden.tenancy.Tenancy`), frame by frame."""
 
-    by_job: Counter[tuple[int, Verdict]] = field(default_factory=Counter)
+    by_job: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
     operations: Counter[int] = field(default_factory=Counter)  #: uses that everyone has ended
 
     def __post_init__(self) -> None:
@@ -45,7 +53,7 @@ class TenantSwitchModel(SwitchModel):
         before = Counter(self.counters)
         refused = self.judge(port, data, corrupt)
         if refused is None and self.begins(WireFrame.from_bytes(data)):
-            self.counters[port, Verdict.DRAINING] += 1
+            self.counters[port, Ungranted.DRAINING] += 1
             answers = []
         else:
             answers = super().take(port, data, corrupt=corrupt)
@@ -54,7 +62,7 @@ class TenantSwitchModel(SwitchModel):
             self.count(WireFrame.from_bytes(data), verdict)
         return answers
 
-    def count(self, frame: WireFrame, verdict: Verdict) -> None:
+    def count(self, frame: WireFrame, verdict: StrEnum) -> None:
         """Count a frame for the job that it names, and a use that it ends."""
         if frame.job < self.jobs:
             self.by_job[frame.job, verdict] += 1
@@ -68,7 +76,7 @@ class TenantSwitchModel(SwitchModel):
         slot = job.slot(frame.seq)
         return tenant.draining and switch_rule(slot, frame.packet, job.ports).slot.use != slot.use
 
-    def judge(self, port: int, data: bytes, corrupt: bool) -> Verdict | None:
+    def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
         """Why a frame does not come to a slot; None if it does."""
         verdict = super().judge(port, data, corrupt)
         if verdict is not Verdict.WRONG_JOB:
@@ -77,4 +85,4 @@ class TenantSwitchModel(SwitchModel):
         tenant = self.tenancy.tenants.get(frame.job)
         if tenant is None or tenant.held or not tenant.ports >> port & 1:
             return verdict
-        return Verdict.NOT_GRANTED if frame.bm == 1 << port else Verdict.WRONG_WORKER
+        return Ungranted.NOT_GRANTED if frame.bm == 1 << port else Verdict.WRONG_WORKER

@@ -13,7 +13,7 @@ from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
 from sim.p4sgd.golden.frames import BYTES, LANES
-from sim.p4sgd.golden.tenant_switch import TenantSwitchModel
+from sim.p4sgd.golden.tenant_switch import TenantSwitchModel, Ungranted
 from sim.p4sgd.tenant_driver import TenantDriver
 from tests.hdl.p4sgd.switch.bench import Arrival, Bench
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
@@ -173,7 +173,7 @@ async def jobs_hold_it_in_turn(dut):
     assert outcomes >= {"by force", "drained", "drains", "granted", "refused"}
     await bench.counters_agree()
     met = {verdict for _, verdict in bench.model.counters}
-    assert {Verdict.NOT_GRANTED, Verdict.DRAINING, Verdict.WRONG_RUN, Verdict.WRONG_SLOT} <= met
+    assert {Ungranted.NOT_GRANTED, Ungranted.DRAINING, Verdict.WRONG_RUN, Verdict.WRONG_SLOT} <= met
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")

@@ -306,8 +306,8 @@ def add_counters(table):
         verdicts={
             "clear": clear,
             "verdict": "judge.verdict",
-            "sender": "judge.sender",
-            "port": told["counter_port"],
+            "source": "judge.sender",
+            "number": told["counter_port"],
             "of": told["counter_verdict"],
         },
         port_counters={
