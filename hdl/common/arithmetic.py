@@ -1,4 +1,4 @@
-"""Small arithmetic that every data path shares: clamping, rounding shifts, register chains."""
+"""Clamps, rounds, delays and selects: the small arithmetic that every data path shares."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,14 +26,14 @@ def low_bits(value: ValueLike, bits: int) -> Value:
 
 
 def half(value: ValueLike, upper: Value) -> Value:
-    """Return the upper half of ``value``, or the lower one."""
+    """Return the upper half of ``value`` where ``upper`` is high, else the lower one."""
     value = Value.cast(value)
     size = len(value) // 2
     return Mux(upper, value[size:], value[:size])
 
 
 def rounded_half(value: Value) -> Value:
-    """``floor(value / 2 + 1/2)``: the last step of a rounding shift."""
+    """Return ``floor(value / 2 + 1/2)``, the last step of a rounding shift."""
     return (value + 1) >> 1
 
 

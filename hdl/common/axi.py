@@ -1,4 +1,4 @@
-"""AXI4, AXI4-Lite and AXI4-Stream, with the usual signal names, from the master's side."""
+"""Declares the signals of AXI4, AXI4-Lite and AXI4-Stream, as the master sees them."""
 
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
@@ -7,7 +7,7 @@ FOUR_KB = 4096  #: no burst crosses a multiple of this many bytes
 
 
 class Response(enum.Enum, shape=2):
-    """What a slave answers; the larger value is the worse news."""
+    """Names the answers of an AXI slave; the larger of two values is the worse answer."""
 
     OKAY = 0
     EXOKAY = 1
@@ -16,7 +16,7 @@ class Response(enum.Enum, shape=2):
 
 
 class Burst(enum.Enum, shape=2):
-    """How the address moves from beat to beat."""
+    """Says how a burst's address moves from beat to beat."""
 
     FIXED = 0
     INCR = 1
@@ -80,7 +80,7 @@ def write_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str,
 
 
 class BusSignature(wiring.Signature):
-    """Describes a bus; two of one kind with equal members are equal."""
+    """Compares two buses: they are equal if their kinds and their members are."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.members == other.members

@@ -1,4 +1,4 @@
-"""The bus side of every AXI4 read master: each burst has its beats in the end, come what may."""
+"""Connects an AXI4 read master to its bus: every burst gets all its beats, if only failed ones."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from hdl.common.fifo import Fifo, FifoParams
 
 @dataclass(frozen=True, kw_only=True)
 class AxiPortParams:
-    """Sizes of a read or a write port."""
+    """Sets the widths of a read or write port, and how many bursts it has under way."""
 
     address_bits: int  #: width of a byte address
     data_bits: int  #: width of a beat
@@ -31,7 +31,7 @@ class AxiPortParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes apart in the names of modules."""
+        """Return the end of the module's name: all sizes."""
         return (
             f"{self.data_bits}_a{self.address_bits}_l{self.length_bits}_t{self.tag_bits}"
             f"_o{self.outstanding}"
@@ -170,7 +170,7 @@ class AxiReadPort(Component):
         return go
 
     def follow(self, m: Module, waiting: Fifo, answered: Signal) -> tuple[Signal, Signal]:
-        """Whether a beat is due, and whether it is its burst's last: two registers.
+        """Return whether a beat is due, and whether it is the last of its burst: two registers.
 
         They are there two cycles after the burst, R takes as long: a cycle of AR's, and AXI's.
         """
@@ -208,7 +208,7 @@ class AxiReadPort(Component):
         return (bursts & beats) | ((odd | (bursts ^ beats)) & ~still)
 
     def count(self, m: Module, revived: Signal) -> tuple[Value, Value]:
-        """Count what was taken; return whether RLASTs are wanted, and whether beats are."""
+        """Count bursts and beats taken; return whether an RLAST, and whether a beat, is due."""
         axi = self.axi
         owed_bursts = Signal(self.params.debt_bits)
         owed_beats = Signal(self.params.debt_bits + self.params.length_bits)

@@ -1,4 +1,4 @@
-"""The bus side of every AXI4 write master: each burst is answered in the end, come what may."""
+"""Connects an AXI4 write master to its bus: every burst gets an answer, if need be a failed one."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
@@ -140,7 +140,7 @@ class AxiWritePort(Component):
         return go
 
     def write(self, m: Module, go: Signal, room: Signal) -> Value:
-        """Beats to W; from a broken bus's master nothing, and none without a strobe instead.
+        """Send beats to W; on a broken bus only those promised by AW, without a strobe.
 
         The value returned is high while AW has promised beats that have not been sent.
         """

@@ -1,4 +1,4 @@
-"""The beats of AXI4 bursts, as a slave has to count them."""
+"""Numbers the beats of AXI4 bursts, as a slave has to count them."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class BurstBeatsParams:
-    """Sizes of the bus."""
+    """Sets the widths of the bus whose bursts :class:`BurstBeats` counts."""
 
     address_bits: int  #: width of a byte address, up to 64, more than a byte in a beat needs
     data_bits: int  #: width of a beat, a power of two, 16..1024
@@ -30,7 +30,7 @@ class BurstBeatsParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes apart in the names of modules."""
+        """Return the end of the module's name: all sizes."""
         return f"{self.data_bits}_a{self.address_bits}_i{self.id_bits}"
 
     @property

@@ -117,7 +117,7 @@ class BurstGenerator(Component):
                 ]
 
     def walk_windows(self, m: Module, run: Run, valid: Signal) -> None:
-        """Give a burst for each window that a run touches."""
+        """Make a burst for each window that a run touches."""
         low, high = self.params.window_bits, self.params.beat_address_bits - self.params.window_bits
         window = Signal(high, reset_less=True)
         last_window = Signal(high, reset_less=True)

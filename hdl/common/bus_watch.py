@@ -1,4 +1,4 @@
-"""What every AXI master knows of its bus: whether it can be trusted, and when it is given up."""
+"""Says what every AXI master knows of its bus: whether it can be trusted, when it is given up."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ def any_of(m: Module, bus: Any, parts: list) -> None:
 
 
 def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
-    """High for a cycle when ``waiting`` lasted from one tick to the next, and nothing ``moved``.
+    """Return a signal that is high for a cycle when ``waiting`` lasted from tick to tick unmoved.
 
     So it comes between one and two time-outs after the last movement, for one register a port.
     """
@@ -48,7 +48,7 @@ def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
 
 @dataclass(frozen=True, kw_only=True)
 class BusTimerParams:
-    """Size of a timer."""
+    """Sets the width of a :class:`BusTimer`'s count of cycles."""
 
     bits: int = 32  #: width of a number of cycles, 2..64
 
@@ -58,7 +58,7 @@ class BusTimerParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the width of the count."""
+        """Return the end of the module's name: the width of the count."""
         return str(self.bits)
 
 

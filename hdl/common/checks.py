@@ -1,4 +1,4 @@
-"""What the constructors of parameters check."""
+"""Checks what the constructors of parameters are given."""
 
 
 def is_power_of_two(value: int) -> bool:

@@ -1,4 +1,4 @@
-"""The base of every hardware component: one class, one frozen set of parameters."""
+"""Is the base of every hardware component: one class, one frozen set of parameters."""
 
 from functools import wraps
 from typing import Any

@@ -1,4 +1,4 @@
-"""Counters of events, read one at a time."""
+"""Counts events, and shows one counter at a time."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

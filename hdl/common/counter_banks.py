@@ -1,4 +1,4 @@
-"""Counters of several equal parts, read one at a time."""
+"""Counts the events of several equal parts, and shows one counter at a time."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class CounterBanksParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the counters and the parts."""
+        """Return the end of the module's name: the counters and the parts."""
         return f"{self.counters.suffix}_{self.count}"
 
 

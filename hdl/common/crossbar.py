@@ -1,4 +1,4 @@
-"""From several streams to several others, by what each beat or packet says."""
+"""Leads several streams to several others, by the output that each beat or packet names."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ def chosen(grant: Value, values) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossbarParams:
-    """Sizes of a crossbar."""
+    """Sets inputs, outputs and beats of a :class:`Crossbar`, and whether it keeps packets whole."""
 
     inputs: int  #: how many there are, 1..64
     outputs: int  #: how many there are, 1..64
@@ -63,7 +63,7 @@ class CrossbarParams:
 
     @property
     def suffix(self) -> str:
-        """Tells inputs, outputs, width, and what concerns packets where there are any."""
+        """Return the end of the module's name: inputs, outputs, width, and packets' sizes."""
         last = "" if self.last_bit is None else f"_last_{self.last_bit}"
         told = f"_told_{self.told_bits}" if self.told_bits else ""
         return f"{self.inputs}x{self.outputs}_{self.width}{last}{told}"

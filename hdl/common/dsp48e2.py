@@ -1,4 +1,4 @@
-"""The DSP slice of UltraScale+ as an adder of gated numbers in a cascade."""
+"""Uses the DSP slice of UltraScale+ as an adder of gated numbers in a cascade."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Counters of events, all of them shown."""
+"""Counts events, and shows all counters at once."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -14,7 +14,7 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class CountersParams:
-    """Says what is counted."""
+    """Names the events that are counted, and sets the width of the counters."""
 
     name: str  #: name of the set: a design has one of a name
     counters: tuple[tuple[str, int], ...]  #: names, and the bits of what a cycle can add
@@ -29,7 +29,7 @@ class CountersParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the name."""
+        """Return the end of the module's name: the name of the set."""
         return self.name
 
     @property

@@ -1,4 +1,4 @@
-"""What a component takes for granted of its surroundings, said once, in the component.
+"""States what a component expects of its surroundings, once, in the component itself.
 
 Its proof assumes it (``tests.formal.claims.granted``), and every simulation of whatever the
 component stands in asserts it (``sim.harness.expectations``). What is generated has nothing of it.

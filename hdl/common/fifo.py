@@ -1,4 +1,4 @@
-"""The one wrapper of memory that works as a queue."""
+"""Wraps memory as a queue: the only place in the project that does."""
 
 from dataclasses import dataclass
 
@@ -57,7 +57,7 @@ class FifoParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width, depth and memory."""
+        """Return the end of the module's name: width, depth and memory."""
         more = "_r" * self.output_register + "_never_full" * (not self.refuses)
         return f"{self.width}x{self.depth}_{self.style}{more}"
 

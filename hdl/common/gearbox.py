@@ -1,4 +1,4 @@
-"""A gearbox: a wide beat in parts, one after the other, where wires are dearer than time."""
+"""Cuts a wide beat into parts that follow each other, where wires are dearer than time."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class GearboxParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width and parts."""
+        """Return the end of the module's name: width and parts."""
         return f"{self.width}_in_{self.parts}"
 
     @property

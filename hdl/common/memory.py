@@ -1,4 +1,4 @@
-"""The one wrapper of memories with a read and a write port."""
+"""Wraps memories with a read and a write port: the only place in the project that does."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ STYLES = ("auto", "distributed", "block", "ultra")
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryParams:
-    """Sizes of a simple dual-port memory."""
+    """Sets width, depth and style of a simple dual-port memory."""
 
     bits: int  #: width of an entry
     depth: int  #: number of entries, at least 2
@@ -29,7 +29,7 @@ class MemoryParams:
 
     @property
     def suffix(self) -> str:
-        """Tells entries and width, and the style where one is asked for."""
+        """Return the end of the module's name: entries, width, and a style that was asked for."""
         style = f"_{self.style}" if self.style != "auto" else ""
         return f"{self.depth}x{self.bits}{style}" + "_early" * (not self.output_register)
 

@@ -1,4 +1,4 @@
-"""A ring of words in which packets appear as a whole, or not at all."""
+"""Stores words in a ring, from which a packet can be read as a whole or not at all."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from hdl.common.memory import STYLES
 
 @dataclass(frozen=True, kw_only=True)
 class PacketBufferParams:
-    """Sizes of a packet buffer."""
+    """Sets width, depth and memory of a packet buffer."""
 
     width: int  #: width of a word, at least 1
     words: int  #: number of words that it holds, a power of two, 16..65536
@@ -39,7 +39,7 @@ class PacketBufferParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width, words and delay, and the style where it is another than usual."""
+        """Return the end of the module's name: width, words, delay, and an unusual style."""
         style = f"_{self.style}" if self.style != "block" else ""
         return f"{self.width}x{self.words}_{self.behind}{style}" + "_ahead" * self.ahead
 

@@ -1,4 +1,4 @@
-"""Ethernet packets as beats: of AXI4-Stream, towards a MAC, and of our own streams."""
+"""Describes Ethernet packets as beats: of AXI4-Stream, towards a MAC, and of our own streams."""
 
 from typing import Any
 
@@ -53,6 +53,6 @@ def to_axis(m: Module, stream: Any, axis: Any) -> None:
 
 
 def in_lanes(number: Value) -> Value:
-    """A header, a number of which the highest byte comes first, as the bytes of a stream."""
+    """Return a header, a number whose highest byte comes first, as the bytes of a stream."""
     number = Value.cast(number)
     return Cat(reversed([number[k : k + 8] for k in range(0, len(number), 8)]))

@@ -1,4 +1,4 @@
-"""A chain of registers that stays one when it is placed: for wires that cross a die's edge."""
+"""Makes a chain of registers that placement keeps as one, for wires that cross a die's edge."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from amaranth.hdl import Const, Module, Value
 
 from hdl.common.arithmetic import delay
 
-#: Synthesis must not fold the chain into a shift register, which stands in one place, nor use one
+#: Synthesis must not fold the chain into a shift register, which lies in one place, nor use one
 #: of its registers for an equal one elsewhere: then it would have loads in two dies.
 KEPT_APART = {"shreg_extract": "no", "dont_touch": "true"}
 

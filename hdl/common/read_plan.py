@@ -1,4 +1,4 @@
-"""Plans of long reads, and the sizes of the hardware that carries them out."""
+"""Describes plans of long reads, and the sizes of the hardware that carries them out."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ MOST_BURSTS = 256  #: number of bursts that may lack an answer
 
 @dataclass(frozen=True, kw_only=True)
 class ReadMasterParams:
-    """Sizes of a read master."""
+    """Sets a read master's widths, its longest burst, and how many beats it has under way."""
 
     address_bits: int  #: width of a byte address, up to 64
     data_bits: int = 256  #: width of a beat, a power of two, 8..1024
@@ -43,7 +43,7 @@ class ReadMasterParams:
 
     @property
     def suffix(self) -> str:
-        """Tells all sizes apart in the names of modules."""
+        """Return the end of the module's name: all sizes."""
         return f"{self.data_bits}_a{self.address_bits}_b{self.burst_beats}_p{self.prefetch_beats}"
 
     @property

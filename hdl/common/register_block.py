@@ -1,4 +1,4 @@
-"""The hardware of a register map: an AXI4-Lite slave between software and the design."""
+"""Implements a register map: an AXI4-Lite slave between software and the design."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

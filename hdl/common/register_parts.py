@@ -1,4 +1,4 @@
-"""Registers that the maps of several designs have."""
+"""Makes the registers that the maps of several designs have in common."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Registers declared once: addresses, layouts and documentation come from one description."""
+"""Declares registers once: addresses, layouts and documentation come from the one description."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Names(NamedTuple):
 
 
 def names_of(enum: type[Enum]) -> Names:
-    """Return the names of an enumeration of the hardware's or of Python's."""
+    """Return the names and values of an enumeration, of Amaranth's or of Python's."""
     return Names(enum.__name__, tuple((one.name, int(one.value)) for one in enum))
 
 
@@ -127,7 +127,7 @@ def wide(name: str, doc: str, bits: int = 2 * WORD_BITS) -> tuple[Register, ...]
 
 
 class Placed(NamedTuple):
-    """A register and its byte address."""
+    """Pairs a register with its byte address."""
 
     address: int
     register: Register
@@ -161,7 +161,7 @@ class RegisterMap:
 
     @property
     def suffix(self) -> str:
-        """Tells the name: a design has one map of a name."""
+        """Return the end of the module's name: the map's, of which a design has one."""
         return self.name
 
     @property

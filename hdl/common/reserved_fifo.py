@@ -1,4 +1,4 @@
-"""A queue behind a pipeline that cannot stall: places in it are reserved ahead of the beats."""
+"""Queues what leaves a pipeline that cannot stall: places are reserved ahead of the beats."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from hdl.common.fifo import Fifo, FifoParams
 
 @dataclass(frozen=True, kw_only=True)
 class ReservedFifoParams:
-    """Size of a queue in LUTs."""
+    """Sets the size of a queue in LUTs, and which optional ports it has."""
 
     width: int  #: bits of a beat, at least 1
     depth: int  #: beats that it holds, reserved places included, a power of two, 2..64
@@ -29,12 +29,12 @@ class ReservedFifoParams:
 
     @property
     def suffix(self) -> str:
-        """Width, depth, and what else it does."""
+        """Return the end of the module's name: width, depth, and the ports that are optional."""
         return f"{self.width}x{self.depth}" + "_cancels" * self.cancels + "_passes" * self.passes
 
     @property
     def fifo(self) -> FifoParams:
-        """The beats that have come."""
+        """Return the sizes of the FIFO that holds the beats that have come."""
         return FifoParams(width=self.width, depth=self.depth, style="distributed")
 
 

@@ -1,4 +1,4 @@
-"""A round robin choice: whose turn it is among those who ask."""
+"""Chooses in turn among those who ask: a round-robin arbiter."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,7 +13,7 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRobinParams:
-    """Size of a round robin choice."""
+    """Sets how many may ask."""
 
     count: int  #: number of those who ask, at least 2
 
@@ -23,7 +23,7 @@ class RoundRobinParams:
 
     @property
     def suffix(self) -> str:
-        """Tells how many ask."""
+        """Return the end of the module's name, which tells how many ask."""
         return str(self.count)
 
 

@@ -1,4 +1,4 @@
-"""A stream arbiter: it puts several streams into one, in turn."""
+"""Merges several streams into one, in turn: a round-robin stream arbiter."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -18,7 +18,7 @@ from hdl.common.streams import StreamRegister, StreamRegisterParams
 
 @dataclass(frozen=True, kw_only=True)
 class StreamArbiterParams:
-    """Sizes of an arbiter."""
+    """Sets inputs and beats of an arbiter, and whether it keeps packets whole."""
 
     width: int  #: width of a beat, at least 1
     count: int  #: number of inputs, 1..64
@@ -39,7 +39,7 @@ class StreamArbiterParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width, inputs, and the last bit where there is one."""
+        """Return the end of the module's name: width, inputs, and the last bit of packets."""
         last = "" if self.last_bit is None else f"_last_{self.last_bit}"
         return f"{self.width}_of_{self.count}{last}" + "_holds" * self.holds
 

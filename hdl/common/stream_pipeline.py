@@ -1,4 +1,4 @@
-"""A stream over a long way: registers between two places, and no stall signal between them."""
+"""Carries a stream over a long way: registers between two places, with no stall signal back."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from hdl.common.wire_pipeline import WirePipelineParams
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPipelineParams(WirePipelineParams):
-    """Width of a beat, and length of the way in registers."""
+    """Sets the width of a beat, and the length of the way in registers."""
 
     @property
     def capacity(self) -> int:

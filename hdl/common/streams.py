@@ -1,4 +1,4 @@
-"""Small parts of stream plumbing: copies of a stream, a register stage, a cut of ready alone."""
+"""Copies a stream, registers it, or cuts its ``ready`` alone: small parts of stream plumbing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from hdl.common.component import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ForkParams:
-    """Sizes of a fork."""
+    """Sets the width and the number of outputs of a :class:`Fork`."""
 
     width: int  #: width of a beat, at least 1
     count: int  #: number of copies, 1..64
@@ -25,7 +25,7 @@ class ForkParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width and copies."""
+        """Return the end of the module's name: width and copies."""
         return f"{self.width}_to_{self.count}"
 
 
@@ -62,7 +62,7 @@ class Fork(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamRegisterParams:
-    """Size of a register stage."""
+    """Sets the width of a beat that a register stage holds."""
 
     width: int  #: width of a beat, at least 1
 
@@ -72,7 +72,7 @@ class StreamRegisterParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the width."""
+        """Return the end of the module's name: the width."""
         return str(self.width)
 
 

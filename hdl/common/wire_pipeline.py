@@ -1,4 +1,4 @@
-"""Plain wires over a long way: registers between two places, for wires that cross dies."""
+"""Carries plain wires over a long way: registers between two places, for wires that cross dies."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from hdl.common.placed_delay import placed_delay
 
 @dataclass(frozen=True, kw_only=True)
 class WirePipelineParams:
-    """Number of wires, or of bits of a beat, and length of the way."""
+    """Sets the number of wires, or of bits of a beat, and the length of the way."""
 
     width: int  #: number of wires, or width of a beat, at least 1
     stages: int = 2  #: registers in each direction, 1..15; the first here, the last there
@@ -24,7 +24,7 @@ class WirePipelineParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width and stages."""
+        """Return the end of the module's name: width and stages."""
         return f"{self.width}_{self.stages}"
 
 

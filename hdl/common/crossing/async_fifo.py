@@ -1,4 +1,4 @@
-"""An asynchronous FIFO: a stream from one clock to another, with pointers in Gray code."""
+"""Takes a stream from one clock to another: an asynchronous FIFO, with pointers in Gray code."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 
 @dataclass(frozen=True, kw_only=True)
 class AsyncFifoParams:
-    """Sizes of an asynchronous FIFO."""
+    """Sets width and depth of an asynchronous FIFO."""
 
     width: int  #: width of a beat, at least 1
     depth: int = 32  #: words of memory, a power of two, 4..64; a LUT holds a bit of each
@@ -29,7 +29,7 @@ class AsyncFifoParams:
 
     @property
     def suffix(self) -> str:
-        """Tells width and depth."""
+        """Return the end of the module's name: width and depth."""
         return f"{self.width}x{self.depth}"
 
 

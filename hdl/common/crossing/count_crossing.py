@@ -14,7 +14,7 @@ WAITING_BITS = 8  #: events of a kind that may wait for their way over
 
 @dataclass(frozen=True, kw_only=True)
 class CountCrossingParams:
-    """Size of a crossing of events."""
+    """Sets how many kinds of events cross."""
 
     kinds: int  #: number of kinds of events
 
@@ -24,7 +24,7 @@ class CountCrossingParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the number of kinds."""
+        """Return the end of the module's name: the number of kinds of events."""
         return str(self.kinds)
 
 

@@ -1,4 +1,4 @@
-"""What a design must tell its constraints of its clock crossings."""
+"""Describes clock crossings, as a design tells them to its constraints."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ class Crossing:
 def inside(
     name: str, crossings: Iterable[Crossing], domains: Mapping[str, str]
 ) -> tuple[Crossing, ...]:
-    """``crossings`` of a submodule called ``name``, as its parent sees them.
+    """Return ``crossings`` of a submodule called ``name``, as its parent sees them.
 
     ``domains`` is what each domain of the submodule is called in the parent, if not the same.
     """

@@ -12,7 +12,7 @@ from hdl.common.crossing.synchroniser import ASYNC
 
 @dataclass(frozen=True, kw_only=True)
 class GrayCrossingParams:
-    """Size of a number that crosses."""
+    """Sets the width of the number that crosses."""
 
     bits: int  #: width of the number, at least 2
 
@@ -22,7 +22,7 @@ class GrayCrossingParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the width."""
+        """Return the end of the module's name: the width."""
         return str(self.bits)
 
 

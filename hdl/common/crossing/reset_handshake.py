@@ -1,4 +1,4 @@
-"""How the two sides of a clock crossing stop, clear and start together: the rule, as functions.
+"""Makes the two sides of a clock crossing stop, clear and start together: the rule, as functions.
 
 It is a four-phase handshake of request and acknowledge in which either side may ask.
 """
@@ -9,7 +9,7 @@ Bit = Any  # one that has &, | and ~: Amaranth's values, or NumPy's bools where 
 
 
 class Flags(NamedTuple):
-    """The flags of a side, three registers: levels that may reach the other side a cycle apart."""
+    """Holds a side's three registers that the other side reads; they may arrive a cycle apart."""
 
     request: Bit  #: the other is to stop and clear
     stopped: Bit  #: this side does not run
@@ -17,7 +17,7 @@ class Flags(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Holds the registers of a side."""
+    """Holds all registers of one side of the handshake."""
 
     wants: Bit  #: it was reset and may not request yet
     flags: Flags

@@ -1,4 +1,4 @@
-"""A reset synchroniser: it makes a reset of one that a clock can use."""
+"""Makes a reset that a clock can use of one that comes at any time."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from hdl.common.crossing.synchroniser import ASYNC
 
 @dataclass(frozen=True, kw_only=True)
 class ResetSynchroniserParams:
-    """Length of a reset synchroniser."""
+    """Sets the number of registers of a reset synchroniser."""
 
     stages: int = 4  #: number of registers in a row, 2..15
 
@@ -22,7 +22,7 @@ class ResetSynchroniserParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the number of stages."""
+        """Return the end of the module's name: the number of stages."""
         return str(self.stages)
 
 

@@ -1,4 +1,4 @@
-"""A synchroniser: it takes levels over from another clock."""
+"""Takes levels over from another clock: a synchroniser of two registers."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ ASYNC = {"ASYNC_REG": "TRUE"}
 
 @dataclass(frozen=True, kw_only=True)
 class SynchroniserParams:
-    """Size of a synchroniser."""
+    """Sets the number of levels that a :class:`Synchroniser` takes over."""
 
     width: int = 1  #: number of levels, each of which crosses on its own
 
@@ -24,7 +24,7 @@ class SynchroniserParams:
 
     @property
     def suffix(self) -> str:
-        """Tells the width."""
+        """Return the end of the module's name: the width."""
         return str(self.width)
 
 
