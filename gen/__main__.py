@@ -1,4 +1,4 @@
-"""``python -m gen`` is ``ingather``."""
+"""Runs the command ``ingather``, as ``python -m gen``."""
 
 from ingather import main
 

@@ -1,4 +1,4 @@
-"""Ingather from Python, as in a notebook: ``import ingather``.
+"""Offers Ingather to Python programs, such as notebooks: ``import ingather``.
 
 ::
 
@@ -35,7 +35,7 @@ __all__ = ["ChosenDesign", "Done", "UserError", "design", "designs"]
 
 
 def design(name: str, preset: str = "", **settings: Any) -> "ChosenDesign":
-    """The design ``name`` with the parameters of ``preset`` and ``settings`` on top.
+    """Choose the design ``name`` with the parameters of ``preset`` and ``settings`` on top.
 
     Names of designs, presets and settings are those of ``ingather list --params``. UserError for
     an unknown name or an illegal value.
@@ -48,7 +48,7 @@ def design(name: str, preset: str = "", **settings: Any) -> "ChosenDesign":
 
 @dataclass(frozen=True)
 class ChosenDesign:
-    """A design with its parameters."""
+    """Holds a design and its parameters, and does with them what the commands do."""
 
     design: Design
     preset: str
@@ -56,11 +56,11 @@ class ChosenDesign:
     params: Any  #: the dataclass of its parameters
 
     def component(self) -> Any:
-        """The Amaranth component, to place in a design of your own."""
+        """Return the Amaranth component, to place in a design of your own."""
         return self.design.make(self.params)
 
     def emit(self) -> "Emission":
-        """The Verilog, module by module; ``.verilog`` is all of it in one text."""
+        """Return the Verilog, module by module; ``.verilog`` is all of it in one text."""
         from sim.harness.emissions import emission_of
 
         return emission_of(self.component(), generated=True)
@@ -84,7 +84,7 @@ class ChosenDesign:
         return generate(wanted, Path(folder))
 
     def synth(self) -> "Synthesis":
-        """An estimate of what the design takes of a card; minutes the first time."""
+        """Estimate what the design takes of a card; the first time this takes minutes."""
         from gen.synth.mapping import yosys_version
         from gen.synth.synthesis import synthesise
         from sim.harness.cache import cached_folder
@@ -93,7 +93,7 @@ class ChosenDesign:
         return synthesise(self.emit(), cache=cached_folder)
 
     def simulate(self, tests: str, *, seed: int = 1, waves: bool = False) -> "results.Run":
-        """Run the cocotb tests of the module called ``tests``; SimulationError if one fails."""
+        """Run the cocotb tests of the module ``tests``; raise SimulationError if one fails."""
         from sim.harness.verilator import simulate
 
         return simulate(self.component(), tests, seed=seed, waves=waves)
@@ -105,7 +105,7 @@ class ChosenDesign:
         on_line: Callable[[str], None] = lambda text: None,
         **workload: Any,
     ) -> "Done":
-        """Do what ``ingather COMMAND`` does, by the names of its settings; the first run's if none.
+        """Do what ``ingather COMMAND`` does; without ``command``, the design's first run.
 
         ``on_line`` gets a line now and then, such as that of an epoch. RunFailed if the hardware
         stops before the end.
@@ -136,7 +136,7 @@ class ChosenDesign:
         return self.do(session, on_line)
 
     def find_run(self, command: str) -> Run:
-        """The run of that command, the first without one; UserError if there is none."""
+        """Return the run of that command, or the design's first; raise UserError if it has none."""
         if not command:
             return self.design.swept()
         runs = {run.command: run for run in self.design.runs if run.command}
@@ -146,25 +146,25 @@ class ChosenDesign:
         return runs[command]
 
     def needed(self, session_class: Any, asked: Any) -> Any:
-        """The parameters, with what the workload cannot do without."""
+        """Return the parameters, changed where the workload needs other ones."""
         changes = {**session_class.needs(asked), **self.settings}
         return self.design.params_of(self.preset, **changes)
 
     def converted(self, workload: type, values: dict[str, Any]) -> dict[str, Any]:
-        """``values`` as the fields of ``workload`` take them: "hinge" becomes Loss.HINGE."""
+        """Return ``values`` as the fields of ``workload`` take them: "hinge" becomes Loss.HINGE."""
         from gen.settings import convert, find_parameter
 
         return {name: convert(find_parameter(workload, name), v) for name, v in values.items()}
 
     def do(self, session: "Session", on_line: Callable[[str], None]) -> "Done":
-        """Build and run."""
+        """Build the simulator and run the session on it; return what came of it."""
         from sim.harness.session import Listener
 
         class Lines(Listener):
-            """Hands lines on."""
+            """Passes a session's lines of progress to ``on_line``."""
 
             def line(self, text: str) -> None:
-                """Hand a line on."""
+                """Pass one line of progress to ``on_line``."""
                 on_line(text)
 
         simulator = session.build(session.hardware(session.params, session.asked))
@@ -175,29 +175,29 @@ class ChosenDesign:
 
 @dataclass(frozen=True)
 class Done:
-    """A run that has ended."""
+    """Holds a run that has ended, with its figures and its weights."""
 
     session: "Session"
     result: "Result"
 
     @property
     def figures(self) -> dict[str, float]:
-        """The figures by name, from the hardware's counters."""
+        """Return the figures by name, from the hardware's counters."""
         return dict(self.result.figures)
 
     @property
     def exact(self) -> bool:
-        """Whether all that was computed equals the golden model's, bit for bit."""
+        """Return whether all that was computed equals the golden model's, bit for bit."""
         return self.result.exact
 
     @property
     def weights(self) -> Any:
-        """The weights [D] of a training in the units of the data."""
+        """Return the weights [D] of a training, in the units of the data."""
         comparison = self.session.comparison  # pyright: ignore[reportAttributeAccessIssue]
         return comparison.training.original(comparison.last.weights)
 
     def save(self, folder: str | Path) -> list[str]:
-        """Write pictures and data into ``folder``; their names."""
+        """Write pictures and data into ``folder``; return the names of the files."""
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         return list(self.session.write(place))

@@ -1,4 +1,4 @@
-"""The command ``ingather``."""
+"""Implements the command ``ingather``: it finds the subcommands and reports users' mistakes."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ from sim.harness.errors import HarnessError
 
 @dataclass(frozen=True)
 class Command:
-    """A command that is no run of a design."""
+    """Describes a command that is not the run of a design."""
 
     path: str  #: where its function or its Typer is
     examples: Sequence[str] = ()  #: command lines for its help
@@ -79,14 +79,14 @@ COMMANDS = {
 
 
 class Stopped(Exception):
-    """A command was interrupted; the text says what was kept."""
+    """Reports that a command was interrupted; the text says what was kept."""
 
 
 class Commands(TyperGroup):
-    """Typer's group of commands; an interrupt leaves it with what is known of it."""
+    """Groups the commands as Typer does; an interrupt leaves it with what is known of it."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; Stopped if it is interrupted, of which Typer would keep a number."""
+        """Run the command; raise Stopped, with the notes of the interrupt, if it is interrupted."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
@@ -95,7 +95,7 @@ class Commands(TyperGroup):
 
 
 def make_app(only: str = "") -> typer.Typer:
-    """The commands, with plain help; the command called ``only`` alone if there is one.
+    """Make the application of all commands, or of the command called ``only``, with plain help.
 
     Nothing is imported for the commands that are left out.
     """
@@ -127,10 +127,10 @@ def make_app(only: str = "") -> typer.Typer:
 
 
 def needing(modules: Sequence[str]) -> type[TyperCommand]:
-    """Typer's command; UserError before it begins if it lacks one of ``modules``."""
+    """Make a class of Typer commands that raise UserError if one of ``modules`` is missing."""
 
     class Needing(TyperCommand):
-        """A command that needs what not every installation has."""
+        """Runs a command that needs modules which not every installation has."""
 
         def invoke(self, ctx: Any) -> Any:
             require(self.name or "", *modules)
@@ -140,23 +140,23 @@ def needing(modules: Sequence[str]) -> type[TyperCommand]:
 
 
 def examples(lines: Sequence[str]) -> str:
-    """Command lines as the end of a help text."""
+    """Return command lines as the last lines of a help text."""
     return "\n\n".join(f"Example: {line}" for line in lines)
 
 
 def nothing() -> None:
-    """Options of no command: there are none."""
+    """Take no options for the program itself; this callback lets a single command keep its name."""
 
 
 def main() -> None:
-    """Run the command line; what a user can do wrong ends in one line and status 2."""
+    """Run the command line; a user's mistake ends in one line and exit status 2."""
     with Interruption() as interruption:
         status = called(sys.argv[1:] or ["--help"], interruption)
     sys.exit(status)
 
 
 def called(arguments: list[str], interruption: Interruption) -> int:
-    """Run a command; the exit status."""
+    """Run a command, and return its exit status."""
     try:
         status = make_app(arguments[0])(arguments, prog_name="ingather", standalone_mode=False)
     except UserError as error:
@@ -176,7 +176,7 @@ def called(arguments: list[str], interruption: Interruption) -> int:
 
 
 def fail(text: str, status: int = 2) -> int:
-    """Say what was wrong, in one line; the exit status."""
+    """Print in one line what was wrong; return the exit status."""
     print(f"ingather: {' '.join(text.split())}", file=sys.stderr)
     return status
 

@@ -1,10 +1,10 @@
-"""The packages that only some commands need, and the extras of ingather that bring them."""
+"""Lists the packages that only some commands need, and the extras of ingather that bring them."""
 
 from importlib.util import find_spec
 
 from gen.errors import UserError
 
-#: module -> the extra that brings it
+#: maps a module to the extra that brings it
 EXTRAS = {
     "highspy": "board",
     "pyslang": "board",
@@ -21,7 +21,7 @@ NAMES = {"sklearn": "scikit-learn"}  #: of packages that are not called as their
 
 
 def require(command: str, *modules: str) -> None:
-    """UserError, which says how to get them, if ``command`` lacks one of the ``modules``."""
+    """Raise UserError, which says how to get them, if ``command`` lacks one of the ``modules``."""
     lacking = [module for module in modules if not is_there(module)]
     if lacking:
         names = " and ".join(NAMES.get(module, module) for module in lacking)
@@ -30,7 +30,7 @@ def require(command: str, *modules: str) -> None:
 
 
 def is_there(module: str) -> bool:
-    """Whether ``module`` can be imported, without importing it."""
+    """Return whether ``module`` can be imported, without importing it."""
     try:
         return find_spec(module) is not None
     except ImportError:

@@ -1,4 +1,4 @@
-"""From ``name=value`` as a user writes it to a frozen dataclass of parameters."""
+"""Turns ``name=value``, as a user writes it, into a frozen dataclass of parameters."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ from gen.errors import UserError, unknown
 
 @dataclass(frozen=True)
 class Parameter:
-    """A field of a dataclass, or of one inside it."""
+    """Describes a field of a dataclass of parameters, or of a dataclass inside it."""
 
     path: str  #: engine.banks
     kind: Any
@@ -22,12 +22,12 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """The last word of the path."""
+        """Return the last word of the parameter's path."""
         return self.path.rpartition(".")[2]
 
 
 def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
-    """Every plain field of ``params_class``, those of nested dataclasses in place."""
+    """Yield every plain field of ``params_class``, those of nested dataclasses in place."""
     hints = get_type_hints(params_class)
     bases = (kind for kind in params_class.__mro__ if "__dataclass_fields__" in vars(kind))
     source = "".join(inspect.getsource(kind) for kind in bases)
@@ -41,13 +41,13 @@ def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
 
 
 def about(field: Field[Any], source: str) -> str:
-    """What a field is: the help that a workload gives it, or the comment behind it."""
+    """Return what a field means: its help in a workload, or the comment behind it."""
     comment = re.search(rf"^    {field.name}:.*#: (.*)$", source, re.M)
     return field.metadata.get("help") or (comment[1] if comment else "")
 
 
 def find_parameter(params_class: Any, name: str) -> Parameter:
-    """The parameter of that path, or the only one whose path ends so."""
+    """Return the parameter of that path, or the only one whose path ends so."""
     known = list(parameters(params_class))
     found = [p for p in known if name == p.path] or [p for p in known if name == p.name]
     if not found:
@@ -58,7 +58,7 @@ def find_parameter(params_class: Any, name: str) -> Parameter:
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
-    """``["engines=4"]`` as a mapping; UserError where there is no ``=``, or a name twice."""
+    """Parse texts such as ``engines=4``; raise UserError for other forms, or a name twice."""
     settings: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -71,7 +71,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, str]:
 
 
 def make_params(params_class: Any, *settings: Mapping[str, Any]) -> Any:
-    """``params_class`` with its defaults and what ``settings`` change, later ones winning."""
+    """Make ``params_class`` from its defaults and ``settings``, of which later ones win."""
     chosen: dict[str, Any] = {}
     for mapping in settings:
         for name, value in mapping.items():
@@ -84,7 +84,7 @@ def make_params(params_class: Any, *settings: Mapping[str, Any]) -> Any:
 
 
 def convert(parameter: Parameter, value: Any) -> Any:
-    """``value``, perhaps a text, as what the parameter takes."""
+    """Convert ``value``, perhaps a text, to the type that the parameter takes."""
     try:
         return TypeAdapter(parameter.kind).validate_python(value)
     except ValidationError as error:
@@ -93,7 +93,7 @@ def convert(parameter: Parameter, value: Any) -> Any:
 
 
 def construct(params_class: Any, chosen: Mapping[str, Any], prefix: str = "") -> Any:
-    """Make ``params_class`` from values by path."""
+    """Make ``params_class`` from values by the paths of its parameters."""
     hints = get_type_hints(params_class)
     values = {}
     for field in fields(params_class):

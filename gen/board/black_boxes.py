@@ -1,4 +1,4 @@
-"""The vendor's IP for tools that want to know every module that is placed."""
+"""Declares the vendor's IP as black boxes, for tools that must know every module that is placed."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,8 @@ from gen.synth.mapping import black_box
 
 
 def with_boxes(emission: Emission) -> Emission:
-    """``emission`` with the vendor's IP as black boxes in the RTLIL of modules that place it.
+    """Return ``emission`` with the vendor's IP as black boxes in the RTLIL of modules that place
+    it.
 
     The Verilog stays: what reads that finds the IP's own files.
     """

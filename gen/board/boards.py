@@ -1,4 +1,4 @@
-"""The cards that a design can be built for, and what each design becomes on them."""
+"""Lists the cards that a design can be built for, and what each design becomes on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ CORE = "core"  #: the name of the design inside every top of a card
 
 @dataclass(frozen=True)
 class BoardDesign:
-    """A design on a card: the top that stands around it."""
+    """Pairs a design with a card: it makes the top that connects one to the other."""
 
     design: Design
     card: Card
 
     @property
     def preset(self) -> str:
-        """The preset that is used unless another is named."""
+        """Return the preset that is used unless another is named."""
         return self.card.preset
 
     def settings_of(self, preset: str) -> Settings:
-        """What ``preset`` sets on this card; UserError if there is none of that name."""
+        """Return what ``preset`` sets on this card; raise UserError for an unknown preset."""
         presets = {name: dict(settings) for name, settings in self.design.presets.items()}
         for name, settings in self.card.presets.items():
             presets[name] = presets.get(name, {}) | dict(settings)
@@ -37,7 +37,7 @@ class BoardDesign:
         return presets[preset]
 
     def make(self, params: Any) -> Any:
-        """The top for these parameters of the design; UserError if the card has no room."""
+        """Return the top for these parameters of the design; raise UserError if it does not fit."""
         for name, most in self.card.most.items():
             if (value := getattr(params, name)) > most.value:
                 raise UserError(f"{name} can be at most {most.value}, not {value}: {most.because}")
@@ -49,7 +49,7 @@ class BoardDesign:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """A card: its FPGA, its constraints, and what of a floorplan is the card's own."""
+    """Describes a card: its FPGA, its constraints, and the parts of a floorplan that it fixes."""
 
     name: str
     about: str  #: what it is, in half a line
@@ -58,12 +58,12 @@ class Board:
 
     @property
     def constraints(self) -> Path:
-        """The folder of its table of pins and its templates."""
+        """Return the folder of the card's table of pins and of its templates."""
         return CONSTRAINTS / self.name
 
     @property
     def designs(self) -> dict[str, BoardDesign]:
-        """The designs that have a top for this card, by name."""
+        """Return the designs that have a top for this card, by name."""
         return {
             name: BoardDesign(design, design.cards[self.name])
             for name, design in designs().items()
@@ -71,7 +71,7 @@ class Board:
         }
 
     def find(self, name: str) -> BoardDesign:
-        """What the design ``name`` becomes; UserError if there is no top for it."""
+        """Return what design ``name`` becomes on the card; raise UserError if it has no top."""
         design = find_design(name)
         if self.name in design.cards:
             return self.designs[name]
@@ -79,13 +79,13 @@ class Board:
         raise UserError(f"{name} alone has no top for the {self.name}{instead}")
 
     def plan(self, design: Design, params: Any) -> Plan:
-        """The floorplan's parts of a top around ``design``: the design's, then the card's."""
+        """Return the floorplan parts of a top around ``design``: the design's, then the card's."""
         inside = load(design.plan)(params, CORE) if design.plan else ()
         return Plan(parts=(*inside, *self.parts))
 
 
 def find_board(name: str) -> Board:
-    """The card of that name; UserError if there is none."""
+    """Return the card of that name; raise UserError if there is none."""
     if name not in BOARDS:
         raise unknown("board", name, BOARDS)
     return BOARDS[name]

@@ -1,4 +1,4 @@
-"""A package for a card held against its own Verilog: what of it does not fit."""
+"""Checks a package for a card against its own Verilog, and reports what does not fit."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from gen.output.folder import MANIFEST
 
 
 def problems(folder: Path, table: Path, top: Any) -> list[str]:
-    """What is wrong with the package in ``folder``, a line each.
+    """Return what is wrong with the package in ``folder``, a line each.
 
     ``top`` is the component that it is for: its ``vendor_ips``, ``primitives``, ``clocks`` and
     ``crossings`` are what the package must cover. ``table`` lists the pins of the card.
@@ -63,12 +63,12 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
 
 
 def is_clock(port: Port) -> bool:
-    """Whether a port is, by its name, an oscillator's output (the true half of a pair)."""
+    """Return whether a port is, by its name, an oscillator's output (the true half of a pair)."""
     return port.direction == "input" and "clk" in port.name and port.name.endswith("_p")
 
 
 def check_files(folder: Path, manifest: Any) -> Iterator[str]:
-    """What is listed is there, what is there is listed: manifest, file list, constraints."""
+    """Report files that are listed and missing, or there and not listed."""
     there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
     yield from compare(there - {MANIFEST}, set(manifest["files"]), "the manifest")
     listed = (folder / "filelist.f").read_text().split()
@@ -82,13 +82,13 @@ def check_files(folder: Path, manifest: Any) -> Iterator[str]:
 
 
 def compare(there: set[str], listed: set[str], what: str) -> Iterator[str]:
-    """The differences between a folder and a list of it."""
+    """Yield a line for each name that only the folder or only the list has."""
     yield from (f"{name} is not in {what}" for name in sorted(there - listed))
     yield from (f"{what} lists {name}, which is not there" for name in sorted(listed - there))
 
 
 def check_ports(ports: Sequence[Port], hierarchy: Hierarchy) -> Iterator[str]:
-    """The manifest's ports are those of the top's Verilog."""
+    """Report ports in which the manifest differs from the top's Verilog."""
     verilog = hierarchy.modules[hierarchy.top].ports
     listed = {port.name: (port.direction, port.bits) for port in ports}
     yield from compare(set(verilog), set(listed), "the manifest")

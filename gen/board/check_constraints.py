@@ -1,4 +1,4 @@
-"""Constraints held against what they constrain: ports, pins, clocks, cells."""
+"""Checks constraints against the ports, pins, clocks and cells that they constrain."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ WITH_VALUE = ("-of_objects", "-filter", "-hsc", "-match_style")  #: options of q
 
 @dataclass(frozen=True)
 class Constraint:
-    """A command of a file of constraints."""
+    """Holds one command of a file of constraints."""
 
     file: str
     command: Command
@@ -58,12 +58,12 @@ class Constraint:
         return self.command.calls
 
     def names(self, query: str) -> list[str]:
-        """The names that all queries of that kind in it look for."""
+        """Return the names that all of the command's queries of that kind look for."""
         return [name for call in self.queries if call.name == query for name in searched(call)]
 
 
 def searched(query: Command) -> list[str]:
-    """The names that a query looks for."""
+    """Return the names that a query looks for."""
     names: list[str] = []
     words = iter(query.words[1:])
     for word in words:
@@ -75,7 +75,7 @@ def searched(query: Command) -> list[str]:
 
 
 def read_constraints(files: Sequence[Path], wrong: list[str]) -> list[Constraint]:
-    """All commands of ``files``; what is not XDC is added to ``wrong``."""
+    """Return all commands of ``files``; add to ``wrong`` what is not XDC."""
     found: list[Constraint] = []
     for path in files:
         try:
@@ -97,7 +97,7 @@ def read_constraints(files: Sequence[Path], wrong: list[str]) -> list[Constraint
 def check_pins(
     constraints: Sequence[Constraint], ports: Sequence[Port], table: Mapping[str, Pin]
 ) -> Iterator[str]:
-    """Every bit of every port has its pin of the table, once, with its standard."""
+    """Report bits of ports that do not have their pin of the table, once, with its standard."""
     wanted = [name for port in ports for name in bits_of(port, table)]
     given: dict[str, list[dict[str, str]]] = {name: [] for name in wanted}
     for constraint in constraints:
@@ -125,7 +125,7 @@ def check_pins(
 
 
 def check_pin(pin: Pin, properties: Mapping[str, str]) -> Iterator[str]:
-    """The properties of one port are those of the table."""
+    """Report properties of a port that are not those of the table."""
     if properties["PACKAGE_PIN"] != pin.pin:
         yield f"port {pin.port} is at {properties['PACKAGE_PIN']}, in the table at {pin.pin}"
     if (standard := properties.get("IOSTANDARD", "")) != pin.iostandard:
@@ -147,7 +147,7 @@ def properties_of(command: Command) -> dict[str, str]:
 def check_clocks(
     constraints: Sequence[Constraint], at_pins: Mapping[str, float], by_ips: Mapping[str, str]
 ) -> Iterator[str]:
-    """Each clock of ``at_pins`` (port: MHz) is made once, at its period; clocks named are there.
+    """Report clocks of ``at_pins`` (port: MHz) not made once at their period, and unknown names.
 
     Those of ``by_ips`` (port: IP) are made by an IP, so they are not made again.
     """
@@ -170,7 +170,7 @@ def check_clocks(
 def check_clock_port(
     port: str, times: int, at_pins: Mapping[str, float], by_ips: Mapping[str, str]
 ) -> Iterator[str]:
-    """A port that constraints give ``times`` clocks has one, and it is theirs to give."""
+    """Report a port with several clocks, with one that an IP makes, or that is no clock input."""
     if times > 1:
         yield f"port {port} has {times} clocks"
     if port in by_ips:
@@ -180,7 +180,7 @@ def check_clock_port(
 
 
 def check_period(port: str, given: Sequence[str | None], wanted: str) -> Iterator[str]:
-    """The clock of ``port`` has the period that is wanted, in ns."""
+    """Report a clock of ``port`` whose period, in ns, is not the one wanted."""
     if not given:
         yield f"clock port {port} has no clock"
     elif any(period != wanted for period in given):
@@ -188,7 +188,7 @@ def check_period(port: str, given: Sequence[str | None], wanted: str) -> Iterato
 
 
 def check_clock_names(constraints: Sequence[Constraint], names: Sequence[str]) -> Iterator[str]:
-    """Every clock that a constraint looks for is among ``names``."""
+    """Report clocks that a constraint looks for and that are not among ``names``."""
     for constraint in constraints:
         for name in constraint.names("get_clocks"):
             if not any(glob(name).fullmatch(known) for known in names):
@@ -196,7 +196,7 @@ def check_clock_names(constraints: Sequence[Constraint], names: Sequence[str]) -
 
 
 def check_cells(constraints: Sequence[Constraint], hierarchy: Hierarchy) -> Iterator[str]:
-    """Every cell and pin that is named exists."""
+    """Report cells and pins that a constraint names and that do not exist."""
     for constraint in constraints:
         for call in constraint.queries:
             if call.name not in ("get_cells", "get_pins"):
@@ -209,7 +209,7 @@ def check_cells(constraints: Sequence[Constraint], hierarchy: Hierarchy) -> Iter
 
 
 def check_blocks(constraints: Sequence[Constraint]) -> Iterator[str]:
-    """Pblocks are made once and used by name."""
+    """Report pblocks that are made twice, or used and not made."""
     made = Counter(c.command.words[1] for c in constraints if c.command.name == "create_pblock")
     yield from (f"pblock {name} is made {n} times" for name, n in made.items() if n > 1)
     for constraint in constraints:
@@ -222,7 +222,7 @@ def check_blocks(constraints: Sequence[Constraint]) -> Iterator[str]:
 def check_crossings(
     constraints: Sequence[Constraint], paths: Sequence[str], hierarchy: Hierarchy
 ) -> Iterator[str]:
-    """Every crossing exists and has an exception that names cells or pins of it."""
+    """Report crossings that do not exist, or have no timing exception at their cells or pins."""
     named = [
         name
         for constraint in constraints

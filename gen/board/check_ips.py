@@ -1,4 +1,4 @@
-"""The IP that a package makes, held against what its Verilog places."""
+"""Checks the IP that a package makes against what its Verilog places."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ PRIMITIVES = ("DSP48E2",)
 def check_ips(
     script: Path, hierarchy: Hierarchy, ips: Sequence[VendorIp], primitives: Sequence[VendorIp]
 ) -> Iterator[str]:
-    """Each IP is made once, placed, and as its guide has it; each module that is placed is known.
+    """Report IP that is not made once, not placed, or unlike its guide, and modules nobody knows.
 
     ``ips`` and ``primitives`` are what the top says it places.
     """
@@ -42,7 +42,7 @@ def check_ips(
 
 
 def config_of(script: Sequence[Command]) -> dict[str, dict[str, str]]:
-    """Properties of each IP in the script that makes it."""
+    """Return the properties of each IP in the script that makes it."""
     config: dict[str, dict[str, str]] = {}
     for command in script:
         pairs = command.option("-dict")
@@ -59,7 +59,7 @@ def config_of(script: Sequence[Command]) -> dict[str, dict[str, str]]:
 
 
 def check_instances(hierarchy: Hierarchy) -> Iterator[str]:
-    """Every instance connects ports that its module has, and all of the inputs."""
+    """Report instances that connect ports their module lacks, or leave inputs open."""
     for module in hierarchy.modules.values():
         for instance, kind in module.instances.items():
             connected = set(module.connected[instance])

@@ -1,4 +1,4 @@
-"""IP-XACT held against the Verilog that it describes."""
+"""Checks IP-XACT against the Verilog that it describes."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ NS = {"s": SPIRIT}
 def check_component(
     path: Path, modules: Mapping[str, VerilogModule], folder: Path
 ) -> Iterator[str]:
-    """Files, ports, port maps and widths of ``component.xml`` are those of the Verilog."""
+    """Report files, ports, maps and widths in which ``component.xml`` differs from the Verilog."""
     try:
         root = ET.parse(path).getroot()
     except (ET.ParseError, OSError) as error:
@@ -44,14 +44,14 @@ def check_component(
 
 
 def port_of(port: ET.Element) -> tuple[str, int]:
-    """Direction and width as the Verilog has them."""
+    """Return a port's direction and width, as Verilog writes them."""
     direction = {"in": "input", "out": "output"}[port.findtext("s:wire/s:direction", "", NS)]
     left = port.findtext("s:wire/s:vector/s:left", "0", NS)
     return direction, int(left) + 1
 
 
 def check_bus(bus: ET.Element, ports: Mapping[str, tuple[str, int]]) -> Iterator[str]:
-    """Every port of a bus exists, and has the width that the bus's parameters say."""
+    """Report ports of a bus that do not exist, or are not as wide as its parameters say."""
     name = bus.findtext("s:name", "", NS)
     values = {
         p.findtext("s:name", "", NS): p.findtext("s:value", "", NS)
@@ -71,7 +71,7 @@ def check_bus(bus: ET.Element, ports: Mapping[str, tuple[str, int]]) -> Iterator
 
 
 def widths_of(values: Mapping[str, str]) -> dict[str, int]:
-    """The width of each logical port that follows from a bus's parameters."""
+    """Return the width of each logical port that follows from a bus's parameters."""
     widths: dict[str, int] = {}
     if "DATA_WIDTH" in values:
         data, address = int(values["DATA_WIDTH"]), int(values["ADDR_WIDTH"])

@@ -1,4 +1,4 @@
-"""Wires between SLRs: on both sides of the edge stands a register that Vivado can put there.
+"""Checks wires between SLRs: each side of the edge needs a register that Vivado can place there.
 
 What UG912 asks of a register with ``USER_SLL_REG``: it is a plain one, connected to another such
 register and to nothing else on that side; exactly one of the wires at its D and Q passes the edge.
@@ -14,14 +14,15 @@ from gen.board.hierarchy import Hierarchy
 from gen.floorplan.netlist import Bit, netlists
 from hdl.common.placed_delay import KEPT_APART
 
-#: a register: path of the instance that it is in, its signal, the bit
+#: names a register: path of the instance that it is in, its signal, the bit
 Register = tuple[str, str, int]
 
 
 def check_slls(
     constraints: Sequence[Constraint], hierarchy: Hierarchy, rtl: Path, ways: Sequence[str]
 ) -> Iterator[str]:
-    """Registers that are marked for an edge, and those held on two sides of it, against ``rtl``.
+    """Check against ``rtl`` the registers marked for an SLR's edge, and those held on both its
+    sides.
 
     Each of ``ways``, paths of instances, runs between SLRs wherever there are pblocks.
     """
@@ -66,7 +67,7 @@ def judge(
     held: dict[Register, int],
     marked: set[Register],
 ) -> str:
-    """What is wrong with a register that is held or marked; nothing if all is right."""
+    """Return what is wrong with a register that is held or marked; nothing if all is right."""
     path, signal, index = register
     here = held.get(register)
     before, after = (
@@ -96,7 +97,7 @@ def slrs_of_blocks(constraints: Sequence[Constraint]) -> dict[str, int]:
 
 
 def is_hard(constraints: Sequence[Constraint], block: str) -> bool:
-    """Whether a pblock's cells stay in it; Vivado's are soft unless told otherwise (UG912)."""
+    """Return whether a pblock keeps its cells inside; Vivado's are soft by default (UG912)."""
     return any(
         properties_of(c.command).get("IS_SOFT") == "FALSE" and block in c.names("get_pblocks")
         for c in constraints
@@ -104,7 +105,7 @@ def is_hard(constraints: Sequence[Constraint], block: str) -> bool:
 
 
 def registers(constraint: Constraint, hierarchy: Hierarchy) -> set[Register]:
-    """The flip-flops that a constraint names by themselves."""
+    """Return the flip-flops that a constraint names one by one."""
     found: set[Register] = set()
     for name in constraint.names("get_cells"):
         for cell, module in hierarchy.cells(name):
@@ -116,7 +117,7 @@ def registers(constraint: Constraint, hierarchy: Hierarchy) -> set[Register]:
 
 
 class PlainRegisters:
-    """The registers of a module's Verilog, as Yosys reads it."""
+    """Reads the registers of a module's Verilog, as Yosys sees them."""
 
     def __init__(self, path: Path) -> None:
         netlist = netlists(path.read_text(), "verilog")[path.stem]
@@ -144,22 +145,22 @@ class PlainRegisters:
                         )
 
     def bit(self, signal: str, index: int) -> Bit | None:
-        """The wire of a bit, if there is one of that name."""
+        """Return the net of one bit of ``signal``, None if there is no such signal."""
         bits = self.nets.get(signal, ())
         return bits[index] if index < len(bits) else None
 
     def before(self, signal: str, index: int) -> tuple[str, int] | None:
-        """The register that this one takes its value of, without logic between."""
+        """Return the register whose output is this one's input, without logic between."""
         _, source = self.inputs.get(self.bit(signal, index) or "", ("", ""))
         return self.names.get(source) if source in self.inputs else None
 
     def after(self, signal: str, index: int) -> tuple[str, int] | None:
-        """The register that alone takes this one's value, without logic between."""
+        """Return the only register that takes this one's output, without logic between."""
         loads = self.loads.get(self.bit(signal, index) or "", [])
         return self.names.get(loads[0]) if len(loads) == 1 and loads[0] is not None else None
 
     def lacks(self, signal: str, index: int) -> str:
-        """What hinders a register from being one of an SLR's edge."""
+        """Return why a register cannot lie at an SLR's edge; empty if it can."""
         kind, _ = self.inputs.get(self.bit(signal, index) or "", ("none", ""))
         if kind != "$dff":
             return f"is marked USER_SLL_REG, but is no plain register ({kind})"

@@ -1,4 +1,4 @@
-"""The instance tree of emitted Verilog, and the cells and pins that a constraint's names find."""
+"""Reads the instance tree of emitted Verilog; finds the cells and pins that constraints name."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ class VerilogModule:
 
     @property
     def flops(self) -> Iterator[str]:
-        """The cells that Vivado makes of the registers."""
+        """Yield the cells that Vivado makes of the registers."""
         for name, bits in self.registers.items():
             cell = f"{name}_reg"
             yield from [cell] if bits == 1 else (f"{cell}[{bit}]" for bit in range(bits))
@@ -32,14 +32,14 @@ class VerilogModule:
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """All modules below a top; an instance of another module is a black box."""
+    """Holds all modules below a top; an instance of any other module is a black box."""
 
     top: str
     modules: Mapping[str, VerilogModule]
     boxes: Mapping[str, Iterable[str]] = field(default_factory=dict)  #: black box -> its ports
 
     def cells(self, pattern: str) -> list[tuple[str, str | None]]:
-        """Path and module (None: a flip-flop) of the cells that ``get_cells`` would find.
+        """Return path and module (None: a flip-flop) of the cells that ``get_cells`` would find.
 
         A star does not match a slash. What lies in a black box is taken to be there, unless a star
         has found the box.
@@ -53,7 +53,7 @@ class Hierarchy:
         return found
 
     def below(self, path: str, module: str | None, part: str) -> Iterator[tuple[str, str | None]]:
-        """The cells of one module whose names ``part`` matches."""
+        """Yield the cells of one module whose names ``part`` matches."""
         if module is None:
             return
         prefix = f"{path}/" if path else ""
@@ -66,7 +66,7 @@ class Hierarchy:
         yield from ((prefix + name, None) for name in inside.flops if match(name))
 
     def pins(self, pattern: str) -> list[str]:
-        """The pins that ``get_pins`` would find."""
+        """Return the pins that ``get_pins`` would find."""
         path, _, pin = pattern.rpartition("/")
         return [
             f"{cell}/{name}"
@@ -76,7 +76,7 @@ class Hierarchy:
         ]
 
     def pins_of(self, module: str | None) -> Iterable[str]:
-        """The names of a cell's pins."""
+        """Return the names of the pins of a cell of ``module``."""
         if module is None:
             return FLOP_PINS
         if module in self.modules:
@@ -84,7 +84,7 @@ class Hierarchy:
         return self.boxes.get(module, ())
 
     def placed(self) -> set[str]:
-        """The modules that the top and what is below it instantiate, black boxes too."""
+        """Return the modules that the top and what is below it instantiate, black boxes too."""
         seen, waiting = {self.top}, [self.top]
         while waiting:
             module = self.modules.get(waiting.pop())
@@ -95,13 +95,13 @@ class Hierarchy:
 
 
 def glob(pattern: str) -> re.Pattern[str]:
-    """A pattern of Vivado's, one level deep: ``*`` and ``?``; brackets mean themselves."""
+    """Compile a Vivado pattern of one level: ``*`` and ``?`` are wild, brackets mean themselves."""
     text = re.escape(pattern).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
     return re.compile(text)
 
 
 def read_verilog(files: Iterable[Path]) -> dict[str, VerilogModule]:
-    """The modules of ``files`` by name; ValueError for a text that is not Verilog."""
+    """Return the modules of ``files`` by name; raise ValueError for a text that is not Verilog."""
     require("generate --board", "pyslang")
     from pyslang import syntax  # pyright: ignore[reportMissingModuleSource]
 
@@ -150,6 +150,6 @@ def read_module(declaration: Any) -> VerilogModule:
 
 
 def bits_of(text: str) -> int:
-    """The width of a declaration: ``[7:0]`` has 8 bits."""
+    """Return the width that a declaration gives: ``[7:0]`` has 8 bits."""
     match = re.search(r"\[(\d+):(\d+)\]", text)
     return abs(int(match[1]) - int(match[2])) + 1 if match else 1

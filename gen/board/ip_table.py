@@ -1,4 +1,4 @@
-"""What the vendor's product guides say of an IP: its properties, its ports, what must hold."""
+"""Holds what the vendor's product guides say of an IP: its properties, ports and rules."""
 
 import ast
 import re
@@ -29,12 +29,12 @@ Values = Mapping[str, float | str]  #: of all properties of an IP, numbers as su
 
 
 class UnsetError(ValueError):
-    """A property decides that nobody has set, and that has no default."""
+    """Reports a property that decides something, is not set, and has no default."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IpProperty:
-    """A CONFIG property of an IP; one of several if its ``name`` has ``{nn}`` or ``{n}`` in it."""
+    """Describes a CONFIG property of an IP, or several if ``{nn}`` or ``{n}`` is in ``name``."""
 
     name: str
     source: str  #: guide and table
@@ -50,7 +50,7 @@ class IpProperty:
         return [numbered(self.name, k) for k in range(self.n[0], self.n[1] + 1)]
 
     def value(self, text: str) -> float | str:
-        """``text``, as a number if it is one."""
+        """Return ``text``, as a number if it is one."""
         if self.form == "hex":
             return int(text, 16)
         if text.isdecimal():
@@ -58,7 +58,7 @@ class IpProperty:
         return float(text) if re.fullmatch(FORMS["real"], text) else text
 
     def allows(self, value: str) -> bool:
-        """Whether the IP takes ``value``."""
+        """Return whether the IP takes ``value``."""
         if self.values:
             return value in self.values
         if self.range is not None:
@@ -68,7 +68,7 @@ class IpProperty:
 
     @property
     def pattern(self) -> str:
-        """What its values look like, as a regular expression; a range is one of numbers."""
+        """Return a regular expression that its legal values match."""
         if self.values:
             return "|".join(map(re.escape, self.values))
         return r"\d+" if self.range is not None else FORMS[self.form]
@@ -76,7 +76,7 @@ class IpProperty:
 
 @dataclass(frozen=True, kw_only=True)
 class IpPort:
-    """A port, which is there ``when`` that is true of the properties."""
+    """Describes a port of an IP, which exists if ``when`` is true of the IP's properties."""
 
     name: str
     direction: str  #: seen from the IP
@@ -104,7 +104,7 @@ class IpRule:
 
 @dataclass(frozen=True, kw_only=True)
 class IpTable:
-    """An IP as its guide describes it."""
+    """Describes an IP as its product guide does."""
 
     ip: str
     versions: tuple[str, ...]
@@ -124,7 +124,7 @@ class IpTable:
         return {one.name: one for some in self.port for one in some.each()}
 
     def check(self, ip: VendorIp, config: Mapping[str, str]) -> Iterator[str]:
-        """What of ``ip`` as ``config`` sets it up is not as the guide says, a line each."""
+        """Yield a line for each way in which ``ip``, set up by ``config``, is unlike the guide."""
         lines = list(self.check_properties(config))
         if not lines:
             values = self.values(config)
@@ -135,7 +135,7 @@ class IpTable:
         yield from (f"{ip.name}: {line}" for line in dict.fromkeys(lines))
 
     def check_rules(self, values: Values) -> Iterator[str]:
-        """Yield what is wrong between properties."""
+        """Yield a line for each relation between properties that does not hold."""
         for rule in self.rule:
             try:
                 if not evaluate(rule.holds, values):
@@ -154,7 +154,7 @@ class IpTable:
                     yield str(error)
 
     def check_properties(self, config: Mapping[str, str]) -> Iterator[str]:
-        """Names that the IP does not have, and values that it does not take."""
+        """Report names that the IP does not have, and values that it does not take."""
         for name, value in config.items():
             known = self.properties.get(name)
             if known is None:
@@ -163,7 +163,7 @@ class IpTable:
                 yield f"{name} cannot be {value} ({known.source})"
 
     def check_port(self, port: VendorPort, values: Values) -> Iterator[str]:
-        """Whether the IP has ``port`` where its properties are ``values``, and as wide."""
+        """Report a port that the IP does not have with these properties, or of another width."""
         known = self.ports.get(port.name)
         if known is None:
             yield f"{self.ip} has no port {port.name} ({self.guide})"
@@ -181,21 +181,21 @@ class IpTable:
             yield f"{port.name} has {bits} bits, not {port.bits}: {known.bits} ({known.source})"
 
     def values(self, config: Mapping[str, str]) -> Values:
-        """Of each property, from ``config`` or by default."""
+        """Return the value of each property: that of ``config``, or else its default."""
         defaults = {name: one.default for name, one in self.properties.items()}
         given = {name: text for name, text in (defaults | dict(config)).items() if text is not None}
         return {name: self.properties[name].value(text) for name, text in given.items()}
 
 
 def numbered(name: str, number: int) -> str:
-    """``name`` with ``number`` in its places."""
+    """Return ``name`` with ``number`` in place of ``{n}`` or ``{nn}``."""
     for place, form in PLACES.items():
         name = name.replace(f"{{{place}}}", f"{number:{form}}")
     return name
 
 
 def evaluate(expression: str, values: Values) -> Any:
-    """The value of ``expression`` over properties; UnsetError for one that has none."""
+    """Evaluate ``expression`` over properties; raise UnsetError if one has no value."""
 
     def max_of(name: str, count: int) -> int:
         return max(int(values[numbered(name, k)]) for k in range(count))
@@ -208,7 +208,7 @@ def evaluate(expression: str, values: Values) -> Any:
 
 
 def names_of(expression: str) -> Iterator[str]:
-    """The properties and functions that ``expression`` names."""
+    """Yield the properties and functions that ``expression`` names."""
     for node in ast.walk(ast.parse(expression, mode="eval")):
         if isinstance(node, ast.Name):
             yield node.id
@@ -222,13 +222,13 @@ def compiled(expression: str) -> Any:
 
 @cache
 def ip_table(kind: str) -> IpTable | None:
-    """The table of an IP such as ``axi_crossbar``; None if there is none."""
+    """Return the table of an IP such as ``axi_crossbar``; None if there is none."""
     path = FOLDER / f"{kind}.toml"
     return read_table(path) if path.exists() else None
 
 
 def read_table(path: Path) -> IpTable:
-    """A table from its file; UserError says what of it is wrong."""
+    """Read the table of an IP from its file; raise UserError that says what is wrong with it."""
     try:
         content = tomllib.loads(path.read_text())
         return IpTable(
@@ -244,14 +244,14 @@ def read_table(path: Path) -> IpTable:
 
 
 def entries(kind: type, table: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
-    """Each entry of ``table``, by its name, as a ``kind``."""
+    """Yield an object of ``kind`` for each entry of ``table``, with the entry's name."""
     for name, entry in table.items():
         fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
         yield kind(name=name, **fields)
 
 
 def check_ip(ip: VendorIp, kind: str, config: Mapping[str, str]) -> Iterator[str]:
-    """What of ``ip``, made as ``kind`` and set up by ``config``, its guide does not have."""
+    """Yield a line for each way in which ``ip``, made as ``kind``, is unlike its guide."""
     table = ip_table(kind)
     _, _, meant, version = ip.vlnv.split(":")
     if kind != meant:

@@ -1,4 +1,4 @@
-"""IP-XACT of a design's core, as Vivado's catalogue reads it (SPIRIT 1685-2009).
+"""Writes IP-XACT of a design's core, as Vivado's catalogue reads it (SPIRIT 1685-2009).
 
 Bus interfaces come from the component's signature, ports from its emitted module. Frequencies are
 those of a clock at ``mhz``; resets are active high.
@@ -27,7 +27,7 @@ VIEW = "xilinx_anylanguagesynthesis"
 FILES = f"{VIEW}_view_fileset"
 INTERRUPTS = ("irq",)  #: ports that are level interrupts, active high
 
-#: signature -> bus of the catalogue, AXI protocol, what of it is there
+#: signature -> bus of the catalogue, AXI protocol, which channels it has
 AXI = {
     Axi4Signature: ("aximm", "AXI4", "READ_WRITE"),
     AxiReadSignature: ("aximm", "AXI4", "READ_ONLY"),
@@ -39,7 +39,7 @@ AXI = {
 
 @dataclass(frozen=True, kw_only=True)
 class Bus:
-    """A bus interface: its kind in the catalogue, its ports, its parameters."""
+    """Describes a bus interface: its kind in the catalogue, its ports, its parameters."""
 
     name: str
     kind: str  #: aximm, axis, clock, reset, interrupt
@@ -56,7 +56,7 @@ class Bus:
 
 
 def buses(signature: wiring.Signature) -> Iterator[Bus]:
-    """The AXI interfaces of a component, arrays one by one."""
+    """Yield the AXI interfaces of a component; each element of an array is one."""
     for name, member in signature.members.items():
         if not member.is_signature:
             continue
@@ -70,7 +70,7 @@ def buses(signature: wiring.Signature) -> Iterator[Bus]:
 
 
 def axi_bus(name: str, signature: Any, *, master: bool) -> Bus:
-    """One AXI interface whose ports are called ``name_...``."""
+    """Return one AXI interface whose ports are called ``name_...``."""
     kind, protocol, mode = AXI[type(signature)]
     parameters: dict[str, object] = {}
     if kind == "axis":
@@ -93,7 +93,7 @@ def axi_bus(name: str, signature: Any, *, master: bool) -> Bus:
 
 
 def signals(module: EmittedModule, buses: Sequence[Bus], mhz: float) -> Iterator[Bus]:
-    """Clock, reset and interrupts of a core."""
+    """Yield the interfaces of a core's clock, reset and interrupts."""
     if any(port.name == "clk" for port in module.ports):
         associated = ":".join(bus.name for bus in buses)
         clock = {"ASSOCIATED_BUSIF": associated, "ASSOCIATED_RESET": "rst"}
@@ -108,7 +108,7 @@ def signals(module: EmittedModule, buses: Sequence[Bus], mhz: float) -> Iterator
 def signal(
     port: str, kind: str, logical: str, parameters: Mapping[str, object], *, master: bool = False
 ) -> Bus:
-    """An interface of one wire."""
+    """Return an interface that is a single wire."""
     return Bus(
         name=port,
         kind=kind,
@@ -122,7 +122,7 @@ def signal(
 def component_xml(
     module: EmittedModule, files: Sequence[str], *, about: str, families: Sequence[str], mhz: float
 ) -> str:
-    """``component.xml`` of ``module``, made of ``files``."""
+    """Return the text of ``component.xml`` for ``module``, which is made of ``files``."""
     axi = list(buses(module.component.signature))
     interfaces = [*axi, *signals(module, axi, mhz)]
     root = ET.Element(spirit("component"))
@@ -153,7 +153,7 @@ def component_xml(
 
 
 def bus_interface(bus: Bus) -> ET.Element:
-    """``busInterface`` of one bus."""
+    """Return the ``busInterface`` element of one bus."""
     element = ET.Element(spirit("busInterface"))
     add(element, "name", bus.name)
     for tag, name in (("busType", bus.kind), ("abstractionType", f"{bus.kind}_rtl")):
@@ -176,7 +176,7 @@ def bus_interface(bus: Bus) -> ET.Element:
 
 
 def address_space(bus: Bus) -> ET.Element:
-    """Add the address space that a master reaches."""
+    """Return the element of the address space that a master reaches."""
     element = ET.Element(spirit("addressSpace"))
     add(element, "name", bus.name)
     add(element, "range", str(1 << (bus.address_bits or 0)), format="long")
@@ -185,7 +185,7 @@ def address_space(bus: Bus) -> ET.Element:
 
 
 def memory_map(bus: Bus) -> ET.Element:
-    """Add the map of addresses that a slave answers to."""
+    """Return the element of the addresses that a slave answers to."""
     element = ET.Element(spirit("memoryMap"))
     add(element, "name", bus.name)
     block = add(element, "addressBlock")
@@ -199,7 +199,7 @@ def memory_map(bus: Bus) -> ET.Element:
 
 
 def add_model(root: ET.Element, module: EmittedModule) -> None:
-    """The view for synthesis, and all ports."""
+    """Add the view for synthesis, and all ports, to the document."""
     model = add(root, "model")
     view = add(add(model, "views"), "view")
     add(view, "name", VIEW)
@@ -237,12 +237,12 @@ def add_extensions(root: ET.Element, name: str, families: Sequence[str]) -> None
 
 
 def spirit(name: str) -> str:
-    """Qualify a name of the standard's."""
+    """Return a tag of the standard's namespace."""
     return f"{{{SPIRIT}}}{name}"
 
 
 def xilinx(name: str) -> str:
-    """Qualify a name of the vendor's."""
+    """Return a tag of the vendor's namespace."""
     return f"{{{XILINX}}}{name}"
 
 
@@ -260,7 +260,7 @@ def add_all(parent: ET.Element, children: Iterator[ET.Element]) -> None:
 
 
 def to_text(root: ET.Element) -> str:
-    """The document, indented."""
+    """Return the document as indented text."""
     ET.register_namespace("spirit", SPIRIT)
     ET.register_namespace("xilinx", XILINX)
     ET.indent(root)

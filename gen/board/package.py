@@ -1,4 +1,4 @@
-"""Everything beside the Verilog that Vivado needs to build a design for a card."""
+"""Writes everything beside the Verilog that Vivado needs to build a design for a card."""
 
 import json
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ def package_files(
     preset: str = "",
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, str | bytes]:
-    """The files of a package by name, but those of the top itself.
+    """Return the files of a package by name, except those of the top itself.
 
     ``preset`` and ``settings`` are named in the datasheet of the design.
     """

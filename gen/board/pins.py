@@ -1,4 +1,4 @@
-"""Package pins of a card: the table, and what of it a top uses."""
+"""Reads the table of a card's package pins, and finds those that a top uses."""
 
 import csv
 from collections.abc import Iterable, Mapping
@@ -26,12 +26,12 @@ class Pin:
 
     @property
     def properties(self) -> tuple[str, ...]:
-        """Name and value of what else is set of it."""
+        """Return names and values of the pin's other properties, beside place and standard."""
         return PROPERTIES.get(self.port, ())
 
 
 def read_pins(path: Path) -> dict[str, Pin]:
-    """The table of a card, by port; ValueError if a port or a pin stands in it twice."""
+    """Read the table of a card, by port; raise ValueError if it has a port or a pin twice."""
     with path.open(newline="") as file:
         pins = [Pin(**row) for row in csv.DictReader(file)]
     for kind in ("port", "pin"):
@@ -42,14 +42,14 @@ def read_pins(path: Path) -> dict[str, Pin]:
 
 
 def bits_of(port: Port, table: Mapping[str, Pin]) -> list[str]:
-    """The names of a port's bits, as constraints call them."""
+    """Return the names of a port's bits, as constraints call them."""
     if port.bits == 1 and f"{port.name}[0]" not in table:
         return [port.name]
     return [f"{port.name}[{bit}]" for bit in range(port.bits)]
 
 
 def pins_of(ports: Iterable[Port], table: Mapping[str, Pin]) -> list[Pin]:
-    """The pins of all bits of ``ports``, in order; ValueError for a bit that has none."""
+    """Return the pins of all bits of ``ports``, in order; raise ValueError if one has none."""
     names = [name for port in ports for name in bits_of(port, table)]
     if strangers := [name for name in names if name not in table]:
         raise ValueError(f"the card has no pin called {strangers[0]}")

@@ -1,4 +1,4 @@
-"""What a design takes of a card, and which SLR its units lie in."""
+"""Estimates what a design takes of a card, and chooses the SLR of each of its units."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """A floorplan as text."""
+    """Holds a floorplan as text: constraints and a drawing."""
 
     xdc: str
     svg: str
@@ -41,7 +41,7 @@ def estimated(
 def place(
     emission: Emission, board: Board, design: Design, synthesis: "Synthesis"
 ) -> tuple[Placement | None, list[str]]:
-    """The floorplan of ``design`` on ``board``, if there is one; what does not fit, a line each."""
+    """Return the floorplan of ``design`` on ``board``, if any, and a line for each misfit."""
     from gen.floorplan.drawing import to_svg
     from gen.floorplan.model import FloorplanError
     from gen.floorplan.parts import floorplan

@@ -1,4 +1,4 @@
-"""Tcl, as far as constraints and generated scripts need it: values written, commands read."""
+"""Writes values as Tcl and reads commands, as far as constraints and generated scripts need it."""
 
 import re
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ CLOSING = {"{": "}", "[": "]", '"': '"'}
 
 
 class TclError(ValueError):
-    """A text that is not Tcl."""
+    """Reports a text that is not Tcl."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command as it stands in a file, nothing substituted."""
+    """Holds a command as the file has it: nothing is substituted."""
 
     words: tuple[str, ...]  #: outer braces and quotes taken off, outer brackets kept
     line: int  #: of its first word, from 1
@@ -32,7 +32,7 @@ class Command:
 
     @property
     def calls(self) -> "list[Command]":
-        """The commands in brackets among the words, those inside them too."""
+        """Return the commands in brackets among the words, those inside them too."""
         found = []
         for word in self.words[1:]:
             if word.startswith("["):
@@ -42,7 +42,7 @@ class Command:
 
 
 def quote(value: object) -> str:
-    """``value`` as one word of Tcl; ValueError where braces cannot hold it."""
+    """Return ``value`` as one word of Tcl; raise ValueError where braces cannot hold it."""
     text = str(value)
     if PLAIN.fullmatch(text):
         return text
@@ -53,14 +53,14 @@ def quote(value: object) -> str:
 
 
 def elements(text: str) -> list[str]:
-    """The elements of a list, or of a word ``[list ...]``."""
+    """Return the elements of a list, or of a word ``[list ...]``."""
     if text.startswith("[list"):
         return list(commands(text[1:-1])[0].words[1:])
     return [word for command in commands(text.replace("\n", " ")) for word in command.words]
 
 
 def commands(text: str, line: int = 1) -> list[Command]:
-    """The commands of a script, without comments; TclError where one does not end."""
+    """Return the commands of a script, without comments; raise TclError where one does not end."""
     found: list[Command] = []
     at, words, start = 0, [], line
     while at < len(text):
@@ -84,7 +84,7 @@ def commands(text: str, line: int = 1) -> list[Command]:
 
 
 def read_word(text: str, at: int) -> tuple[str, int]:
-    """The word that starts at ``at``, and where it ends."""
+    """Return the word that starts at ``at``, and the index behind it."""
     if text[at] in '{"':
         end = closing(text, at)
         if end < len(text) and not text[end].isspace() and text[end] != ";":
@@ -97,7 +97,7 @@ def read_word(text: str, at: int) -> tuple[str, int]:
 
 
 def closing(text: str, at: int) -> int:
-    """One past what closes the brace, bracket or quote at ``at``; TclError if nothing does."""
+    """Return the index behind what closes the bracket at ``at``; raise TclError if nothing does."""
     closes = CLOSING[text[at]]
     depth, here = 0, at
     while here < len(text):

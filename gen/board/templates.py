@@ -10,7 +10,7 @@ from gen.page import templates
 
 
 def environment(folder: Path) -> Environment:
-    """The templates of ``folder``: an unknown variable is an error, ``tcl`` quotes a value."""
+    """Load the templates of ``folder``; an unknown variable is an error, ``tcl`` quotes a value."""
     if not folder.is_dir():
         raise UserError(f"the card's templates are not in {folder}; run from a checkout")
     made = templates.environment(folder)

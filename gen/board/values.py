@@ -21,7 +21,7 @@ VIVADO = ("2020.2", "2023.2")
 def values_of(
     emission: Emission, board: Board, design: Design, *, floorplan: bool
 ) -> dict[str, Any]:
-    """The variables of all templates.
+    """Return the variables that all templates of the card are filled in with.
 
     ``core`` is the module of the design inside its top; ``maps`` are register maps by folder.
     """
@@ -61,12 +61,12 @@ def values_of(
 
 
 def notes_of(top: Any) -> str:
-    """The docstring of a top, as Markdown."""
+    """Return the docstring of a top, as Markdown."""
     return re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.getdoc(type(top)) or "")
 
 
 def describe_ip(ip: Any) -> dict[str, Any]:
-    """An IP as its template takes it."""
+    """Return an IP as the variables that its template takes."""
     config = [(f"CONFIG.{name.removeprefix('CONFIG.')}", value) for name, value in ip.config]
     vendor, library, kind, version = ip.vlnv.split(":")
     return {
@@ -80,7 +80,7 @@ def describe_ip(ip: Any) -> dict[str, Any]:
 
 
 def describe_clock(clock: Any) -> dict[str, Any]:
-    """A clock as its template takes it: an IP makes it at ``pin``, or it enters at ``port``."""
+    """Return a clock as its template takes it: made by an IP, or entering at ``port``."""
     return {
         "name": clock.name,
         "mhz": clock.mhz,
@@ -92,7 +92,7 @@ def describe_clock(clock: Any) -> dict[str, Any]:
 
 
 def core_of(emission: Emission, core: type) -> str:
-    """The module of the design inside its top."""
+    """Return the name of the design's own module inside its top."""
     found = [name for name, m in emission.modules.items() if m.kind is core]
     if len(found) != 1:
         raise ValueError(f"{emission.top.name} holds {len(found)} modules of {core.__name__}")
@@ -115,7 +115,7 @@ def register_maps(emission: Emission, core: str) -> dict[str, RegisterMap]:
 
 
 def below(emission: Emission, name: str) -> Emission:
-    """Yield ``name`` and the names of all modules below it."""
+    """Return ``emission`` reduced to module ``name`` and all modules below it."""
     wanted = {name}
     for module in reversed(emission.modules.values()):
         if module.name in wanted:

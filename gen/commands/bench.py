@@ -1,4 +1,4 @@
-"""``make bench``: what the project promises in numbers, measured."""
+"""Implements ``make bench``, which measures what the project promises in numbers."""
 
 import json
 import os
@@ -22,9 +22,9 @@ Rows = list[Any]  #: of sim.bench.limits.Row
 
 
 def parts() -> dict[str, tuple[Design | None, Bench]]:
-    """Every measurement that a design's or a paper's descriptor names, by its name.
+    """Return every measurement that a design's or a paper's descriptor names, by its name.
 
-    A paper's is of no design.
+    The measurement of a paper has no design.
     """
     of_designs = {
         name: (design, bench)
@@ -38,7 +38,7 @@ def parts() -> dict[str, tuple[Design | None, Bench]]:
 
 
 def measure(part: str, progress: Callable[[str], None]) -> Rows:
-    """The rows of a part; ``progress`` hears what is going on."""
+    """Return the rows of a part; ``progress`` is told what is going on."""
     design, bench = parts()[part]
     rows = load(bench.rows)
     if design is None or not bench.preset:
@@ -47,7 +47,7 @@ def measure(part: str, progress: Callable[[str], None]) -> Rows:
 
 
 def table(title: str, rows: Rows) -> Table:
-    """Rows as people read them."""
+    """Return the rows as a table for the console."""
     from sim.bench.limits import number
 
     made = Table(title=title, title_justify="left", expand=False)
@@ -69,7 +69,7 @@ def table(title: str, rows: Rows) -> Table:
 
 
 def machine() -> str:
-    """What the times were measured on."""
+    """Describe the machine that the times were measured on."""
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return f"{os.cpu_count()} cores, Python {platform.python_version()}{load}"
 
@@ -122,7 +122,7 @@ def run(part: str, console: Console) -> Rows:
 
 
 def failures(results: dict[str, Rows]) -> list[str]:
-    """A line for each limit that is not kept."""
+    """Return a line for each limit that is exceeded."""
     return [
         f"{part}: {row.what}: {row.value:,.4g} {row.unit} is not {row.limit} {row.unit}"
         for part, rows in results.items()
@@ -132,7 +132,7 @@ def failures(results: dict[str, Rows]) -> list[str]:
 
 
 def main() -> None:
-    """Run the bench."""
+    """Run the bench as a program."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(epilog=EXAMPLE)(bench)
     app(prog_name="python -m gen.commands.bench")

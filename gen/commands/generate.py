@@ -1,4 +1,4 @@
-"""``ingather generate``."""
+"""Implements ``ingather generate``, which writes a design's files."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A design's folder, from its name to the last file."""
+"""Generates a design's folder, from the design's name to the last file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from sim.harness.emissions import emission_of
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """What has been written."""
+    """Reports what has been written."""
 
     emission: Emission
     files: Sequence[str]  #: names from the folder on
@@ -30,7 +30,7 @@ class Generated:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """A design with its parameters, alone or on a card."""
+    """Says what to generate: a design with its parameters, alone or on a card."""
 
     design: Design
     board: str | None = None  #: a card to build for: adds its top, Tcl and XDC
@@ -41,16 +41,16 @@ class Wanted:
 
     @property
     def target(self) -> Design | BoardDesign:
-        """What has presets and is made: the design, or its top on the card."""
+        """Return the object that has presets and is made: the design, or its top on the card."""
         return self.design if self.board is None else find_board(self.board).find(self.design.name)
 
     @property
     def preset_name(self) -> str:
-        """The preset, or the usual one."""
+        """Return the name of the preset, or of the usual one if none was named."""
         return self.preset or self.target.preset
 
     def params(self) -> Any:
-        """The parameters; UserError for what is illegal."""
+        """Return the parameters; raise UserError if one is illegal."""
         from gen.settings import make_params
 
         presets = self.target.settings_of(self.preset_name)

@@ -1,4 +1,4 @@
-"""``ingather import-reports``."""
+"""Implements ``ingather import-reports``, which compares Vivado's reports with the estimate."""
 
 from pathlib import Path
 from typing import Annotated

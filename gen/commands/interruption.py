@@ -24,7 +24,7 @@ OWN = b"multiprocessing.resource_tracker"  #: a helper of Python's, which ends w
 
 
 class Interruption:
-    """While it is entered, SIGINT and SIGTERM end all processes below this one.
+    """Ends all processes below this one on SIGINT and SIGTERM, while it is entered.
 
     They then raise KeyboardInterrupt, once, in the main thread; whatever other threads start from
     then on is ended too. What those processes were writing in the cache is removed on leaving, and
@@ -39,7 +39,7 @@ class Interruption:
 
     @property
     def status(self) -> int:
-        """The exit status by which a shell knows the signal."""
+        """Return the exit status that tells a shell which signal it was."""
         return 128 + (self.signal or signal.SIGINT)
 
     def __enter__(self) -> Self:
@@ -68,7 +68,7 @@ class Interruption:
         self.temporary.end()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """End what is below, and this command."""
+        """End every process below this one, and then this command."""
         for one in self.before:  # a second signal would cut short the tidying up
             signal.signal(one, signal.SIG_IGN)
         self.signal = number
@@ -78,20 +78,20 @@ class Interruption:
 
 
 class TemporaryFolder:
-    """Where this process, and all that it starts, make their temporary files."""
+    """Makes the folder of all temporary files of this process and of those it starts."""
 
     def __init__(self) -> None:
         self.folder = ""
         self.before: tuple[str | None, str | None] = (None, None)
 
     def begin(self) -> None:
-        """Make the folder, inside that of whoever started us."""
+        """Make the folder, inside that of the process that started this one."""
         self.before = os.environ.get(TMPDIR), tempfile.tempdir
         self.folder = tempfile.mkdtemp(prefix="ingather-")
         os.environ[TMPDIR] = tempfile.tempdir = self.folder
 
     def end(self) -> None:
-        """Remove it with all that was left in it."""
+        """Remove the folder with all that was left in it."""
         if not self.folder:
             return
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -103,14 +103,14 @@ class TemporaryFolder:
 
 
 def adopt_orphans() -> None:
-    """Let what is below this process stay below it when its parent ends, so that it is found."""
+    """Keep processes whose parent ends below this one, so that they are found."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
 
 
 def end_for_ever() -> None:
-    """End what is started, until this process ends."""
+    """Kill processes below this one again and again, until this process ends."""
     while True:
         end_all()
         time.sleep(POLL_SECONDS)
@@ -146,7 +146,7 @@ def below(process: int) -> list[int]:
 
 
 def command_of(process: int) -> bytes:
-    """The command line of a process; empty if it has ended."""
+    """Return the command line of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:

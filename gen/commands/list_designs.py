@@ -1,4 +1,4 @@
-"""``ingather list``."""
+"""Implements ``ingather list``, which lists designs, presets and parameters."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -27,12 +27,12 @@ def list_designs(
 
 
 def shown(settings: Mapping[str, Any]) -> str:
-    """Settings as they are written on the command line."""
+    """Return settings as the command line writes them."""
     return " ".join(f"{name}={value}" for name, value in settings.items()) or "all defaults"
 
 
 def list_parameters(design: Design) -> None:
-    """One line for each parameter: name, default, meaning."""
+    """Print a line for each parameter: name, default, meaning."""
     for parameter in parameters(design.params_class):
         default = str(parameter.default).lower() if parameter.kind is bool else parameter.default
         typer.echo(f"  --set {parameter.name}={default} ".ljust(36) + parameter.doc)

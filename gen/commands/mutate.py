@@ -1,4 +1,4 @@
-"""``ingather mutate``."""
+"""Implements ``ingather mutate``, which breaks the RTL and sees whether tests notice."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ def mutate(
 
 
 def choose(names: Sequence[str]) -> list[Any]:
-    """The targets that ``names`` mean, all of them without any; UserError for an unknown one."""
+    """Return the targets called ``names``, or all; raise UserError for an unknown name."""
     from sim.mutation.targets import all_targets, is_called
 
     targets = all_targets()
@@ -101,7 +101,7 @@ def choose(names: Sequence[str]) -> list[Any]:
 
 
 def callable_names(paths: Mapping[str, Any]) -> list[str]:
-    """The packages, modules and classes of the components at ``paths``; the widest first."""
+    """Return the packages, modules and classes of the components at ``paths``; the widest first."""
     names = {path.rpartition(".")[2] for path in paths}
     for path in paths:
         parts = path.split(".")
@@ -125,7 +125,7 @@ def check_folder(folder: Path) -> None:
 def examine_all(
     targets: Sequence[Any], plan: Any, output: Path, jobs: int, resume: bool
 ) -> dict[str, dict[str, Any]]:
-    """The result of each target by name, with progress on standard error."""
+    """Return the result of each target by name, with progress on standard error."""
     from sim.mutation.worker import examine_apart
 
     results: dict[str, dict[str, Any]] = {}
@@ -169,12 +169,12 @@ def examine_all(
 
 
 def part_of(output: Path, target: Any, plan: Any) -> Path:
-    """The file of one component and one seed."""
+    """Return the path of the file for one component and one seed."""
     return output / PARTS / f"{target.name}.{plan.seed}.json"
 
 
 def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
-    """The result there is of ``target``, if it is of the same plan and sources, and no error."""
+    """Return the kept result of ``target`` if it is valid: same plan, same sources, no error."""
     try:
         result = json.loads(part_of(output, target, plan).read_text())
         right = result["key"] == plan.key(target) and not result["error"]
@@ -184,7 +184,7 @@ def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
 
 
 def kept_of_others(targets: Sequence[Any], output: Path, plan: Any) -> dict[str, dict[str, Any]]:
-    """The results in the folder that are still right, of components that were not asked for."""
+    """Return valid results in the folder of components that were not asked for."""
     others = [target for target in choose([]) if target not in targets]
     kept = {target.name: keep(output, target, plan) for target in others}
     return {name: result for name, result in kept.items() if result is not None}
@@ -196,7 +196,7 @@ def write(
     results: Mapping[str, Mapping[str, Any]],
     scores: Iterable[Any],
 ) -> None:
-    """Write the summary and the page."""
+    """Write the summary and the page of all results."""
     from sim.mutation.summary import LEAST, below
 
     scores = list(scores)
@@ -226,7 +226,7 @@ def write(
 
 
 def page(content: Mapping[str, Any]) -> str:
-    """One page of HTML: scores, and the survivors with their reasons."""
+    """Return the page of HTML: scores, and the survivors with their reasons."""
     from gen.page.page import Section, environment, render
 
     template = environment(HERE).get_template("mutate.html.j2")
@@ -238,7 +238,7 @@ def page(content: Mapping[str, Any]) -> str:
 
 
 def show(scores: Sequence[Any], output: Path) -> None:
-    """The table on the console, survivors that nobody has explained, and where the rest is."""
+    """Print the table, unexplained survivors, and where the rest is."""
     console = Console()
     table = Table(box=None, pad_edge=False)
     table.add_column("component", no_wrap=True)

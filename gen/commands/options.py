@@ -1,4 +1,4 @@
-"""A workload's fields as the options of a command."""
+"""Turns the fields of a workload into the options of a command."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from gen.settings import parameters
 
 
 def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
-    """A keyword of a command's function, given as ``option``."""
+    """Return a keyword parameter of a command's function, given as ``option``."""
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -21,12 +21,12 @@ def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parame
 
 
 def spelled(name: str) -> str:
-    """A name as an option: ``--like-this``."""
+    """Return a name as an option: ``--like-this``."""
     return f"--{name.replace('_', '-')}"
 
 
 def options_of(workload: type) -> Iterator[inspect.Parameter]:
-    """An option for each field of ``workload``."""
+    """Yield an option for each field of ``workload``."""
     hints = get_type_hints(workload)
     for one in fields(workload):
         if hints[one.name] is bool:
@@ -36,7 +36,7 @@ def options_of(workload: type) -> Iterator[inspect.Parameter]:
 
 
 def flag_of(one: Field[Any]) -> inspect.Parameter:
-    """``--name``, or ``--no-name`` for what is true unless told otherwise."""
+    """Return the option ``--name``, or ``--no-name`` for a flag that is true by default."""
     about = one.metadata
     name = f"no_{one.name}" if one.default else one.name
     text = about["off"] if one.default else about["help"]
@@ -45,7 +45,7 @@ def flag_of(one: Field[Any]) -> inspect.Parameter:
 
 
 def value_of(one: Field[Any], kind: Any) -> inspect.Parameter:
-    """``--name VALUE``."""
+    """Return the option ``--name VALUE`` of a field that takes a value."""
     about = one.metadata
     option = typer.Option(
         spelled(one.name),
@@ -60,7 +60,7 @@ def value_of(one: Field[Any], kind: Any) -> inspect.Parameter:
 
 
 def shortcuts_of(params_class: type, names: list[str]) -> Iterator[inspect.Parameter]:
-    """An option for each of the hardware's parameters that has one by itself."""
+    """Yield an option for each of ``names``, parameters of the hardware."""
     known = {one.name: one for one in parameters(params_class)}
     for name in names:
         text = f"{known[name].doc[:1].upper()}{known[name].doc[1:].rstrip('.')}."
@@ -69,7 +69,7 @@ def shortcuts_of(params_class: type, names: list[str]) -> Iterator[inspect.Param
 
 
 def asked_of(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``workload`` that the options' values say."""
+    """Return the fields of ``workload`` with the values of the options."""
     return {
         one.name: not values[f"no_{one.name}"] if f"no_{one.name}" in values else values[one.name]
         for one in fields(workload)
@@ -77,7 +77,7 @@ def asked_of(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_options(function: Callable[..., None], options: list[inspect.Parameter]) -> Any:
-    """``function``, which takes any keywords, as one that takes these."""
+    """Return ``function``, which takes any keywords, with the signature of ``options``."""
 
     def command(**values: Any) -> None:
         function(values)

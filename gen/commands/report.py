@@ -1,4 +1,4 @@
-"""``ingather report``."""
+"""Implements ``ingather report``, which puts results on one page."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``ingather reproduce``."""
+"""Implements ``ingather reproduce``, which makes a paper's figures anew."""
 
 import inspect
 import json
@@ -22,7 +22,7 @@ from gen.papers.paper import Paper
 
 
 def command() -> Any:
-    """The function of the command, whose options are those of all papers."""
+    """Return the function of the command, with the options of all papers."""
     known = papers().values()
     names = "; ".join(f"of {paper.name} {', '.join(paper.figure_names)}" for paper in known)
     options = [
@@ -68,7 +68,7 @@ def command() -> Any:
 
 
 def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
-    """An option for each setting that only ``paper`` has; None unless the user gives it."""
+    """Yield an option for each setting that only ``paper`` has; None unless the user gives it."""
     hints = get_type_hints(paper.asked_class)
     for one in fields(paper.asked_class):
         about = one.metadata
@@ -85,7 +85,7 @@ def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
 
 
 def asked_of(paper: Paper, values: Mapping[str, Any]) -> Any:
-    """The settings that the options' values say; UserError for those of another paper."""
+    """Return the settings that the options give; raise UserError for an option of another paper."""
     given: dict[str, Any] = {}
     for other in papers().values():
         for one in fields(other.asked_class):
@@ -121,7 +121,7 @@ def execute(values: Mapping[str, Any]) -> None:
 
 
 def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) -> Any:
-    """The report, made behind a bar of progress."""
+    """Make the report, behind a bar of progress."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -143,7 +143,7 @@ def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) ->
 
 
 def summary(figures: list[Any]) -> Table:
-    """Every statement, and whether it holds."""
+    """Return a table of all statements, and whether each holds."""
     table = Table(expand=False)
     table.add_column("figure")
     table.add_column("statement", overflow="fold")

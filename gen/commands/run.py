@@ -1,4 +1,4 @@
-"""``ingather train``, ``ingather spmm``, and every other run that a design's descriptor names."""
+"""Implements ``ingather train``, ``spmm`` and every other run that a design's descriptor names."""
 
 import json
 import tempfile
@@ -22,7 +22,7 @@ FORMAT = 2  #: of a result
 
 
 def command_of(design: Design, run: Run) -> Any:
-    """The function of the run's command, whose options are the fields of its workload."""
+    """Return the function of the run's command, whose options are the fields of its workload."""
     workload = run.session_class.workload
     presets = ", ".join(design.presets)
     options = [
@@ -31,13 +31,13 @@ def command_of(design: Design, run: Run) -> Any:
             "output",
             Path,
             Path("build", run.command),
-            typer.Option("-o", "--output", help="Folder to write the results into."),
+            typer.Option("-o", "--output", help="Write the results into this folder."),
         ),
         parameter(
             "preset",
             str,
             run.preset or design.preset,
-            typer.Option(help=f"Preset of the hardware: {presets}."),
+            typer.Option(help=f"Build this preset of the hardware: {presets}."),
         ),
         parameter(
             "settings",
@@ -85,7 +85,7 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
 
 
 def simulate(session: Any, console: Console) -> Any:
-    """Build the simulator and run, behind a line of progress; the result."""
+    """Build the simulator and run the session, behind a line of progress; return the result."""
     from sim.harness.session import Listener, RunFailed
 
     for line in session.about():
@@ -100,7 +100,7 @@ def simulate(session: Any, console: Console) -> Any:
         task = progress.add_task("starting", total=None)
 
         class Show(Listener):
-            """Lines on the console, above the bar of progress."""
+            """Prints a session's lines on the console, above the bar of progress."""
 
             def line(self, text: str) -> None:
                 progress.console.print(text)
@@ -117,7 +117,7 @@ def simulate(session: Any, console: Console) -> Any:
 
 
 def result_json(design: Design, run: Run, preset: str, session: Any, result: Any) -> dict[str, Any]:
-    """Everything that is known of a run, fit for JSON."""
+    """Return everything that is known of a run, fit for JSON."""
     return {
         "format": FORMAT,
         "made_by": MADE_BY,
@@ -137,5 +137,5 @@ def result_json(design: Design, run: Run, preset: str, session: Any, result: Any
 
 
 def write_json(path: Path, content: Any) -> None:
-    """``content`` as readable JSON."""
+    """Write ``content`` into a file as readable JSON."""
     path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""``ingather schedule``."""
+"""Implements ``ingather schedule``, which schedules jobs that share switches."""
 
 import base64
 import time
@@ -22,7 +22,7 @@ PAGE = "index.html"
 
 
 def command() -> Any:
-    """The function of the command, whose options are the fields of its workload."""
+    """Return the function of the command, whose options are the fields of its workload."""
     output = typer.Option("-o", "--output", help="Write the results into this folder.")
     options = [
         *options_of(ScheduleWorkload),
@@ -34,7 +34,7 @@ def command() -> Any:
 
 
 def execute(values: Mapping[str, Any]) -> None:
-    """Schedule, and write what came of it."""
+    """Schedule the jobs, and write tables, pictures and page."""
     output = values["output"]
     check_target(output)
     try:
@@ -72,7 +72,7 @@ def execute(values: Mapping[str, Any]) -> None:
 
 
 def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:
-    """The figures that stand above all others."""
+    """Return the most important figures, which stand at the top of the page."""
 
     def text(value: Any) -> str:
         return value if isinstance(value, str) else f"{value:.4f}"
@@ -91,7 +91,7 @@ def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def warnings_of(summary: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before all else."""
+    """Return warnings that a reader must see first."""
     late = summary["programs_at_time_limit"]
     text = f"{late:,} integer programs ended at their time limit: their trees may not be the best"
     return [text] * bool(late)
@@ -103,7 +103,7 @@ def page_of(
     folder: Path,
     pictures: Mapping[str, str],
 ) -> str:
-    """The page that shows figures, pictures and jobs."""
+    """Return the page that shows figures, pictures and jobs."""
     template = environment(HERE).get_template("schedule.html.j2")
 
     def section(title: str, **given: Any) -> Section:
@@ -129,7 +129,7 @@ def page_of(
 
 
 def encoded(picture: Path) -> str:
-    """A picture as text."""
+    """Return a picture as base64 text."""
     return base64.b64encode(picture.read_bytes()).decode()
 
 

@@ -1,4 +1,4 @@
-"""``ingather sweep``: a specification, or ``diff`` or ``export`` and results."""
+"""Implements ``ingather sweep``, and the group in which ``diff`` and ``export`` are."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -88,10 +88,10 @@ def sweep(
 
 
 class DefaultGroup(TyperGroup):
-    """Commands of which the first may be left out."""
+    """Groups commands of which the first may be left out."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the first command's name in front, unless one is there."""
+        """Put the first command's name in front, unless a command is named."""
         names = list(self.commands)
         return super().parse_args(ctx, args if args and args[0] in names else [names[0], *args])
 

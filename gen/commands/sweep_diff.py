@@ -1,4 +1,4 @@
-"""``ingather sweep diff``."""
+"""Implements ``ingather sweep diff``, which compares two sweeps."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -58,7 +58,7 @@ def diff(
 
 
 def show(console: Console, difference: Difference) -> None:
-    """A table of changes, and the points that are in one only."""
+    """Print a table of changes, and the points that only one sweep has."""
     changes, names = difference.changes, difference.varying
     if changes:
         console.print(table(changes[:ROWS], names))
@@ -73,7 +73,7 @@ def show(console: Console, difference: Difference) -> None:
 
 
 def table(changes: Sequence[Change], names: Sequence[str]) -> Table:
-    """One change a row, with the settings of ``names``."""
+    """Return a table with a row for each change, and a column for each of ``names``."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
         made.add_column(name, justify="right", overflow="fold")
@@ -89,13 +89,13 @@ def table(changes: Sequence[Change], names: Sequence[str]) -> Table:
 
 
 def figure(value: float | str | None) -> str:
-    """A metric or a status for people."""
+    """Return a metric or a status as people read it."""
     if value is None or isinstance(value, str):
         return value or "-"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
 
 
 def in_words(settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    """A point in a line: the settings of ``names``, or all if there are none."""
+    """Return a point in a line: the settings of ``names``, or all if it has none of them."""
     chosen = {name: settings[name] for name in names if name in settings} or settings
     return ", ".join(f"{name}={value}" for name, value in chosen.items())

@@ -1,4 +1,4 @@
-"""``ingather sweep export``."""
+"""Implements ``ingather sweep export``, which writes a sweep as a table."""
 
 from pathlib import Path
 from typing import Annotated

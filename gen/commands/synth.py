@@ -1,4 +1,4 @@
-"""``ingather synth``."""
+"""Implements ``ingather synth``, which estimates a design's resources."""
 
 import json
 import sys
@@ -38,7 +38,7 @@ Jobs = Annotated[
 
 
 def choose(design: str, preset: str | None, settings: list[str] | None) -> tuple[Design, str, Any]:
-    """The design, the preset and the parameters that a command line asks for."""
+    """Return the design, the preset and the parameters that a command line asks for."""
     chosen = find_design(design)
     preset = chosen.preset if preset is None else preset
     changes = parse_settings(settings or [])
@@ -94,7 +94,7 @@ def synth(
 
 
 def estimate(component: Any, design: str, jobs: int | None = None) -> Any:
-    """The Synthesis of ``component``, with progress on standard error."""
+    """Return the Synthesis of ``component``, with progress on standard error."""
     from gen.synth.mapping import yosys_version
     from gen.synth.synthesis import synthesise
     from sim.harness.cache import cached_folder
@@ -116,7 +116,7 @@ def estimate(component: Any, design: str, jobs: int | None = None) -> Any:
 
 
 def describe_device(device: Any) -> dict[str, Any]:
-    """A device as JSON."""
+    """Return a device as an object of JSON."""
     slrs = [
         {
             "name": slr.name,
@@ -130,14 +130,14 @@ def describe_device(device: Any) -> dict[str, Any]:
 
 
 def check_json_file(target: str | None) -> None:
-    """Raise UserError before the work is done, rather than after it."""
+    """Raise UserError early if the file for JSON cannot be written."""
     if target is None or target == "-":
         return
     check_file(Path(target))
 
 
 def write_json(target: str, content: Mapping[str, Any]) -> None:
-    """To a file, or to standard output."""
+    """Write ``content`` as JSON to a file, or to standard output."""
     text = json.dumps(content, indent=1) + "\n"
     if target == "-":
         sys.stdout.write(text)

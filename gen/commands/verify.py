@@ -1,4 +1,4 @@
-"""``ingather verify``."""
+"""Implements ``ingather verify``, which runs the cocotb regression."""
 
 import hashlib
 import json
@@ -115,14 +115,14 @@ def verify(
 
 
 def check_installed() -> None:
-    """Raise UserError unless all that the regression needs is there."""
+    """Raise UserError unless all that the regression needs is installed."""
     for name in NEEDED:
         if find_spec(name) is None:
             raise UserError(MISSING.format(name))
 
 
 def first_of(seed: str) -> str:
-    """The seed as it is named; UserError if it is none."""
+    """Return the seed as the user gave it; raise UserError if it is not a seed."""
     from sim.verify.seeds import checked_seed
 
     try:
@@ -132,7 +132,7 @@ def first_of(seed: str) -> str:
 
 
 def checked_filter(keyword: str) -> str:
-    """An expression for -k; UserError if it is none."""
+    """Return the expression for pytest's -k; raise UserError if it is not one."""
     from _pytest.mark.expression import Expression
 
     try:
@@ -144,7 +144,7 @@ def checked_filter(keyword: str) -> str:
 
 @contextmanager
 def surroundings(folder: Path, coverage: bool) -> Iterator[None]:
-    """With ``coverage``, let simulations measure it and leave it in ``folder``."""
+    """Let simulations measure coverage and leave it in ``folder``, if ``coverage``."""
     if not coverage:
         yield
         return
@@ -161,7 +161,7 @@ def surroundings(folder: Path, coverage: bool) -> Iterator[None]:
 
 
 def run(options: "Options", console: Console) -> "tuple[Outcome, float]":
-    """The regression behind its progress, and how long it took."""
+    """Run the regression behind its progress; return the outcome and how long it took."""
     from gen.verify.console import Progress
     from sim.verify.order import read_durations, write_durations
     from sim.verify.regression import run_regression
@@ -180,7 +180,7 @@ def run(options: "Options", console: Console) -> "tuple[Outcome, float]":
 
 
 def check_outcome(options: "Options", outcome: "Outcome") -> None:
-    """Raise UserError if nothing could run."""
+    """Raise UserError if no test could run."""
     if outcome.trouble:
         raise UserError(outcome.trouble)
     if not outcome.items and not outcome.interrupted:
@@ -202,7 +202,7 @@ def look_into(outcome: "Outcome", folder: Path, most: int, console: Console) -> 
 
 
 def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, str]:
-    """Write what coverage came to; the content of coverage.json, or why there is none."""
+    """Write the coverage report; return the content of coverage.json, or why there is none."""
     from sim.coverage.data import CoverageError
     from sim.coverage.files import write as write_coverage
     from sim.coverage.merge import is_within
@@ -230,7 +230,7 @@ def measure(folder: Path, options: "Options") -> tuple[dict[str, Any] | None, st
 
 
 def components_of(targets: Sequence[str]) -> list[str]:
-    """The packages and modules of hdl that tests mirror; all of it if none is named."""
+    """Return the packages and modules of hdl that the tests mirror; all of hdl if none is named."""
     paths = [Path(target.partition("::")[0]) for target in targets]
     mirrored = [path.relative_to("tests") for path in paths if path.is_relative_to("tests/hdl")]
     named = [path.with_name(path.stem.removeprefix("test_")) for path in mirrored]
@@ -243,7 +243,7 @@ def write(
     outcome: "Outcome",
     measured: Mapping[str, Any] | None,
 ) -> None:
-    """All files but what coverage and the failures have left there."""
+    """Write all files except those that coverage and the failures have left there."""
     from gen.verify.page import page
     from sim.verify.junit import junit
 
@@ -257,7 +257,7 @@ def write(
 
 
 def hashed(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 digest of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -270,7 +270,7 @@ def finish(
     measured: Mapping[str, Any] | None,
     trouble: str,
 ) -> None:
-    """Say what came of it, and end with its exit status; ``trouble`` is what has no report."""
+    """Print the outcome and exit with its status; ``trouble`` says why coverage has no report."""
     from gen.verify.failures import show
     from sim.verify.items import counts
 

@@ -1,4 +1,4 @@
-"""The block diagram of a design as SVG."""
+"""Draws the block diagram of a design as SVG."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,7 +28,7 @@ text{font-family:system-ui,Helvetica,Arial,sans-serif;fill:#1d2733}
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A box of the drawing."""
+    """Describes a box of the drawing: its texts and its shape."""
 
     title: str
     small: str  #: below the title
@@ -37,12 +37,12 @@ class Node:
 
     @property
     def width(self) -> float:
-        """In pixels."""
+        """Return the width of the box in pixels."""
         return PILL if self.pill else BOX
 
 
 def diagram(structure: Structure) -> str:
-    """An SVG element of the blocks and of the arrows between them."""
+    """Return an SVG element that shows the blocks and the arrows between them."""
     links = drawn(structure)
     nodes = nodes_of(structure)
     graph = Graph(
@@ -56,7 +56,7 @@ def diagram(structure: Structure) -> str:
 
 
 def drawn(structure: Structure) -> list[Link]:
-    """Streams, wide signals, and the widest signals of what would be joined to nothing."""
+    """Return the links to draw: streams, wide signals, and the widest ones of lone blocks."""
     aside = {name for name, block in structure.blocks.items() if block.module.startswith(REGISTERS)}
     links = [
         link
@@ -71,7 +71,7 @@ def drawn(structure: Structure) -> list[Link]:
 
 
 def nodes_of(structure: Structure) -> dict[str, Node]:
-    """The boxes by the names that links give to them."""
+    """Return the boxes by the names that links give to them."""
     nodes = {
         f"@{port.name}": Node(
             title=port.title,
@@ -90,7 +90,7 @@ def nodes_of(structure: Structure) -> dict[str, Node]:
 
 
 class Drawing:
-    """Boxes and arrows at their places."""
+    """Draws boxes and arrows at the places that a layout gives them."""
 
     def __init__(self, nodes: dict[str, Node], links: list[Link], layout: Layout) -> None:
         self.nodes, self.links, self.layout = nodes, links, layout
@@ -107,11 +107,11 @@ class Drawing:
         self.left, self.right = self.attachments()
 
     def y(self, name: str) -> float:
-        """The middle of a thing."""
+        """Return the height at which the middle of ``name`` lies."""
         return MARGIN + self.layout.middles[name]
 
     def attachments(self) -> tuple[dict[int, float], dict[int, float]]:
-        """Heights at which each edge leaves its left end, and comes to its right end."""
+        """Return heights at which each edge leaves its left end, and comes to its right end."""
         ends: tuple[dict[int, float], dict[int, float]] = ({}, {})
         for place, neighbour, heights in ((0, 1, ends[0]), (-1, -2, ends[1])):
             at: dict[str, list[int]] = {}
@@ -124,7 +124,7 @@ class Drawing:
         return ends
 
     def svg(self) -> str:
-        """The whole picture; its arrowheads are named apart from others of a page."""
+        """Return the whole picture; its arrowheads' names are unique on a page."""
         arrows = [self.arrow(index) for index in range(len(self.links))]
         labels = [self.label(index) for index in range(len(self.links))]
         boxes = [self.box(name) for name in self.nodes]
@@ -145,7 +145,7 @@ class Drawing:
         )
 
     def box(self, name: str) -> str:
-        """A block or a port with its name."""
+        """Return the element of a block or a port, with its name."""
         node = self.nodes[name]
         height = self.layout.heights[name]
         x, y = self.centres[name] - node.width / 2, self.y(name) - height / 2
@@ -161,7 +161,7 @@ class Drawing:
         return f"<g><title>{escape(node.title)}: {escape(node.small)}</title>{''.join(lines)}</g>"
 
     def arrow(self, index: int) -> str:
-        """A curve along the edge's route; its head is at the sink, on either side."""
+        """Return a curve along the edge's route, whose head is at the sink on either side."""
         route = self.layout.routes[index]
         points = [(self.edge_x(route[0], 1), self.left[index])]
         for name in route[1:-1]:
@@ -177,7 +177,7 @@ class Drawing:
         return f'<path class="{kind}" d="{path}" marker-end="url(#head-{kind})"/>'
 
     def label(self, index: int) -> str:
-        """The stream's name and width, beside its source."""
+        """Return the text of a stream's name and width, beside its source."""
         link = self.links[index]
         times = f" x {link.count}" if link.count > 1 else ""
         words = f"{link.label} {link.bits}{times}".strip()
@@ -192,12 +192,12 @@ class Drawing:
         )
 
     def edge_x(self, name: str, side: int) -> float:
-        """The left (-1) or right (1) side of a node."""
+        """Return the place of a node's left (-1) or right (1) side."""
         return self.centres[name] + side * self.nodes[name].width / 2
 
 
 def head(kind: str, colour: str) -> str:
-    """An arrowhead."""
+    """Return the definition of an arrowhead."""
     return (
         f'<marker id="head-{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8"'
         f' markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
@@ -206,7 +206,7 @@ def head(kind: str, colour: str) -> str:
 
 
 def text(kind: str, x: float, y: float, words: str, width: float) -> str:
-    """A line of text in the middle of a box, squeezed if it would not fit."""
+    """Return a line of text in the middle of a box, squeezed if it would not fit."""
     letter = 7.0 if kind == "name" else 4.7
     fit = f' textLength="{width:.0f}" lengthAdjust="spacingAndGlyphs"'
     squeeze = fit if len(words) * letter > width else ""

@@ -1,4 +1,4 @@
-"""The ports of a component as the buses and streams that they make up."""
+"""Groups the ports of a component into the buses and streams that they make up."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,20 +33,20 @@ FORWARD = ("payload", "tdata", "awaddr", "araddr")
 
 @dataclass(frozen=True, kw_only=True)
 class Interface:
-    """A bus, a stream or a plain signal; all that stand in one array together."""
+    """Describes a bus, a stream or a plain signal, or all those of one array."""
 
     name: str
     kind: str  #: a value of KINDS, or SIGNAL
     begins: bool  #: whether this side sends: source of a stream, manager of a bus, output
     count: int  #: how many there are, in an array or not
-    data_bits: int  #: of payload or data; of a signal, all
+    data_bits: int  #: width of payload or data; of a signal, its whole width
     details: str  #: more widths, in words
     names: tuple[str, ...]  #: of each in the array, what its ports' names begin with
     forward: tuple[str, ...]  #: of those, what carries data from the side that begins
 
     @property
     def role(self) -> str:
-        """Which side of the interface the component is."""
+        """Return which side of the interface the component is."""
         if self.kind == SIGNAL:
             return "output" if self.begins else "input"
         if self.kind in ("stream", "AXI4-Stream"):
@@ -55,17 +55,17 @@ class Interface:
 
     @property
     def title(self) -> str:
-        """The name, with the numbers of an array."""
+        """Return the name, with its range of numbers if it is an array."""
         return f"{self.name}_0..{self.count - 1}" if self.count > 1 else self.name
 
 
 def interfaces(component: Component) -> list[Interface]:
-    """All of a component's ports but clock and reset, in order."""
+    """Return all of a component's ports but clock and reset, in order."""
     return list(found(component.signature, (), 1))
 
 
 def found(signature: Any, path: tuple[str, ...], count: int) -> Iterator[Interface]:
-    """The interfaces of a signature whose members' names begin with ``path``."""
+    """Yield the interfaces of a signature whose members' names begin with ``path``."""
     for name, member in signature.members.items():
         here = (*path, name)
         total = count * prod(member.dimensions)
@@ -82,12 +82,12 @@ def found(signature: Any, path: tuple[str, ...], count: int) -> Iterator[Interfa
 
 
 def plain(signature: Any) -> Any:
-    """A signature as its class describes it: from the side that begins."""
+    """Return a signature as its class describes it, from the side that begins."""
     return signature.flip() if isinstance(signature, wiring.FlippedSignature) else signature
 
 
 def of_signal(path: tuple[str, ...], member: Any, count: int, bits: int) -> Interface:
-    """A port that is nothing but itself."""
+    """Describe a port that belongs to no bus and no stream."""
     return Interface(
         name="_".join(path),
         kind=SIGNAL,
@@ -101,7 +101,7 @@ def of_signal(path: tuple[str, ...], member: Any, count: int, bits: int) -> Inte
 
 
 def of_bundle(path: tuple[str, ...], member: Any, count: int, kind: str) -> Interface:
-    """A bus or a stream, or an array of them."""
+    """Describe a bus or a stream, or an array of them."""
     signature = plain(member.signature)
     members = {
         name: Shape.cast(port.shape).width
@@ -126,7 +126,7 @@ def of_bundle(path: tuple[str, ...], member: Any, count: int, kind: str) -> Inte
 
 
 def numbered(name: str, dimensions: tuple[int, ...]) -> Iterator[str]:
-    """``words`` of dimensions (2,) is ``words_0`` and ``words_1``."""
+    """Yield the names of an array's elements: ``words`` of (2,) gives ``words_0``, ``words_1``."""
     if not dimensions:
         yield name
         return

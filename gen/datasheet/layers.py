@@ -1,4 +1,4 @@
-"""Where the nodes of a drawing stand: in columns, so that most arrows go to the right.
+"""Places the nodes of a drawing in columns, so that most arrows go to the right.
 
 The usual four steps: cycles are cut, nodes put in columns by the longest path to them, columns
 ordered so that neighbours stand at like heights, and heights found by least squares. An arrow that
@@ -17,7 +17,7 @@ GAP = 22  #: between things in a column
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """What is to be laid out."""
+    """Describes what is to be laid out."""
 
     nodes: Sequence[str]
     edges: Sequence[tuple[str, str]]  #: from, to
@@ -27,22 +27,22 @@ class Graph:
 
 @dataclass
 class Layout:
-    """Columns from left to right, and the middle of everything in them."""
+    """Holds columns from left to right, and the middle of everything in them."""
 
     columns: list[list[str]]  #: nodes, and arrows that pass by, from the top
     heights: dict[str, float]  #: of all these
     middles: dict[str, float]  #: where the middles of their heights are
-    routes: list[list[str]]  #: of each edge, from left to right: where it stands in each column
+    routes: list[list[str]]  #: of each edge, from left to right: what it is called in each column
     turned: list[bool]  #: whether the edge goes to the left
 
     @property
     def column_of(self) -> dict[str, int]:
-        """The column of each node."""
+        """Return the column of each node."""
         return {name: k for k, column in enumerate(self.columns) for name in column}
 
 
 def lay_out(graph: Graph, height: Callable[[int], float]) -> Layout:
-    """Columns and heights of ``graph``; ``height`` of a node follows from a side's arrows."""
+    """Lay out ``graph`` in columns; ``height`` gives a node's height for the arrows on one side."""
     ranks = rank(graph)
     columns: list[list[str]] = [[] for _ in range(max(ranks.values()) + 1)]
     for name in graph.nodes:
@@ -68,7 +68,7 @@ def lay_out(graph: Graph, height: Callable[[int], float]) -> Layout:
 
 
 def rank(graph: Graph) -> dict[str, int]:
-    """The column of each node; edges that close a cycle count backwards."""
+    """Return the column of each node; edges that close a cycle count backwards."""
     forward = acyclic(graph)
     ranks: dict[str, int] = {}
 
@@ -91,7 +91,7 @@ def rank(graph: Graph) -> dict[str, int]:
 
 
 def acyclic(graph: Graph) -> list[tuple[str, str]]:
-    """The edges, those turned round that lead back to where a walk came from."""
+    """Return the edges, with those turned round that would close a cycle."""
     after: dict[str, list[str]] = {name: [] for name in graph.nodes}
     for source, sink in graph.edges:
         after[source].append(sink)
@@ -114,7 +114,7 @@ def acyclic(graph: Graph) -> list[tuple[str, str]]:
 
 
 def neighbours(layout: Layout) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """What stands to the left of each thing on an arrow, and to the right."""
+    """Return what is next to each thing along arrows: to its left, and to its right."""
     left: dict[str, list[str]] = {name: [] for name in layout.heights}
     right: dict[str, list[str]] = {name: [] for name in layout.heights}
     for route in layout.routes:
@@ -145,7 +145,7 @@ def order(layout: Layout) -> None:
 
 
 def crossings(layout: Layout) -> int:
-    """How often two arrows cross between neighbouring columns."""
+    """Count how often two arrows cross between neighbouring columns."""
     places = {name: k for column in layout.columns for k, name in enumerate(column)}
     columns = layout.column_of
     steps: dict[int, list[tuple[int, int]]] = {}
@@ -179,7 +179,7 @@ def settle(layout: Layout) -> None:
 
 
 def stacked(layout: Layout, column: Sequence[str], wanted: Sequence[float]) -> list[float]:
-    """Middles nearest to ``wanted`` that keep things in ``column`` apart (least squares)."""
+    """Return middles nearest to ``wanted`` that keep things in ``column`` apart (least squares)."""
     offsets = [0.0]
     for a, b in pairwise(column):
         offsets.append(offsets[-1] + (layout.heights[a] + layout.heights[b]) / 2 + GAP)

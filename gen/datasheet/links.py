@@ -1,4 +1,4 @@
-"""The streams and buses between the blocks of a design."""
+"""Finds the streams and buses between the blocks of a design."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from gen.emission.emit import Emission
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A part of the design, or several alike."""
+    """Describes a part of the design, or several alike."""
 
     name: str  #: of the group
     module: str
@@ -19,13 +19,13 @@ class Block:
 
     @property
     def title(self) -> str:
-        """The name, with the numbers of those that it stands for."""
+        """Return the name, with the numbers of the blocks that it stands for."""
         return f"{self.name}_0..{self.count - 1}" if self.count > 1 else self.name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """An arrow of the diagram: a stream, a bus, or signals; ends are names of blocks."""
+    """Describes an arrow of the diagram: a stream, a bus, or signals between two blocks."""
 
     source: str  #: the block that begins; a port of the design by ``@`` and its name
     sink: str
@@ -35,13 +35,13 @@ class Link:
 
     @property
     def is_stream(self) -> bool:
-        """Or else plain signals."""
+        """Return whether the link is a stream or a bus; if not, it is plain signals."""
         return bool(self.label)
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What a block diagram shows."""
+    """Holds what a block diagram shows."""
 
     blocks: dict[str, Block]
     ports: list[Interface]  #: of the design, without plain signals
@@ -49,7 +49,7 @@ class Structure:
 
 
 def structure(emission: Emission) -> Structure:
-    """The blocks directly below the top of ``emission``, and what joins them."""
+    """Return the blocks directly below the top of ``emission``, and what joins them."""
     netlist = read_netlist(emission)
     of_block = group_of(netlist)
     known = {
@@ -76,7 +76,7 @@ def structure(emission: Emission) -> Structure:
 
 
 def group_of(netlist: Netlist) -> dict[str, str]:
-    """The group of each block: of those of one module whose names differ in a last number."""
+    """Map each block to its group: blocks of one module whose names differ in a last number."""
     groups: dict[str, str] = {}
     stems = {name: re.sub(r"_\d+$", "", name) for name in netlist.blocks}
     for name, stem in stems.items():
@@ -87,21 +87,21 @@ def group_of(netlist: Netlist) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class End:
-    """One interface of a block, as a port of it is found."""
+    """Identifies one interface of a block."""
 
     block: str
     name: str  #: with its number in an array
     interface: Interface
 
     def group(self, of_block: dict[str, str]) -> str:
-        """The name of this end's block in a :class:`Link`."""
+        """Return the name of this end's block in a :class:`Link`."""
         return f"@{self.interface.name}" if self.block == OUTSIDE else of_block[self.block]
 
 
 def stream_links(
     netlist: Netlist, known: dict[str, list[Interface]], of_block: dict[str, str]
 ) -> list[Link]:
-    """One link for each pair of interfaces whose data go from one to the other.
+    """Return one link for each pair of interfaces between which data go.
 
     Only the port that carries data is followed: what makes ``valid`` is control.
     """
@@ -132,7 +132,7 @@ def stream_links(
 
 
 def signal_links(netlist: Netlist, of_block: dict[str, str]) -> list[Link]:
-    """How many bits go from block to block, whatever they are; the outside left out."""
+    """Return how many bits go from block to block, streams or not; ports are left out."""
     bits: Counter[tuple[str, str]] = Counter()
     for (block, port, _), net in netlist.inputs.items():
         if block == OUTSIDE or port in ("clk", "rst"):

@@ -1,4 +1,4 @@
-"""What stands in an emitted module and how it is wired, bit by bit."""
+"""Reads what an emitted module contains and how it is wired, bit by bit."""
 
 import json
 import re
@@ -17,7 +17,7 @@ Pin = tuple[str, str, int]  #: block, port, bit
 
 @dataclass(frozen=True)
 class Netlist:
-    """The blocks of a module and where the bits of their inputs come from."""
+    """Holds the blocks of a module, and where the bits of their inputs come from."""
 
     blocks: dict[str, str]  #: module name by instance
     inputs: dict[Pin, Bit]  #: nets by what takes them: blocks' inputs, the module's outputs
@@ -25,7 +25,7 @@ class Netlist:
     glue: dict[Bit, tuple[Bit, ...]]  #: of a net that logic between the blocks drives: its inputs
 
     def sources(self, bit: Bit) -> set[Pin]:
-        """All pins that the net depends on through logic between the blocks."""
+        """Return all pins that the net depends on through logic between the blocks."""
         found: set[Pin] = set()
         seen: set[Bit] = set()
         waiting = [bit]
@@ -41,7 +41,7 @@ class Netlist:
 
 
 def read_netlist(emission: Emission) -> Netlist:
-    """The netlist of the top of ``emission``; its parts that are no components are dissolved."""
+    """Read the netlist of the top of ``emission``; parts that are no components are flattened."""
     top = emission.top
     module = to_json(top)
     netlist = Netlist({}, {}, {}, {})
@@ -65,7 +65,7 @@ def read_netlist(emission: Emission) -> Netlist:
 
 
 def add_pins(netlist: Netlist, block: str, port: str, bits: list[Bit], *, drives: bool) -> None:
-    """The bits of a port."""
+    """Add the bits of one port to ``netlist``."""
     for k, bit in enumerate(bits):
         if isinstance(bit, str):  # a constant
             continue
@@ -76,7 +76,7 @@ def add_pins(netlist: Netlist, block: str, port: str, bits: list[Bit], *, drives
 
 
 def add_glue(netlist: Netlist, cell: dict[str, Any]) -> None:
-    """A cell of logic; a multiplexer is taken for what it chooses from, bit by bit."""
+    """Add a cell of logic; each output bit of a multiplexer depends on its two data bits alone."""
     wires, directions = cell["connections"], cell["port_directions"]
     if cell["type"] == "$mux":
         for a, b, y in zip(wires["A"], wires["B"], wires["Y"], strict=True):
@@ -90,7 +90,7 @@ def add_glue(netlist: Netlist, cell: dict[str, Any]) -> None:
 
 
 def to_json(module: EmittedModule) -> dict[str, Any]:
-    """The module as Yosys' JSON describes it, its own parts flattened into it."""
+    """Return the module as Yosys describes it in JSON, with submodules flattened into it."""
     from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
 
     with tempfile.TemporaryDirectory() as folder, silent_stdout():

@@ -1,4 +1,4 @@
-"""The datasheet of a generated design: one page of HTML that needs nothing else."""
+"""Writes the datasheet of a generated design: one page of HTML that needs nothing else."""
 
 from collections.abc import Mapping
 from functools import reduce
@@ -36,7 +36,7 @@ def datasheet(
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page of ``emission``: what it is, its ports, blocks, delays, registers and size.
+    """Return the datasheet of ``emission``: function, ports, blocks, delays, registers, size.
 
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
@@ -77,7 +77,7 @@ def datasheet(
 
 
 def environment() -> Environment:
-    """The template's surroundings: all that is put in is escaped."""
+    """Load the page's templates; everything that is put in is escaped."""
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -92,7 +92,7 @@ def environment() -> Environment:
 
 
 def parameter_rows(component: Component, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every parameter with its value, and whether the user changed it."""
+    """Return every parameter with its value, and whether the user changed it."""
     kind = type(component.params)
     changed = {find_parameter(kind, name).path for name in settings}
     return [
@@ -107,19 +107,19 @@ def parameter_rows(component: Component, settings: Mapping[str, Any]) -> list[di
 
 
 def first_line(docstring: str | None) -> str:
-    """What a docstring says in its first paragraph."""
+    """Return the first paragraph of a docstring."""
     return next(iter(paragraphs(docstring)), "")
 
 
 def shown(value: Any) -> str:
-    """A parameter's value for people."""
+    """Return a parameter's value as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def latencies(component: Component) -> dict[str, int]:
-    """Cycles by what takes them: the component's ``latencies``, or its ``latency``."""
+    """Map what takes time to its cycles: the component's ``latencies``, or its ``latency``."""
     if known := getattr(component, "latencies", {}):
         return dict(known)
     latency = getattr(component, "latency", None)
@@ -127,7 +127,7 @@ def latencies(component: Component) -> dict[str, int]:
 
 
 def module_rows(emission: Emission, resources: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Each distinct module, parents before children, with what it does and what it takes."""
+    """Return each distinct module, parents first, with its function and its resources."""
     estimated = {part["name"]: part["own"] for part in (resources or {}).get("modules", ())}
     counts = emission.counts()
     return [

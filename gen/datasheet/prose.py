@@ -1,4 +1,4 @@
-"""Docstrings as HTML."""
+"""Turns docstrings into HTML."""
 
 import re
 
@@ -10,13 +10,13 @@ TIMING = re.compile(r"\b(?=Throughput[^.:]*:)")
 
 
 def paragraphs(docstring: str | None) -> list[str]:
-    """The paragraphs of a docstring, each in one line."""
+    """Split a docstring into paragraphs, each of one line."""
     parts = re.split(r"\n\s*\n", (docstring or "").strip())
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
 def function_and_timing(docstring: str | None) -> tuple[list[str], list[str]]:
-    """What a docstring says below its first line: what it does, and from ``Throughput:`` on."""
+    """Split what follows a docstring's first paragraph where ``Throughput:`` begins."""
     function, timing = [], []
     for paragraph in paragraphs(docstring)[1:]:
         before, *after = TIMING.split(paragraph, maxsplit=1)
@@ -26,7 +26,7 @@ def function_and_timing(docstring: str | None) -> tuple[list[str], list[str]]:
 
 
 def to_html(text: str) -> Markup:
-    """A paragraph with its code in code's letters; names of Python's lose their modules."""
+    """Return a paragraph as HTML: code in its own font, names of Python without their modules."""
     plain = ROLE.sub(lambda m: f"``{m[1].lstrip('~')}``", text)
     html, end = Markup(""), 0
     for match in CODE.finditer(plain):

@@ -1,1 +1,1 @@
-"""The designs: a file each, found without a list. See :mod:`gen.designs.catalogue`."""
+"""Holds the designs, a file each; :mod:`gen.designs.catalogue` finds them without a list."""

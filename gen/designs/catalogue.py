@@ -1,4 +1,4 @@
-"""The designs that there are: those of this folder, and those of other packages.
+"""Finds the designs that there are: those of this folder, and those of other packages.
 
 A file of this folder that has ``DESIGN`` is a design. A package of somebody else's adds one by an
 entry point of the group ``ingather.designs`` that names its ``DESIGN``::
@@ -24,7 +24,7 @@ GROUP = "ingather.designs"
 
 @cache
 def designs() -> Mapping[str, Design]:
-    """Every design by its name, ours first; UserError for one of another package that is none."""
+    """Return every design by its name, ours first; raise UserError if another package's is none."""
     found: dict[str, Design] = {}
     for origin, design in [*ours(), *theirs()]:
         if not isinstance(design, Design):
@@ -36,12 +36,12 @@ def designs() -> Mapping[str, Design]:
 
 
 def ours() -> Iterator[tuple[str, Design]]:
-    """The designs of this folder, in the order of their files, and where each is from."""
+    """Return the designs of this folder, in the order of their files, and where each comes from."""
     return of_package(gen.designs, "DESIGN")
 
 
 def of_package(package: ModuleType, name: str) -> Iterator[tuple[str, Any]]:
-    """What the modules of ``package`` that have ``name`` call so, and each one's module."""
+    """Yield each module of ``package`` that has an object ``name``, and that object."""
     for info in iter_modules(package.__path__):
         module = import_module(f"{package.__name__}.{info.name}")
         if hasattr(module, name):
@@ -49,7 +49,7 @@ def of_package(package: ModuleType, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def theirs() -> Iterator[tuple[str, Design]]:
-    """The designs of other packages; UserError for one that cannot be imported."""
+    """Yield the designs of other packages; raise UserError for one that cannot be imported."""
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             yield f"entry point {point.name} = {point.value}", point.load()
@@ -59,14 +59,14 @@ def theirs() -> Iterator[tuple[str, Design]]:
 
 
 def find_design(name: str) -> Design:
-    """The design of that name; UserError if there is none."""
+    """Return the design of that name; raise UserError if there is none."""
     if name not in designs():
         raise unknown("design", name, designs())
     return designs()[name]
 
 
 def commands() -> dict[str, tuple[Design, Run]]:
-    """The runs that are commands, by the command's name."""
+    """Return the runs that are commands, by the command's name."""
     return {
         run.command: (design, run)
         for design in designs().values()

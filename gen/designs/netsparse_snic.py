@@ -1,4 +1,4 @@
-"""The NetSparse SNIC."""
+"""Describes the NetSparse SNIC as a design."""
 
 from gen.designs.design import Bench, Card, Design, Run
 

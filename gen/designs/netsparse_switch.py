@@ -1,4 +1,4 @@
-"""The NetSparse switch."""
+"""Describes the NetSparse switch as a design."""
 
 from gen.designs.design import Bench, Card, Design, Most, Run
 from hdl.netsparse.switch.presets import PRESETS

@@ -1,4 +1,4 @@
-"""The P4SGD engine."""
+"""Describes the P4SGD engine as a design."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The P4SGD switch."""
+"""Describes the P4SGD switch as a design."""
 
 from gen.designs.design import Bench, Card, Design, Most, Run
 

@@ -1,4 +1,4 @@
-"""The P4SGD worker."""
+"""Describes the P4SGD worker as a design, and its floorplan."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from gen.designs.design import Bench, Card, Design, Run
 from gen.designs.p4sgd_engine import PRESETS as ENGINE
 from gen.floorplan.plan import PlanPart
 
-#: of a way between groups, what is no register of it and stands beyond them
+#: instances at the far end of a way between groups, which are none of its registers
 FAR_SIDE = ("load_deserializer", "peeked_serializer")
 
 
 def engine_groups(params: Any, worker: str = "") -> tuple[PlanPart, ...]:
-    """The groups of engines of the worker called ``worker`` (the top if it has no name).
+    """Return a part for each group of engines of ``worker`` (the top if the name is empty).
 
     The near side of a way to the next group belongs to its own, the far side to the next. With
     one SLR there are no groups: no registers are between engines and the rest, which must lie

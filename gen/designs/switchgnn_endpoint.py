@@ -1,4 +1,4 @@
-"""SwitchGNN's endpoint."""
+"""Describes SwitchGNN's endpoint as a design."""
 
 from gen.designs.design import Card, Design, Run
 from hdl.switchgnn.endpoint.presets import SETTINGS

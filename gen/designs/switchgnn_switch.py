@@ -1,4 +1,4 @@
-"""SwitchGNN's switch."""
+"""Describes SwitchGNN's switch as a design."""
 
 from gen.designs.design import Bench, Card, Design, Most, Run
 from hdl.switchgnn.switch.presets import IN_HBM, PRESETS

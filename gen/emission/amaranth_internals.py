@@ -1,4 +1,4 @@
-"""All that emission takes from Amaranth's private modules, in one place.
+"""Lists all that emission takes from Amaranth's private modules, in one place.
 
 Amaranth promises nothing of them from one version to the next. Its version is therefore pinned
 exactly, and :func:`changed` compares what is relied on with what it was when this was written:
@@ -95,7 +95,7 @@ back.rtlil:convert_fragment 93b0e787a7c6 written out again in lean_rtlil.to_rtli
 
 @dataclass(frozen=True)
 class Reliance:
-    """Something private of Amaranth, as it was in :data:`VERSION`."""
+    """Describes something private of Amaranth, as it was in :data:`VERSION`."""
 
     module: str
     name: str  #: inside the module, ``Class.method``
@@ -106,7 +106,7 @@ class Reliance:
         return f"{self.module}.{self.name} (here: {self.purpose})"
 
     def find(self) -> Any:
-        """The class or function itself. Raises ImportError or AttributeError if it is gone."""
+        """Return the class or function; raise ImportError or AttributeError if it is gone."""
         return reduce(getattr, self.name.split("."), import_module(self.module))
 
 
@@ -119,7 +119,7 @@ def reliances() -> Iterator[Reliance]:
 
 
 def changed() -> Iterator[str]:
-    """A line for each thing that is gone or that reads otherwise than in :data:`VERSION`."""
+    """Yield a line for each thing that is gone or that differs from :data:`VERSION`."""
     for reliance in reliances():
         try:
             digest = digest_of_source(reliance.find())
@@ -131,5 +131,5 @@ def changed() -> Iterator[str]:
 
 
 def digest_of_source(thing: Any) -> str:
-    """A short hash of the text of a class or a function."""
+    """Return a short hash of the text of a class or a function."""
     return sha256(inspect.getsource(thing).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""From components to Verilog: each distinct (class, parameters) elaborated and emitted once."""
+"""Emits components as Verilog: each distinct pair of class and parameters once."""
 
 import ctypes
 import gc
@@ -39,7 +39,7 @@ PASSES = (
 
 @dataclass(frozen=True)
 class Port:
-    """One port of an emitted module."""
+    """Describes one port of an emitted module."""
 
     name: str
     direction: str  #: "input" or "output"
@@ -48,7 +48,7 @@ class Port:
 
 @dataclass
 class EmittedModule:
-    """A distinct component as text, with what a parent needs to place it."""
+    """Holds a distinct component as text, with what a parent needs to place it."""
 
     name: str
     kind: type[Any]  #: the class of the component
@@ -61,40 +61,40 @@ class EmittedModule:
 
     @classmethod
     def of(cls, component: Component) -> "EmittedModule":
-        """The module of ``component``, not emitted yet."""
+        """Return the module of ``component``, without any text yet."""
         module = cls(module_name(component), type(component), component.params)
         module.component = component
         return module
 
     @cached_property
     def component(self) -> Component:
-        """The component; of a module that was emitted by another process, a new one like it."""
+        """Return the component; a new one like it if another process emitted the module."""
         return self.kind(self.params)
 
 
 @dataclass(frozen=True)
 class Emission:
-    """A whole design: its modules, children before parents; the last one is the top."""
+    """Holds a whole design: its modules, children before parents; the last one is the top."""
 
     modules: dict[str, EmittedModule]
 
     @property
     def top(self) -> EmittedModule:
-        """The module of the component that was emitted."""
+        """Return the module of the component that was emitted."""
         return next(reversed(self.modules.values()))
 
     @property
     def verilog(self) -> str:
-        """All modules in one text."""
+        """Return the Verilog of all modules in one text."""
         return "\n".join(module.verilog for module in self.modules.values())
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text: equal digests are equal hardware."""
+        """Return the SHA-256 digest of the Verilog: equal digests mean equal hardware."""
         return sha256(self.verilog.encode()).hexdigest()
 
     def counts(self) -> dict[str, int]:
-        """How often each module stands in the whole design, the top once."""
+        """Count how often each module is placed in the whole design; the top counts once."""
         counts = dict.fromkeys(self.modules, 0)
         counts[self.top.name] = 1
         for module in reversed(self.modules.values()):
@@ -104,10 +104,10 @@ class Emission:
 
 
 class KnownModules(Protocol):
-    """Modules that were emitted before, perhaps in other designs."""
+    """Holds modules that were emitted before, perhaps in other designs."""
 
     def find(self, component: Component) -> list[EmittedModule]:
-        """The module of ``component`` behind those below it; none if it is not known."""
+        """Return the modules of ``component``, its own last; none if it is not known."""
         ...
 
     def keep(self, modules: Iterable[EmittedModule]) -> None:
@@ -116,7 +116,7 @@ class KnownModules(Protocol):
 
 
 class Emitter:
-    """The platform that elaborates a component once and places instances of it ever after.
+    """Elaborates each distinct component once, as Amaranth's platform, and places instances of it.
 
     A component that is among the ``known`` ones is not elaborated at all.
     """
@@ -175,7 +175,7 @@ class Emitter:
             )
 
     def place(self, component: Component) -> Instance | None:
-        """What stands for ``component`` in its parent; None for the one being elaborated."""
+        """Return the instance that stands for ``component``; None while it is elaborated itself."""
         current, instances = self._open[-1]
         if component is current:
             return None
@@ -193,7 +193,7 @@ class Emitter:
 
 
 def interface(component: Component) -> dict[str, tuple[Any, PortDirection]]:
-    """The ports of a component: stream ``words`` gives words_payload, words_valid, words_ready."""
+    """Return a component's ports: stream ``words`` gives words_payload, _valid and _ready."""
     ports: dict[str, tuple[Any, PortDirection]] = {}
     for path, member, value in component.signature.flatten(component):
         name = "_".join(map(str, path))
@@ -208,19 +208,20 @@ def interface(component: Component) -> dict[str, tuple[Any, PortDirection]]:
 
 
 def domain_ports(domain: str) -> tuple[str, str]:
-    """Clock and reset of a clock domain: ``clk`` and ``rst``, with the name of all but sync."""
+    """Return the names of a clock domain's ports: ``clk``, ``rst``; prefixed, unless it is sync."""
     prefix = "" if domain == "sync" else f"{domain}_"
     return f"{prefix}clk", f"{prefix}rst"
 
 
 def inputs_of(module: EmittedModule) -> set[str]:
-    """The names of all inputs in the RTLIL of a module, clocks and resets too."""
+    """Return the names of all inputs in the RTLIL of a module, clocks and resets too."""
     text = module.rtlil.partition(f"module \\{module.name}\n")[2].partition("\nend\n")[0]
     return set(re.findall(r"^ *wire .*\binput \d+ +\\(\w+)$", text, re.M))
 
 
 def clocked_domains(component: Component, inputs: Set[str]) -> tuple[str, ...]:
-    """Those of the component's domains whose clock is among ``inputs``, which are no ports of it.
+    """Return the component's domains whose clock is among ``inputs``, which lack ports of their
+    own.
 
     A domain that is neither declared nor made inside would be left without a clock: ValueError.
     """
@@ -234,7 +235,7 @@ def clocked_domains(component: Component, inputs: Set[str]) -> tuple[str, ...]:
 
 
 def module_name(component: Component) -> str:
-    """``GatedAdderTree`` with suffix ``64x32`` is ``gated_adder_tree_64x32``."""
+    """Name the module: ``GatedAdderTree`` with suffix ``64x32`` is ``gated_adder_tree_64x32``."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(component).__name__).lower()
     suffix = getattr(component.params, "suffix", "")
     return f"{name}_{suffix}" if suffix else name
@@ -255,7 +256,7 @@ def to_verilog(modules: list[EmittedModule]) -> None:
 
 
 def native_yosys() -> Any:
-    """Yosys as a library; UserError if it is not installed."""
+    """Import Yosys as a library; raise UserError if it is not installed."""
     try:
         return import_module("pyosys.libyosys")
     except ImportError as error:

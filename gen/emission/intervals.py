@@ -1,6 +1,6 @@
 # Stubs of Amaranth do not know what its expressions are made of.
 # pyright: reportAttributeAccessIssue=false
-"""Between which two numbers a value of Amaranth can lie, by the expression that it is."""
+"""Bounds the numbers that a value of Amaranth can take, by the expression that it is."""
 
 from collections.abc import Callable, Hashable, Mapping
 from operator import lshift, rshift
@@ -15,7 +15,7 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 def bits_of(interval: Interval) -> int:
-    """The bits of all numbers of ``interval``; where one is negative, a sign is among them."""
+    """Return the width that holds all numbers of ``interval``, with a sign if one is negative."""
     low, high = interval
     if low >= 0:
         return high.bit_length()
@@ -29,13 +29,13 @@ def of_shape(value: Value) -> Interval:
 
 
 class Intervals:
-    """The intervals of values, each found once; no expression is taken for another."""
+    """Finds the intervals of values, each once; two expressions are never taken for one."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Value, Interval]] = {}  # the value stays, and so its id
 
     def __call__(self, value: Value) -> Interval:
-        """The interval of ``value``."""
+        """Return the interval in which ``value`` lies."""
         found = self._known.get(id(value))
         if found is None:
             found = self._known[id(value)] = (value, self._find(value))
@@ -85,12 +85,12 @@ def two(value: Operator, left: Interval, right: Interval) -> Interval:
 
 
 def product(a: int, b: int, c: int, d: int) -> Interval:
-    """The interval of the products of [a, b] and [c, d]."""
+    """Return the interval of the products of [a, b] and [c, d]."""
     corners = (a * c, a * d, b * c, b * d)
     return min(corners), max(corners)
 
 
-#: from the bounds of both operands to those of the result
+#: gives the bounds of the result from those of both operands
 Rule = Callable[[int, int, int, int], Interval]
 ANY_SIGN: Mapping[str, Rule] = {
     "+": lambda a, b, c, d: (a + c, b + d),
@@ -124,14 +124,14 @@ def parts_of(value: Value) -> list[Value]:
 
 
 def bare(value: Value) -> Value:
-    """``value`` without the marks that it is to be taken as signed or as unsigned."""
+    """Return ``value`` without the operators that make it signed or unsigned."""
     while isinstance(value, Operator) and value.operator in ("u", "s"):
         value = value.operands[0]
     return value
 
 
 def place_of(value: Value) -> Hashable:
-    """Equal for values that are the same bits of the same signals; of operations, for one alone."""
+    """Return a key that is equal for the same bits of the same signals, and unique otherwise."""
     value = bare(value)
     match value:
         case Const():

@@ -1,4 +1,4 @@
-"""RTLIL without what a reader of the Verilog would not miss.
+"""Writes RTLIL without what a reader of the Verilog would not miss.
 
 Amaranth initialises every memory. For a RAM that costs seconds and megabytes (a bit at a time),
 and UltraRAM cannot be initialised at all; a ROM keeps its contents. It also gives every element
@@ -27,7 +27,7 @@ from gen.emission.names import PartNames, add_name, assign_names
 
 
 class LeanModuleEmitter(rtlil.ModuleEmitter):
-    """Amaranth's own, but for the contents of empty memories and the names of registers."""
+    """Emits a module as Amaranth does, but names registers and leaves memories empty."""
 
     def emit_cell_wires(self) -> None:
         """Name the parts of registers; a signal's own wire has the signal's name."""
@@ -51,7 +51,7 @@ def sorted_domains(
     create: Callable[..., Any] = Fragment._create_missing_domains,  # pyright: ignore[reportAttributeAccessIssue]
     **options: Any,
 ) -> Any:
-    """Clock domains in the order of their names: Amaranth finds them in that of their hashes."""
+    """Return clock domains sorted by name; Amaranth's order depends on their hashes."""
     return sorted(create(fragment, *arguments, **options), key=lambda domain: domain.name)
 
 
@@ -61,14 +61,14 @@ def unasserted(kind: type[Value], nets: Net | Iterable[Net] = ()) -> Value:
 
 
 def resolved(netlist: Netlist, value: Value) -> Value:
-    """``value`` itself where none of its nets is yet to be connected."""
+    """Return ``value`` itself if none of its nets has still to be connected."""
     if min(value, default=0) >= 0:
         return value
     return Value(map(netlist.resolve_net, value))
 
 
 def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
-    """The text of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
+    """Return the RTLIL of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
     with (
         patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
         patch.object(Netlist, "resolve_value", resolved),

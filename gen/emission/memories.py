@@ -1,4 +1,4 @@
-"""The memories and registers that the modules of a design declare, before any synthesis."""
+"""Counts the bits of memories and registers that a design declares, before any synthesis."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,12 +12,12 @@ ATTRIBUTE = re.compile(r'^\s*attribute \\ram_style "(?P<style>\w+)"$')
 MEMORY = re.compile(r"^\s*memory width (?P<bits>\d+) size (?P<depth>\d+) \\(?P<name>\S+)$")
 REGISTER = re.compile(r"^\s*cell \$dff \S+\n\s*parameter \\WIDTH (?P<bits>\d+)$", re.MULTILINE)
 
-#: modules that only hold what another one stores in them, and are counted as a part of that one
+#: names modules that only store for another one, and are counted as a part of that one
 STORES = ("hdl.common.fifo", "hdl.common.memory")
 
 
 def declared(rtlil: str) -> Iterator[tuple[str, int, int, str]]:
-    """Name, bits, depth and style of each memory of a module."""
+    """Yield the name, width, depth and style of each memory of a module."""
     style = "auto"
     for line in rtlil.splitlines():
         if attribute := ATTRIBUTE.match(line):
@@ -30,7 +30,7 @@ def declared(rtlil: str) -> Iterator[tuple[str, int, int, str]]:
 
 @dataclass(frozen=True)
 class Bits:
-    """What stores bits."""
+    """Counts bits that are stored, by what stores them."""
 
     memory: int = 0
     registers: int = 0
@@ -45,7 +45,7 @@ class Bits:
 def bits_of(
     component: Component, progress: Callable[[str], None] | None = None
 ) -> dict[type[Component], Bits]:
-    """The bits of memories and registers in ``component``, by the class of the part they are in.
+    """Count the bits of memories and registers of ``component``, by the class that has them.
 
     A queue or a memory of hdl.common is a part of what it stands in. The component is elaborated
     with everything below it, and nothing is synthesised: registers that synthesis would remove

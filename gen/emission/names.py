@@ -1,4 +1,4 @@
-"""Names of an emitted module that constraints can rely on: an edit elsewhere moves none of them.
+"""Gives emitted modules names that constraints can rely on: an edit elsewhere moves none of them.
 
 Amaranth numbers what shares its name with something else in its module by how many names there
 are, so that one signal more renames a register. Here ports keep their names, then submodules, then
@@ -64,7 +64,7 @@ def assign_names(
 
 
 def registers_of(fragment: Any) -> Iterator[Any]:
-    """The signals that ``fragment`` itself assigns at a clock edge."""
+    """Yield the signals that ``fragment`` itself assigns at a clock edge."""
     for domain, statements in fragment.statements.items():
         if domain != "comb":
             for statement in statements:
@@ -72,7 +72,7 @@ def registers_of(fragment: Any) -> Iterator[Any]:
 
 
 class PartNames:
-    """Names of registers that hold some bits of a signal: the signal's, and the bits."""
+    """Names registers that hold some bits of a signal: the signal's name, and the bits."""
 
     def __init__(self, netlist: Any, module: Any) -> None:
         self._netlist = netlist
@@ -82,7 +82,7 @@ class PartNames:
                 self._places.setdefault(net, (name, bit))
 
     def find(self, value: Value) -> str | None:
-        """The name of a register that drives ``value``; None if another cell does."""
+        """Return the name of a register that drives ``value``; None if another cell does."""
         net = value[0]
         if not isinstance(self._netlist.cells[net.cell], FlipFlop) or net not in self._places:
             return None
@@ -91,12 +91,12 @@ class PartNames:
 
 
 def stable(verilog: str) -> str:
-    """``verilog`` of Yosys with names and an order that nothing outside each module changes."""
+    """Return Yosys's ``verilog`` with names and order that depend on each module alone."""
     return MODULE.sub(lambda module: stable_module(module[0]), verilog)
 
 
 def stable_module(verilog: str) -> str:
-    """One module: its made-up names numbered from 1, reads named after memories, aliases sorted."""
+    """Return one module with its made-up names renumbered, its reads named, its aliases sorted."""
     numbers: dict[str, int] = {}
     verilog = MADE_UP.sub(
         lambda name: rf"\$auto${numbers.setdefault(name[0], len(numbers) + 1)}", verilog

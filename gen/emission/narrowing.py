@@ -1,6 +1,6 @@
 # Stubs of Amaranth do not know what its expressions are made of.
 # pyright: reportAttributeAccessIssue=false
-"""Bits that would be lost without a word are an error of the emission.
+"""Makes an error of bits that Amaranth would drop without a word.
 
 Amaranth assigns to a narrower signal, and compares with a wider one, silently: a counter that is
 too narrow then counts modulo the wrong number. A cut that is meant stands in the source, as a
@@ -41,7 +41,7 @@ Place = tuple[str, int]
 
 
 class NarrowingError(ValueError):
-    """Bits of a design would be lost; the message has a line for each place."""
+    """Reports bits of a design that would be lost; the message has a line for each place."""
 
 
 def check(fragment: Fragment, name: str) -> None:
@@ -56,7 +56,7 @@ def check(fragment: Fragment, name: str) -> None:
 
 
 def statements_of(fragment: Any) -> Iterator[Statement]:
-    """Every statement of a fragment and of what is inside it, those of a switch too."""
+    """Yield every statement of a fragment, those inside its switches too."""
     waiting = [statement for body in fragment.statements.values() for statement in body]
     while waiting:
         statement = waiting.pop()
@@ -141,7 +141,7 @@ MEND = "cut them by a slice if that is meant, else make it wider"
 
 
 def counts(value: Value, target: Value) -> bool:
-    """Whether ``value`` is ``target`` with something added or taken away, or may be."""
+    """Return whether ``value`` is, or may be, ``target`` plus or minus something."""
     value = bare(value)
     if isinstance(value, SwitchValue):
         return any(counts(case, target) for _, case in value.cases)
@@ -152,7 +152,7 @@ def counts(value: Value, target: Value) -> bool:
 
 
 def terms(value: Value) -> tuple[list[Value], list[Value]]:
-    """What a sum adds, and what it takes away; itself if it is none."""
+    """Return the terms that a sum adds and those that it subtracts; ``value`` if it is no sum."""
     match value:
         case Operator(operator="+", operands=(left, right)):
             (plus, minus), (further, less) = terms(left), terms(right)
@@ -164,7 +164,7 @@ def terms(value: Value) -> tuple[list[Value], list[Value]]:
 
 
 def targets(value: Value) -> list[Value]:
-    """The signals that one assignment may go to: one, or each element of an array."""
+    """Return the signals that one assignment may go to: one, or each element of an array."""
     value = bare(value)
     if isinstance(value, SwitchValue):
         return [target for _, case in value.cases for target in targets(case)]
@@ -172,7 +172,7 @@ def targets(value: Value) -> list[Value]:
 
 
 def named(value: Value) -> str:
-    """A value as a reader of the source knows it, as far as it has a name."""
+    """Return a value's name in the source, as far as it has one."""
     value = bare(value)
     match value:
         case Signal():
@@ -189,7 +189,7 @@ def named(value: Value) -> str:
 
 
 def shown(place: Place) -> str:
-    """A place in a file, from the checkout's root if it is inside."""
+    """Return a place in a file, relative to the checkout's root if it is inside."""
     path = Path(place[0])
     inside = path.is_relative_to(CHECKOUT)
     return f"{path.relative_to(CHECKOUT).as_posix() if inside else path}:{place[1]}"
@@ -197,7 +197,7 @@ def shown(place: Place) -> str:
 
 @contextmanager
 def strict_constants() -> Iterator[None]:
-    """In this context a constant or a first value that its shape cannot hold is an error."""
+    """Make an error of constants and initial values that their shapes cannot hold."""
     make = Const.__init__
 
     def strict(self: Const, value: Any, shape: Any = None, **options: Any) -> None:

@@ -1,11 +1,11 @@
-"""The instances that a part's constraints name: as few as say it, and none that must stay free."""
+"""Lists the instances that a part's constraints name: few, and none that must stay free."""
 
 from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_long
 from gen.floorplan.plan import Path
 
 
 def cells_of(hierarchy: Hierarchy) -> dict[str, list[Path]]:
-    """Of each part, instances whose whole content is to lie in the part's SLR.
+    """Map each part to the instances whose whole content is to lie in its SLR.
 
     Ways between SLRs are left out, and in the part of everything else what is the vendor's, which
     lies where pins and hardened blocks are. Where such a thing is inside an instance, those beside
@@ -31,12 +31,12 @@ def cells_of(hierarchy: Hierarchy) -> dict[str, list[Path]]:
 
 
 def is_outermost(path: Path, mixed: set[Path]) -> bool:
-    """Whether the instance around ``path`` cannot stand for it."""
+    """Return whether the path's parent cannot be named in its place."""
     return len(path) == 1 or path[:-1] in mixed
 
 
 def is_free(item: Place | Leaf, hierarchy: Hierarchy) -> bool:
-    """Whether the instance must not be held in an SLR as a whole."""
+    """Return whether the instance must not be held in an SLR as a whole."""
     if item.module is None:
         return isinstance(item, Leaf) and hierarchy.is_left(item)
     return is_long(item.module)

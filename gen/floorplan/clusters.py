@@ -1,4 +1,4 @@
-"""Parts that must share an SLR: wires without registers hold them together."""
+"""Groups parts that must share an SLR, since wires without registers join them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from gen.synth.resources import Resources
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """Parts that are placed together."""
+    """Holds parts that are placed together."""
 
     parts: tuple[Part, ...]
     slr: int | None  #: the SLR that one of them must lie in
 
     @property
     def resources(self) -> Resources:
-        """Of all parts."""
+        """Return the sum of all parts' resources."""
         return sum((part.resources for part in self.parts), Resources())
 
 
 def clusters_of(parts: Sequence[Part], links: Sequence[Link], device: Device) -> list[Cluster]:
-    """The clusters, in the order of their first parts.
+    """Return the clusters, in the order of their first parts.
 
     FloorplanError names the wires that hold together what must lie apart.
     """
@@ -44,7 +44,7 @@ def clusters_of(parts: Sequence[Part], links: Sequence[Link], device: Device) ->
 
 
 def reach(start: str, neighbours: dict[str, list[Link]]) -> dict[str, Link | None]:
-    """All parts that hang together with ``start``, nearest first, and the link that led there."""
+    """Return all parts joined with ``start``, nearest first, each with the link to it."""
     found: dict[str, Link | None] = {start: None}
     waiting = [start]
     for name in waiting:
@@ -59,7 +59,7 @@ def reach(start: str, neighbours: dict[str, list[Link]]) -> dict[str, Link | Non
 def only_slr(
     parts: Sequence[Part], neighbours: dict[str, list[Link]], device: Device
 ) -> int | None:
-    """The one SLR that ``parts`` are fixed in, if any is."""
+    """Return the SLR that ``parts`` are fixed in, if any; raise FloorplanError if there are two."""
     fixed = [part for part in parts if part.slr is not None]
     for part in fixed:
         if part.slr != fixed[0].slr:
@@ -68,7 +68,7 @@ def only_slr(
 
 
 def apart(one: Part, other: Part, neighbours: dict[str, list[Link]], device: Device) -> str:
-    """That two parts cannot lie apart, and what joins them."""
+    """Explain why two parts cannot lie apart: the wires that join them."""
     found = reach(one.name, neighbours)
     steps: list[str] = []
     name = other.name

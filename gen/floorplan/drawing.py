@@ -1,4 +1,4 @@
-"""A floorplan as a picture."""
+"""Draws a floorplan as SVG."""
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -23,7 +23,7 @@ COLOURS = ("#7fa7d6", "#8cc4a4", "#e2b56b", "#b79bd1", "#d98f8f", "#7fc0c7", "#b
 
 
 def to_svg(floorplan: Floorplan, title: str = "") -> str:
-    """The SLRs as they lie on the device, the last one on top.
+    """Return a drawing of the SLRs as they lie on the device, the last one on top.
 
     Boxes are as wide as their LUTs, on one scale; bars show use against what each SLR offers, with
     the shell's part and the limit; between SLRs stand the wires. Equal floorplans, equal bytes.
@@ -51,7 +51,7 @@ def to_svg(floorplan: Floorplan, title: str = "") -> str:
 
 
 def add_title(svg: Element, floorplan: Floorplan, title: str) -> None:
-    """What it is, and what the marks mean."""
+    """Draw the title, and the meaning of the marks."""
     name = floorplan.device.name.upper()
     write(svg, MARGIN, 34, f"{title} on {name}" if title else f"Floorplan on {name}", size=20)
     fullest = f"fullest SLR at {100 * floorplan.fill:.0f} % of its budget"
@@ -67,7 +67,7 @@ def add_title(svg: Element, floorplan: Floorplan, title: str) -> None:
 
 
 def add_boxes(svg: Element, floorplan: Floorplan, index: int, top: float) -> None:
-    """The SLR with the shell and its parts."""
+    """Draw an SLR with the shell and its parts."""
     slr = floorplan.device.slrs[index]
     rectangle(svg, MARGIN, top, BOXES_WIDTH, SLR_HEIGHT, "#f5f7f9", EDGE)
     write(svg, MARGIN + 10, top + 20, slr.name, size=14, weight="bold")
@@ -85,7 +85,7 @@ def add_boxes(svg: Element, floorplan: Floorplan, index: int, top: float) -> Non
 
 
 def scale(floorplan: Floorplan) -> float:
-    """LUTs to a pixel, so that the widest row of boxes fits."""
+    """Return the LUTs to a pixel at which the widest row of boxes fits."""
     rows = [
         (slr.shell.luts + use.luts, len(floorplan.parts_of(index)) + 1)
         for index, (slr, use) in enumerate(zip(floorplan.device.slrs, floorplan.use, strict=True))
@@ -94,7 +94,7 @@ def scale(floorplan: Floorplan) -> float:
 
 
 def colour_of(parts: Sequence[Part], part: Part) -> str:
-    """One colour for parts whose names differ in their numbers only."""
+    """Return a part's colour; parts whose names differ only in numbers share one."""
     stems = list(dict.fromkeys(each.name.rstrip("0123456789") for each in parts))
     return COLOURS[stems.index(part.name.rstrip("0123456789")) % len(COLOURS)]
 
@@ -102,7 +102,7 @@ def colour_of(parts: Sequence[Part], part: Part) -> str:
 def add_box(
     svg: Element, place: tuple[float, float, float, float], name: str, luts: int, colour: str
 ) -> None:
-    """A part, with its name across or upwards."""
+    """Draw a part, with its name across or upwards."""
     left, top, width, height = place
     group = SubElement(svg, "g")
     SubElement(group, "title").text = f"{name}: {luts:,} LUT"
@@ -117,7 +117,7 @@ def add_box(
 
 
 def add_bars(svg: Element, floorplan: Floorplan, index: int, top: float) -> None:
-    """Use of each kind."""
+    """Draw a bar for each kind of resource: what the SLR offers, its limit, and what is used."""
     slr, use = floorplan.device.slrs[index], floorplan.use[index]
     for row, kind in enumerate(LIMITED):
         y = top + 12 + row * 32
@@ -135,7 +135,7 @@ def add_bars(svg: Element, floorplan: Floorplan, index: int, top: float) -> None
 
 
 def add_wires(svg: Element, floorplan: Floorplan, boundary: int, top: float) -> None:
-    """The wires between two SLRs: a bar from none to the limit, with the figure."""
+    """Draw the wires between two SLRs: a bar from none to the limit, with the figure."""
     wires, limit = floorplan.wires[boundary], floorplan.device.crossing_wires
     left, width, y = MARGIN + 90, 220, top + GAP / 2
     for x in range(4):
@@ -159,7 +159,7 @@ def rectangle(
     stroke: str = "none",
     round_by: float = 0,
 ) -> None:
-    """A filled rectangle."""
+    """Draw a filled rectangle."""
     place = {"x": left, "y": top, "width": width, "height": height, "rx": round_by}
     attributes = {name: number(value) for name, value in place.items()}
     SubElement(parent, "rect", fill=fill, stroke=stroke, attrib=attributes)
@@ -176,7 +176,7 @@ def write(
     anchor: str = "start",
     weight: str = "normal",
 ) -> Element:
-    """A line of text from, around or up to a point."""
+    """Draw a line of text that starts, ends or is centred at a point."""
     attributes = {"font-size": str(size), "text-anchor": anchor, "font-weight": weight}
     element = SubElement(parent, "text", x=number(x), y=number(y), fill=colour, attrib=attributes)
     element.text = text
@@ -184,5 +184,5 @@ def write(
 
 
 def number(value: float) -> str:
-    """At most two digits after the point, and no more than there are."""
+    """Return a number with at most two digits after the point, and no more than it needs."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""The registers of the ways between SLRs: which SLR each lies in, which lie at its edge."""
+"""Says which SLR each register of a way between SLRs lies in, and which lie at its edge."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from gen.floorplan.wires import Wires
 
 
 def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -> Iterator[Held]:
-    """What is held of every way between SLRs; ``assignment`` is that of parts.
+    """Yield what is held of every way between SLRs, for the ``assignment`` of parts.
 
     Of registers between SLRs each is in one, and a boundary is crossed from one to the next. A
     synchroniser lies with those who read it: its source is not timed.
@@ -31,7 +31,7 @@ def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -
 
 
 def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
-    """The registers of a way from SLR ``source`` to ``target``, and its far end."""
+    """Yield the registers of a way from SLR ``source`` to ``target``, and its far end."""
     assert way.module is not None
     component: Any = way.module.component
     path = "/".join(way.path)
@@ -45,7 +45,7 @@ def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
 
 
 def positions(stages: int, source: int, target: int) -> list[int]:
-    """The SLR of each of ``stages`` registers between two SLRs.
+    """Return the SLR of each of ``stages`` registers between two SLRs.
 
     A boundary has one on each side, and a register is at one boundary only. What is left over
     lies in the SLRs between first, as these have to be passed from edge to edge.

@@ -1,4 +1,4 @@
-"""The hierarchy of an emitted design, opened where parts, or ways between them, are inside."""
+"""Opens the hierarchy of an emitted design wherever parts, or ways between them, are inside."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,30 +11,30 @@ from hdl.common.crossing.synchroniser import Synchroniser
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.common.wire_pipeline import WirePipeline
 
-#: components that are nothing but registers between two places, from ports i_X to o_X and back
+#: names components that are only registers between two places, from ports i_X to o_X and back
 LONG = (StreamPipeline, WirePipeline)
 #: of what a synchroniser takes it does not matter how late it is, so how far it comes
 ANY_DISTANCE = 99
 
 
 def is_long(module: EmittedModule | None) -> bool:
-    """Whether the module's registers may be dealt to several SLRs."""
+    """Return whether the module's registers may lie in several SLRs."""
     return module is not None and issubclass(module.kind, LONG)
 
 
 def is_way(module: EmittedModule | None) -> bool:
-    """Whether what is at the module's ``i`` may lie in another SLR than what is at its ``o``."""
+    """Return whether the module's ``i`` and ``o`` may lie in different SLRs."""
     return module is not None and issubclass(module.kind, (*LONG, Synchroniser))
 
 
 def reach(module: EmittedModule) -> int:
-    """Boundaries between SLRs that a way may pass: each takes a register on both sides."""
+    """Return how many SLR boundaries a way may pass: each takes a register on both sides."""
     return module.params.stages // 2 if is_long(module) else ANY_DISTANCE
 
 
 @dataclass(frozen=True)
 class Place:
-    """A module that was opened, where it stands."""
+    """Holds a module that was opened, and its place in the hierarchy."""
 
     path: Path
     module: EmittedModule | None  #: None for what is no component
@@ -44,7 +44,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Leaf:
-    """An instance that is seen from outside only."""
+    """Holds an instance that is seen from outside only."""
 
     path: Path
     cell: Cell
@@ -53,7 +53,7 @@ class Leaf:
 
 
 class Hierarchy:
-    """Every place and leaf below the top of ``emission``, with the part that has it."""
+    """Holds every place and leaf below the top of ``emission``, and the part that each is in."""
 
     def __init__(self, emission: Emission, plan: Plan) -> None:
         self.emission = emission
@@ -73,7 +73,7 @@ class Hierarchy:
                 )
 
     def _find_worth(self) -> set[str]:
-        """Modules with a way or the vendor's IP somewhere inside."""
+        """Return the modules that contain a way or the vendor's IP."""
         found: set[str] = set()
         for name, module in self.emission.modules.items():  # children before parents
             below = [self.emission.modules[child] for child in module.instances]
@@ -104,7 +104,7 @@ class Hierarchy:
                 self.leaves.append(Leaf(path, cell, module, owner))
 
     def _owner(self, path: Path, around: str) -> str:
-        """The part that has the instance at ``path``."""
+        """Return the part that the instance at ``path`` belongs to."""
         entry = self.plan.entry(path)
         if entry is None:
             return around
@@ -118,5 +118,5 @@ class Hierarchy:
         )
 
     def is_left(self, leaf: Leaf) -> bool:
-        """Whether a vendor's instance is in the part of everything else, and not by name."""
+        """Return whether a vendor's instance is in the part of everything else by default."""
         return leaf.owner == self.plan.rest and self.plan.entry(leaf.path) is None

@@ -1,4 +1,4 @@
-"""What a floorplan is made of: parts, the links between them, and where each part lies."""
+"""Describes a floorplan: parts, the links between them, and where each part lies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from gen.synth.resources import Resources
 
 
 class FloorplanError(UserError):
-    """No assignment keeps every limit; the text says which one is passed, and by how much."""
+    """Reports that no assignment keeps every limit; the text says which, and by how much."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What is placed as a whole."""
+    """Describes what is placed as a whole."""
 
     name: str
     cells: tuple[str, ...] = ()  #: paths of instances, ``a/b/c``, all of whose logic belongs to it
@@ -25,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Wires between two parts."""
+    """Describes the wires between two parts."""
 
     a: str
     b: str
@@ -36,13 +36,13 @@ class Link:
 
     @property
     def registered(self) -> bool:
-        """Whether the wires may leave an SLR at all."""
+        """Return whether the wires may leave an SLR at all."""
         return self.reach > 0
 
 
 @dataclass(frozen=True)
 class Held:
-    """Registers of a way, or what is at its end, that lie in an SLR."""
+    """Says which SLR registers of a way, or what is at its end, lie in."""
 
     cells: str  #: path of the instance, or as many registers as have this name: ``a/b/c_reg*``
     slr: int
@@ -51,7 +51,7 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Floorplan:
-    """Parts in SLRs, with what that uses."""
+    """Holds the assignment of parts to SLRs, with what that uses."""
 
     device: Device
     parts: tuple[Part, ...]
@@ -61,7 +61,7 @@ class Floorplan:
 
     @cached_property
     def use(self) -> tuple[Resources, ...]:
-        """Of the parts in each SLR."""
+        """Return the resources that the parts in each SLR take."""
         return tuple(
             sum((p.resources for p in self.parts if self.assignment[p.name] == slr), Resources())
             for slr in range(len(self.device.slrs))
@@ -69,18 +69,18 @@ class Floorplan:
 
     @cached_property
     def wires(self) -> tuple[int, ...]:
-        """Across each boundary, the one between SLR0 and SLR1 first."""
+        """Return the wires across each boundary, that between SLR0 and SLR1 first."""
         boundaries = range(len(self.device.slrs) - 1)
         return tuple(wires_across(self.links, self.assignment, b) for b in boundaries)
 
     @property
     def objective(self) -> int:
-        """What a floorplan makes small first: the wires across all boundaries."""
+        """Return what a floorplan minimises first: the wires across all boundaries."""
         return sum(self.wires)
 
     @property
     def fill(self) -> float:
-        """What it makes small second: the fullest SLR's share of its budget, of any kind."""
+        """Return what a floorplan minimises second: the largest used share of an SLR's budget."""
         shares = [
             getattr(use, kind) / slr.budget[kind]
             for use, slr in zip(self.use, self.device.slrs, strict=True)
@@ -90,12 +90,12 @@ class Floorplan:
         return max(shares, default=0.0)
 
     def parts_of(self, slr: int) -> list[Part]:
-        """The parts in an SLR."""
+        """Return the parts in an SLR."""
         return [part for part in self.parts if self.assignment[part.name] == slr]
 
 
 def wires_across(links: Sequence[Link], assignment: Mapping[str, int], boundary: int) -> int:
-    """Wires between SLR ``boundary`` and the next; those that several links share, once."""
+    """Count the wires between SLR ``boundary`` and the next; those of several links once."""
     apart: dict[str, int] = {}
     for index, link in enumerate(links):
         low, high = sorted((assignment[link.a], assignment[link.b]))

@@ -1,4 +1,4 @@
-"""What Yosys knows of a single emitted module: its cells, and what their ports are wired to."""
+"""Reads what Yosys knows of a single emitted module: its cells, and how they are wired."""
 
 import json
 import tempfile
@@ -18,7 +18,7 @@ Bit = int | str
 
 @dataclass(frozen=True)
 class Cell:
-    """An instance of a module, or an operator or register of Yosys' (its type begins with $)."""
+    """Describes an instance of a module, or a cell of Yosys' own (its type begins with $)."""
 
     name: str
     type: str
@@ -28,13 +28,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Netlist:
-    """One module."""
+    """Holds one module as Yosys describes it."""
 
     described: Mapping[str, Any]  #: by Yosys' JSON
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """In the order of their names."""
+        """Return the cells in the order of their names."""
         return [
             Cell(name, cell["type"], cell["connections"], cell.get("port_directions", {}))
             for name, cell in sorted(self.described["cells"].items())
@@ -42,17 +42,17 @@ class Netlist:
 
     @cached_property
     def ports(self) -> dict[str, Sequence[Bit]]:
-        """Its own, by name."""
+        """Return the bits of the module's own ports, by name."""
         return {name: port["bits"] for name, port in self.described["ports"].items()}
 
     @cached_property
     def nets(self) -> dict[str, Sequence[Bit]]:
-        """Its wires, by name."""
+        """Return the bits of the module's wires, by name."""
         return {name: net["bits"] for name, net in self.described["netnames"].items()}
 
 
 def netlists(text: str, language: str = "rtlil") -> dict[str, Netlist]:
-    """The modules of a text in Yosys' own language, as Amaranth writes it, or in ``verilog``."""
+    """Return the modules of a text in RTLIL, as Amaranth writes it, or in ``verilog``."""
     from pyosys import libyosys as ys  # pyright: ignore[reportAttributeAccessIssue]
 
     with tempfile.TemporaryDirectory() as folder, silent_stdout():

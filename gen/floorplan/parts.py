@@ -1,4 +1,4 @@
-"""Parts and links of an emitted design, as a plan cuts it."""
+"""Finds the parts and links of an emitted design, as a plan cuts it."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,15 +17,15 @@ from gen.synth.resources import Resources
 
 
 class Synthesis(Protocol):
-    """What must be known of the modules of a design."""
+    """Says what must be known of the resources of a design's modules."""
 
     def inclusive(self, name: str) -> Resources:
-        """Of a module with everything inside."""
+        """Return the resources of a module with everything inside."""
         ...
 
 
 def floorplan(emission: Emission, synthesis: Synthesis, device: Device, plan: Plan) -> Floorplan:
-    """The best placement of ``emission`` on ``device``; FloorplanError says why there is none."""
+    """Find the best placement of ``emission``; raise FloorplanError if there is none."""
     hierarchy = Hierarchy(emission, plan)
     wires = Wires(hierarchy, vendor_outputs(emission))
     found = solve(parts_of(hierarchy, synthesis), links_of(wires), device)
@@ -35,14 +35,14 @@ def floorplan(emission: Emission, synthesis: Synthesis, device: Device, plan: Pl
 def parts_and_links(
     emission: Emission, synthesis: Synthesis, plan: Plan
 ) -> tuple[list[Part], list[Link]]:
-    """What ``plan`` makes of ``emission``."""
+    """Return the parts into which ``plan`` cuts ``emission``, and the links between them."""
     hierarchy = Hierarchy(emission, plan)
     wires = Wires(hierarchy, vendor_outputs(emission))
     return parts_of(hierarchy, synthesis), links_of(wires)
 
 
 def parts_of(hierarchy: Hierarchy, synthesis: Synthesis) -> list[Part]:
-    """Parts with what they take.
+    """Return the parts with the resources that they take.
 
     IP of the vendor takes nothing here: a device's shell counts it. Logic between instances is
     counted for the part around them.
@@ -67,7 +67,7 @@ def parts_of(hierarchy: Hierarchy, synthesis: Synthesis) -> list[Part]:
 
 
 def between(emission: Emission, synthesis: Synthesis, name: str) -> Resources:
-    """Of a module without the modules that are inside."""
+    """Return the resources of a module without the modules inside it."""
     inside = (
         times * synthesis.inclusive(child)
         for child, times in emission.modules[name].instances.items()
@@ -76,7 +76,7 @@ def between(emission: Emission, synthesis: Synthesis, name: str) -> Resources:
 
 
 def vendor_outputs(emission: Emission) -> dict[str, dict[str, bool]]:
-    """By IP and port, whether it is an output."""
+    """Map each port of each vendor's IP to whether it is an output."""
     return {
         ip.name: {port.name: port.direction != "input" for port in ip.ports}
         for module in emission.modules.values()
@@ -85,7 +85,7 @@ def vendor_outputs(emission: Emission) -> dict[str, dict[str, bool]]:
 
 
 def links_of(wires: Iterable[Wire]) -> list[Link]:
-    """Wires that join the same parts over as many registers, as one bundle.
+    """Return the links: wires that join the same parts over as many registers are one.
 
     A wire to several parts makes links that share their wires.
     """

@@ -1,4 +1,4 @@
-"""A floorplan as constraints: a pblock for each SLR."""
+"""Writes a floorplan as constraints: a pblock for each SLR."""
 
 from gen.floorplan.model import Floorplan
 from gen.synth.device import LIMITED
@@ -12,7 +12,7 @@ HEADER = """\
 
 
 def to_xdc(floorplan: Floorplan) -> str:
-    """The constraints, one cell a line; the same floorplan gives the same text."""
+    """Return the constraints, one cell a line; equal floorplans give equal text."""
     device = floorplan.device
     text = [HEADER.format(device=device.name, part=device.part)]
     text += [f"# {line}\n" for line in figures(floorplan)]
@@ -37,12 +37,12 @@ def to_xdc(floorplan: Floorplan) -> str:
 
 
 def added(block: str, cells: str) -> str:
-    """``cells`` in a pblock."""
+    """Return the constraint that puts ``cells`` into a pblock."""
     return f"add_cells_to_pblock {block} [get_cells {{{cells}}}]\n"
 
 
 def figures(floorplan: Floorplan) -> list[str]:
-    """What each SLR holds, within which limits, and the wires between them."""
+    """Return lines that tell what each SLR holds, its limits, and the wires between SLRs."""
     device = floorplan.device
     lines = []
     for index, (slr, use) in enumerate(zip(device.slrs, floorplan.use, strict=True)):

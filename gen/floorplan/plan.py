@@ -1,15 +1,15 @@
-"""Which instances of a design are placed as a whole, and which of them have no choice."""
+"""Says which instances of a design are placed as a whole, and which have a fixed SLR."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-#: where an instance stands: its name after those of the instances that it is in
+#: says where an instance is: its name, behind those of the instances that it is in
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanPart:
-    """Instances that are one part, or one part each."""
+    """Names the instances that are one part, or one part each."""
 
     name: str  #: of the part; with ``each``, only of the entry
     cells: tuple[str, ...]  #: paths such as ``worker/core/group_*``; stars stay within a name
@@ -19,7 +19,7 @@ class PlanPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The parts of a design: the first entry that names an instance has it, and all below it.
+    """Lists the parts of a design; the first entry that names an instance has it with all below it.
 
     What no entry names belongs to the part around it, at last to ``rest``.
     """
@@ -29,11 +29,11 @@ class Plan:
     rest_slr: int | None = 0  #: the SLR that it must lie in, if it must
 
     def entry(self, path: Path) -> PlanPart | None:
-        """The entry that names the instance at ``path``."""
+        """Return the entry that names the instance at ``path``."""
         return next((part for part in self.parts if matches(part, path)), None)
 
     def looks_below(self, path: Path) -> bool:
-        """Whether an entry may name an instance somewhere inside the one at ``path``."""
+        """Return whether an entry may name an instance somewhere inside the one at ``path``."""
         return any(
             len(names) > len(path) and fits(names[: len(path)], path)
             for part in self.parts
@@ -42,15 +42,15 @@ class Plan:
 
 
 def matches(part: PlanPart, path: Path) -> bool:
-    """Whether ``part`` names the instance at ``path``."""
+    """Return whether ``part`` names the instance at ``path``."""
     return any(fits(split(cells), path) for cells in part.cells)
 
 
 def split(cells: str) -> Path:
-    """The names of a path or of a pattern."""
+    """Split a path, or a pattern of paths, into its names."""
     return tuple(cells.split("/"))
 
 
 def fits(pattern: Path, path: Path) -> bool:
-    """Whether the names are those of the pattern, one by one."""
+    """Return whether the names are those of the pattern, one by one."""
     return len(pattern) == len(path) and all(map(fnmatchcase, path, pattern))

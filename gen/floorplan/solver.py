@@ -1,4 +1,4 @@
-"""Parts to SLRs, by an integer program."""
+"""Assigns parts to SLRs by an integer program."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from gen.floorplan.model import Floorplan, FloorplanError, Link, Part, check
 from gen.packages import require
 from gen.synth.device import LIMITED, Device
 
-#: as HiGHS keeps what it is told, in the sums that one solution hands to the next
+#: is HiGHS' own tolerance, for the sums that one solution hands to the next
 TOLERANCE = 1e-6
 
 CAPS, WIRES, REACH = "caps", "wires", "reach"  #: the sorts of limits
 
 
 def solve(parts: Sequence[Part], links: Sequence[Link], device: Device) -> Floorplan:
-    """The floorplan with the fewest wires between SLRs, and of those the most even one.
+    """Return the floorplan with the fewest wires between SLRs, and of those the most even one.
 
     A link uses its wires at every boundary between its ends. No SLR gets more than its budget, no
     boundary more than ``device.crossing_wires``; no wire passes more boundaries than its registers
@@ -33,7 +33,7 @@ def solve(parts: Sequence[Part], links: Sequence[Link], device: Device) -> Floor
 
 
 def new_highs() -> Any:
-    """A silent solver that gives the same answer every time."""
+    """Make a silent solver that gives the same answer every time."""
     require("generate --board", "highspy")
     from highspy import Highs
 
@@ -45,7 +45,7 @@ def new_highs() -> Any:
 
 
 class Program:
-    """Integer program of a placement; the limits in ``slack`` may be passed, at a price."""
+    """States a placement as an integer program; limits in ``slack`` may be passed, at a price."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class Program:
         self.wires = [self.add_boundary(links, boundary) for boundary in slrs[:-1]]
 
     def total(self, terms: Sequence[Any]) -> Any:
-        """A sum that is an expression even of nothing."""
+        """Return the sum of ``terms``, which is an expression even if there are none."""
         return self.highs.qsum(terms) if terms else 0 * self.lies[0][0]
 
     def limit(self, what: str, expression: Any, limit: int) -> None:
-        """``expression`` at most ``limit``; a passed limit costs its share of the limit."""
+        """Keep ``expression`` at most ``limit``; slack may pass it, at the cost of its share."""
         if what in self.slack:
             over = self.highs.addVariable(lb=0)
             self.slacks.append(over * (1 / max(limit, 1)))
@@ -83,7 +83,7 @@ class Program:
         self.highs.addConstr(expression <= limit)
 
     def add_caps(self) -> Any:
-        """Budgets of every SLR; the largest share of one that is used."""
+        """Add every SLR's budgets; return the largest share of one that is used."""
         fill = self.highs.addVariable(lb=0)
         for s, slr in enumerate(self.device.slrs):
             for kind in LIMITED:
@@ -99,7 +99,7 @@ class Program:
         return fill
 
     def add_reach(self, links: Sequence[Link]) -> None:
-        """Ends of a link lie at most so many boundaries apart as its registers can cross."""
+        """Keep a link's ends no further apart than its registers can reach."""
         at = [self.total([s * here for s, here in enumerate(lies)]) for lies in self.lies]
         for link in links:
             a, b = self.index[link.a], self.index[link.b]
@@ -108,7 +108,7 @@ class Program:
                 self.limit(REACH, at[b] - at[a], link.reach)
 
     def add_boundary(self, links: Sequence[Link], boundary: int) -> Any:
-        """The wires between SLR ``boundary`` and the next."""
+        """Limit the wires between SLR ``boundary`` and the next; return how many there are."""
         below = [self.total(lies[: boundary + 1]) for lies in self.lies]
         crossing: dict[Any, Any] = {}
         for number, link in enumerate(links):
@@ -126,7 +126,7 @@ class Program:
         return wires
 
     def best(self) -> dict[str, int] | None:
-        """The best assignment of parts to SLRs; None if there is none."""
+        """Find the best assignment of parts to SLRs; return None if there is none."""
         last = len(self.clusters)
         in_order = [
             slr * (last - c) * lies
@@ -147,7 +147,7 @@ class Program:
         }
 
     def minimise(self, goal: Any) -> float | None:
-        """The least value of ``goal``; None if the limits cannot be kept."""
+        """Minimise ``goal`` and return it; None if the limits cannot be kept."""
         self.highs.minimize(goal)
         if self.highs.getModelStatus().name != "kOptimal":
             return None
@@ -155,7 +155,7 @@ class Program:
 
 
 def shortfall(parts: Sequence[Part], links: Sequence[Link], device: Device) -> str:
-    """What stands against any placement: what the whole device lacks, or else wires, or all limits.
+    """Explain why nothing fits: what the whole device lacks, or else wires, or all limits.
 
     The limits named are those that the least bad assignment passes, each counted by its share.
     """
@@ -181,7 +181,7 @@ def shortfall(parts: Sequence[Part], links: Sequence[Link], device: Device) -> s
 
 
 def passed_limits(floorplan: Floorplan) -> list[str]:
-    """Every limit that ``floorplan`` passes, and by how much."""
+    """Describe every limit that ``floorplan`` passes, and by how much."""
     slrs = floorplan.device.slrs
     found = [
         lack(f"{kind} of {slr.name}", getattr(use, kind), slr.budget[kind])
@@ -208,7 +208,7 @@ def passed_limits(floorplan: Floorplan) -> list[str]:
 
 
 def lack(what: str, needed: int, budget: int) -> str:
-    """One limit of an SLR that is passed."""
+    """Describe one limit of an SLR that is passed."""
     kind, _, rest = what.partition(" ")
     name = "LUT" if kind == "luts" else kind.upper()
     return (

@@ -1,4 +1,4 @@
-"""Which parts each wire of a design joins, and over how many registers."""
+"""Finds which parts each wire of a design joins, and over how many registers."""
 
 import re
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ VENDOR_GLOBAL = re.compile(r"(?i).*(clk\d?|clock|(^|_)rst|reset)(_?n)?")
 
 @dataclass
 class Net:
-    """Ends of one wire."""
+    """Holds the ends of one wire."""
 
     drivers: list[str] = field(default_factory=list)  #: parts
     sinks: set[str] = field(default_factory=set)  #: parts
     unknown: list[str] = field(default_factory=list)  #: parts whose side has no known direction
-    #: wires at the other end of ways, and boundaries that each way may pass
+    #: leads to wires at the other end of ways; with the boundaries that each way may pass
     onward: list[tuple[int, int]] = field(default_factory=list)
     ends_way: bool = False  #: is at the ``o`` of a way
     port: str = ""  #: of the instance that drives it, or where logic does
@@ -34,7 +34,7 @@ class Net:
 
 @dataclass(frozen=True)
 class Wire:
-    """A wire that joins parts: from one to others, with registers between or without."""
+    """Describes a wire from one part to others, with or without registers between."""
 
     source: str
     sinks: tuple[tuple[str, int], ...]  #: part, and boundaries that registers allow between
@@ -42,7 +42,7 @@ class Wire:
 
 
 class Wires:
-    """All wires of a hierarchy."""
+    """Collects all wires of a hierarchy."""
 
     def __init__(self, hierarchy: Hierarchy, vendor_outputs: dict[str, dict[str, bool]]) -> None:
         self.vendor_outputs = vendor_outputs
@@ -60,7 +60,7 @@ class Wires:
             self._add_leaf(leaf)
 
     def _number(self, path: Path, bit: Bit) -> int:
-        """A number of the wire that is ``bit`` in the place at ``path``."""
+        """Return the number of the wire called ``bit`` in the place at ``path``."""
         key = path, bit
         if key not in self._numbers:
             self._numbers[key] = len(self._parent)
@@ -68,7 +68,7 @@ class Wires:
         return self._root(self._numbers[key])
 
     def _root(self, number: int) -> int:
-        """The number that stands for all wires that are joined with ``number``."""
+        """Return the number that represents all wires joined with ``number``."""
         while self._parent[number] != number:
             self._parent[number] = self._parent[self._parent[number]]
             number = self._parent[number]
@@ -78,7 +78,7 @@ class Wires:
         return self._nets.setdefault(self._number(path, bit), Net())
 
     def _join_ports(self, place: Place, around: Place) -> None:
-        """Make one of the wires on both sides of a place's ports."""
+        """Join the wires on both sides of a place's ports."""
         cell = next(cell for cell in around.netlist.cells if cell.name == place.path[-1])
         for name, inside in place.netlist.ports.items():
             for bit, outer in zip(inside, cell.wires.get(name, ()), strict=False):
@@ -87,7 +87,7 @@ class Wires:
                     self._parent[max(one, other)] = min(one, other)
 
     def _add_logic(self, place: Place, cell: Cell) -> None:
-        """Logic of a part."""
+        """Add a cell of logic, which belongs to the place's part."""
         for port, bits in cell.wires.items():
             for bit in bits:
                 if not isinstance(bit, int):
@@ -102,7 +102,7 @@ class Wires:
                     net.sinks.add(place.owner)
 
     def _add_leaf(self, leaf: Leaf) -> None:
-        """An instance; a way leads on to the port of the other side."""
+        """Add an instance; a way leads on to the port of its other side."""
         outputs = self._outputs(leaf)
         is_global = VENDOR_GLOBAL if leaf.module is None else GLOBAL
         way = leaf.module if is_way(leaf.module) else None
@@ -128,13 +128,13 @@ class Wires:
                     net.sinks.add(leaf.owner)
 
     def _outputs(self, leaf: Leaf) -> dict[str, bool]:
-        """Whether each port is an output, as far as that is known."""
+        """Return whether each port is an output, as far as that is known."""
         if leaf.module is None:
             return self.vendor_outputs.get(leaf.cell.type, {})
         return {port.name: port.direction == "output" for port in leaf.module.ports}
 
     def __iter__(self) -> Iterator[Wire]:
-        """The wires that join several parts."""
+        """Yield the wires that join several parts."""
         for net in self._nets.values():
             drivers = net.drivers or net.unknown[:1]
             if not drivers or net.is_global:
@@ -145,7 +145,7 @@ class Wires:
                 yield Wire(source, tuple(sorted(sinks.items())), net.port)
 
     def _reached(self, start: Net) -> dict[str, int]:
-        """The parts that a wire ends in, with the boundaries that ways on it may pass."""
+        """Return the parts at the ends of a wire, and the boundaries that ways allow up to each."""
         found: dict[str, int] = dict.fromkeys([*start.sinks, *start.drivers, *start.unknown], 0)
         seen: set[int] = set()
         waiting = sorted((far, number) for number, far in start.onward)
@@ -162,7 +162,8 @@ class Wires:
         return found
 
     def parts_at(self, way: Leaf, side: str) -> set[str]:
-        """The parts at a side, ``i`` or ``o``, of a way; FloorplanError if it is another way's end.
+        """Return the parts at side ``i`` or ``o`` of a way; raise FloorplanError at another way's
+        end.
 
         Parts on one wire lie in one SLR, so any of them tells where that side is.
         """
@@ -180,7 +181,7 @@ class Wires:
 
 
 def mirrored(port: str) -> str:
-    """The port of a way that ``port`` leads to: ``i_payload`` to ``o_payload``."""
+    """Return the other port of a way: ``i_payload`` gives ``o_payload``."""
     side, _, rest = port.partition("_")
     other = {"i": "o", "o": "i"}.get(side, side)
     return f"{other}_{rest}" if rest else other

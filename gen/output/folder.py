@@ -1,4 +1,4 @@
-"""Output folders and files that are either what was there before or finished, never in between."""
+"""Writes folders and files whole: a reader finds what was there before or what is finished."""
 
 import ctypes
 import json
@@ -46,7 +46,7 @@ def check_above(target: Path) -> None:
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
-    """A folder to write into, which becomes ``target`` if the block ends well.
+    """Make a folder to write into, which becomes ``target`` if the block ends well.
 
     If it does not, nothing is left of it, nor of folders above it that were not there.
     """
@@ -101,14 +101,14 @@ def write_file(target: Path, text: str) -> None:
 
 
 def current_umask() -> int:
-    """What new files may not be; it can be read only by setting it."""
+    """Return the permissions that new files may not have; only setting the mask tells it."""
     umask = os.umask(0o022)
     os.umask(umask)
     return umask
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Let two folders change names, in one step where the system can."""
+    """Let two folders exchange their names, in one step where the system can."""
     rename: Callable[..., int] | None = getattr(ctypes.CDLL(None), "renameat2", None)
     here, exchange_flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     if rename and not rename(here, os.fsencode(new), here, os.fsencode(old), exchange_flag):

@@ -1,4 +1,4 @@
-"""The files of a generated design: Verilog, a file list, registers, a datasheet, a manifest."""
+"""Writes the files of a generated design: Verilog, file list, registers, datasheet, manifest."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def write_design(
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-    """Write all files of ``emission`` into ``folder``; their hashes by name, the manifest's too.
+    """Write all files of ``emission`` into ``folder``; return their hashes, by name.
 
     A component with registers has a function ``register_map`` of its parameters; one with known
     delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
@@ -67,7 +67,7 @@ def write_design(
 
 
 def describe_modules(emission: Emission) -> list[dict[str, Any]]:
-    """Each distinct module: its file, how often it stands in the design, its hash."""
+    """Describe each distinct module: its file, how often it is placed, its hash."""
     counts = emission.counts()
     return [
         {
@@ -81,28 +81,28 @@ def describe_modules(emission: Emission) -> list[dict[str, Any]]:
 
 
 def port_list(emission: Emission) -> str:
-    """The top and its ports, one a line, as they are committed for review."""
+    """Return the top and its ports, one a line, as they are committed for review."""
     lines = [f"{port.direction:6} {port.bits:5} {port.name}" for port in emission.top.ports]
     return "\n".join([emission.top.name, *lines, ""])
 
 
 def digest(text: str | bytes) -> str:
-    """SHA-256 of a file's contents."""
+    """Return the SHA-256 digest of a file's contents."""
     return sha256(as_bytes(text)).hexdigest()
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """What stands in the file."""
+    """Return a file's contents as bytes."""
     return text.encode() if isinstance(text, str) else text
 
 
 def to_json(value: Any) -> str:
-    """``value`` as readable JSON."""
+    """Return ``value`` as indented JSON."""
     return json.dumps(value, indent=2) + "\n"
 
 
 def version_of(package: str) -> str:
-    """The version of an installed package."""
+    """Return the version of an installed package, or that it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Tables on a console."""
+"""Prints tables on a console."""
 
 from rich.console import Console
 from rich.measure import Measurement

@@ -1,4 +1,4 @@
-"""One page of HTML that needs nothing else: no network, no file beside it.
+"""Renders one page of HTML that needs nothing else: no network, no file beside it.
 
 What uses it brings sections; head, style, navigation and the sorting of tables are here. The page
 forbids its browser to load anything (Content-Security-Policy), so that it cannot fail offline.
@@ -27,28 +27,28 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page, with a line in its navigation."""
+    """Holds a part of a page, which has a line in the page's navigation."""
 
     title: str
     html: str  #: its content, escaped already; an ``environment`` template gives such
 
 
 def environment(folder: Path) -> Environment:
-    """Templates of ``folder``: all that is put in is escaped, what is not given is an error."""
+    """Load the templates of ``folder``; values are escaped, a missing one is an error."""
     made = templates.environment(folder, html=True)
     made.filters["thousands"] = thousands
     return made
 
 
 def thousands(number: float | None) -> str:
-    """A number with groups of digits; a dash for none; decimals only where it is no integer."""
+    """Format a number with groups of digits, decimals unless it is whole, and a dash for none."""
     if number is None or not math.isfinite(number):
         return "-"
     return f"{number:,.4g}" if number != int(number) and abs(number) < 1e4 else f"{number:,.0f}"
 
 
 def render(title: str, sections: Sequence[Section], *, plotly: bool = False) -> str:
-    """The whole page; with ``plotly``, the library's JavaScript stands in it once.
+    """Return the whole page; with ``plotly``, the library's JavaScript is in it once.
 
     Equal arguments give equal text. Raises UserError if plotly is asked for and is missing.
     """
@@ -67,7 +67,7 @@ def render(title: str, sections: Sequence[Section], *, plotly: bool = False) -> 
 
 
 def anchors(sections: Sequence[Section]) -> list[str]:
-    """A name for each section's place on the page, by its title; no two alike."""
+    """Return a unique name for each section's place on the page, made from its title."""
     names: list[str] = []
     for section in sections:
         stem = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-") or "section"
@@ -79,7 +79,7 @@ def anchors(sections: Sequence[Section]) -> list[str]:
 
 
 def plotly_source() -> str:
-    """The JavaScript of plotly, as it can stand in a page."""
+    """Return the JavaScript of plotly, fit to be put into a page."""
     require("report", "plotly")
     from plotly.offline import get_plotlyjs
 

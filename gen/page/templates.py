@@ -1,4 +1,4 @@
-"""Templates of a folder, one way for all that is written from them."""
+"""Loads the templates of a folder, in one way for everything that is written from templates."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def environment(folder: Path, *, html: bool = False) -> Environment:
-    """The templates of ``folder``: they end their blocks' lines, an unknown name is an error.
+    """Load the templates of ``folder``: blocks take their lines away, an unknown name is an error.
 
     What is put into ``html`` is escaped.
     """

@@ -1,4 +1,4 @@
-"""MINA: jobs that share the switches' aggregation."""
+"""Describes how MINA is reproduced: jobs that share the switches' aggregation."""
 
 from gen.designs.design import Bench
 from gen.papers.paper import Paper

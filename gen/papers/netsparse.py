@@ -1,4 +1,4 @@
-"""NetSparse: sparse communication in the NIC and in the switch."""
+"""Describes how NetSparse is reproduced: sparse communication in the NIC and in the switch."""
 
 from gen.papers.paper import Paper
 

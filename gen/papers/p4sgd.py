@@ -1,4 +1,4 @@
-"""P4SGD: linear models trained by model parallelism, with an AllReduce in the switch."""
+"""Describes how P4SGD is reproduced: linear models, trained with an AllReduce in the switch."""
 
 from gen.papers.paper import Paper
 

@@ -1,4 +1,4 @@
-"""What a paper is that can be reproduced: all that the command knows of it, in one place.
+"""Describes a paper that can be reproduced: all that the command knows of it, in one place.
 
 What would take long to import is named by its path, ``module:object``, as in a design.
 """
@@ -12,7 +12,7 @@ from gen.designs.design import Bench, load
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper whose figures are made anew from simulated hardware."""
+    """Describes a paper whose figures are made anew from simulated hardware or from models."""
 
     name: str
     asked: str  #: path of a sim.harness.workload.Workload: the options that only this paper has
@@ -25,10 +25,10 @@ class Paper:
 
     @property
     def asked_class(self) -> Any:
-        """The dataclass of its options."""
+        """Return the dataclass of the paper's options."""
         return load(self.asked)
 
     @property
     def figure_names(self) -> Sequence[str]:
-        """What ``--only`` may name."""
+        """Return the names of the figures, which ``--only`` takes."""
         return load(self.figures)

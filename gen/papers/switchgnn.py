@@ -1,4 +1,4 @@
-"""SwitchGNN: features of a graph's vertices, added in the switch."""
+"""Describes how SwitchGNN is reproduced: features of a graph's vertices, added in the switch."""
 
 from gen.designs.design import Bench
 from gen.papers.paper import Paper

@@ -1,4 +1,4 @@
-"""All files that describe a register map, for people and for programs."""
+"""Writes all files that describe a register map, for people and for programs."""
 
 import json
 
@@ -12,10 +12,10 @@ HTML_FOLDER = "registers_html"
 
 
 def register_documents(map: RegisterMap) -> dict[str, str | bytes]:
-    """Files by their paths: ``registers.json``, ``NAME.rdl``, ``NAME.h``, ``NAME_driver.py``
-    and the pages of ``registers_html/``. Equal maps give equal bytes.
+    """Return the files of a register map by their paths; equal maps give equal bytes.
 
-    UserError if the tools of register documentation are not installed.
+    They are ``registers.json``, ``NAME.rdl``, ``NAME.h``, ``NAME_driver.py`` and the pages of
+    ``registers_html/``. UserError if the tools of register documentation are not installed.
     """
     tree = compiled(map)
     pages = html(map, tree)

@@ -1,4 +1,4 @@
-"""The enumerations of a register map by name: documents and programs declare each once."""
+"""Collects the enumerations of a register map by name: documents and programs declare each once."""
 
 from enum import IntEnum
 from typing import cast
@@ -7,7 +7,7 @@ from hdl.common.registers import Names, RegisterMap
 
 
 def enumerations(map: RegisterMap) -> dict[str, type[IntEnum]]:
-    """Every enumeration of ``map``; ValueError if two different ones share a name."""
+    """Return every enumeration of ``map``; raise ValueError if two different ones share a name."""
     found: dict[str, Names] = {}
     for register in map.registers:
         for field in register.fields:
@@ -20,7 +20,7 @@ def enumerations(map: RegisterMap) -> dict[str, type[IntEnum]]:
 
 
 def enumeration_bits(map: RegisterMap, name: str) -> int:
-    """The width of the narrowest field that takes enumeration ``name``."""
+    """Return the width of the narrowest field that takes enumeration ``name``."""
     return min(
         field.bits
         for register in map.registers

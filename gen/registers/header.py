@@ -1,4 +1,4 @@
-"""A register map as a C header: a structure of the whole map, masks of fields, values of enums.
+"""Writes a register map as a C header: a structure of the map, masks of fields, values of enums.
 
 ``NAME_t`` lies over the registers; ``NAME__REGISTER__FIELD_bm``, ``_bp``, ``_bw`` and ``_reset``
 are a field's mask, lowest bit, width and value after reset, ``NAME__REGISTER_address`` is a byte
@@ -22,7 +22,7 @@ ENDS = "\n#ifdef __cplusplus\n}\n#endif\n"  #: of the declarations
 
 
 def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:
-    """The text of ``NAME.h``, for C from C11 and for C++; ``tree`` is ``map`` compiled.
+    """Return the text of ``NAME.h``, for C from C11 and for C++; ``tree`` is ``map`` compiled.
 
     UserError if the tools of register documentation are not installed.
     """
@@ -38,7 +38,7 @@ def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:
 
 
 def addresses(map: RegisterMap) -> str:
-    """Byte addresses of registers and the values of enumerations."""
+    """Return the lines for the byte addresses of registers and the values of enumerations."""
     return render(
         "header.j2",
         prefix=map.name.upper(),
@@ -51,10 +51,10 @@ def addresses(map: RegisterMap) -> str:
 
 
 def enum_name(map: RegisterMap, name: str) -> str:
-    """``Cause`` of map ``p4sgd_worker`` is ``enum p4sgd_worker_cause``."""
+    """Name an enumeration: ``Cause`` of map ``p4sgd_worker`` gives ``enum p4sgd_worker_cause``."""
     return f"{map.name}_{c_name(name).lower()}"
 
 
 def c_name(name: str) -> str:
-    """``UnitCounter`` is ``UNIT_COUNTER``."""
+    """Return a name as C constants have it: ``UnitCounter`` gives ``UNIT_COUNTER``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()

@@ -1,4 +1,4 @@
-"""A register map as a folder of HTML that opens from the disk, without a server or a network.
+"""Writes a register map as a folder of HTML that opens from the disk, without server or network.
 
 PeakRDL's pages fetch their parts over HTTP, and MathJax from afar. Here the parts stand in a
 script that answers those fetches, nothing comes from elsewhere, and what changes with the day or
@@ -28,7 +28,7 @@ OFFLINE = "data/offline.js"
 
 
 def html(map: RegisterMap, tree: "AddrmapNode | None" = None) -> dict[str, str | bytes]:
-    """The files of the folder, by their paths in it; open ``index.html``.
+    """Return the files of the folder, by their paths in it; readers open ``index.html``.
 
     ``tree`` is ``map`` compiled. UserError if the tools of register documentation are not
     installed.
@@ -60,7 +60,7 @@ def html(map: RegisterMap, tree: "AddrmapNode | None" = None) -> dict[str, str |
 
 
 def offline_index(page: str) -> str:
-    """The main page, with ``OFFLINE`` before all other scripts and nothing from elsewhere."""
+    """Return the main page, with ``OFFLINE`` before all other scripts and nothing remote."""
     page = STAMP.sub("", REMOTE_SCRIPT.sub("", page))
     assert FIRST_SCRIPT in page, "the exporter's page begins differently"
     page = page.replace(FIRST_SCRIPT, f'<script src="{OFFLINE}"></script>\n    {FIRST_SCRIPT}', 1)

@@ -1,4 +1,4 @@
-"""A register map as a Python module that drives the hardware by the names of fields.
+"""Writes a register map as a Python module that drives the hardware by the names of fields.
 
 The module needs nothing but Python's own library: users copy it beside their program. The
 simulation loads the same text, so what a user gets is what the tests have run.
@@ -15,12 +15,12 @@ RESERVED = frozenset({"self", "bus"})  #: names that the module's functions use
 
 
 def class_name(map: RegisterMap) -> str:
-    """``p4sgd_worker`` is driven by ``P4sgdWorker``."""
+    """Name the driver's class: ``p4sgd_worker`` gives ``P4sgdWorker``."""
     return "".join(part.capitalize() for part in map.name.split("_"))
 
 
 def python_driver(map: RegisterMap) -> str:
-    """The text of ``NAME_driver.py``; ValueError if a name of ``map`` cannot be Python's."""
+    """Return the text of ``NAME_driver.py``; raise ValueError if a name cannot be Python's."""
     fields = list(described_fields(map))
     for field in fields:
         if keyword.iskeyword(field["name"]) or field["name"] in RESERVED:
@@ -37,7 +37,7 @@ def python_driver(map: RegisterMap) -> str:
 
 
 def described_fields(map: RegisterMap) -> list[dict[str, Any]]:
-    """Each field with all that the driver must know."""
+    """Return each field with all that the driver must know of it."""
     return [
         {
             "name": field.name,
@@ -58,12 +58,12 @@ def described_fields(map: RegisterMap) -> list[dict[str, Any]]:
 
 
 def sentence(text: str) -> str:
-    """``text`` with a capital and a full stop."""
+    """Return ``text`` with a capital first letter and a full stop."""
     text = text[:1].upper() + text[1:]
     return text if not text or text.endswith(".") else f"{text}."
 
 
 def literal(text: str) -> str:
-    """``text`` as a string of Python's, in double quotes."""
+    """Return ``text`` as a Python string in double quotes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

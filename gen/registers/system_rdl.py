@@ -1,4 +1,4 @@
-"""A register map as SystemRDL 2.0, from which other tools make what they need.
+"""Writes a register map as SystemRDL 2.0, from which other tools make what they need.
 
 Register and field names are those of the map; a name that is a word of SystemRDL's is escaped.
 A register of two words is one of 64 bits that is accessed 32 bits at a time, low word first.
@@ -33,7 +33,7 @@ PROPERTIES = {"rw": "sw = rw; hw = r;", "ro": "sw = r; hw = w;", "pulse": "sw = 
 
 
 def system_rdl(map: RegisterMap) -> str:
-    """The text of ``map``'s SystemRDL file: one address map of its name."""
+    """Return the text of ``map``'s SystemRDL file: one address map of its name."""
     enums = [
         (name, enumeration_bits(map, name), enum.__members__)
         for name, enum in enumerations(map).items()
@@ -50,25 +50,25 @@ def system_rdl(map: RegisterMap) -> str:
 
 
 def identifier(name: str) -> str:
-    """``name`` as an identifier of SystemRDL."""
+    """Return ``name`` as an identifier of SystemRDL, escaped if it is one of its words."""
     return f"\\{name}" if name in WORDS else name
 
 
 def quoted(text: str) -> str:
-    """``text`` as a string of SystemRDL."""
+    """Return ``text`` as a string of SystemRDL."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def properties(field: Field) -> str:
-    """Who reads and writes ``field``."""
+    """Return the properties that tell who reads and who writes ``field``."""
     text = PROPERTIES[field.access]
     # Only a single bit can be a singlepulse; a wider command is write-only all the same.
     return f"{text} singlepulse;" if field.access == "pulse" and field.bits == 1 else text
 
 
 def compiled(map: RegisterMap) -> "AddrmapNode":
-    """``map``'s address map out of systemrdl-compiler; UserError if that is not installed."""
+    """Compile ``map`` by systemrdl-compiler; raise UserError if that is not installed."""
     compiler = board_tool("systemrdl").RDLCompiler()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{map.name}.rdl")
@@ -78,7 +78,7 @@ def compiled(map: RegisterMap) -> "AddrmapNode":
 
 
 def board_tool(name: str) -> Any:
-    """A module of the extra ``board``; UserError if it is not installed."""
+    """Import a module of the extra ``board``; raise UserError if it is not installed."""
     from importlib import import_module
 
     try:

@@ -1,4 +1,4 @@
-"""The templates of this folder."""
+"""Loads and renders the templates of this folder."""
 
 from functools import cache
 from pathlib import Path
@@ -11,12 +11,12 @@ from gen.page import templates
 
 @cache
 def environment() -> Environment:
-    """They can ``zip``."""
+    """Load the templates of this folder, which can use ``zip``."""
     made = templates.environment(Path(__file__).parent)
     made.globals["zip"] = zip
     return made
 
 
 def render(template: str, **names: Any) -> str:
-    """The text of a template of this folder."""
+    """Return the text of one of this folder's templates, with ``names`` filled in."""
     return environment().get_template(template).render(names)

@@ -1,4 +1,4 @@
-"""Plots for a page: their data as JSON, drawn by report.js with plotly."""
+"""Makes the plots of a page: their data as JSON, which report.js draws with plotly."""
 
 import json
 import math
@@ -9,13 +9,13 @@ from markupsafe import Markup
 
 
 def embedded(content: Any) -> Markup:
-    """JSON that can stand inside a script element; figures that are none become null."""
+    """Return JSON that can be put into a script element; what is no number becomes null."""
     text = json.dumps(numbers_only(content), separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 def numbers_only(content: Any) -> Any:
-    """``content`` with None for what is infinite or not a number."""
+    """Return ``content`` with None in place of each number that is infinite or NaN."""
     if isinstance(content, Mapping):
         return {key: numbers_only(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
@@ -26,7 +26,7 @@ def numbers_only(content: Any) -> Any:
 def figure(
     data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any], height: int = 24
 ) -> Markup:
-    """A plot of plotly's traces ``data``, ``height`` lines high; colours are the page's."""
+    """Return a plot of plotly's traces ``data``, ``height`` lines high, in the page's colours."""
     return Markup(
         '<div class="plot" style="height:{height}rem"></div>'
         '<script type="application/json" class="figure">{content}</script>'

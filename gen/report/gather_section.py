@@ -1,4 +1,4 @@
-"""The part of the page about sparse products on SNICs: what became of the idxs, and the figures."""
+"""Makes the part of the page about sparse products on SNICs: fates of idxs, and the figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from gen.report.figures import figure
 
 HERE = Path(__file__).parent
 
-#: counter of a node -> what its idxs became
+#: maps a counter of a node to what became of the idxs that it counts
 FATES = {"local": "local", "coalesced": "coalesced", "filtered": "filtered", "prs": "PR"}
 
 
 def gather_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
-    """One part for all products, each with its label."""
+    """Make one part for all products, each with its label."""
     template = environment(HERE).get_template("gather.html.j2")
     rows = [
         (label, run, fates(run["nodes"]), figures(run), switch_figures(run)) for label, run in runs
@@ -23,7 +23,7 @@ def gather_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
 
 
 def fates(nodes: Sequence[Mapping[str, Any]]) -> Any:
-    """Bars, one a node."""
+    """Return a plot with a bar for each node: what became of its idxs."""
     names = [f"node {number}" for number in range(len(nodes))]
     traces = [
         {
@@ -38,13 +38,13 @@ def fates(nodes: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Every figure of each node and of all together, by its name."""
+    """Return every figure of each node and of all together, by its name."""
     columns = [dict(flat(node)) for node in (*run["nodes"], run["all"])]
     return [(name, [column.get(name) for column in columns]) for name in columns[-1]]
 
 
 def switch_figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Every figure of each switch, by its name."""
+    """Return every figure of each switch, by its name."""
     switches = run.get("network", {}).get("switches", [])
     columns = [dict(flat(switch)) for switch in switches]
     names = [name for name in columns[0] if name != "name"] if columns else []
@@ -52,7 +52,7 @@ def switch_figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """What is nested, by dotted names; counters are left out."""
+    """Yield nested values under dotted names; counters are left out."""
     for name, value in content.items():
         if name.endswith("_counters"):
             continue

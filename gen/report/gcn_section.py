@@ -1,4 +1,4 @@
-"""The part of the page about graph networks: curves, figures, and the frames of each worker."""
+"""Makes the part of the page about graph networks: curves, figures, and frames of each worker."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from gen.report.figures import figure
 
 HERE = Path(__file__).parent
 
-#: source of a curve -> how it is drawn, that behind the others first
+#: maps the source of a curve to how it is drawn, from back to front
 STYLES = {
     "plain": {"name": "without the graph", "mode": "lines", "line": {"width": 2}},
     "float": {"name": "float64", "mode": "lines", "line": {"width": 7, "color": "#9aa7b5"}},
@@ -20,7 +20,7 @@ KINDS = {"loss": "training loss", "test_accuracy": "test accuracy"}
 
 
 def gcn_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
-    """One part for all runs, each with its label."""
+    """Make one part for all runs, each with its label."""
     template = environment(HERE).get_template("gcn.html.j2")
     rows = [
         (label, run, run["epochs"][-1], [curve(run["epochs"], kind) for kind in KINDS], frames(run))
@@ -30,7 +30,7 @@ def gcn_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
 
 
 def curve(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
-    """A curve for each training over the epochs."""
+    """Return a plot with a curve over the epochs for each training."""
     numbers = [epoch["epoch"] for epoch in epochs]
     traces = [
         {"x": numbers, "y": [epoch[f"{source}_{kind}"] for epoch in epochs], **style}
@@ -41,7 +41,7 @@ def curve(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
 
 
 def frames(run: Mapping[str, Any]) -> list[Any]:
-    """Bars of the frames from and to each worker; nothing if no hardware counted them."""
+    """Return plots of the frames from and to each worker; none if no hardware counted them."""
     return [
         figure(
             [

@@ -1,4 +1,4 @@
-"""The parts of the page about a regression and its coverage, as ``ingather verify`` shows them."""
+"""Makes the parts of the page about a regression and its coverage, as ``ingather verify`` does."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ FILES = ("log", "waves", "gtkw")  #: of a failure, in the regression's folder
 
 
 def regression_sections(label: str, content: Mapping[str, Any]) -> list[Section]:
-    """All parts; ``content`` is of verify.json, with that of coverage.json or None."""
+    """Make all parts from the content of verify.json, with that of coverage.json or None."""
     folder = Path(label).parent
     items = [item | {"failure": placed(item["failure"], folder)} for item in content["items"]]
     first, *others = page.sections({"interrupted": False, **content, "items": items})
@@ -24,7 +24,7 @@ def regression_sections(label: str, content: Mapping[str, Any]) -> list[Section]
 
 
 def placed(failure: Mapping[str, Any] | None, folder: Path) -> dict[str, Any] | None:
-    """A failure with its files as seen from the reported folder: the page lies elsewhere."""
+    """Return a failure with the paths of its files from the place of the report on."""
     if failure is None:
         return None
     return {**failure, **{name: str(folder / failure[name]) for name in FILES if failure[name]}}

@@ -1,4 +1,4 @@
-"""The one page of all results: a summary, then a part for each sweep and each kind of result."""
+"""Makes the one page of all results: a summary, then a part for each sweep and kind of result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 TITLE = "Ingather: results"
 KINDS = ("regression", "estimate")  #: of results that are no runs
 
-#: what a result raises whose content is not as its kind has it
+#: errors that a result raises whose content is not what its kind has
 DAMAGE = (
     KeyError,
     TypeError,
@@ -40,7 +40,7 @@ Together = Callable[[Results], Section]  #: one part for several results
 
 @dataclass
 class Parts:
-    """The sections made so far, the results in them, and what had to be left out."""
+    """Collects the sections made so far, the results in them, and what had to be left out."""
 
     sections: list[Section] = field(default_factory=list)
     sweeps: list[Sweep] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Parts:
     left_out: list[str] = field(default_factory=list)
 
     def made(self, label: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
-        """What ``make`` gives; if its file is damaged, nothing, and a line about it."""
+        """Return the sections that ``make`` gives; none, and a note, if the file is damaged."""
         try:
             return make()
         except DAMAGE as error:
@@ -57,24 +57,24 @@ class Parts:
             return ()
 
     def add_sweep(self, sweep: Sweep) -> None:
-        """A part of its own."""
+        """Add a section for one sweep."""
         if sections := self.made(sweep.label, lambda: [sweep_section(sweep)]):
             self.sections += sections
             self.sweeps.append(sweep)
 
     def add(self, kind: str, results: Results, section: Together) -> None:
-        """A part for all ``results`` that are not damaged."""
+        """Add one section for all ``results`` that are not damaged."""
         kept = [one for one in results if self.made(one[0], lambda one=one: [section([one])])]
         self.results[kind] = kept
         if kept:
             self.sections.append(section(kept))
 
     def each(self, kind: str, name: str) -> list[bool]:
-        """Whether each result of a kind says yes."""
+        """Return whether each result of ``kind`` has a true value of ``name``."""
         return [bool(content[name]) for _, content in self.results[kind]]
 
     def add_regressions(self, results: Results) -> None:
-        """Parts for each."""
+        """Add the sections of each regression that is not damaged."""
         self.results["regression"] = kept = []
         for label, content in results:
             made = self.made(label, lambda one=(label, content): regression_sections(*one))
@@ -84,7 +84,7 @@ class Parts:
 
 
 def report(found: Found) -> tuple[str, list[str]]:
-    """The page, and a line for each file that is not in it.
+    """Return the page, and a line for each file that is not in it.
 
     Equal files give equal text. Raises UserError if all files are damaged.
     """
@@ -102,20 +102,20 @@ def report(found: Found) -> tuple[str, list[str]]:
 
 
 def section_of(command: str) -> Together:
-    """What makes the part of a command's runs: its design's own function, or one for all."""
+    """Return the function that makes the part of a command's runs."""
     known = commands()
     own = known[command][1].section if command in known else ""
     return load(own) if own else run_section
 
 
 def summary(parts: Parts) -> Section:
-    """What there is, and how it went."""
+    """Return the section that lists what there is, and how it went."""
     template = environment(HERE).get_template("summary.html.j2")
     return Section("Summary", template.render(tiles=tiles(parts), left_out=parts.left_out))
 
 
 def tiles(parts: Parts) -> list[tuple[str, str, str]]:
-    """Figure, what it counts, and good or bad."""
+    """Return the summary's tiles: a figure, what it counts, and whether it is good or bad."""
     points = [point for sweep in parts.sweeps for point in sweep.points]
     items = [item for _, content in parts.results["regression"] for item in content["items"]]
     ran = [item["outcome"] for item in items if item["outcome"] != "skipped"]
@@ -137,7 +137,7 @@ def tiles(parts: Parts) -> list[tuple[str, str, str]]:
 
 
 def with_script(sections: Sequence[Section]) -> list[Section]:
-    """The sections; the script that draws their plots stands behind the last."""
+    """Return the sections, with the script that draws their plots behind the last."""
     script = Markup("<script>\n{}</script>").format(
         Markup((HERE / "report.js").read_text(encoding="utf-8"))
     )

@@ -1,4 +1,4 @@
-"""The part of the page about estimates: what designs take of the card, and which modules do."""
+"""Makes the part of the page about estimates: what designs take of the card, by module too."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MODULES = 8  #: with a colour of their own; the others are one
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """Of one kind of resource."""
+    """Holds how much of one kind of resource a design takes."""
 
     name: str
     offered: int  #: by the card
@@ -27,29 +27,29 @@ class Use:
 
     @property
     def shell_share(self) -> float:
-        """Per cent of the card."""
+        """Return the shell's part, in per cent of the card."""
         return 100 * self.shell / self.offered
 
     @property
     def share(self) -> float:
-        """Per cent of the card, without the shell."""
+        """Return the design's part, in per cent of the card, without the shell."""
         return 100 * self.design / self.offered
 
     @property
     def too_much(self) -> bool:
-        """Whether the limit is exceeded."""
+        """Return whether design and shell together exceed the limit."""
         return self.share + self.shell_share > self.limit
 
 
 def resources_section(estimates: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
-    """One part for all estimates, each with its label."""
+    """Make one part for all estimates, each with its label."""
     template = environment(HERE).get_template("resources.html.j2")
     rows = [(label, content, uses(content), by_module(content)) for label, content in estimates]
     return Section("Resources", template.render(estimates=rows, names=NAMES))
 
 
 def uses(content: Mapping[str, Any]) -> list[Use]:
-    """Each kind that the card has limits for."""
+    """Return the use of each kind of resource that the card has limits for."""
     slrs = content["device"]["slrs"]
 
     def of_card(part: str, kind: str) -> int:
@@ -68,7 +68,7 @@ def uses(content: Mapping[str, Any]) -> list[Use]:
 
 
 def by_module(content: Mapping[str, Any]) -> Any:
-    """Bars, one a kind, of what all instances of each module take, without what they place."""
+    """Return a plot of bars: what all instances of each module take, without their children."""
     offered = [use.offered for use in uses(content)]
     shares = {
         f"{module['name']} x {module['count']}": [

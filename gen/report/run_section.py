@@ -1,4 +1,4 @@
-"""The part of the page about the runs of a design that has no part of its own for them."""
+"""Makes the part of the page about runs whose design has no function of its own for it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,19 +11,19 @@ HERE = Path(__file__).parent
 
 
 def run_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
-    """One part for all runs of a command, each with its label: settings, figures, curves."""
+    """Make one part for all runs of a command, each with its label: settings, figures, curves."""
     template = environment(HERE).get_template("run.html.j2")
     rows = [(label, run, plots(run["curves"])) for label, run in runs]
     return Section(runs[0][1]["command"], template.render(runs=rows))
 
 
 def plots(curves: Mapping[str, Mapping[str, Sequence[float]]]) -> list[Any]:
-    """A plot for each title: the first numbers are the horizontal axis of the others."""
+    """Return a plot for each title, whose first series is the horizontal axis."""
     return [plot(title, curve) for title, curve in curves.items()]
 
 
 def plot(title: str, curve: Mapping[str, Sequence[float]]) -> Any:
-    """Lines over the first numbers of ``curve``."""
+    """Return a plot of lines over the first series of ``curve``."""
     (axis, places), *others = curve.items()
     traces = [{"x": places, "y": numbers, "name": name} for name, numbers in others]
     axes = {"xaxis": {"title": {"text": axis}}, "yaxis": {"title": {"text": title}}}

@@ -1,4 +1,4 @@
-"""Pictures of a page as Chromium shows it, and the errors of its scripts.
+"""Takes pictures of a page as Chromium shows it, and collects the errors of its scripts.
 
 ``python -m gen.report.screenshot build/report.html -o build/report.png --dark --width 800``
 
@@ -25,7 +25,7 @@ SCHEMES = {False: "1", True: "0"}
 
 
 def browser() -> str:
-    """The program. Raises UserError if there is none."""
+    """Return the browser's path; raise UserError if there is none."""
     for name in NAMES:
         if found := shutil.which(name):
             return found
@@ -35,7 +35,7 @@ def browser() -> str:
 def screenshot(
     page: Path, picture: Path, *, width: int = 1400, height: int = 2000, dark: bool = False
 ) -> list[str]:
-    """Write the page's first ``height`` pixels as PNG; what its scripts said on the console.
+    """Write the page's first ``height`` pixels as PNG; return what its scripts printed.
 
     Raises UserError if the page is not there, or the browser does not make a picture.
     """
@@ -67,11 +67,13 @@ def screenshot(
 
 
 def main(
-    page: Annotated[Path, typer.Argument(help="The HTML file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="PNG file to write.")],
-    width: Annotated[int, typer.Option(min=200, help="Of the window, in pixels.")] = 1400,
-    height: Annotated[int, typer.Option(min=200, help="Of the window, in pixels.")] = 2000,
-    dark: Annotated[bool, typer.Option("--dark", help="As one sees it who prefers dark.")] = False,
+    page: Annotated[Path, typer.Argument(help="Show this HTML file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Write this PNG file.")],
+    width: Annotated[int, typer.Option(min=200, help="Make the window so wide, in pixels.")] = 1400,
+    height: Annotated[
+        int, typer.Option(min=200, help="Make the window so high, in pixels.")
+    ] = 2000,
+    dark: Annotated[bool, typer.Option("--dark", help="Show the page's dark colours.")] = False,
 ) -> None:
     """Write a picture of a page, and what its scripts said; exit 1 if they said anything."""
     try:

@@ -1,4 +1,4 @@
-"""The results that lie in folders: what each file is, by its content.
+"""Finds the results that lie in folders, and tells by its content what each file is.
 
 Found are sweeps (``*.sqlite``), regressions (``verify.json``, with the ``coverage.json`` beside
 it), estimates (``ingather synth --json``) and the results (``result.json``) of runs such as
@@ -25,7 +25,7 @@ HEAD = 4096  #: bytes that tell whether a JSON file may be an estimate
 #: names of JSON files that must be results; others are asked by their content
 RESULTS = ("result.json", "verify.json")
 
-#: kind -> keys that only its JSON has
+#: maps a kind of result to keys that only its JSON has
 KEYS = {
     "regression": {"command", "items", "seeds"},
     "estimate": {"design", "total", "modules", "device"},
@@ -35,14 +35,14 @@ KEYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The results of some folders, in the order of their labels."""
+    """Holds the results of some folders, in the order of their labels."""
 
     sweeps: tuple[Sweep, ...]
     results: Mapping[str, tuple[tuple[str, dict[str, Any]], ...]]  #: kind -> label, content
     left_out: tuple[str, ...]  #: a line for each file that could not be read, by its label
 
     def runs(self) -> dict[str, tuple[tuple[str, dict[str, Any]], ...]]:
-        """The label and the content of each run, by its command."""
+        """Return the label and the content of each run, by its command."""
         every = self.of("run")
         commands = sorted({str(content["command"]) for _, content in every})
         return {
@@ -50,17 +50,17 @@ class Found:
         }
 
     def of(self, kind: str) -> tuple[tuple[str, dict[str, Any]], ...]:
-        """The label and the content of each result of a kind of KEYS."""
+        """Return the label and the content of each result of ``kind``, one of KEYS."""
         return self.results.get(kind, ())
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to show."""
+        """Return whether there is nothing to show."""
         return not self.sweeps and not any(self.results.values())
 
 
 def find(places: Iterable[Path]) -> Found:
-    """What lies in ``places``: folders to look through, or files.
+    """Find the results in ``places``, which are folders to search, or files.
 
     Raises UserError for a place that is not there, for a file among them that is no result, and
     if there is nothing at all.
@@ -92,7 +92,7 @@ def find(places: Iterable[Path]) -> Found:
 
 
 def labelled(places: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
-    """Each file once, a label that no other has, and whether it was asked for by its name."""
+    """Yield each file once, with a unique label, and whether it was named itself."""
     seen: set[Path] = set()
     labels: set[str] = set()
     for place in places:
@@ -110,7 +110,7 @@ def labelled(places: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
 
 
 def files_of(place: Path) -> Iterator[Path]:
-    """The files that may be results, in order of their names."""
+    """Yield the files that may be results, in order of their names."""
     if not place.is_dir():
         yield place
         return
@@ -124,7 +124,7 @@ def files_of(place: Path) -> Iterator[Path]:
 
 
 def maybe_estimate(path: Path) -> bool:
-    """Whether it is JSON that begins as ``ingather synth`` writes it."""
+    """Return whether the file is JSON that begins as ``ingather synth`` writes it."""
     if path.suffix != ".json" or path.name == "manifest.json":
         return False
     try:
@@ -136,14 +136,14 @@ def maybe_estimate(path: Path) -> bool:
 
 
 def label_of(place: Path, path: Path) -> str:
-    """A file's name on the page: from the given folder on, so that its machine does not show."""
+    """Return a file's name on the page: from the given folder on, without machine paths."""
     if path == place:
         return str(Path(path.resolve().parent.name) / path.name)
     return str(Path(place.resolve().name) / path.relative_to(place))
 
 
 def read_json(path: Path, *, asked: bool) -> tuple[str, dict[str, Any]] | None:
-    """The kind and the content of a result; None for what is none, unless it was ``asked`` for."""
+    """Return the kind and the content of a result; None for other files, unless ``asked`` for."""
     content = load(path)
     kind = kind_of(content)
     if kind is None:
@@ -157,7 +157,7 @@ def read_json(path: Path, *, asked: bool) -> tuple[str, dict[str, Any]] | None:
 
 
 def load(path: Path) -> Any:
-    """The JSON of a file, with None for figures that are none. Raises UserError."""
+    """Return the JSON of a file, with None for NaN and infinity; raise UserError if it is none."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -171,18 +171,18 @@ def load(path: Path) -> Any:
 
 
 def reason(error: OSError | UnicodeDecodeError) -> str:
-    """Why a file cannot be read, in a few words."""
+    """Return in a few words why a file cannot be read."""
     return (error.strerror or "error") if isinstance(error, OSError) else "it is no text"
 
 
 def finite(text: str) -> float | None:
-    """A figure; None if it is too large for one."""
+    """Return a number; None if it is too large to be finite."""
     number = float(text)
     return number if math.isfinite(number) else None
 
 
 def kind_of(content: Any) -> str | None:
-    """Which of KEYS it is."""
+    """Return which kind of KEYS the content is; None if it is none."""
     if not isinstance(content, dict):
         return None
     return next((kind for kind, keys in KEYS.items() if keys <= content.keys()), None)

@@ -1,4 +1,4 @@
-"""A sweep as the page shows it: what varies, what was measured, which axes tell most."""
+"""Describes a sweep as the page shows it: what varies, what was measured, which axes tell most."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from gen.sweep.reading import read_results, settings_of
 from gen.sweep.store import PointRow, Value
 
-#: what hardware is scaled by, the first that varies is the axis of the curves
+#: settings that scale the hardware; the first that varies is the axis of the curves
 SCALES = ("workers", "engines", "nodes", "racks", "units", "clients", "banks", "lanes")
 LINES = 10  #: curves in one plot that can still be told apart
 #: patterns of metrics' names, best first: of speed, of time, of size
@@ -23,7 +23,7 @@ MORE_IS_BETTER = re.compile("|".join((*SPEED, "saved", "fits", "utilisation", "e
 
 @dataclass(frozen=True)
 class Axes:
-    """What the plots show when the page opens; None where nothing varies or was measured."""
+    """Names what the plots show when the page opens; None where nothing varies or was measured."""
 
     x: str | None  #: of the curves and of the heat map
     lines: str | None  #: one curve for each of its values; the heat map's other axis
@@ -34,7 +34,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The points of a store, in the order in which it gives them."""
+    """Holds the points of a store, in the store's order."""
 
     label: str
     spec: Mapping[str, Any]
@@ -42,12 +42,12 @@ class Sweep:
 
     @cached_property
     def settings(self) -> list[dict[str, Value]]:
-        """Of each point, all that was set: its parameters, and its workload."""
+        """Return all that was set of each point: its parameters and its workload."""
         return [settings_of(point) for point in self.points]
 
     @cached_property
     def values(self) -> dict[str, list[Value]]:
-        """The distinct values of each setting, in order."""
+        """Return the distinct values of each setting, in order."""
         names = in_order(name for settings in self.settings for name in settings)
         return {
             name: sorted(
@@ -58,47 +58,47 @@ class Sweep:
 
     @property
     def varying(self) -> list[str]:
-        """Settings that are not the same at all points."""
+        """Return the settings that are not the same at all points."""
         return [name for name in self.values if not self.is_constant(name)]
 
     @property
     def constant(self) -> dict[str, Value]:
-        """Settings that are."""
+        """Return the settings that are the same at all points, with their values."""
         return {name: self.values[name][0] for name in self.values if self.is_constant(name)}
 
     def is_constant(self, name: str) -> bool:
-        """Whether every point has the setting, and the same."""
+        """Return whether all points have the setting, and one value of it."""
         return len(self.values[name]) == 1 and all(name in s for s in self.settings)
 
     @cached_property
     def metrics(self) -> list[str]:
-        """All that was measured of any point: first what was asked for, in that order."""
+        """Return all metrics of any point, those of the specification first."""
         return in_order([*self.asked, *(name for point in self.points for name in point.metrics)])
 
     @cached_property
     def asked(self) -> list[str]:
-        """The metrics that the specification names, as far as there are any; else all."""
+        """Return the metrics that the specification names and points have; all if none."""
         measured = in_order(name for point in self.points for name in point.metrics)
         return [name for name in self.spec.get("metrics", ()) if name in measured] or measured
 
     @property
     def failed(self) -> list[PointRow]:
-        """Points that ended in an error."""
+        """Return the points that ended in an error."""
         return [point for point in self.points if point.status == "failed"]
 
     @property
     def done(self) -> list[PointRow]:
-        """Points with metrics."""
+        """Return the points that have metrics."""
         return [point for point in self.points if point.status == "done"]
 
     @property
     def is_grid(self) -> bool:
-        """Whether at least half of all combinations of what varies are there."""
+        """Return whether at least half of all combinations of the varying settings are there."""
         return 2 * len(self.points) >= math.prod(len(self.values[name]) for name in self.varying)
 
     @cached_property
     def axes(self) -> Axes:
-        """Scale against the metric of time, by what varies most; size against speed."""
+        """Choose the first axes: scale against time, a curve for each value of what varies most."""
         count = {name: len(self.values[name]) for name in self.varying if self.is_numeric(name)}
         xs = sorted(count, key=lambda name: (rank(name, SCALES), -count[name]))
         x = xs[0] if xs else None
@@ -113,49 +113,49 @@ class Sweep:
         return Axes(x=x, lines=lines, y=time or speed or rest, cost=cost, gain=gain)
 
     def wanted(self, way: str) -> str | None:
-        """The first metric that the specification wants least or most of."""
+        """Return the first metric that the specification minimises or maximises."""
         names = (self.spec.get("search") or {}).get(way) or ()
         return next((name for name in names if name in self.metrics), None)
 
     def is_numeric(self, name: str) -> bool:
-        """Whether all values of a setting are numbers."""
+        """Return whether all values of a setting are numbers."""
         return all(is_number(value) for value in self.values[name])
 
 
 def read_sweep(path: Path, label: str) -> Sweep:
-    """The sweep of a file. Raises UserError if it is none, or is damaged."""
+    """Read the sweep of a file; raise UserError if it is none, or is damaged."""
     results = read_results(path)
     return Sweep(label, results.spec, results.points)
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Each name once, as they come."""
+    """Return each name once, in the order in which the names come."""
     return list(dict.fromkeys(names))
 
 
 def is_number(value: object) -> bool:
-    """Booleans are none."""
+    """Return whether ``value`` is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def sort_key(value: Value) -> tuple[bool, float, str]:
-    """Numbers by size, before text by letters."""
+    """Return a key that sorts numbers by size, and before texts."""
     if is_number(value):
         return False, float(value), ""
     return True, 0.0, str(value)
 
 
 def rank(name: str, names: Sequence[str]) -> int:
-    """The place of the last part of a dotted name, or that behind all."""
+    """Return the index of a dotted name's last part in ``names``, or an index behind all."""
     last = name.rpartition(".")[2]
     return names.index(last) if last in names else len(names)
 
 
 def first(patterns: Sequence[str], names: Sequence[str]) -> str | None:
-    """The first name that the earliest pattern finds."""
+    """Return the first name that matches the earliest pattern."""
     return next((n for p in patterns for n in names if re.search(p, n.lower())), None)
 
 
 def more_is_better(metric: str) -> bool:
-    """Which way a metric is good, by its name."""
+    """Return whether a metric, by its name, is better when it is larger."""
     return bool(MORE_IS_BETTER.search(metric.lower()))

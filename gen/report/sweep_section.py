@@ -1,4 +1,4 @@
-"""The part of the page about a sweep: curves, heat map, Pareto front, and its points."""
+"""Makes the part of the page about a sweep: curves, heat map, Pareto front, and its points."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ LOG_END = 4000  #: characters of a failed point's log that are shown, the last o
 
 
 def sweep_section(sweep: Sweep) -> Section:
-    """The whole part."""
+    """Make the part of one sweep."""
     template = environment(HERE).get_template("sweep.html.j2")
     html = template.render(
         sweep=sweep,
@@ -33,7 +33,7 @@ def sweep_section(sweep: Sweep) -> Section:
 
 
 def panels(sweep: Sweep) -> dict[str, str]:
-    """The plots that the points allow, with their titles."""
+    """Return the plots that the points allow, with their titles."""
     axes = sweep.axes
     if not sweep.done or not sweep.metrics:
         return {}
@@ -46,7 +46,7 @@ def panels(sweep: Sweep) -> dict[str, str]:
 
 
 def plot_data(sweep: Sweep) -> dict[str, Any]:
-    """What the script draws from: settings that vary, metrics, finished points, first axes."""
+    """Return what the script draws from: varying settings, metrics, finished points, axes."""
     axes = sweep.axes
     return {
         "grid": sweep.is_grid,
@@ -67,12 +67,12 @@ def plot_data(sweep: Sweep) -> dict[str, Any]:
 
 
 def by_name(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
-    """A list for each name with its value in each row: shorter than a name in each row."""
+    """Return for each name the list of its values, which is shorter than a name in each row."""
     return {name: [row.get(name) for row in rows] for name in names}
 
 
 def cell(value: Any) -> str:
-    """A setting or a metric for people."""
+    """Return a setting or a metric as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return thousands(value) if value is None or isinstance(value, int | float) else str(value)

@@ -1,4 +1,4 @@
-"""The part of the page about training runs: loss by epoch of RTL, golden model and float64."""
+"""Makes the part of the page about training runs: loss by epoch of RTL and both references."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from gen.report.figures import figure
 
 HERE = Path(__file__).parent
 
-#: source of a curve -> how it is drawn, that behind the others first
+#: maps the source of a curve to how it is drawn, from back to front
 STYLES = {
     "float": {"name": "float64 SGD", "mode": "lines", "line": {"width": 7, "color": "#9aa7b5"}},
     "golden": {"name": "golden model", "mode": "lines", "line": {"width": 2, "color": "#3b7dc4"}},
@@ -18,20 +18,20 @@ STYLES = {
 
 
 def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
-    """One part for all runs, each with its label."""
+    """Make one part for all runs, each with its label."""
     template = environment(HERE).get_template("training.html.j2")
     rows = [(label, run, run["epochs"][-1], curves(run["epochs"])) for label, run in runs]
     return Section("Training", template.render(runs=rows))
 
 
 def curves(epochs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Plots of the loss, and of the accuracy where there is one, by their title."""
+    """Return plots of the loss and, where there is one, of the accuracy, by title."""
     kinds = ["loss"] + ["accuracy"] * (epochs[0]["rtl_accuracy"] is not None)
     return {kind: plot(epochs, kind) for kind in kinds}
 
 
 def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
-    """A curve for each source."""
+    """Return a plot with a curve for each source."""
     numbers = [epoch["epoch"] for epoch in epochs]
     tested = epochs[0]["rtl_test_loss"] is not None
     kinds = [kind, f"test_{kind}"] if tested else [kind]
@@ -47,7 +47,7 @@ def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
 
 
 def drawn(style: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """How a curve is drawn; of the test samples, fainter."""
+    """Return how a curve is drawn: that of the test samples fainter."""
     if not kind.startswith("test_"):
         return style
     return {**style, "name": f"{style['name']}, test", "opacity": 0.45}

@@ -1,4 +1,4 @@
-"""The Dask cluster that a sweep runs on: one of this machine, or one that is there."""
+"""Connects to the Dask cluster that a sweep runs on: of this machine, or one that is running."""
 
 import logging
 import re
@@ -17,7 +17,7 @@ WORKERS_SECONDS = 10
 
 @contextmanager
 def local_cluster(jobs: int) -> Iterator[Any]:
-    """A client of ``jobs`` worker processes on this machine, which end with it."""
+    """Start ``jobs`` worker processes on this machine; yield a client, and end them with it."""
     dask, distributed = load_dask()
     settings = {
         "distributed.scheduler.allowed-failures": 0,  # the runner tries again, once
@@ -42,7 +42,7 @@ def local_cluster(jobs: int) -> Iterator[Any]:
 
 @contextmanager
 def remote_cluster(address: str, modules: tuple[str, ...]) -> Iterator[Any]:
-    """A client of the scheduler at ``address``.
+    """Yield a client of the scheduler at ``address``.
 
     UserError if nothing answers there, or if its workers cannot do the work: they must have
     the sources of ``modules`` as they are here, and a thread each.
@@ -61,7 +61,7 @@ def remote_cluster(address: str, modules: tuple[str, ...]) -> Iterator[Any]:
 
 
 def check_workers(client: Any, address: str, modules: tuple[str, ...]) -> None:
-    """UserError unless there are workers that can do the work."""
+    """Raise UserError unless there are workers that can do the work."""
     try:
         client.wait_for_workers(1, timeout=WORKERS_SECONDS)
     except TimeoutError as error:
@@ -77,7 +77,7 @@ def check_workers(client: Any, address: str, modules: tuple[str, ...]) -> None:
 
 
 def load_dask() -> tuple[Any, Any]:
-    """Dask and its cluster; UserError if they are not installed."""
+    """Import Dask and its cluster; raise UserError if they are not installed."""
     require("sweep", "distributed")
     import dask
     import distributed

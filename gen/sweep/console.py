@@ -1,4 +1,4 @@
-"""A sweep on the console: a bar on a terminal, a line a point elsewhere, a table at the end."""
+"""Shows a sweep on the console: a bar, or a line a point without a terminal, and then a table."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ MOST_ROWS = 20
 
 
 class Show:
-    """Tells how a sweep goes; a :class:`gen.sweep.runner.Listener`."""
+    """Shows how a sweep goes, as a :class:`gen.sweep.runner.Listener`."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self.plan, self.console = plan, console
@@ -32,7 +32,7 @@ class Show:
 
     @contextmanager
     def showing(self) -> Iterator[None]:
-        """A bar, if the console is a terminal."""
+        """Show a bar, if the console is a terminal, for as long as the block lasts."""
         if not self.console.is_terminal:
             yield
             return
@@ -50,7 +50,7 @@ class Show:
         self.progress = None
 
     def begins(self, total: int, there: int, illegal: int = 0) -> None:
-        """So many points, of which some have ended before and some cannot be at all."""
+        """Show how many points there are, how many have ended before, and how many are illegal."""
         self.total, self.done = total, there + illegal
         if there:
             self.console.print(f"{there} of {total} points are there already")
@@ -60,13 +60,13 @@ class Show:
             self.progress.update(self.task, total=total, completed=self.done)
 
     def works(self, texts: Sequence[str]) -> None:
-        """What is being done."""
+        """Show what is being done."""
         if self.progress is not None:
             failed = f"{self.failed} failed; " if self.failed else ""
             self.progress.update(self.task, description=failed + ", ".join(texts))
 
     def ended(self, point: PointRow) -> None:
-        """A point is done or has failed."""
+        """Show that a point is done or has failed."""
         self.done += 1
         self.failed += point.status == "failed"
         if self.progress is not None:
@@ -77,7 +77,7 @@ class Show:
             )
 
     def line(self, point: PointRow) -> str:
-        """A point in a line."""
+        """Return a line about a point: what varies, and its metrics or its error."""
         values = {**point.parameters, **point.workload}
         varied = ", ".join(f"{name}={values[name]}" for name in varying(self.plan))
         if point.status == "failed":
@@ -89,12 +89,12 @@ class Show:
 
 
 def varying(plan: Plan) -> list[str]:
-    """The names whose values differ from point to point."""
+    """Return the names whose values differ from point to point."""
     return [setting.name for setting in plan.varied]
 
 
 def table(plan: Plan, points: Sequence[PointRow]) -> Table:
-    """Points in rows: what varies, and the metrics that were asked for."""
+    """Return a table with a row for each point: what varies, and the metrics asked for."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in (*varying(plan), *plan.spec.metrics):
         made.add_column(name, justify="right", overflow="fold")
@@ -108,7 +108,7 @@ def table(plan: Plan, points: Sequence[PointRow]) -> Table:
 
 
 def shown(value: float | None) -> str:
-    """A metric for people."""
+    """Return a metric as people read it."""
     if value is None:
         return "-"
     if float(value).is_integer():

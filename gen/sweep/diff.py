@@ -1,4 +1,4 @@
-"""What two sweeps measured differently, point by point."""
+"""Compares what two sweeps measured, point by point."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from gen.sweep.store import PointRow, Value
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A metric of a point that differs, or its status."""
+    """Holds a metric of a point, or its status, that differs between two sweeps."""
 
     settings: dict[str, Value]  #: the point's
     metric: str  #: or "status"
@@ -21,27 +21,27 @@ class Change:
 
     @property
     def absolute(self) -> float | None:
-        """The second less the first; None unless both are numbers."""
+        """Return the second value less the first; None unless both are numbers."""
         if isinstance(self.before, int | float) and isinstance(self.after, int | float):
             return self.after - self.before
         return None
 
     @property
     def relative(self) -> float:
-        """The difference as a share of the first; infinite where there is no such share."""
+        """Return the difference as a share of the first value; infinite if it has none."""
         if self.absolute is None or not self.before or not math.isfinite(self.absolute):
             return math.inf
         return self.absolute / abs(float(self.before))
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the change as an object of JSON."""
         relative = self.relative if math.isfinite(self.relative) else None
         return {**asdict(self), "absolute": self.absolute, "relative": relative}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Between two sweeps, the second as compared with the first."""
+    """Holds how a second sweep differs from a first."""
 
     common: int  #: points that are in both
     varying: tuple[str, ...]  #: settings that are not the same at all points of the two
@@ -51,11 +51,11 @@ class Difference:
 
     @property
     def equal(self) -> bool:
-        """No change beyond the threshold, and the same points."""
+        """Return whether both have the same points, and no change beyond the threshold."""
         return not (self.changes or self.only_first or self.only_second)
 
     def describe(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the difference as an object of JSON."""
         return {
             "common": self.common,
             "changes": [change.describe() for change in self.changes],
@@ -67,7 +67,7 @@ class Difference:
 def compare(
     first: Sequence[PointRow], second: Sequence[PointRow], threshold: float = 0.0
 ) -> Difference:
-    """Points are the same if design, parameters and workload are.
+    """Compare two sweeps; points are the same if design, parameters and workload are.
 
     ``threshold`` is the share of the first's metric up to which a difference does not count. A
     metric or a result that only one of them has always does.
@@ -85,13 +85,13 @@ def compare(
 
 
 def varying(settings: Sequence[dict[str, Value]]) -> tuple[str, ...]:
-    """Names that are not the same in all."""
+    """Return the names that are missing or have another value in some of ``settings``."""
     names = dict.fromkeys(name for each in settings for name in each)
     return tuple(name for name in names if len({repr(each.get(name)) for each in settings}) > 1)
 
 
 def by_identity(points: Iterable[PointRow]) -> dict[str, PointRow]:
-    """The points by what was asked of them; what the sources were does not matter."""
+    """Return the points by what was asked of them, whatever the sources were."""
     return {
         json.dumps([point.design, point.parameters, point.workload], sort_keys=True): point
         for point in points
@@ -99,7 +99,7 @@ def by_identity(points: Iterable[PointRow]) -> dict[str, PointRow]:
 
 
 def changes_of(before: PointRow, after: PointRow, threshold: float) -> list[Change]:
-    """Of one point."""
+    """Return the changes of one point."""
     settings = settings_of(before)
     if before.status != after.status:
         return [
@@ -118,12 +118,12 @@ def changes_of(before: PointRow, after: PointRow, threshold: float) -> list[Chan
 
 
 def differs(change: Change, threshold: float) -> bool:
-    """Whether it counts. What is no number equals itself."""
+    """Return whether a change counts; NaN equals NaN."""
     if change.before == change.after or (is_nan(change.before) and is_nan(change.after)):
         return False
     return abs(change.relative) > threshold
 
 
 def is_nan(value: Any) -> bool:
-    """Not a number, among numbers."""
+    """Return whether ``value`` is a float that is NaN."""
     return isinstance(value, float) and math.isnan(value)

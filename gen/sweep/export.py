@@ -1,4 +1,4 @@
-"""The points of a sweep as a table: a row a point, in a file of CSV or Parquet."""
+"""Writes the points of a sweep as a table, a row a point, in a file of CSV or Parquet."""
 
 import csv
 import os
@@ -17,7 +17,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def columns(points: Sequence[PointRow]) -> dict[str, list[Any]]:
-    """Design, settings, status, metrics, error and effort by name; None where a point has none.
+    """Return the table's columns by name; None stands where a point has no value.
 
     A metric that has the name of a setting is called ``metric.NAME``, and so on.
     """
@@ -41,7 +41,7 @@ def columns(points: Sequence[PointRow]) -> dict[str, list[Any]]:
 
 
 def write_csv(table: Columns, path: Path) -> None:
-    """Text with a line of names; what is missing is empty."""
+    """Write CSV with a line of names; a missing value is empty."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table)
@@ -49,7 +49,7 @@ def write_csv(table: Columns, path: Path) -> None:
 
 
 def write_parquet(table: Columns, path: Path) -> None:
-    """Typed columns; one whose values are of several types is of text.
+    """Write typed columns; a column whose values are of several types becomes text.
 
     Raises UserError if pyarrow is missing.
     """
@@ -62,7 +62,7 @@ def write_parquet(table: Columns, path: Path) -> None:
 
 
 def of_one_type(values: Sequence[Any]) -> list[Any]:
-    """The values, made text (or floats, if all are numbers) if they are of several types."""
+    """Return values of one type: floats if all are numbers, text if they are mixed."""
     types = {type(value) for value in values if value is not None}
     if len(types) <= 1:
         return list(values)
@@ -77,7 +77,7 @@ WRITERS: dict[str, Callable[[Columns, Path], None]] = {
 
 
 def writer_for(path: Path) -> Callable[[Columns, Path], None]:
-    """By the end of the name. Raises UserError for another, or if it cannot be written there."""
+    """Return the writer for a file's suffix; raise UserError if none fits, or none can write."""
     if path.suffix.lower() not in WRITERS:
         raise UserError(f"{path.name} is to end in one of {', '.join(WRITERS)}")
     check_file(path)

@@ -1,4 +1,4 @@
-"""Which points are best: none is better in one objective and as good in all others."""
+"""Finds the best points: no other is better in one objective and as good in all others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from gen.sweep.subject import Subject
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric that should be large, or small."""
+    """Names a metric that should be large, or small."""
 
     metric: str
     large: bool
 
     @property
     def text(self) -> str:
-        """In words."""
+        """Return the objective in words."""
         return f"{'large' if self.large else 'small'} {self.metric}"
 
     def loss(self, metrics: dict[str, float]) -> float:
-        """Less is better."""
+        """Return the metric with the sign that makes less the better."""
         return float(-metrics[self.metric] if self.large else metrics[self.metric])
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A metric and how much it may be, or must be."""
+    """Names a metric and how much it may be, or must be."""
 
     metric: str
     most: bool  #: else at least
@@ -35,7 +35,7 @@ class Constraint:
 
     @classmethod
     def parse(cls, text: str) -> "Constraint":
-        """``fill <= 1``; UserError for anything else."""
+        """Parse a text such as ``fill <= 1``; raise UserError for any other."""
         for sign in ("<=", ">="):
             metric, found, bound = (part.strip() for part in text.partition(sign))
             try:
@@ -46,13 +46,13 @@ class Constraint:
         raise UserError(f"a constraint is METRIC <= NUMBER or METRIC >= NUMBER: {text!r}")
 
     def excess(self, metrics: dict[str, float]) -> float:
-        """Above 0 if it is violated, the more the worse."""
+        """Return how much the constraint is violated: above 0 if it is."""
         over = metrics[self.metric] - self.bound
         return float(over if self.most else -over)
 
 
 def objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Objective]:
-    """All of them; UserError for one that is in both."""
+    """Return all objectives; raise UserError for a metric that is in both lists."""
     if both := sorted(set(maximise) & set(minimise)):
         raise UserError(f"{both[0]} cannot be both maximised and minimised")
     return [Objective(name, True) for name in maximise] + [
@@ -61,7 +61,7 @@ def objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Objecti
 
 
 def usual(subject: Subject, known: Sequence[str]) -> list[Objective]:
-    """The design's own objectives, and few LUTs, as far as ``known`` has them."""
+    """Return the design's own objectives, and few LUTs, as far as ``known`` has them."""
     return objectives(
         [name for name in subject.maximise if name in known], ["luts"] if "luts" in known else []
     )
@@ -70,7 +70,7 @@ def usual(subject: Subject, known: Sequence[str]) -> list[Objective]:
 def front(
     points: Sequence[PointRow], aims: Sequence[Objective], bounds: Sequence[Constraint] = ()
 ) -> list[PointRow]:
-    """The best of the points that are done and within bounds, the best in the first aim first."""
+    """Return the best of the points that are done and within bounds, sorted by the first aim."""
     wanted = {aim.metric for aim in aims} | {bound.metric for bound in bounds}
     able = [
         point

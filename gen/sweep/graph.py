@@ -1,4 +1,4 @@
-"""The work of a sweep as a graph: hardware is built and synthesised once, points stand on it."""
+"""Plans a sweep's work as a graph: hardware is built and synthesised once for all its points."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from gen.sweep.plan import Plan, Point
 
 @dataclass
 class Task:
-    """Something for a worker to do."""
+    """Describes one piece of work for a worker of the cluster."""
 
     key: str
     text: str  #: what is done, for people
@@ -25,7 +25,7 @@ class Task:
 
 @dataclass
 class Waiting:
-    """A point on its way."""
+    """Tracks a point until it is measured, or has failed."""
 
     point: Point
     build: Task | None = None
@@ -34,17 +34,17 @@ class Waiting:
 
     @property
     def needs(self) -> Iterator[Task]:
-        """What must be done before."""
+        """Yield the tasks that must be done before the point can be measured."""
         yield from (task for task in (self.build, self.synthesis) if task is not None)
 
     @property
     def ready(self) -> bool:
-        """Whether all of it has been done, well or not."""
+        """Return whether all those tasks have ended, well or not."""
         return all(task.outcome is not None for task in self.needs)
 
 
 def graph_of(plan: Plan, points: Sequence[Point]) -> tuple[list[Task], list[Waiting]]:
-    """Tasks that need no others, in the order of the points; and the points."""
+    """Return the tasks that need no others, in the order of the points; and the points."""
     found: dict[str, Task] = {}
     waiting = [Waiting(point) for point in points]
     for one in waiting:
@@ -60,7 +60,7 @@ def graph_of(plan: Plan, points: Sequence[Point]) -> tuple[list[Task], list[Wait
 
 
 def once(found: dict[str, Task], plan: Plan, kind: str, hardware: Any) -> Task:
-    """The task of ``kind`` for some hardware, made only once."""
+    """Return the task of ``kind`` for some hardware, which is made only once."""
     known = f"{plan.version} {plan.design.name} {hardware!r}"
     key = f"{kind}-{sha256(known.encode()).hexdigest()[:20]}"
     if key not in found:
@@ -75,7 +75,7 @@ def once(found: dict[str, Task], plan: Plan, kind: str, hardware: Any) -> Task:
 
 
 def measurement(plan: Plan, one: Waiting) -> Task:
-    """The task that measures a point whose simulator is there."""
+    """Make the task that measures a point whose simulator is built."""
     point = one.point
     assert one.build is not None
     assert one.build.outcome is not None

@@ -1,4 +1,4 @@
-"""From a specification to points: names found, values converted, grids multiplied out."""
+"""Turns a specification into points: finds names, converts values, multiplies grids out."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ DRAWS = 200  #: for each point, until no new one is expected
 
 @dataclass(frozen=True)
 class Setting:
-    """A name that a specification may set."""
+    """Describes a name that a specification may set."""
 
     name: str  #: as in results
     of_hardware: bool  #: else of what it does
@@ -34,7 +34,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Point:
-    """All that decides the metrics of a point."""
+    """Holds all that decides the metrics of a point."""
 
     key: str  #: a hash of it
     params: Any  #: of the hardware; None if they are illegal
@@ -44,7 +44,7 @@ class Point:
 
 
 class Plan:
-    """A specification whose names are all known; UserError for what is wrong with it."""
+    """Checks a specification and its names; raises UserError for what is wrong with it."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -64,7 +64,7 @@ class Plan:
         self.steps = self.accumulated(spec.steps)
 
     def usual(self) -> dict[Setting, Any]:
-        """What a sweep sets unless it is told otherwise."""
+        """Return what a sweep sets unless its specification sets it."""
         usual = self.subject.defaults()
         return {
             setting: convert(setting.parameter, usual[setting.parameter.name])
@@ -73,11 +73,11 @@ class Plan:
         }
 
     def metrics(self) -> list[str]:
-        """All that must be measured: a search may want more than is shown."""
+        """Return all metrics to measure; a search may want more than is shown."""
         return list(self.spec.metrics)
 
     def find(self, name: str) -> Setting:
-        """The setting of that name or path; the nearest is named if there is none."""
+        """Return the setting of that name or path; raise UserError if there is none."""
         found = [s for s in self.settings if name in (s.name, full_name(s))]
         found = found or [s for s in self.settings if name == s.parameter.name]
         if not found:
@@ -87,17 +87,17 @@ class Plan:
         return found[0]
 
     def converted(self, name: str, value: Any) -> tuple[Setting, Any]:
-        """The setting of a name, and a value as it takes it."""
+        """Return the setting of a name, and the value converted to its type."""
         setting = self.find(name)
         return setting, convert(setting.parameter, value)
 
     @property
     def varied(self) -> list[Setting]:
-        """What differs from point to point."""
+        """Return what differs from point to point."""
         return list({**self.grid, **self.ranges, **self.steps[-1]})
 
     def axes_of(self, ranges: Mapping[str, Any]) -> dict[Setting, list[Any] | Range]:
-        """Converted values of each axis; a range stays one after its ends are judged."""
+        """Return the converted values of each axis; a range is checked and stays one."""
         found: dict[Setting, list[Any] | Range] = {}
         for name, axis in axes(ranges):
             setting = self.find(name)
@@ -107,13 +107,13 @@ class Plan:
         return found
 
     def check_fixed(self, varied: Mapping[Setting, Any]) -> None:
-        """UserError for what [set] sets and an axis varies."""
+        """Raise UserError if [set] sets what an axis varies."""
         for name, _ in flat(self.spec.set):
             if self.find(name) in varied:
                 raise UserError(f"{name} is both set and swept")
 
     def accumulated(self, steps: Sequence[Mapping[str, Any]]) -> list[dict[Setting, Any]]:
-        """What each step sets, with all that the steps before it do; one of nothing without any."""
+        """Return what each step sets, on top of all earlier ones; one empty step if none."""
         found: list[dict[Setting, Any]] = [{}]
         for step in steps:
             found.append(found[-1] | dict(self.converted(name, v) for name, v in flat(step)))
@@ -122,7 +122,7 @@ class Plan:
         return found[1:] or found
 
     def points(self) -> list[Point]:
-        """All steps of each point of the grid, or those that are drawn; UserError without any."""
+        """Return all steps of each grid point, or of each drawn one; raise UserError if none."""
         if self.grid or self.spec.steps:
             made = product(multiplied(self.grid), self.steps)
             return list(unique(self.point(values | step) for values, step in made))
@@ -133,7 +133,7 @@ class Plan:
         )
 
     def drawn(self) -> list[Point]:
-        """Different points, as many as are asked for or as there are."""
+        """Draw different points, as many as are asked for or as exist."""
         assert self.spec.random is not None
         draw, wanted = random.Random(self.spec.random.seed), self.spec.random.points
         found: dict[str, Point] = {}
@@ -145,7 +145,7 @@ class Plan:
         return list(found.values())
 
     def point(self, values: Mapping[Setting, Any]) -> Point:
-        """The point of some values; what is illegal is a point that has failed."""
+        """Return the point of some values; illegal values give a point that has failed."""
         chosen = {**self.base, **values}
         work = {s.parameter.path: v for s, v in chosen.items() if not s.of_hardware}
         params, workload, problem = None, None, ""
@@ -183,18 +183,18 @@ class Plan:
         return Point(key, params, workload if params else None, row, given)
 
     def needed(self, workload: Any) -> dict[Setting, Any]:
-        """The hardware that ``workload`` cannot do without, by setting."""
+        """Return the hardware settings that ``workload`` requires."""
         needs = self.subject.session.needs(workload)
         return dict(self.converted(name, value) for name, value in needs.items())
 
     def contents(self, workload: Any) -> list[str]:
-        """Hashes of the files that a workload names."""
+        """Return hashes of the files that a workload names."""
         files = self.subject.files(workload) if workload else ()
         return [sha256(path.read_bytes()).hexdigest() for path in files if path.is_file()]
 
 
 def settings_of(design: Design, subject: Subject) -> Iterator[Setting]:
-    """All names, those that two have written in full."""
+    """Yield all settings; names that hardware and workload share are written in full."""
     hardware, work = list(parameters(design.params_class)), list(parameters(subject.workload))
     words = [parameter.name for parameter in (*hardware, *work)]
     for parameter in hardware:
@@ -208,14 +208,14 @@ def settings_of(design: Design, subject: Subject) -> Iterator[Setting]:
 
 
 def full_name(setting: Setting) -> str:
-    """A name that no other setting has."""
+    """Return a name that no other setting has."""
     if setting.of_hardware:
         return setting.parameter.path if "." in setting.name else setting.name
     return f"workload.{setting.parameter.path}"
 
 
 def converted_axis(setting: Setting, axis: list[Scalar] | Range) -> list[Any] | Range:
-    """The values of an axis as its setting takes them."""
+    """Return the values of an axis, converted to the setting's type."""
     if isinstance(axis, list):
         found = [convert(setting.parameter, value) for value in axis]
         if len(set(found)) < len(found):
@@ -227,7 +227,7 @@ def converted_axis(setting: Setting, axis: list[Scalar] | Range) -> list[Any] | 
 
 
 def multiplied(grid: Mapping[Setting, list[Any] | Range]) -> Iterator[dict[Setting, Any]]:
-    """Every value of each axis with every one of the others, the last axis fastest."""
+    """Yield every combination of the axes' values, the last axis fastest."""
     columns: dict[Setting, list[Any]] = {}
     for setting, axis in grid.items():
         try:
@@ -241,7 +241,7 @@ def multiplied(grid: Mapping[Setting, list[Any] | Range]) -> Iterator[dict[Setti
 
 
 def drawn(axis: Sequence[Any] | Range, draw: random.Random) -> Any:
-    """A value of an axis."""
+    """Draw a value of an axis."""
     if not isinstance(axis, Range):
         return draw.choice(axis)
     if axis.log:
@@ -253,7 +253,7 @@ def drawn(axis: Sequence[Any] | Range, draw: random.Random) -> Any:
 
 
 def unique(points: Iterator[Point]) -> Iterator[Point]:
-    """Each point once."""
+    """Yield each point once."""
     seen = set()
     for point in points:
         if point.key not in seen:
@@ -262,5 +262,5 @@ def unique(points: Iterator[Point]) -> Iterator[Point]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     return value.value if isinstance(value, Enum) else value

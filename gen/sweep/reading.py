@@ -1,4 +1,4 @@
-"""The results of a sweep as those take them who do not write them."""
+"""Reads the results of a sweep for those who do not write them."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ SQLITE = b"SQLite format 3\0"  #: every database begins with it
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What a store holds at one moment."""
+    """Holds what a store contains at one moment."""
 
     spec: Mapping[str, Any]  #: as parsed
     points: tuple[PointRow, ...]
 
 
 def read_results(path: Path) -> Results:
-    """What is in the file of a sweep. Raises UserError if it is none, or is damaged."""
+    """Read the file of a sweep; raise UserError if it is none, or is damaged."""
     check_database(path)
     try:
         store = Store(path)
@@ -44,7 +44,7 @@ def check_database(path: Path) -> None:
 
 
 def settings_of(point: PointRow) -> dict[str, Value]:
-    """Parameters and workload as one; of names that are in both, the workload's says so."""
+    """Return parameters and workload as one; names in both get ``workload.`` in front."""
     both = point.parameters.keys() & point.workload.keys()
     workload = {f"workload.{n}" if n in both else n: v for n, v in point.workload.items()}
     return {**point.parameters, **workload}

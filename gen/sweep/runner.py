@@ -23,18 +23,18 @@ NOBODY_SECONDS = 60  #: without any worker
 
 
 class Listener(Protocol):
-    """Hears how a sweep goes."""
+    """Is told how a sweep goes."""
 
     def works(self, texts: Sequence[str]) -> None:
-        """What is being done."""
+        """Hear what is being done."""
 
     def ended(self, point: PointRow) -> None:
-        """A point is done or has failed."""
+        """Hear that a point is done or has failed."""
 
 
 @dataclass
 class Runner:
-    """Runs the points of a plan; the client is of a Dask cluster."""
+    """Runs the points of a plan on a Dask cluster."""
 
     plan: Plan
     store: Store
@@ -42,7 +42,7 @@ class Runner:
     listener: Listener
 
     def run(self, points: Iterable[Point]) -> None:
-        """Run what waits in the store, until all has ended.
+        """Run the points that wait in the store, until all have ended.
 
         UserError if scheduler or workers are lost; what has ended is kept.
         """
@@ -70,7 +70,7 @@ class Runner:
                 future.cancel()
 
     def row(self, point: Point) -> PointRow:
-        """What the store has of a point."""
+        """Return what the store has of a point."""
         row = self.store.find(point.key)
         assert row is not None
         return row
@@ -90,7 +90,7 @@ class Runner:
         future.add_done_callback(lambda ended: self.ends.put((task, ended)))
 
     def take_ends(self) -> None:
-        """Wait a little for tasks to end, and do what follows."""
+        """Wait a little for tasks to end, and handle those that did."""
         try:
             ends = [self.ends.get(timeout=POLL_SECONDS)]
         except queue.Empty:
@@ -103,7 +103,7 @@ class Runner:
             self.end(task, future)
 
     def end(self, task: Task, future: Any) -> None:
-        """A task has ended, or its worker has died."""
+        """Handle a task that has ended, or whose worker has died."""
         del self.running[task.key], self.futures[task.key]
         if future.status in ("cancelled", "lost"):
             raise lost("the scheduler is gone")
@@ -152,12 +152,12 @@ class Runner:
 
 
 def died(task: Task, failure: BaseException) -> str:
-    """Why a task has no outcome at all."""
+    """Explain why a task has no outcome at all."""
     if type(failure).__name__ == "KilledWorker":
         return f"the worker died while {task.text}, {task.attempts} times"
     return f"{type(failure).__name__}: {failure}".splitlines()[0]
 
 
 def lost(what: str) -> UserError:
-    """The cluster is gone; the sweep can go on later."""
+    """Make the error for a cluster that is gone; the sweep can go on later."""
     return UserError(f"{what}; what is finished is kept, and the same command goes on from there")

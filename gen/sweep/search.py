@@ -1,4 +1,4 @@
-"""Which points a search tries next: Optuna's TPE, on what the store knows of the ones before.
+"""Chooses the points that a search tries next: Optuna's TPE, on what the store knows of the past.
 
 The store is all that a search remembers. Equal histories ask for equal points, so that a search
 that was stopped goes on as if it had not been.
@@ -20,7 +20,7 @@ IN_VAIN = 60  #: asked for, all known or illegal, until no other is expected
 
 
 class SearchPlan(Plan):
-    """A specification with what it looks for."""
+    """Adds to a plan what its specification searches for."""
 
     def __init__(self, spec: Spec) -> None:
         self.search = spec.search or Search.model_validate({})
@@ -34,28 +34,28 @@ class SearchPlan(Plan):
 
     @property
     def varied(self) -> list[Setting]:
-        """What differs from point to point."""
+        """Return the settings that differ from point to point."""
         return list(self.space)
 
     @property
     def aims(self) -> list[Objective]:
-        """What should be large, or small."""
+        """Return the objectives: those of the specification, or the usual ones."""
         if self.search.maximise or self.search.minimise:
             return objectives(self.search.maximise, self.search.minimise)
         return objectives(self.subject.maximise, ["luts"])
 
     @property
     def bounds(self) -> list[Constraint]:
-        """What must hold."""
+        """Return the constraints that must hold."""
         return [Constraint.parse(text) for text in self.search.constraints]
 
     def metrics(self) -> list[str]:
-        """What is shown, and what decides."""
+        """Return the metrics that are shown, and those that decide."""
         needed = [one.metric for one in (*self.aims, *self.bounds)]
         return list(dict.fromkeys([*self.spec.metrics, *needed]))
 
     def ask(self, store: Store, count: int) -> list[tuple[Point, dict[str, Value]]]:
-        """The next points to try, and how they were drawn; known ones may be among them."""
+        """Return the next points to try, known ones perhaps among them, and how each was drawn."""
         history = store.trials()
         study = self.study(len(history))
         for key, given in history:
@@ -67,11 +67,11 @@ class SearchPlan(Plan):
         return asked
 
     def at(self, drawn: Mapping[str, Any]) -> Point:
-        """The point of a draw."""
+        """Return the point of the values that were drawn."""
         return self.point({s: self.value(s, drawn[s.name]) for s in self.space})
 
     def study(self, number: int) -> Any:
-        """A study without trials, whose draws depend on the seed and on how many there were."""
+        """Make a study without trials, whose draws depend on the seed and on ``number``."""
         optuna = load_optuna()
         sampler = optuna.samplers.TPESampler(
             seed=(self.search.seed * 1_000_003 + number) % (1 << 32), multivariate=True
@@ -80,12 +80,12 @@ class SearchPlan(Plan):
         return optuna.create_study(sampler=sampler, directions=directions)
 
     def value(self, setting: Setting, drawn: Any) -> Any:
-        """What a draw stands for: of a list, its place."""
+        """Convert what was drawn to a value; for a list of values, the index was drawn."""
         axis = self.space[setting]
         return convert(setting.parameter, drawn) if isinstance(axis, Range) else axis[drawn]
 
     def trial(self, row: PointRow | None, drawn: Mapping[str, Value]) -> Any:
-        """A point that has been tried, as Optuna has it."""
+        """Return a point that has been tried, as Optuna's trial."""
         optuna = load_optuna()
         known: dict[str, Any] = {"params": dict(drawn), "distributions": self.distributions}
         if row is None or not self.judged(row):
@@ -100,13 +100,13 @@ class SearchPlan(Plan):
         )
 
     def judged(self, row: PointRow) -> bool:
-        """Whether a point has all that decides."""
+        """Return whether a point has all metrics that decide."""
         needed = {one.metric for one in (*self.aims, *self.bounds)}
         return row.status == "done" and needed <= row.metrics.keys()
 
 
 def distribution(setting: Setting, axis: Sequence[Any] | Range) -> Any:
-    """An axis as Optuna has it; of a list, places: numbers have an order, other values none."""
+    """Return an axis as Optuna's distribution; a list becomes indices, ordered if of numbers."""
     distributions = load_optuna().distributions
     if not isinstance(axis, Range):
         places = range(len(axis))
@@ -125,7 +125,7 @@ def distribution(setting: Setting, axis: Sequence[Any] | Range) -> Any:
 
 
 def load_optuna() -> Any:
-    """Optuna, without its chatter; UserError if it is not installed."""
+    """Import optuna, with its log silenced; raise UserError if it is not installed."""
     require("sweep --search", "optuna")
     import optuna
 

@@ -1,4 +1,4 @@
-"""Which version of the sources a metric comes from."""
+"""Identifies the version of the sources that a metric comes from."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,5 +11,5 @@ SYNTHESIS = ("gen.sweep.synthesis",)
 
 @lru_cache
 def version(modules: Sequence[str]) -> str:
-    """A hash of all files that ``modules`` depend on, as this process finds them."""
+    """Return a hash of all files that ``modules`` depend on, as this process finds them."""
     return digest_of(modules)[:16]

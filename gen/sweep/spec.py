@@ -1,4 +1,4 @@
-"""What a user writes of a sweep: a TOML file, checked."""
+"""Reads and checks the TOML file that specifies a sweep."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,22 +13,22 @@ Scalar = bool | int | float | str
 
 
 class Strict(BaseModel):
-    """Nothing but what is known."""
+    """Refuses fields that it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Range(Strict):
-    """Numbers from one to another, both included."""
+    """Describes the numbers from one to another, both included."""
 
-    start: int | float = Field(alias="from", description="the first")
-    to: int | float = Field(description="the last")
-    step: int | float | None = Field(None, gt=0, description="between them; 1 for whole numbers")
+    start: int | float = Field(alias="from", description="begin at this number")
+    to: int | float = Field(description="end at this number, included")
+    step: int | float | None = Field(None, gt=0, description="add this; 1 for whole numbers")
     log: bool = Field(False, description="draw small and large ones alike: for random and search")
 
     @model_validator(mode="after")
     def check(self) -> "Range":
-        """Judge the numbers together."""
+        """Check that the numbers fit together."""
         if self.to < self.start:
             raise ValueError(f"from {self.start} to {self.to} is empty")
         if self.log and (self.start <= 0 or self.step is not None):
@@ -37,11 +37,11 @@ class Range(Strict):
 
     @property
     def whole(self) -> bool:
-        """Whether all are whole numbers."""
+        """Return whether all are whole numbers."""
         return all(isinstance(number, int) for number in (self.start, self.to, self.step or 1))
 
     def values(self) -> list[int | float]:
-        """All of them; ValueError if they cannot be counted."""
+        """Return all numbers; raise ValueError if they cannot be counted."""
         step = self.step if self.step is not None else 1
         if self.log or (self.step is None and not self.whole):
             raise ValueError("a range in a grid needs whole numbers or a step, and no log")
@@ -54,36 +54,38 @@ Axis = Choices | Range
 
 
 class Random(Strict):
-    """Points that are drawn."""
+    """Describes points that are drawn at random."""
 
-    points: int = Field(ge=1, le=100_000, description="how many different ones")
+    points: int = Field(ge=1, le=100_000, description="draw so many different points")
     seed: int = Field(1, ge=0, description="equal seeds draw equal points")
-    ranges: dict[str, Any] = Field(min_length=1, description="of each name, a list or a range")
+    ranges: dict[str, Any] = Field(min_length=1, description="give each name a list or a range")
 
 
 class Search(Strict):
-    """What a search looks for, and where."""
+    """Says what a search optimises, and which points it may try."""
 
-    maximise: list[str] = Field([], description="metrics; the design's usual ones unless given")
-    minimise: list[str] = Field([], description="metrics; luts unless given")
-    constraints: list[str] = Field(["fill <= 1"], description="as METRIC <= NUMBER, or >=")
-    ranges: dict[str, Any] = Field({}, description="of each name; those of grid or random else")
+    maximise: list[str] = Field(
+        [], description="make these metrics large; the usual ones unless given"
+    )
+    minimise: list[str] = Field([], description="make these metrics small; luts unless given")
+    constraints: list[str] = Field(["fill <= 1"], description="keep METRIC <= NUMBER, or >=")
+    ranges: dict[str, Any] = Field({}, description="search these; else those of grid or random")
     seed: int = Field(1, ge=0, description="equal seeds ask for equal points")
-    batch: int = Field(4, ge=1, description="points that are asked for at a time")
+    batch: int = Field(4, ge=1, description="ask for so many points at a time")
 
 
 class Spec(Strict):
-    """A sweep: which points of a design, and what is measured of them."""
+    """Describes a sweep: which points of a design, and what is measured of them."""
 
-    design: str = Field(description="one of `ingather list`")
-    preset: str | None = Field(None, description="the hardware to begin with; the usual one else")
-    about: str = Field("", description="in half a line, for reports")
-    metrics: list[str] = Field(min_length=1, description="what to measure")
-    clock_mhz: float = Field(250.0, gt=0, description="of rates")
-    set: dict[str, Any] = Field({}, description="name = value, the same in all points")
-    grid: dict[str, Any] = Field({}, description="of each name, a list or a range: all of all")
+    design: str = Field(description="sweep this design, one of `ingather list`")
+    preset: str | None = Field(None, description="begin with this preset; the usual one else")
+    about: str = Field("", description="describe the sweep in half a line")
+    metrics: list[str] = Field(min_length=1, description="measure these")
+    clock_mhz: float = Field(250.0, gt=0, description="count rates at this clock")
+    set: dict[str, Any] = Field({}, description="set name = value in all points")
+    grid: dict[str, Any] = Field({}, description="combine all values of all names")
     steps: list[dict[str, Any]] = Field(
-        [], description="tables of name = value; each point has those of all steps up to its own"
+        [], description="set name = value from this step on, one table a step"
     )
     random: Random | None = None
     search: Search | None = None
@@ -91,21 +93,21 @@ class Spec(Strict):
     @field_validator("metrics")
     @classmethod
     def once(cls, metrics: list[str]) -> list[str]:
-        """Each once."""
+        """Check that each metric is named once."""
         if len(set(metrics)) < len(metrics):
             raise ValueError("a metric is named twice")
         return metrics
 
     @model_validator(mode="after")
     def check(self) -> "Spec":
-        """Judge the parts together."""
+        """Check that the parts fit together."""
         if (self.grid or self.steps) and self.random:
             raise ValueError("[random] alone, not with [grid] or [[steps]]")
         return self
 
 
 def read_spec(path: Path, seed: int | None = None) -> tuple[Spec, dict[str, Any]]:
-    """The specification in a file, and its TOML as parsed; UserError for what is wrong with it.
+    """Read a specification, and its TOML as parsed; raise UserError that says what is wrong.
 
     ``seed`` is taken in place of those of the file.
     """
@@ -127,7 +129,7 @@ def read_spec(path: Path, seed: int | None = None) -> tuple[Spec, dict[str, Any]
 
 
 def axes(ranges: Mapping[str, Any]) -> Iterator[tuple[str, list[Scalar] | Range]]:
-    """Name and values of each axis; a table that is no range holds names below its own."""
+    """Yield name and values of each axis; a table that is not a range holds dotted names."""
     for name, value in flat(ranges):
         try:
             axis = Axes.model_validate({"axis": value}).axis
@@ -137,14 +139,14 @@ def axes(ranges: Mapping[str, Any]) -> Iterator[tuple[str, list[Scalar] | Range]
 
 
 class Axes(Strict):
-    """An axis by itself."""
+    """Wraps one axis, so that it can be validated alone."""
 
     axis: Axis
 
     @field_validator("axis", mode="before")
     @classmethod
     def kind(cls, value: Any) -> Any:
-        """Pydantic would complain of both kinds."""
+        """Validate a list or a range as what it is: pydantic would complain of both kinds."""
         if isinstance(value, Mapping):
             return Range.model_validate(value)
         if not isinstance(value, list):
@@ -153,7 +155,7 @@ class Axes(Strict):
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Names with dots and what they stand for: TOML makes tables of ``engine.banks``."""
+    """Yield dotted names and their values: TOML makes tables of ``engine.banks``."""
     for name, value in table.items():
         if isinstance(value, Mapping) and not {"from", "to"} & value.keys():
             yield from flat(value, f"{prefix}{name}.")
@@ -162,7 +164,7 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
 
 
 def first_problem(error: ValidationError) -> str:
-    """In half a line."""
+    """Return the first error of a validation, in half a line."""
     problem = error.errors()[0]
     place = ".".join(str(part) for part in problem["loc"] if part != "axis")
     words = problem["msg"].removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""The results of a sweep in an SQLite file: a row a point, written by one process as points end.
+"""Keeps the results of a sweep in an SQLite file: a row a point, written by one process.
 
 Others may read while it is written. A process that is killed loses nothing that was written.
 """
@@ -44,7 +44,7 @@ FULL = ("database or disk is full", "disk I/O error")
 
 @dataclass(frozen=True, kw_only=True)
 class PointRow:
-    """A point as it stands in the file."""
+    """Holds a point as the file has it."""
 
     key: str  #: of all that decides its metrics
     design: str
@@ -59,7 +59,7 @@ class PointRow:
 
 
 class Store:
-    """The file of a sweep; as made, for reading. See :meth:`writing`."""
+    """Reads the file of a sweep, and writes it if it was made by :meth:`writing`."""
 
     tried = False  #: a point has begun, or has failed before it could, since this was made
 
@@ -75,7 +75,7 @@ class Store:
     @classmethod
     @contextmanager
     def writing(cls, path: Path) -> Iterator["Store"]:
-        """The file for the one process that writes it, made if it is not there.
+        """Open the file as the one process that writes it; make it if it is not there.
 
         UserError if another writes it, if it is something else, or if the disk is full. A file
         that was made is taken away again if no point was tried.
@@ -101,7 +101,7 @@ class Store:
                 store.connection.close()
 
     def check_format(self) -> None:
-        """UserError unless this is the file of a sweep."""
+        """Raise UserError unless this is the file of a sweep."""
         try:
             found = self.meta("format")
         except sqlite3.DatabaseError as error:
@@ -110,34 +110,34 @@ class Store:
             raise UserError(f"{self.path} has format {found}, not {FORMAT}")
 
     def meta(self, name: str) -> str | None:
-        """A fact of the whole file."""
+        """Return the value of a fact about the whole file."""
         row = self.connection.execute("select value from meta where name = ?", (name,)).fetchone()
         return row and row[0]
 
     def set_meta(self, name: str, value: str) -> None:
-        """Keep a fact of the whole file."""
+        """Keep a fact about the whole file."""
         if self.meta(name) != value:
             self.connection.execute("insert or replace into meta values (?, ?)", (name, value))
 
     def spec(self) -> dict[str, Any]:
-        """The specification, as parsed from TOML."""
+        """Return the specification, as it was parsed from TOML."""
         return json.loads(self.meta("spec") or "{}")
 
     def points(self) -> list[PointRow]:
-        """The points of the latest specification, in its order."""
+        """Return the points of the latest specification, in its order."""
         rows = self.connection.execute(
             f"select {COLUMNS} from points where member order by member, number"
         )
         return [to_point(row) for row in rows]
 
     def find(self, key: str) -> PointRow | None:
-        """The point of that key, of whatever specification."""
+        """Return the point of that key, of whatever specification."""
         row = self.connection.execute(f"select {COLUMNS} from points where key = ?", (key,))
         found = row.fetchone()
         return None if found is None else to_point(found)
 
     def begin(self, spec: Mapping[str, Any], identity: str) -> None:
-        """Take ``spec`` for the latest; unless ``identity`` is the same, no point is of it yet.
+        """Make ``spec`` the latest; unless ``identity`` is the same, it has no points yet.
 
         What a process that was killed had under way waits again.
         """
@@ -173,14 +173,14 @@ class Store:
                 )
 
     def started(self, key: str) -> None:
-        """An attempt at a point begins."""
+        """Note that an attempt at a point begins."""
         self.tried = True
         self.connection.execute(
             "update points set status = 'running', attempts = attempts + 1 where key = ?", (key,)
         )
 
     def done(self, key: str, metrics: Mapping[str, float], seconds: float) -> None:
-        """A point has been measured."""
+        """Note that a point has been measured, with its metrics."""
         self.connection.execute(
             "update points set status = 'done', metrics = ?, seconds = ?, error = '', log = ''"
             " where key = ?",
@@ -188,7 +188,7 @@ class Store:
         )
 
     def failed(self, key: str, error: str, log: str = "", seconds: float = 0.0) -> None:
-        """A point cannot be measured."""
+        """Note that a point cannot be measured, and why."""
         self.tried = True
         self.connection.execute(
             "update points set status = 'failed', error = ?, log = ?, seconds = ? where key = ?",
@@ -205,12 +205,12 @@ class Store:
             )
 
     def trials(self) -> list[tuple[str, dict[str, Value]]]:
-        """What a search has asked for, in order: a point's key, and the values that were chosen."""
+        """Return what a search has asked for, in order: keys of points, and the values chosen."""
         rows = self.connection.execute("select key, given from trials order by number")
         return [(key, json.loads(given)) for key, given in rows]
 
     def add_trials(self, trials: Sequence[tuple[str, Mapping[str, Value]]]) -> None:
-        """Keep what a search asks for."""
+        """Keep the points that a search asks for."""
         with self.transaction():
             self.connection.executemany(
                 "insert into trials (key, given) values (?, ?)",
@@ -219,7 +219,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """Write all that the block writes, or nothing."""
         self.connection.execute("begin immediate")
         try:
             yield
@@ -231,7 +231,7 @@ class Store:
 
 
 def to_point(row: Sequence[Any]) -> PointRow:
-    """A row of COLUMNS."""
+    """Make a point from a row of COLUMNS."""
     key, design, parameters, workload, status, metrics, error, log, seconds, attempts = row
     return PointRow(
         key=key,

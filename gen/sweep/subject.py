@@ -1,4 +1,4 @@
-"""What a sweep measures of a design: the figures of its first run, and those of synthesis."""
+"""Measures a design for a sweep: the figures of its first run, and those of synthesis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from gen.sweep.synthesis import METRICS as SYNTHESISED
 
 @dataclass(frozen=True)
 class Subject:
-    """A design that is swept.
+    """Describes how a design is swept.
 
     Metrics come from three sources: counters of the RTL in simulation, an estimate by synthesis,
     and formulas.
@@ -25,25 +25,25 @@ class Subject:
 
     @cached_property
     def session(self) -> Any:
-        """The class of its run's sessions."""
+        """Return the class of the sessions of the design's run."""
         return self.design.swept().session_class
 
     @property
     def workload(self) -> type:
-        """The dataclass of what is done."""
+        """Return the dataclass of what the hardware is asked to do."""
         return self.session.workload
 
     @property
     def maximise(self) -> Sequence[str]:
-        """What a search is for, unless it says so itself."""
+        """Return the metrics that a search maximises unless it names others."""
         return self.session.maximise
 
     def metrics(self) -> dict[str, str]:
-        """All metrics, and what they are."""
+        """Return all metrics, and what each means."""
         return {**self.session.counted, **self.session.calculated, **SYNTHESISED}
 
     def origins(self, metrics: Sequence[str]) -> set[str]:
-        """Those of "rtl" and "synth" that ``metrics`` need; UserError for an unknown one."""
+        """Return those of "rtl" and "synth" that ``metrics`` need; raise UserError if unknown."""
         known = self.metrics()
         for name in metrics:
             if name not in known:
@@ -52,7 +52,7 @@ class Subject:
         return {origin for origin, names in found.items() if set(metrics) & names.keys()}
 
     def sources(self, origins: set[str]) -> tuple[str, ...]:
-        """The modules that metrics of ``origins`` depend on, with all that these import."""
+        """Return the modules that metrics of ``origins`` depend on, with all that these import."""
         found = {
             "gen.emission.emit",
             self.design.component.partition(":")[0],
@@ -61,29 +61,29 @@ class Subject:
         return tuple(sorted(found | set(SYNTHESIS if "synth" in origins else ())))
 
     def files(self, asked: Any) -> Sequence[Path]:
-        """What is read besides: other contents are another point."""
+        """Return the files that a run reads: points with other contents differ."""
         return self.session.files(asked)
 
     def defaults(self) -> Mapping[str, Any]:
-        """The settings of a sweep that differ from the workload's own defaults."""
+        """Return the settings of a sweep that differ from the workload's own defaults."""
         return self.session.swept
 
     def calculate(self, params: Any, asked: Any) -> dict[str, float]:
-        """The metrics that need no simulation."""
+        """Calculate the metrics that need no simulation."""
         return self.session.calculate(params, asked)
 
     def hardware(self, params: Any, asked: Any) -> Any:
-        """What a simulator is built of: equal values share one."""
+        """Return what a simulator is built of: equal values share one."""
         return self.session.hardware(params, asked)
 
     def build(self, hardware: Any) -> Any:
-        """The simulator, a ``sim.harness.verilate.Build``."""
+        """Build the simulator, a ``sim.harness.verilate.Build``."""
         return self.session.build(hardware)
 
     def measure(
         self, params: Any, asked: Any, build: Any, folder: Path, clock_mhz: float
     ) -> dict[str, float]:
-        """The figures of a run in ``folder``; ValueError for what is illegal."""
+        """Return the figures of a run in ``folder``; raise ValueError if something is illegal."""
         result = self.session(params, asked).run(build, folder, clock_mhz=clock_mhz)
         if result.difference:
             print(f"not exact: {result.difference}")
@@ -91,7 +91,7 @@ class Subject:
 
 
 def find_subject(name: str) -> Subject:
-    """How to sweep the design ``name``; UserError if there is none, or it has nothing to sweep."""
+    """Return how design ``name`` is swept; raise UserError if it is unknown, or cannot be swept."""
     design = find_design(name)
     if not design.runs:
         raise UserError(f"{name} cannot be swept: its descriptor has no runs")

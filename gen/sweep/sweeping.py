@@ -1,4 +1,4 @@
-"""A sweep, or a search, from its specification to its results."""
+"""Runs a sweep, or a search, from its specification to its results."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -23,14 +23,14 @@ from gen.sweep.store import PointRow, Store
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """Where a sweep runs."""
+    """Says on which cluster a sweep runs."""
 
     jobs: int | None = None  #: processes of a cluster of this machine; as many as cores
     scheduler: str | None = None  #: address of a cluster that is there
 
     @contextmanager
     def cluster(self, plan: Plan) -> Iterator[Any]:
-        """A client of the cluster."""
+        """Yield a client of the cluster."""
         if self.scheduler is None:
             with local_cluster(self.jobs or os.cpu_count() or 1) as client:
                 yield client
@@ -42,7 +42,7 @@ class Where:
 
 @dataclass
 class Session:
-    """A store that is written, and a cluster that is begun when there is something to do."""
+    """Holds a store that is written, and a cluster that is begun when there is work."""
 
     plan: Plan
     store: Store
@@ -52,12 +52,12 @@ class Session:
     client: Any = None
 
     def ended(self, point: Point) -> bool:
-        """Whether a point has been measured, or has failed."""
+        """Return whether a point has been measured, or has failed."""
         row = self.store.find(point.key)
         return row is not None and row.status in ("done", "failed")
 
     def run(self, points: Sequence[Point]) -> None:
-        """Run those that wait."""
+        """Run those of ``points`` that have not ended."""
         if all(self.ended(point) for point in points):
             return
         if self.client is None:
@@ -66,7 +66,7 @@ class Session:
 
 
 def identity(plan: Plan, parsed: dict[str, Any], parts: Sequence[str]) -> str:
-    """Equal for sweeps whose points are the same."""
+    """Return a text that is equal for sweeps with the same points."""
     shape = {name: parsed.get(name) for name in ("design", "preset", "set", *parts)}
     known = dumps([shape, sorted(plan.origins), plan.version, plan.spec.clock_mhz], sort_keys=True)
     return sha256(known.encode()).hexdigest()
@@ -76,7 +76,7 @@ def identity(plan: Plan, parsed: dict[str, Any], parts: Sequence[str]) -> str:
 def session(
     plan: Plan, parsed: dict[str, Any], parts: Sequence[str], output: Path, where: Where, show: Show
 ) -> Iterator[Session]:
-    """Begin on the store, and end the cluster afterwards."""
+    """Open the store, and end the cluster afterwards."""
     with Store.writing(output) as store:
         store.begin(parsed, identity(plan, parsed, parts))
         try:
@@ -95,7 +95,7 @@ def sweep(
     console: Console,
     retry_failed: bool = False,
 ) -> int:
-    """Run all points that have not ended before; how many have failed."""
+    """Run all points that have not ended before; return how many have failed."""
     points, show = plan.points(), Show(plan, console)
     with session(plan, parsed, ("grid", "random"), output, where, show) as running:
         store = running.store
@@ -120,7 +120,7 @@ def search(
     count: int,
     retry_failed: bool = False,
 ) -> int:
-    """Try points until there are ``count`` different legal ones; how many have failed."""
+    """Try points until there are ``count`` different legal ones; return how many have failed."""
     show = Show(plan, console)
     parts = ("grid", "random", "search")
     with session(plan, parsed, parts, output, where, show) as running:
@@ -158,7 +158,7 @@ def summary(
     bounds: list[Constraint],
     illegal: Collection[str] = (),
 ) -> int:
-    """How many points there are, the best of them, and where they are; how many have failed.
+    """Print how many points there are, and the best; return how many have failed.
 
     Points of the keys ``illegal`` were drawn and cannot be: no failures.
     """

@@ -1,4 +1,4 @@
-"""Metrics that are estimated by synthesis."""
+"""Estimates metrics by synthesis."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ METRICS = {
 
 
 def estimate(component: Any) -> dict[str, float]:
-    """All of METRICS of a component."""
+    """Return all METRICS of a component."""
     from dataclasses import asdict
 
     from gen.synth.device import U280

@@ -1,4 +1,4 @@
-"""What a worker of the cluster does: build a simulator, synthesise, measure a point.
+"""Does the work of the cluster's workers: build a simulator, synthesise, measure a point.
 
 Nothing is raised: what went wrong comes back as text, with what was printed.
 """
@@ -25,7 +25,7 @@ RESULT = "result.json"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task."""
+    """Holds the result of a task, or its error."""
 
     value: Any = None
     error: str = ""  #: in a line; nothing if all went well
@@ -34,12 +34,12 @@ class Outcome:
 
 
 def log_file(key: str) -> Path:
-    """Where a task writes while it works; what is left if its process dies."""
+    """Return the file into which a task prints; it remains if the task's process dies."""
     return cache_root() / "sweep" / "logs" / f"{key}.txt"
 
 
 def last_words(key: str) -> str:
-    """The end of a task's log, if this machine has it."""
+    """Return the end of a task's log, if this machine has it."""
     try:
         lines = log_file(key).read_text(errors="replace").splitlines()
     except OSError:
@@ -48,7 +48,7 @@ def last_words(key: str) -> str:
 
 
 def attempt(key: str, work: Callable[[], Any]) -> Outcome:
-    """Do ``work``, whatever it prints in its log."""
+    """Do ``work``, with all that it prints in the task's log."""
     start = time.monotonic()
     with logged(key) as log:
         try:
@@ -66,7 +66,7 @@ def attempt(key: str, work: Callable[[], Any]) -> Outcome:
 
 
 def first_line(failure: BaseException) -> str:
-    """What a failure says, shortly."""
+    """Return in a line what a failure says."""
     lines = str(failure).strip().splitlines()
     text = lines[0].rstrip(":") if lines else type(failure).__name__
     if len(lines) > 1 and lines[1].startswith(" "):  # the first of the tests that failed
@@ -76,7 +76,7 @@ def first_line(failure: BaseException) -> str:
 
 @contextlib.contextmanager
 def logged(key: str) -> Iterator[Any]:
-    """Standard output and error go to the task's log."""
+    """Send standard output and error to the task's log."""
     path = log_file(key)
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -88,7 +88,7 @@ def logged(key: str) -> Iterator[Any]:
 
 
 def remembered(kind: str, key: str, work: Callable[[], Any]) -> Any:
-    """What ``work`` gives, as JSON; from the cache if it was done before."""
+    """Return the JSON that ``work`` gives; from the cache if it was done before."""
 
     def make(folder: Path) -> None:
         (folder / RESULT).write_text(json.dumps(work()))
@@ -98,7 +98,7 @@ def remembered(kind: str, key: str, work: Callable[[], Any]) -> Any:
 
 
 def build(key: str, subject: Subject, hardware: Any) -> Outcome:
-    """The simulator of some hardware: where it is, and its top."""
+    """Build the simulator of some hardware; return its place and its top."""
 
     def work() -> dict[str, str]:
         found = remembered("builds", key, lambda: describe(subject.build(hardware)))
@@ -110,12 +110,12 @@ def build(key: str, subject: Subject, hardware: Any) -> Outcome:
 
 
 def describe(made: Any) -> dict[str, str]:
-    """A build as JSON."""
+    """Return a build as an object of JSON."""
     return {"folder": str(made.folder), "top": made.top}
 
 
 def synthesise(key: str, design: Design, params: Any) -> Outcome:
-    """The estimated metrics of a design."""
+    """Estimate the metrics of a design by synthesis."""
     return attempt(key, lambda: remembered("synthesis", key, lambda: estimate(design.make(params))))
 
 
@@ -127,7 +127,7 @@ def measure(
     made: dict[str, str],
     clock_mhz: float,
 ) -> Outcome:
-    """The counted metrics of a point."""
+    """Measure a point: the metrics that the hardware counts."""
 
     def work() -> dict[str, float]:
         from sim.harness.verilator import Build

@@ -1,4 +1,4 @@
-"""What a signal passes inside a primitive: arcs from its inputs to its outputs, and registers."""
+"""Says how a signal passes a primitive: arcs from its inputs to its outputs, and registers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ DSP_INPUTS = {
 
 @dataclass(frozen=True)
 class Arc:
-    """A way through a primitive, from one bit of the netlist to another."""
+    """Describes a way through a primitive, from one bit of the netlist to another."""
 
     source: int
     target: int
@@ -38,7 +38,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class Ends:
-    """Where paths start and end at a primitive with registers."""
+    """Lists the bits where paths start and end at a primitive with registers."""
 
     starts: tuple[tuple[int, int], ...] = ()  #: bit, levels behind the register
     ends: tuple[int, ...] = ()
@@ -48,12 +48,12 @@ Connections = Mapping[str, list[Any]]
 
 
 def carry_outputs(cell: Mapping[str, Any]) -> Iterator[int]:
-    """Bits of a carry chain that can go on in the next piece."""
+    """Yield the bits of a carry chain that can go on in the next cell."""
     return live(cell["connections"].get("CO", ())) if cell["type"] in CARRY_BITS else iter(())
 
 
 def arcs_of(kind: str, cell: Mapping[str, Any]) -> tuple[list[Arc], Ends] | None:
-    """Arcs and registers of a primitive; None where the kind is not known."""
+    """Return arcs and registers of a primitive; None if its kind is not known."""
     wires: Connections = cell["connections"]
     if LUT.fullmatch(kind):
         return through(wires, ("O", "O5", "O6"), levels=1), Ends()
@@ -89,7 +89,7 @@ def through(wires: Connections, outputs: tuple[str, ...], levels: int) -> list[A
 
 
 def registered(wires: Connections, outputs: Any, clocks: frozenset[str] = CLOCKS) -> Ends:
-    """Every output starts paths, every input but the clock ends them."""
+    """Let every output start paths, and every input but the clock end them."""
     starts = [(bit, 0) for name in outputs for bit in live(wires.get(name, ()))]
     ends = [
         bit
@@ -101,7 +101,7 @@ def registered(wires: Connections, outputs: Any, clocks: frozenset[str] = CLOCKS
 
 
 def carry_arcs(wires: Connections, bits: int) -> Iterator[Arc]:
-    """O[i] is S[i] ^ C[i], CO[i] chooses C[i] or DI[i] by S[i]; C[0] is CI or CYINIT."""
+    """Yield arcs by O[i] = S[i] ^ C[i]; S[i] makes CO[i] C[i] or DI[i]; C[0] is CI or CYINIT."""
     outputs, carries = wires.get("O", ()), wires.get("CO", ())
     for index in range(bits):
         for name in ("S", "DI"):
@@ -121,7 +121,7 @@ def carry_arcs(wires: Connections, bits: int) -> Iterator[Arc]:
 
 
 def carry_arc(source: int, targets: Any, index: int, enters: bool, carry: int) -> Iterator[Arc]:
-    """To bit ``index`` of ``targets``, where there is one."""
+    """Yield an arc to bit ``index`` of ``targets``, where there is one."""
     for target in live(targets[index : index + 1]):
         yield Arc(source, target, 0, enters, carry)
 
@@ -132,7 +132,7 @@ def lutram_outputs(wires: Connections) -> list[str]:
 
 
 def lutram_arcs(wires: Connections) -> list[Arc]:
-    """A read without a clock is a level from its port's address."""
+    """Return the arcs of reads without a clock: each is a level from its port's address."""
     arcs = []
     for output in lutram_outputs(wires):
         if output == "DPO":
@@ -152,7 +152,7 @@ def lutram_arcs(wires: Connections) -> list[Arc]:
 
 
 def dsp_arcs(wires: Connections, parameters: Mapping[str, Any]) -> tuple[list[Arc], Ends]:
-    """A DSP's arcs, cut by the registers that its parameters set: behind inputs, and P's.
+    """Return a DSP's arcs, cut by registers that its parameters set: behind inputs, and P's.
 
     With a register P all paths end at the inputs and start at the outputs. Without one an input
     that has no register reaches every output; one that has ends a path, and its register starts
@@ -178,12 +178,12 @@ def dsp_arcs(wires: Connections, parameters: Mapping[str, Any]) -> tuple[list[Ar
 
 
 def has_input_register(name: str, parameters: Mapping[str, Any]) -> bool:
-    """Whether a register cuts the way from an input of a DSP to the outputs."""
+    """Return whether a register cuts the way from an input of a DSP to the outputs."""
     return any(is_set(parameters, register) for register in DSP_INPUTS.get(name, ()))
 
 
 def is_set(parameters: Mapping[str, Any], name: str) -> bool:
-    """Whether a parameter, of which Yosys writes the bits, is not 0; it is 1 unless given."""
+    """Return whether a parameter, given by its bits, is not 0; a missing one counts as 1."""
     value = parameters.get(name, 1)
     return int(value, 2) != 0 if isinstance(value, str) else bool(value)
 

@@ -1,4 +1,4 @@
-"""The arrival at a bit: how far it is from a register, and what one more arc adds to that."""
+"""Computes the arrival at a bit: how far it is from a register, and what one more arc adds."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ PATH = 7  #: fields of an Arrival that belong to its worst path
 
 
 class Arrival(NamedTuple):
-    """The worst way from a register to a bit, and the most of each kind on any way there.
+    """Holds the worst way from a register to a bit, and the most of each kind on any way there.
 
     The order of the fields decides which of two ways is worse.
     """
@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
 
 
 class Way(NamedTuple):
-    """An arc of a graph, listed at the bit it leads to."""
+    """Holds an arc of a graph, listed at the bit it leads to."""
 
     source: int
     arc: Arc | None  #: through a primitive
@@ -40,7 +40,7 @@ def begin(name: str, levels: int = 0) -> Arrival:
 
 
 def worst_of(one: Arrival, other: Arrival) -> Arrival:
-    """The worse path of two, and the most of each."""
+    """Return the worse path of two, with the most of each kind on either."""
     worse, better = (one, other) if one >= other else (other, one)
     most, rest = worse[PATH:], better[PATH:]
     if most == rest or most == (both := tuple(map(max, most, rest))):
@@ -49,7 +49,7 @@ def worst_of(one: Arrival, other: Arrival) -> Arrival:
 
 
 def advance(arrival: Arrival, way: Way, backward: bool = False) -> Arrival:
-    """``arrival`` behind one more arc; ``backward``, an arc in front of it."""
+    """Return ``arrival`` behind one more arc; with ``backward``, with an arc in front of it."""
     if way.child is not None:
         return past_child(arrival, way.child)
     arc = way.arc
@@ -91,7 +91,7 @@ def advance(arrival: Arrival, way: Way, backward: bool = False) -> Arrival:
 
 
 def past_child(arrival: Arrival, child: Arrival) -> Arrival:
-    """Through a module below; no chain goes on from one module to another."""
+    """Return the arrival behind a module below; carry chains never go on between modules."""
     return Arrival(
         arrival.steps + child.steps,
         arrival.carry_sum + child.carry_sum,

@@ -1,4 +1,4 @@
-"""The primitives of UltraScale+ that a mapped netlist is made of: what each one uses."""
+"""Says what each primitive of UltraScale+ uses that a mapped netlist can be made of."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ FREE = re.compile(r"INV|MUXF[789]|BUFG\w*|GND|VCC|\$scopeinfo")
 
 
 def use_of(kind: str) -> Resources | None:
-    """What one primitive of a kind uses, carries apart; None where the kind is not known.
+    """Return what one primitive of a kind uses, except carries; None if the kind is not known.
 
     A CARRY4 is half a CARRY8, which amounts of one primitive cannot say: see ``use_of_cells``.
     """
@@ -56,7 +56,7 @@ def use_of(kind: str) -> Resources | None:
 
 
 def use_of_cells(cells: Mapping[str, int]) -> tuple[Resources, dict[str, int]]:
-    """What counted primitives use in all, and those of ``cells`` whose kind is not known."""
+    """Return what counted primitives use in all, and those of ``cells`` of unknown kinds."""
     total, unknown = Resources(), {}
     halves = 2 * cells.get("CARRY8", 0) + cells.get("CARRY4", 0)
     for kind, count in cells.items():

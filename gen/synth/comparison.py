@@ -1,4 +1,4 @@
-"""Vivado's figures beside the estimate, module by module."""
+"""Compares Vivado's figures with the estimate, module by module."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ KINDS = {
     "BRAM18": "bram18",
     "URAM": "uram",
 }
-#: what Vivado puts behind the name of a module that it makes distinct
+#: matches what Vivado puts behind the name of a module that it makes distinct
 DISTINCT = re.compile(r"(_+\d+|__parameterized\d+|__xdcDup__\d+|_HD\d+)+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A module, with everything below it, as estimated and as Vivado found it."""
+    """Holds a module, with everything below it, as estimated and as Vivado found it."""
 
     module: str
     count: int  #: in the estimate
@@ -42,12 +42,12 @@ class Comparison:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the comparison as an object of JSON."""
         return asdict(self) | {"ratios": self.ratios}
 
 
 def module_of(name: str, known: Sequence[str]) -> str | None:
-    """The module that Vivado's ``name`` stands for: the longest that it begins with."""
+    """Return the longest known module name that Vivado's ``name`` begins with."""
     if name in known:
         return name
     begins = [k for k in known if name.startswith(k) and DISTINCT.fullmatch(name[len(k) :])]
@@ -55,7 +55,7 @@ def module_of(name: str, known: Sequence[str]) -> str | None:
 
 
 def compare(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Comparison]:
-    """Each module that Vivado kept; what it dissolved into its parent is not listed by it."""
+    """Compare each module that Vivado kept; it does not list those that it dissolved."""
     names = list(synthesis.modules)
     found: dict[str, list[Resources]] = {}
     for placed in instances:
@@ -86,7 +86,7 @@ def mean(uses: Sequence[Resources]) -> Resources:
 def compare_totals(
     synthesis: Synthesis, modules: Sequence[Comparison], reports: Sequence[Utilization]
 ) -> Comparison | None:
-    """The whole design: the instance of its top, or else a report of all that there is."""
+    """Compare the whole design: the instance of its top, or else a report of totals."""
     top = synthesis.top.name
     for row in modules:
         if row.module == top:
@@ -102,7 +102,7 @@ def compare_totals(
 def describe(
     modules: Sequence[Comparison], total: Comparison | None, timing: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Describe it as an object of JSON."""
+    """Return all comparisons as an object of JSON."""
     return {
         "modules": [row.describe() for row in modules],
         "total": total.describe() if total else None,

@@ -1,4 +1,4 @@
-"""Vivado's figures beside the estimate, as people read them."""
+"""Prints Vivado's figures beside the estimate, as people read them."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What an FPGA card offers, and what of it is taken before a design is placed."""
+"""Describes what an FPGA card offers, and what of it is taken before a design is placed."""
 
 from dataclasses import dataclass, fields
 
@@ -11,7 +11,7 @@ LIMITED = tuple(FILL)  #: the kinds whose limits are checked; luts are lut + lut
 
 @dataclass(frozen=True, kw_only=True)
 class Slr:
-    """A super logic region, one die of the FPGA."""
+    """Describes a super logic region, one die of the FPGA."""
 
     name: str
     offers: Resources  #: ``lut`` stands for LUTs of either use
@@ -19,12 +19,12 @@ class Slr:
 
     @property
     def free(self) -> dict[str, int]:
-        """What is left of each limited kind when the shell has taken its part."""
+        """Return what the shell leaves of each limited kind."""
         return {kind: getattr(self.offers, kind) - getattr(self.shell, kind) for kind in LIMITED}
 
     @property
     def budget(self) -> dict[str, int]:
-        """What a design should use at most: FILL of what the SLR offers, less the shell."""
+        """Return what a design should use at most: FILL of what the SLR offers, less the shell."""
         return {
             kind: getattr(self.offers, kind) * FILL[kind] // 100 - getattr(self.shell, kind)
             for kind in LIMITED
@@ -33,7 +33,7 @@ class Slr:
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """An FPGA on its card."""
+    """Describes an FPGA on its card."""
 
     name: str
     part: str
@@ -47,12 +47,12 @@ class Device:
 
     @property
     def shell(self) -> Resources:
-        """Add up the resources of all SLRs."""
+        """Add up what the shell takes of all SLRs."""
         return sum((slr.shell for slr in self.slrs), Resources())
 
 
 def of_slr(lut: int, bram36: int, uram: int, dsp: int) -> Resources:
-    """What an SLR of UltraScale+ offers: each LUT has two registers."""
+    """Return what an SLR of UltraScale+ offers; it has two registers for each LUT."""
     return Resources(lut=lut, ff=2 * lut, bram18=2 * bram36, uram=uram, dsp=dsp)
 
 

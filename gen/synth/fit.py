@@ -1,4 +1,4 @@
-"""Whether a design fits a device, beside the shell."""
+"""Says whether a design fits a device, beside the shell."""
 
 from gen.synth.device import FILL, LIMITED, Device
 from gen.synth.resources import Resources
@@ -8,12 +8,12 @@ TITLES = {"luts": "LUT", "ff": "FF", "bram18": "BRAM18", "uram": "URAM", "dsp": 
 
 
 def free_of(device: Device) -> dict[str, int]:
-    """What all SLRs together have left of each limited kind."""
+    """Return what the shell leaves of each limited kind in all SLRs together."""
     return {kind: sum(slr.free[kind] for slr in device.slrs) for kind in LIMITED}
 
 
 def fits(total: Resources, device: Device) -> list[str]:
-    """Why ``total`` does not fit beside the shell, a line for each kind; none if it does."""
+    """Return a line for each kind of which ``total`` needs more than the shell leaves."""
     lines = []
     for kind, free in free_of(device).items():
         needs = getattr(total, kind)
@@ -26,7 +26,7 @@ def fits(total: Resources, device: Device) -> list[str]:
 
 
 def crowded(total: Resources, device: Device) -> list[str]:
-    """What fits but fills the device, shell included, beyond what can be placed with ease."""
+    """Return a line for each kind that fits, but fills the device too much to be placed easily."""
     lines = []
     for kind in LIMITED:
         offers, needs = getattr(device.offers, kind), getattr(total, kind)

@@ -1,4 +1,4 @@
-"""The graph in which the paths of a netlist are walked: bits, and the arcs between them."""
+"""Makes the graph in which the paths of a netlist are walked: bits, and the arcs between them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Graph:
-    """A netlist as a graph: arcs between bits, and the bits at which paths start and end."""
+    """Holds a netlist as a graph: arcs between bits, and the bits where paths start and end."""
 
     ways: dict[int, list[Way]] = field(default_factory=dict)  #: by the bit they lead to
     starts: list[tuple[int, Arrival]] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Graph:
 
 
 def graph_of(module: MappedModule, children: Mapping[str, "ModuleTiming"]) -> Graph:
-    """The graph of a netlist; a cell that is neither a child nor known is all registers."""
+    """Make the graph of a netlist; a cell of unknown type counts as all registers."""
     graph, names = Graph(), bit_names(module)
     chained = {bit for cell in module.cells.values() for bit in carry_outputs(cell)}
     for name, cell in module.cells.items():
@@ -49,7 +49,7 @@ def graph_of(module: MappedModule, children: Mapping[str, "ModuleTiming"]) -> Gr
 def add_primitive(
     graph: Graph, name: str, cell: Mapping[str, Any], names: Mapping[int, str], chained: set[int]
 ) -> None:
-    """Arcs, starts and ends of a primitive; one without a name is called by what it drives."""
+    """Add a primitive's arcs, starts and ends; without a name, it is called by what it drives."""
     arcs, ends = arcs_of(cell["type"], cell) or ([], registered(cell["connections"], outputs(cell)))
     for arc in arcs:
         outside = bool(arc.carry) and not arc.enters and arc.source not in chained
@@ -71,7 +71,7 @@ def outputs(cell: Mapping[str, Any]) -> list[str]:
 def add_child(
     graph: Graph, name: str, wires: Mapping[str, list[Any]], child: "ModuleTiming"
 ) -> None:
-    """What was found of a child, at the bits that this instance is connected to."""
+    """Add what was found of a child, at the bits that this instance is connected to."""
 
     def at(port: str, index: int) -> list[int]:
         return list(live(wires.get(port, [])[index : index + 1]))
@@ -92,7 +92,7 @@ def add_child(
 
 
 def bit_names(module: MappedModule) -> dict[int, str]:
-    """The shortest name of each bit that has one; the second of a name, ``held$1``, comes last."""
+    """Return the shortest name of each bit; a name such as ``held$1`` is the last choice."""
     found: dict[int, str] = {}
     for name in sorted(module.names, key=lambda name: ("$" in name, len(name), name)):
         bits = module.names[name]
@@ -103,7 +103,7 @@ def bit_names(module: MappedModule) -> dict[int, str]:
 
 
 def sort(graph: Graph, roots: Iterable[int]) -> tuple[list[int], int]:
-    """All bits that lead to ``roots``, sources first, and how many arcs close a ring."""
+    """Return all bits that lead to ``roots``, sources first, and how many arcs close a ring."""
     order: list[int] = []
     state: dict[int, bool] = {}  # False: on the way to the root, True: done
     rings = 0

@@ -1,4 +1,4 @@
-"""A module mapped onto the primitives of UltraScale+ by Yosys, in a process of its own.
+"""Maps a module onto the primitives of UltraScale+ by Yosys, in a process of its own.
 
 Yosys ends the process it runs in when it finds an error, and may crash: neither may take the
 command with it. A fresh process also makes a module's netlist depend on nothing but the module.
@@ -70,7 +70,7 @@ for line in open("script").read().splitlines():
 
 @dataclass(frozen=True, kw_only=True)
 class MappedModule:
-    """The netlist of a module; what stands below it is black boxes."""
+    """Holds the netlist of a module; its children are black boxes."""
 
     name: str
     key: str  #: equal keys are equal netlists
@@ -89,7 +89,7 @@ class MappedModule:
 def map_module(
     module: EmittedModule, children: Mapping[str, EmittedModule], cache: Cache | None = None
 ) -> MappedModule:
-    """``module`` as a netlist of primitives; its children by name are black boxes.
+    """Map ``module`` to a netlist of primitives; its children are black boxes.
 
     Raises UserError if Yosys is missing, or with its words if it fails.
     """
@@ -120,7 +120,7 @@ def read_netlist(folder: Path) -> dict[str, Any]:
 
 
 def black_box(module: EmittedModule | VendorIp) -> str:
-    """RTLIL of a module without its inside, or of IP, whose inside nobody has."""
+    """Return RTLIL of a module, or of IP, without its inside."""
     lines = ["attribute \\blackbox 1", f"module \\{module.name}"]
     for index, port in enumerate(module.ports, 1):
         lines.append(f"  wire width {port.bits} {port.direction} {index} \\{port.name}")
@@ -128,7 +128,7 @@ def black_box(module: EmittedModule | VendorIp) -> str:
 
 
 def run_yosys(folder: Path, name: str) -> None:
-    """Run the script in ``folder``."""
+    """Run the script in ``folder``; raise UserError, with Yosys's words, if it fails."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     result = subprocess.run(
         [sys.executable, "-P", "-c", WORKER],
@@ -150,7 +150,7 @@ def run_yosys(folder: Path, name: str) -> None:
 
 
 def essence(module: Mapping[str, Any]) -> dict[str, Any]:
-    """What is used later of a module as Yosys writes it."""
+    """Return the parts of a module's JSON that are used later."""
     cells = {}
     for name, cell in module["cells"].items():
         kept = {"type": cell["type"], "connections": cell["connections"]}
@@ -164,6 +164,6 @@ def essence(module: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def yosys_version() -> str:
-    """The version of Yosys; UserError if it is not installed."""
+    """Return the version of Yosys; raise UserError if it is not installed."""
     native_yosys()
     return version("pyosys")

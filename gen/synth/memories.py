@@ -1,4 +1,4 @@
-"""What became of the memories of a module, against what they were to become."""
+"""Reports what became of a module's memories, against what they were to become."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ BIG_ENOUGH = {"ultra": 65_536, "block": 4_096}
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUse:
-    """A memory array and the primitives it was mapped to."""
+    """Describes a memory array and the primitives it was mapped to."""
 
     name: str
     bits: int  #: of an entry
@@ -27,18 +27,18 @@ class MemoryUse:
 
     @property
     def as_intended(self) -> bool:
-        """Of the kind that was asked for, or too small for it to matter."""
+        """Return whether it is of the kind asked for, or too small for that to matter."""
         if self.bits * self.depth < BIG_ENOUGH.get(self.style, 0):
             return True
         return self.became == INTENDED.get(self.style, self.became)
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the memory as an object of JSON."""
         return asdict(self) | {"as_intended": self.as_intended}
 
 
 def memories_of(rtlil: str, cells: Mapping[str, Any]) -> tuple[MemoryUse, ...]:
-    """The memories of a module and what they are among its mapped ``cells``.
+    """Return the memories of a module and what they are among its mapped ``cells``.
 
     Yosys names the primitives of a memory after it: ``words.0.3`` is a part of ``words``.
     """
@@ -58,7 +58,7 @@ def memories_of(rtlil: str, cells: Mapping[str, Any]) -> tuple[MemoryUse, ...]:
 
 
 def kind_of(cell_type: str) -> str | None:
-    """The kind of memory a primitive is, None for none."""
+    """Return the kind of memory that a primitive is; None if it is none."""
     if URAM.fullmatch(cell_type):
         return "uram"
     if BLOCK_RAM.fullmatch(cell_type):

@@ -1,4 +1,4 @@
-"""What papers report of their hardware, beside the estimate of ours."""
+"""Compares what papers report of their hardware with the estimate of ours."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,43 +13,43 @@ MEGABIT = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A part of a design: figures by column, the paper's and ours; None where there is none."""
+    """Compares a part of a design, by column, with the paper's; None where a figure is missing."""
 
     part: str
     paper: Mapping[str, float | None]
     ours: Mapping[str, float | None]
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the comparison as an object of JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
-    """Comparisons of an estimate with a table of the paper."""
+    """Holds the comparisons of an estimate with one table of the paper."""
 
     title: str
     rows: tuple[Comparison, ...]
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the comparisons as an object of JSON."""
         return {"title": self.title, "rows": [row.describe() for row in self.rows]}
 
 
 def table_three(lut: float, ff: float, megabits: float, dsp: float) -> dict[str, float]:
-    """As a row of P4SGD's Table III: thousands of LUT and FF, Mb of RAM."""
+    """Return a row of P4SGD's Table III: thousands of LUT and FF, Mb of RAM, DSPs."""
     return {"LUT K": lut, "FF K": ff, "RAM Mb": megabits, "DSP": dsp}
 
 
 def ours_as_table_three(use: Resources) -> dict[str, float]:
-    """The same columns of an estimate; RAM is what the blocks hold, used or not."""
+    """Return the same columns of an estimate; RAM is what the blocks hold, used or not."""
     bits = use.uram * URAM_BITS + use.bram18 * BRAM18_BITS
     megabits = round(bits / MEGABIT, 2)
     return table_three(round(use.luts / 1000, 1), round(use.ff / 1000, 1), megabits, use.dsp)
 
 
 def p4sgd(synthesis: Synthesis) -> Comparisons | None:
-    """Table III, per engine where there are not eight of them."""
+    """Compare with P4SGD's Table III; per engine if there are not eight of them."""
     engines, transports = synthesis.of_class("Engine"), synthesis.of_class("Transport")
     if not engines or not transports:
         return None
@@ -95,13 +95,13 @@ STRUCTURES = {
 
 
 def structure_of(path: tuple[str, ...]) -> str:
-    """The structure that a module at ``path``, by class, is part of."""
+    """Return the structure that a module at ``path``, by classes, is part of."""
     length = next(n for n in range(len(path), 0, -1) if path[:n] in STRUCTURES)
     return STRUCTURES[path[:length]]
 
 
 def netsparse(synthesis: Synthesis) -> Comparisons | None:
-    """Table 9: the share of each structure in a RIG unit's LUTs, FFs and bits of memory."""
+    """Compare with NetSparse's Table 9: each structure's share of a RIG unit's resources."""
     units = synthesis.of_class("RigUnit")
     if not units:
         return None

@@ -12,7 +12,7 @@ from gen.synth.resources import Resources
 from gen.synth.synthesis import Synthesis
 from gen.synth.timing import Depth
 
-#: columns of amounts: title -> field
+#: maps the title of a column to the field that it shows
 COLUMNS = {
     "LUT": "lut",
     "LUTRAM": "lutram",
@@ -26,7 +26,7 @@ WIDTH = 150  #: characters, where the output is no terminal that has a width of 
 
 
 def report(synthesis: Synthesis, device: Device, comparisons: Comparisons | None) -> RenderableType:
-    """Modules, the device, the paper's figures, and what is amiss."""
+    """Return the tables of modules, device and paper, and remarks on what is amiss."""
     parts: list[RenderableType] = [modules_table(synthesis), device_table(synthesis.total, device)]
     if comparisons is not None:
         parts.append(paper_table(comparisons))
@@ -34,7 +34,7 @@ def report(synthesis: Synthesis, device: Device, comparisons: Comparisons | None
 
 
 def modules_table(synthesis: Synthesis) -> Table:
-    """What each module takes without its children, and all of its kind together."""
+    """Return a table of what each module takes without children, one and all of its kind."""
     table = new_table("Estimate by module, without what it places", "module", "x")
     for title in COLUMNS:
         table.add_column(title, justify="right")
@@ -60,14 +60,14 @@ def modules_table(synthesis: Synthesis) -> Table:
 
 
 def depth_text(depth: Depth) -> str:
-    """``5+1 (38)``: LUT levels, carry chains, bits of the longest of these."""
+    """Write a depth as ``5+1 (38)``: LUT levels, carry chains, bits of the longest chain."""
     if not depth.end:
         return "-"
     return f"{depth.levels}+{depth.chains}" + (f" ({depth.carry})" if depth.chains else "")
 
 
 def device_table(total: Resources, device: Device) -> Table:
-    """What the design needs of each kind against what is free beside the shell."""
+    """Return a table of what the design needs of each kind and what the shell leaves."""
     table = new_table(f"Against {device.name} with the shell's use taken off", "where")
     for kind in LIMITED:
         table.add_column(f"{TITLES[kind]} free", justify="right")
@@ -100,7 +100,7 @@ def paper_table(comparisons: Comparisons) -> Table:
 
 
 def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
-    """The worst path, and what the reader must not miss, a line each."""
+    """Yield lines on the worst path, and on what the reader must not miss."""
     deepest = synthesis.deepest
     depth = deepest.depth
     if depth.end:
@@ -138,11 +138,11 @@ def new_table(title: str, *names: str) -> Table:
 
 
 def amount(resources: Resources, field: str) -> str:
-    """Nothing where there is nothing, so that figures stand out."""
+    """Return an amount as text; empty for 0, so that other figures stand out."""
     return f"{getattr(resources, field):,}" if getattr(resources, field) else ""
 
 
 def console() -> Console:
-    """Standard output, wide enough for the tables where it is a file or a pipe."""
+    """Return a console that is wide enough for the tables if it is a file or a pipe."""
     made = Console(highlight=False, markup=False)
     return made if made.is_terminal else Console(highlight=False, markup=False, width=WIDTH)

@@ -1,11 +1,11 @@
-"""Amounts of an FPGA's resources."""
+"""Adds up amounts of an FPGA's resources."""
 
 from dataclasses import astuple, dataclass, fields
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """How much of each kind; sums and multiples are of every kind."""
+    """Holds an amount of each kind of resource; sums and multiples apply to every kind."""
 
     lut: int = 0  #: LUTs that compute
     lutram: int = 0  #: LUTs that are memory or shift registers
@@ -33,6 +33,6 @@ class Resources:
 
 
 def pairs(one: Resources, other: Resources) -> list[tuple[str, int, int]]:
-    """Yield the name of each kind of resource and both amounts of it."""
+    """Return the name of each kind of resource, with both amounts of it."""
     names = [field.name for field in fields(Resources)]
     return list(zip(names, astuple(one), astuple(other), strict=True))

@@ -1,4 +1,4 @@
-"""An estimate of what a design takes: each distinct module mapped once, then multiplied.
+"""Estimates what a design takes: each distinct module is mapped once, then multiplied.
 
 Nothing is optimised across modules, and registers that Vivado takes into block RAM, UltraRAM and
 inferred DSPs count as FFs: what is built takes less.
@@ -24,7 +24,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleEstimate:
-    """The estimate of a distinct module of a design."""
+    """Holds the estimate of a distinct module of a design."""
 
     name: str
     component: str  #: the class of the component that it was emitted from
@@ -36,7 +36,7 @@ class ModuleEstimate:
     unknown: Mapping[str, int]  #: primitives that no resource is known of, and how many
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the estimate as an object of JSON."""
         return {
             "name": self.name,
             "component": self.component,
@@ -51,13 +51,13 @@ class ModuleEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """Estimates of all modules of a design, children before parents."""
+    """Holds the estimates of all modules of a design, children before parents."""
 
     modules: Mapping[str, ModuleEstimate]
 
     @property
     def top(self) -> ModuleEstimate:
-        """The module in which all others stand."""
+        """Return the module that contains all others."""
         return list(self.modules.values())[-1]
 
     @cached_property
@@ -69,11 +69,11 @@ class Synthesis:
         return totals
 
     def inclusive(self, name: str) -> Resources:
-        """Add up one module ``name`` and everything below it."""
+        """Add up the resources of one module ``name`` and everything below it."""
         return self._inclusive[name]
 
     def of_class(self, component: str) -> list[ModuleEstimate]:
-        """The modules of a component's class: one for each of its sets of parameters."""
+        """Return the modules of a component's class, one for each set of parameters."""
         return [module for module in self.modules.values() if module.component == component]
 
     @property
@@ -83,7 +83,7 @@ class Synthesis:
 
     @property
     def strayed(self) -> list[tuple[ModuleEstimate, MemoryUse]]:
-        """Memories that did not become what they were to be."""
+        """Return the memories that did not become what they were to become."""
         return [
             (module, memory)
             for module in self.modules.values()
@@ -93,12 +93,12 @@ class Synthesis:
 
     @property
     def deepest(self) -> ModuleEstimate:
-        """The module with the worst path."""
+        """Return the module with the worst path."""
         return max(self.modules.values(), key=lambda module: module.depth.order)
 
     @property
     def depth(self) -> Depth:
-        """The worst path of all modules, and the most of each kind on any path of any module."""
+        """Return the worst path of all modules, and the most of each kind on any path."""
         depths = [module.depth for module in self.modules.values()]
         return replace(
             self.deepest.depth,
@@ -109,7 +109,7 @@ class Synthesis:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the estimates as an object of JSON."""
         return {
             "top": self.top.name,
             "total": amounts(self.total),
@@ -122,7 +122,7 @@ class Synthesis:
 
 
 def amounts(resources: Resources) -> dict[str, int]:
-    """Resources as JSON, with the sum of LUTs of both uses."""
+    """Return resources as JSON, with the sum of LUTs of both uses."""
     return {"luts": resources.luts, **asdict(resources)}
 
 
@@ -165,7 +165,7 @@ def map_all(
     jobs: int,
     cache: Cache | None,
 ) -> dict[str, MappedModule]:
-    """All modules mapped; the threads wait for Yosys in processes of their own.
+    """Map all modules; threads wait for Yosys, which runs in processes of its own.
 
     The largest go first, so that none is left to run alone at the end.
     """

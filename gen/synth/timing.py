@@ -1,4 +1,4 @@
-"""Logic depth: the worst path between two registers, walked bit by bit through a netlist.
+"""Finds the logic depth: the worst path between two registers, walked bit by bit.
 
 A path is counted in LUT levels and carry chains; muxes behind LUTs, inverters and the steps of a
 chain from one slice to the next cost nothing. What stands below a module is followed through its
@@ -18,7 +18,7 @@ Bit = tuple[str, int]  #: of a port: name, index
 
 @dataclass(frozen=True, kw_only=True)
 class Depth:
-    """The worst path between registers, and the most of each kind on any path."""
+    """Holds the worst path between registers, and the most of each kind on any path."""
 
     levels: int = 0  #: LUTs on the path
     chains: int = 0  #: carry chains on it
@@ -32,17 +32,17 @@ class Depth:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Return what paths are ordered by: the greater, the worse."""
+        """Return what paths are compared by: the greater, the worse."""
         return self.levels + self.chains, self.carry
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the depth as an object of JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleTiming:
-    """A module as its parent sees it, and its own depth."""
+    """Holds a module as its parent sees it, and the module's own depth."""
 
     depth: Depth
     outputs: Mapping[Bit, Arrival]  #: from a register inside
@@ -51,7 +51,7 @@ class ModuleTiming:
 
 
 def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> ModuleTiming:
-    """Walk ``module``; ``children`` by name have been walked before."""
+    """Walk ``module``; ``children``, by name, have been walked before."""
     graph = graph_of(module, children)
     inputs, outputs = port_bits(module, "input"), port_bits(module, "output")
     order, rings = sort(graph, [bit for bit, _ in graph.ends] + list(outputs))
@@ -66,7 +66,7 @@ def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> Mod
 
 
 def port_bits(module: MappedModule, direction: str) -> dict[int, list[Bit]]:
-    """The bits of a module's inputs or outputs, and what each is called there."""
+    """Return the bits of a module's inputs or outputs, and the port bits that each one is."""
     found: dict[int, list[Bit]] = {}
     for name, port in module.ports.items():
         if port["direction"] == direction:
@@ -82,7 +82,7 @@ def walk(
     starts: Iterable[tuple[int, Arrival]],
     backward: bool = False,
 ) -> dict[int, Arrival]:
-    """How far each bit that a start leads to is from it; ``order`` has sources first."""
+    """Return how far each bit is from a start that leads to it; ``order`` has sources first."""
     arrivals: dict[int, Arrival] = {}
     for bit, arrival in starts:
         arrivals[bit] = worst_of(arrivals[bit], arrival) if bit in arrivals else arrival
@@ -127,7 +127,7 @@ def passing(
     inputs: Mapping[int, list[Bit]],
     outputs: Mapping[int, list[Bit]],
 ) -> dict[Bit, dict[Bit, Arrival]]:
-    """The ways from each output back to the inputs, where no register cuts."""
+    """Return the ways from each output back to the inputs, where no register cuts."""
     needed = between(graph, order, inputs, outputs)
     arrivals: dict[int, dict[Bit, Arrival]] = {}
     for bit in order:
@@ -145,7 +145,7 @@ def passing(
 def between(
     graph: Graph, order: list[int], inputs: Iterable[int], outputs: Iterable[int]
 ) -> set[int]:
-    """List the bits that lie on a way from an input to an output."""
+    """Return the bits that lie on a way from an input to an output."""
     behind = set(inputs)
     for bit in order:
         if any(way.source in behind for way in graph.ways.get(bit, ())):

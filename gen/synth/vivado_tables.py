@@ -1,4 +1,4 @@
-"""Tables of Vivado's reports: columns between bars, rows between lines of dashes."""
+"""Reads the tables of Vivado's reports: columns between bars, rows between lines of dashes."""
 
 import re
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ RULE = re.compile(r"\s*\+(-+\+)+\s*")
 
 @dataclass(frozen=True, kw_only=True)
 class BoxedTable:
-    """A table of a report."""
+    """Holds a table of a report."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]  #: line in the file, cells; indents are kept
 
 
 def read_report(path: Path) -> str:
-    """The text of a report; UserError if there is none."""
+    """Return the text of a report; raise UserError if there is none."""
     try:
         return path.read_text(errors="replace")
     except OSError as error:
@@ -27,7 +27,7 @@ def read_report(path: Path) -> str:
 
 
 def tables_of(text: str) -> Iterator[BoxedTable]:
-    """All tables of a report, in order: rule, header, rule, rows, rule."""
+    """Yield all tables of a report, in order: rule, header, rule, rows, rule."""
     header: tuple[str, ...] | None = None
     rows: list[tuple[int, tuple[str, ...]]] = []
     rules = 0
@@ -49,7 +49,7 @@ def tables_of(text: str) -> Iterator[BoxedTable]:
 
 
 def amount(cell: str, path: Path, line: int) -> float:
-    """A number, with or without a percentage behind it; UserError says where there is none."""
+    """Parse a number, with or without a percentage; raise UserError if the cell has none."""
     number = re.match(r"\s*(\d+(\.\d+)?)", cell)
     if number is None:
         raise UserError(f"{path}, line {line}: {cell.strip()!r} is no amount")

@@ -1,4 +1,4 @@
-"""Vivado's report_timing_summary: how far a design is from its clocks."""
+"""Reads Vivado's report_timing_summary: how far a design is from its clocks."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -25,7 +25,7 @@ PATH = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class VivadoTiming:
-    """Setup: the worst slack, and the path that has it."""
+    """Holds the worst setup slack, and the path that has it."""
 
     wns: float  #: worst slack, ns; negative if the clock is missed
     tns: float  #: sum of all negative slacks, ns
@@ -35,12 +35,12 @@ class VivadoTiming:
     cells: str  #: the same by kind
 
     def describe(self) -> dict[str, Any]:
-        """Describe it as an object of JSON."""
+        """Return the timing as an object of JSON."""
         return asdict(self)
 
 
 def read_timing(path: Path) -> VivadoTiming:
-    """Read a report; UserError if it is none."""
+    """Read a report of timing; raise UserError if the file is none."""
     text = read_report(path)
     summary = SUMMARY.search(text)
     if summary is None:

@@ -1,4 +1,4 @@
-"""Vivado's report_utilization: of a whole design, or by hierarchy."""
+"""Reads Vivado's report_utilization: that of a whole design, or that by hierarchy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gen.errors import UserError
 from gen.synth.resources import Resources
 from gen.synth.vivado_tables import BoxedTable, amount, read_report, tables_of
 
-#: column of the table by hierarchy -> field, and how many of it one is
+#: maps a column of the table by hierarchy to a field, and how many of it one is
 COLUMNS = {
     "Logic LUTs": ("lut", 1),
     "LUTRAMs": ("lutram", 1),
@@ -20,7 +20,7 @@ COLUMNS = {
     "DSP Blocks": ("dsp", 1),
     "DSP48 Blocks": ("dsp", 1),
 }
-#: row of the tables of a whole design -> the same
+#: maps a row of the tables of a whole design to the same
 ROWS = {
     "LUT as Logic": ("lut", 1),
     "LUT as Memory": ("lutram", 1),
@@ -35,7 +35,7 @@ NEEDED = ("Instance", "Module", "Total LUTs", "FFs")
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """An instance of a module as Vivado counts it, with everything below it."""
+    """Describes an instance of a module as Vivado counts it, with everything below it."""
 
     path: str  #: instances from the top down, with / between them
     module: str  #: Vivado may have put a number behind its name
@@ -44,14 +44,14 @@ class Placed:
 
 @dataclass(frozen=True, kw_only=True)
 class Utilization:
-    """The amounts that a report of utilization gives, in all or by instance."""
+    """Holds the amounts that a report of utilization gives, in all or by instance."""
 
     total: Resources | None = None
     instances: tuple[Placed, ...] = ()
 
 
 def read_utilization(path: Path) -> Utilization:
-    """Read either kind of report; UserError if it is neither."""
+    """Read either kind of report of utilization; raise UserError if the file is neither."""
     found: dict[str, float] = {}
     instances: list[Placed] = []
     for table in tables_of(read_report(path)):
@@ -88,7 +88,7 @@ def gathered(found: Mapping[str, tuple[tuple[str, int], float]]) -> Resources:
 
 
 def by_hierarchy(table: BoxedTable, path: Path) -> list[Placed]:
-    """Its rows, each below the nearest one that is indented less; ``(name)`` is no instance."""
+    """Return a table's rows as instances below the nearest one indented less, except ``(name)``."""
     placed: list[Placed] = []
     above: list[tuple[int, str]] = []  # indent, instance
     for line, cells in table.rows:

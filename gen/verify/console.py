@@ -1,4 +1,4 @@
-"""A regression as it goes on: a live display on a terminal, a line an item elsewhere."""
+"""Shows a regression as it goes on: a live display on a terminal, a line an item elsewhere."""
 
 import time
 from collections import Counter
@@ -19,7 +19,7 @@ MOST_RUNNING = 8  #: lines
 
 
 class Progress:
-    """Listens to a regression, and shows it for as long as it is entered."""
+    """Shows a regression, as its listener, for as long as it is entered."""
 
     def __init__(self, console: Console, jobs: int, durations: Mapping[str, float]) -> None:
         self.console = console
@@ -47,7 +47,7 @@ class Progress:
         self.live.stop()
 
     def collected(self, tests: Sequence[str]) -> None:
-        """These items will run; each worker says so once."""
+        """Note the items that will run; each worker reports them once."""
         if tests and not self.total:
             self.total = len(tests)
             self.waiting = dict.fromkeys(tests)
@@ -55,11 +55,11 @@ class Progress:
                 self.console.print(f"{self.total} items", highlight=False)
 
     def started(self, nodeid: str) -> None:
-        """A worker has begun an item."""
+        """Note that a worker has begun an item."""
         self.running[nodeid] = time.monotonic()
 
     def finished(self, nodeid: str, item: Item) -> None:
-        """It has ended: a line of its own if it is not good, or if nothing else is shown."""
+        """Print a line for an item that failed, or for every item without a terminal."""
         self.running.pop(nodeid, None)
         self.waiting.pop(nodeid, None)
         self.outcomes[item.outcome] += 1
@@ -72,7 +72,7 @@ class Progress:
             self.console.print(line, style=style, soft_wrap=True, highlight=False)
 
     def display(self) -> Group:
-        """The bar, the counts, and what runs now."""
+        """Return the bar, the counts, and what runs now."""
         done = sum(self.outcomes.values())
         if not self.total:
             return Group(Text(f"collecting the tests  {clock(self.elapsed)}"))
@@ -97,11 +97,11 @@ class Progress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.monotonic() - self.start
 
     def remaining(self) -> float:
-        """Seconds that the rest will take, by the last regressions or by what has ended."""
+        """Estimate the seconds left, by the last regressions or by what has ended."""
         done = sum(self.outcomes.values())
         usual = self.elapsed * self.jobs / done if done else 5.0
         now = time.monotonic()
@@ -113,5 +113,5 @@ class Progress:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """Return seconds as minutes and seconds."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -1,4 +1,4 @@
-"""Coverage on a page: what each component's tests tried and missed, and what is left out."""
+"""Shows coverage on a page: what each component's tests tried and missed, and what is left out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ KINDS = ("line", "toggle")
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """How much of a component was hit."""
+    """Counts how much of a component was hit."""
 
     hit: int
     total: int
@@ -22,17 +22,17 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """Of the points that count; 100 if there is none."""
+        """Return the per cent of points that were hit; 100 if none counts."""
         return 100 * self.hit / self.total if self.total else 100.0
 
     @property
     def short(self) -> bool:
-        """It is below its threshold."""
+        """Return whether the share is below its threshold."""
         return 100 * self.hit < self.wanted * self.total
 
 
 def sections(measured: Mapping[str, Any]) -> list[Section]:
-    """The sections of a page for the content of a coverage.json."""
+    """Make the sections of a page for the content of a coverage.json."""
     rows = [row(component, measured["thresholds"]) for component in measured["components"]]
     totals = {kind: total(measured, kind) for kind in KINDS}
     given = {"rows": rows, "totals": totals, "measured": measured}
@@ -41,7 +41,7 @@ def sections(measured: Mapping[str, Any]) -> list[Section]:
 
 
 def row(component: Mapping[str, Any], thresholds: Mapping[str, float]) -> dict[str, Any]:
-    """A component as its line of the table needs it."""
+    """Return a component as its line of the table needs it."""
     bins = component["bins"]
     return {
         "name": component["component"],
@@ -56,7 +56,7 @@ def row(component: Mapping[str, Any], thresholds: Mapping[str, float]) -> dict[s
 
 
 def total(measured: Mapping[str, Any], kind: str) -> Share:
-    """All components together."""
+    """Add up the shares of all components."""
     parts = [component[kind] for component in measured["components"]]
     sums = {name: sum(part[name] for part in parts) for name in ("hit", "total", "excluded")}
     return Share(**sums, wanted=measured["thresholds"][kind])

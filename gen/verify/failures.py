@@ -1,4 +1,4 @@
-"""What is told of failed items: where each first went wrong, and how to see it again."""
+"""Explains failed items: where each first went wrong, and how to see it again."""
 
 import base64
 import pickle
@@ -19,7 +19,7 @@ OUTPUT = "pytest.txt"
 def explain(
     items: Sequence[Item], folder: Path, most: int, progress: Callable[[str], None]
 ) -> list[Item]:
-    """``items`` with each failure explained, and what it left in ``failures/<n>`` of ``folder``.
+    """Return ``items`` with each failure explained; its files go to ``failures/<n>`` of ``folder``.
 
     The first ``most`` that failed in a simulation run once more, with waves.
     """
@@ -41,7 +41,7 @@ def explain(
 
 
 def plain(item: Item, target: Path) -> dict[str, Any]:
-    """What is known without another run."""
+    """Return what is known of a failure without another run."""
     wrong = [case["name"] for run in item.runs for case in run["cases"] if not case["passed"]]
     return {
         "case": wrong[0] if wrong else "",
@@ -55,7 +55,7 @@ def plain(item: Item, target: Path) -> dict[str, Any]:
 
 
 def looked_into(item: Item, target: Path) -> dict[str, Any]:
-    """What another run on the same seed tells; what goes wrong with that is told instead."""
+    """Return what another run on the same seed tells, or what goes wrong with that run."""
     from sim.verify.rerun import investigate
 
     try:
@@ -67,14 +67,14 @@ def looked_into(item: Item, target: Path) -> dict[str, Any]:
 
 
 def inside(folder: Path, failure: Mapping[str, Any]) -> dict[str, Any]:
-    """``failure`` with the paths that lie in ``folder`` relative to it."""
+    """Return ``failure`` with paths made relative to ``folder`` where they lie in it."""
     paths = {name: Path(failure[name]) for name in PATHS if failure[name]}
     inner = {name: path for name, path in paths.items() if path.is_relative_to(folder)}
     return {**failure, **{name: str(path.relative_to(folder)) for name, path in inner.items()}}
 
 
 def show(console: Console, items: Sequence[Item], folder: Path) -> None:
-    """Each failure in a few lines; paths as they are seen from here."""
+    """Print a few lines for each failure, with paths as they are seen from here."""
     for item in items:
         failure = item.failure
         if failure is None:
@@ -100,7 +100,7 @@ def show(console: Console, items: Sequence[Item], folder: Path) -> None:
 
 
 def first_wrong(wrong: Mapping[str, Any]) -> str:
-    """The first wrong beat in words."""
+    """Return the first wrong beat in words."""
     where = f"{wrong['stream']}[{wrong['index']}]"
     field = f" {wrong['field']}" if wrong.get("field") else ""
     told = f"expected {wrong['expected']}, got {wrong['got']}"

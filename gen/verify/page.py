@@ -1,4 +1,4 @@
-"""A regression on a page of its own, and as sections of others: made from verify.json alone."""
+"""Shows a regression on a page of its own, and as sections of others, from verify.json alone."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ GOOD = ("passed", "skipped")
 
 
 def page(regression: Mapping[str, Any], measured: Mapping[str, Any] | None) -> str:
-    """index.html for the contents of verify.json and, if there is one, coverage.json."""
+    """Return index.html for the contents of verify.json and, if there is one, coverage.json."""
     parts = sections(regression)
     return render("Regression", [*parts, *(coverage.sections(measured) if measured else [])])
 
 
 def sections(regression: Mapping[str, Any]) -> list[Section]:
-    """Summary, failures if there are any, and a table of all tests."""
+    """Return the sections: summary, failures if there are any, and a table of all tests."""
     items: Sequence[Mapping[str, Any]] = regression["items"]
     bad = [item for item in items if item["outcome"] not in GOOD]
     summary = filled("regression", regression=regression, tiles=tiles(regression))
@@ -34,12 +34,12 @@ def sections(regression: Mapping[str, Any]) -> list[Section]:
 
 
 def filled(template: str, **content: Any) -> str:
-    """A template of this folder with its content."""
+    """Return a template of this folder with its content filled in."""
     return TEMPLATES.get_template(f"{template}.html.j2").render(content)
 
 
 def tiles(regression: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Figure, name and style of each."""
+    """Return the figure, name and style of each tile."""
     items, runs = regression["items"], runs_of(regression["items"])
     outcomes = Counter(item["outcome"] for item in items)
     made = [
@@ -57,12 +57,12 @@ def tiles(regression: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def runs_of(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All runs of items."""
+    """Return the simulator runs of all items."""
     return [run for item in items for run in item["runs"]]
 
 
 def row(test: str, items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A test on all of its seeds."""
+    """Return the table's row of a test on all of its seeds."""
     runs = runs_of(items)
     outcomes = list(dict.fromkeys(item["outcome"] for item in items))
     simulation = sum(run["seconds"] for run in runs)

@@ -1,4 +1,4 @@
-"""From what a user names to the tests of it."""
+"""Finds the tests of what a user names."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ EVERYTHING = ("tests",)
 
 
 def targets(root: Path, names: Sequence[str]) -> list[str]:
-    """Paths of tests in checkout ``root`` for what is named, each once.
+    """Return paths of tests in checkout ``root`` for what is named, each once.
 
     A name is a design (the tests of every package from which the design takes a component), a
     component or package (``hdl.p4sgd.engine.bank``, ``hdl/p4sgd/engine/bank.py``), or a path under
@@ -28,7 +28,7 @@ def targets(root: Path, names: Sequence[str]) -> list[str]:
 
 
 def checkout_of(names: Sequence[str]) -> Path:
-    """The checkout whose tests are meant: ours, or that of another package's design."""
+    """Return the checkout whose tests are meant: ours, or that of another package's design."""
     roots = {root_of(name) for name in names} or {CHECKOUT}
     if len(roots) > 1:
         raise UserError(f"{', '.join(names)} are of different checkouts: verify one at a time")
@@ -36,7 +36,7 @@ def checkout_of(names: Sequence[str]) -> Path:
 
 
 def root_of(name: str) -> Path:
-    """The checkout that ``name`` is of: the folder nearest to its component that has tests."""
+    """Return the checkout of ``name``: the folder nearest to its component that has tests."""
     module = designs()[name].component.partition(":")[0] if name in designs() else "hdl"
     if module.partition(".")[0] == "hdl":
         return CHECKOUT
@@ -49,7 +49,7 @@ def root_of(name: str) -> Path:
 
 
 def tests_of(root: Path, name: str) -> list[str]:
-    """The tests of one name."""
+    """Return the paths of the tests for one name."""
     if name in designs():
         if root != CHECKOUT:
             return list(EVERYTHING)
@@ -65,7 +65,7 @@ def tests_of(root: Path, name: str) -> list[str]:
 
 
 def tests_of_design(root: Path, top: str) -> list[str]:
-    """The test folders that mirror the folders of all hardware that ``top`` depends on."""
+    """Return the test folders that mirror all hardware that ``top`` depends on."""
     sources = Sources(root)
     files = (path for path in sources.files([top]) if path.name != "__init__.py")
     folders = {Path(sources.shown(path)).parent.as_posix() for path in files}
@@ -77,7 +77,7 @@ def tests_of_design(root: Path, top: str) -> list[str]:
 
 
 def module_of(root: Path, name: str) -> str | None:
-    """The module or package of hdl that is meant: dotted, with its class, or as a path."""
+    """Return the module or package of hdl that ``name`` means: dotted, with a class, or a path."""
     dotted = name.removeprefix("./").rstrip("/").removesuffix(".py").replace("/", ".")
     if dotted.partition(".")[0] != "hdl":
         return None
@@ -89,7 +89,7 @@ def module_of(root: Path, name: str) -> str | None:
 
 
 def tests_of_module(root: Path, module: str) -> list[str]:
-    """The tests that mirror it; of a component that has none of its own, those of its package."""
+    """Return the tests that mirror a module, or else those of its package."""
     path = Path(*module.split("."))
     for mirror in (Path("tests") / path, Path("tests") / path.parent / f"test_{path.name}.py"):
         if (root / mirror).exists():
@@ -100,7 +100,7 @@ def tests_of_module(root: Path, module: str) -> list[str]:
 
 
 def nothing(root: Path, name: str) -> UserError:
-    """There is nothing of that name; the nearest that there is."""
+    """Make the error for a name that means nothing; it suggests the nearest known one."""
     files = [path.relative_to(root) for path in (root / "hdl").rglob("*.py")]
     modules = [".".join(path.with_suffix("").parts) for path in files]
     paths = [str(path.relative_to(root)) for path in (root / "tests").rglob("test_*.py")]
