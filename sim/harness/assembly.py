@@ -1,4 +1,4 @@
-"""What is simulated as a whole though no component is that whole: a design with written Verilog."""
+"""Puts together designs that are no single component, with modules that are written in Verilog."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -9,7 +9,7 @@ from hdl.common.component import Component
 
 
 class Assembly(Component):
-    """Components and modules that are written in Verilog, such as models of a vendor's IP.
+    """Combines components and modules that are written in Verilog, such as models of a vendor's IP.
 
     It is simulated as a component is, by :func:`sim.harness.verilator.simulate`.
     """
@@ -18,26 +18,26 @@ class Assembly(Component):
         super().__init__(params, {})
 
     def emission(self, emit: Callable[[Component], Emission]) -> Emission:
-        """All modules, the top last; ``emit`` emits a component."""
+        """Return all modules, the top last; ``emit`` emits a component."""
         raise NotImplementedError
 
 
 class Written(Component):
-    """A module that is written in Verilog."""
+    """Marks a module that is written in Verilog."""
 
     def __init__(self, params: None = None) -> None:
         super().__init__(params, {})
 
 
 def assembled(component: Component, emit: Callable[[Component], Emission]) -> Emission:
-    """The emission of ``component`` by ``emit``, or of an assembly its own."""
+    """Return the emission of ``component`` by ``emit``, or the one that an assembly makes."""
     return component.emission(emit) if isinstance(component, Assembly) else emit(component)
 
 
 def together(
     parts: Iterable[Component], texts: Mapping[str, str], emit: Callable[[Component], Emission]
 ) -> Emission:
-    """Components and written modules, by name, in one emission; the last of ``texts`` is the top.
+    """Put components and written modules, by name, into one emission; the last text is the top.
 
     A text takes the place of the module of that name, which keeps its ports.
     """

@@ -1,4 +1,4 @@
-"""A simulation in a thread, followed from outside while it runs."""
+"""Runs a simulation in a thread, and follows it from outside while it runs."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def follow(work: Callable[[], T], look: Callable[[], None]) -> T:
-    """What ``work`` returns, done in a thread; ``look`` is called now and then, and at the end.
+    """Run ``work`` in a thread and return its result; ``look`` is called meanwhile, and at the end.
 
     What ``work`` or ``look`` raises is raised here, after ``work`` has ended.
     """

@@ -1,4 +1,4 @@
-"""What monitors saw, as plain values that remember which beat of which stream they are.
+"""Keeps what monitors saw as plain values that remember which beat of which stream they are.
 
 A :class:`Beats` is a list. What is read from it by index or by a loop equals, hashes, prints and
 pickles as the plain value does, and so does what is read out of that: the origin goes along to
@@ -16,7 +16,7 @@ __all__ = ["Beats", "Moments", "Origin", "origin_of", "plain", "tagged"]
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where a value was seen."""
+    """Says where a value was seen."""
 
     stream: str  #: or the port
     index: int | None  #: of the beat in its stream, from 0; None if it is a port's
@@ -26,7 +26,7 @@ class Origin:
 
 
 class Number(int):
-    """A whole number with an origin."""
+    """Is a whole number with an origin."""
 
     source: tuple[Any, Any]  #: what it was read from, and under which key
 
@@ -35,7 +35,7 @@ class Number(int):
 
 
 class Struct(dict):
-    """A struct with an origin."""
+    """Is a struct, as a dict, with an origin."""
 
     source: tuple[Any, Any]
 
@@ -43,7 +43,7 @@ class Struct(dict):
         return tagged(super().__getitem__(key), self, key)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """What stands under ``key``, or else ``default``."""
+        """Return the value under ``key``, or else ``default``."""
         return tagged(super().get(key, default), self, key)
 
     def __reduce__(self) -> Any:
@@ -51,7 +51,7 @@ class Struct(dict):
 
 
 class Items(list):
-    """An array with an origin."""
+    """Is an array, as a list, with an origin."""
 
     source: tuple[Any, Any]
 
@@ -71,7 +71,7 @@ class Items(list):
 
 
 class Beats(list):
-    """The beats of ``stream``, or what a port showed in each cycle.
+    """Holds the beats of ``stream``, or what a port showed in each cycle.
 
     ``cycles`` has the cycle of each of the stream's beats. ``places`` says which of them these
     are, if not all from the first on. ``numbered`` is False for a port.
@@ -94,13 +94,13 @@ class Beats(list):
         self.forgotten = 0  #: beats that came before the first that is here
 
     def place(self, index: int) -> int:
-        """Which of the stream's beats stands, or would come to stand, at ``index``."""
+        """Return the number in the stream of the beat that is, or would be, at ``index``."""
         if self.places is None:
             return self.forgotten + index
         return self.places.start + index * self.places.step  # beyond the end as before it
 
     def origin(self, place: int, beat: Any = None) -> Origin:
-        """The origin of the stream's beat number ``place``, which is ``beat``."""
+        """Return the origin of the stream's beat number ``place``, which is ``beat``."""
         index = place - getattr(self.cycles, "forgotten", 0)
         known = 0 <= index < len(self.cycles)
         return Origin(
@@ -134,7 +134,7 @@ class Beats(list):
             yield tagged(value, self, self.place(index))
 
     def clear(self) -> None:
-        """Forget them; the next is not the stream's first."""
+        """Forget all beats; the next one keeps its number in the stream."""
         self.forgotten += len(self)
         super().clear()
 
@@ -143,16 +143,16 @@ class Beats(list):
 
 
 class Moments(Beats):
-    """The cycles in which the beats of ``stream`` moved."""
+    """Holds the cycles in which the beats of ``stream`` moved."""
 
     def origin(self, place: int, beat: Any = None) -> Origin:
-        """The beat number ``place`` of the stream, which moved in cycle ``beat``."""
+        """Return the origin of beat number ``place``, which moved in cycle ``beat``."""
         index = place if self.numbered else None
         return Origin(stream=self.stream, index=index, cycle=beat, field="cycle", beat=beat)
 
 
 def tagged(value: Any, parent: Any, key: Any) -> Any:
-    """``value`` as read from ``parent`` under ``key``; enumerations stay what they are."""
+    """Return ``value`` as read from ``parent`` under ``key``; enumerations get no origin."""
     kind = type(value)
     if kind is int:
         mine: Any = Number(value)
@@ -167,7 +167,7 @@ def tagged(value: Any, parent: Any, key: Any) -> Any:
 
 
 def origin_of(value: Any) -> Origin | None:
-    """Where ``value`` was seen, None if it does not know."""
+    """Return where ``value`` was seen; None if it does not know."""
     fields: list[Any] = []
     while isinstance(value, Number | Struct | Items):
         beat = value
@@ -180,13 +180,13 @@ def origin_of(value: Any) -> Origin | None:
 
 
 def path_of(keys: Iterable[Any]) -> str:
-    """``pr.weights[3]``."""
+    """Write keys as a path such as ``pr.weights[3]``."""
     parts = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys]
     return "".join(parts).removeprefix(".")
 
 
 def plain(value: Any) -> Any:
-    """``value`` without its origin, inside as well."""
+    """Return ``value`` without its origin, and without those inside it."""
     if isinstance(value, Enum):
         return value
     if isinstance(value, Number):

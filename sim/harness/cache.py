@@ -1,4 +1,4 @@
-"""Folders that are made once and found again by the hash of what they are made from."""
+"""Makes folders once and finds them again by the hash of what they are made from."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ SESSION = "INGATHER_SESSION"  #: environment: the name of the command that this 
 
 
 def cache_root() -> Path:
-    """``$INGATHER_CACHE``, or ``build`` of the checkout, or a folder of the user's."""
+    """Return the cache: ``$INGATHER_CACHE``, ``build`` of the checkout, or a user's folder."""
     if chosen := os.environ.get("INGATHER_CACHE"):
         return Path(chosen).absolute()
     if (CHECKOUT / "pyproject.toml").exists():
@@ -31,7 +31,7 @@ def keep_log(name: str, text: str) -> Path:
 
 
 def digest(*parts: str) -> str:
-    """A name for a folder made from ``parts``: no two lists of parts share one."""
+    """Return the name of a folder made from ``parts``; no two lists of parts share one."""
     total = sha256()
     for part in parts:
         data = part.encode()
@@ -40,12 +40,12 @@ def digest(*parts: str) -> str:
 
 
 def unfinished_name(name: str) -> str:
-    """``name`` with that of the session, by which :func:`forget` finds what it leaves."""
+    """Add the session to ``name``, so that :func:`forget` finds what the session leaves."""
     return f"{name}{os.environ.get(SESSION, '')}"
 
 
 def forget(session: str) -> None:
-    """Remove what processes of ``session``, all of which have ended, were writing in the cache."""
+    """Remove what processes of ``session``, which have all ended, had not finished in the cache."""
     for folder in ("scratch", "runs", "*/.unfinished", "*/*/.unfinished"):
         for left in cache_root().glob(f"{folder}/*{session}*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -61,7 +61,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Path, bool]:
-    """The folder ``kind/key`` of the cache, and whether it was made just now.
+    """Return the folder ``kind/key`` of the cache, and whether it was made just now.
 
     ``make`` fills an empty folder. It works under another name, which becomes the final one when
     it returns: a folder that is there is finished. Processes that want one folder wait for the
@@ -87,7 +87,7 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
 
 
 def found_folder(kind: str, key: str) -> Path:
-    """The folder ``kind/key`` of the cache if it is there; FileNotFoundError if not.
+    """Return the folder ``kind/key`` of the cache; raise FileNotFoundError if it is not there.
 
     Its time tells from then on that it was asked for.
     """
@@ -99,7 +99,7 @@ def found_folder(kind: str, key: str) -> Path:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """A scratch folder, without a blank in its path: ``make`` cannot work in one that has."""
+    """Make a scratch folder whose path has no blank, which ``make`` could not work with."""
     root = cache_root() / "scratch"
     inside = " " not in str(root)
     if inside:

@@ -1,4 +1,4 @@
-"""The clock that simulations run on, and the count of its edges."""
+"""Defines the clock that simulations run on, and counts its edges."""
 
 from functools import cache
 
@@ -10,12 +10,12 @@ PERIOD_NS = 4
 
 
 def cycle() -> int:
-    """The number of the clock's rising edges so far, the one that just came included."""
+    """Return how many rising edges the clock has had, including the one that just came."""
     # Whole simulator steps, so this is exact; counting would wake Python up every cycle.
     return get_sim_time("step") // period_steps() + 1
 
 
 @cache
 def period_steps() -> int:
-    """The clock's period in the simulator's steps."""
+    """Return the clock's period in the simulator's steps."""
     return convert(PERIOD_NS, "ns", to="step")

@@ -1,4 +1,4 @@
-"""The files that something depends on: what its modules import, name and have beside them.
+"""Finds the files that something depends on: what its modules import, name and have beside them.
 
 A file of Python brings, wherever in it they stand:
 
@@ -23,14 +23,14 @@ from pathlib import Path
 from sim.harness.cache import CHECKOUT, digest
 
 OURS = ("hdl", "gen", "sim", "tests")
-#: tables of all designs: who depends on an entry asks for the modules that it names
+#: lists tables of all designs: who depends on an entry asks for the modules that it names
 TABLES = ("gen.designs.catalogue", "gen.cli", "gen.sweep.subject", "sim.functional.units")
 UNREAD = (".md", ".png", ".svg", ".pyc")
 MODULE = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")
 
 
 class Sources:
-    """The files of a checkout or an installation, each as it was when it was first read."""
+    """Reads the files of a checkout or an installation, each once."""
 
     def __init__(self, root: Path = CHECKOUT) -> None:
         self.root = root
@@ -41,12 +41,12 @@ class Sources:
         self._ours = cache(self._below_root)
 
     def digest(self, modules: Iterable[str]) -> str:
-        """A hash of the names and contents of all files that ``modules`` depend on."""
+        """Return a hash of the names and contents of all files that ``modules`` depend on."""
         files = sorted((self.shown(path), path) for path in self.files(modules))
         return digest(*(part for name, path in files for part in (name, self._digest(path))))
 
     def files(self, modules: Iterable[str]) -> frozenset[Path]:
-        """All files that ``modules`` depend on, their own too; LookupError for what is none."""
+        """Return all files that ``modules`` depend on; raise LookupError if one is not known."""
         return self._files(frozenset(modules))
 
     def _follow(self, modules: frozenset[str]) -> frozenset[Path]:
@@ -70,32 +70,33 @@ class Sources:
         return frozenset(found)
 
     def edited(self, modules: Iterable[str], since: float) -> bool:
-        """Whether a file below the root that ``modules`` depend on was written after ``since``.
+        """Return whether a file below the root that ``modules`` depend on was written after
+        ``since``.
 
         ``since`` is in seconds, as ``time.time`` counts.
         """
         return any(os.stat(path).st_mtime > since for path in self._ours(frozenset(modules)))
 
     def _below_root(self, modules: frozenset[str]) -> tuple[str, ...]:
-        """The paths below the root that ``modules`` depend on."""
+        """Return the paths below the root that ``modules`` depend on."""
         return tuple(str(path) for path in self.files(modules) if path.is_relative_to(self.root))
 
     def file_of(self, module: str) -> Path | None:
-        """The file of a module, or the ``__init__.py`` of a package; None if there is none."""
+        """Return the file of a module, or a package's ``__init__.py``; None if there is none."""
         top, *rest = module.split(".")
         place = (self.root / top if top in OURS else place_of(top)).joinpath(*rest)
         files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
         return next((path for path in files if path.is_file()), None)
 
     def shown(self, path: Path) -> str:
-        """``path`` as seen from the root if it is below it."""
+        """Return ``path`` as seen from the root if it is below it."""
         inside = path.is_relative_to(self.root)
         return path.relative_to(self.root).as_posix() if inside else str(path)
 
 
 @lru_cache(maxsize=4096)
 def names_in(text: str) -> frozenset[str]:
-    """What may be modules in a file of Python: what it imports, and what its strings name."""
+    """Return names that may be modules: what a Python file imports, and what its strings name."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -110,7 +111,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def files_beside(module: Path) -> frozenset[Path]:
-    """The files beside a file of Python that it may read."""
+    """Return the files beside a file of Python that it may read."""
     text = module.read_text(encoding="utf-8")
     found: set[Path] = set()
     for path in module.parent.iterdir():
@@ -123,7 +124,7 @@ def files_beside(module: Path) -> frozenset[Path]:
 
 @cache
 def place_of(package: str) -> Path:
-    """Where a package or module of a user's lies, without .py; no place if there is none."""
+    """Return where a user's package or module is, without .py."""
     found = find_spec(package)
     places = (found.submodule_search_locations or [found.origin or ""]) if found else [""]
     return Path(next(iter(places))).with_suffix("")
@@ -133,5 +134,5 @@ SOURCES = Sources()
 
 
 def digest_of(modules: Iterable[str]) -> str:
-    """A hash of all that ``modules`` depend on, as it is when this process first reads it."""
+    """Return a hash of all that ``modules`` depend on, as this process first read it."""
     return SOURCES.digest(tuple(modules))

@@ -1,4 +1,4 @@
-"""From Verilator's C++ to a simulator: one unit a block, with headers and runtime compiled once."""
+"""Compiles Verilator's C++ to a simulator: one unit a block, headers and runtime shared."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ HEADER_TEXT += '#define VL_ATTR_COLD __attribute__((cold, optimize("O0")))\n'
 
 @dataclass(frozen=True)
 class Runtime:
-    """Verilator's own C++, compiled."""
+    """Holds Verilator's own C++, compiled."""
 
     objects: list[str]  #: to link with
     header: str  #: the compiler's option for the precompiled headers
@@ -60,7 +60,7 @@ def compile_all(
 
 
 def known_blocks(work: Path, level: str) -> dict[Path, str]:
-    """The libraries of all hierarchical blocks, each with a key that its C++ gives.
+    """Copy libraries of blocks compiled before, and return all blocks with keys from their C++.
 
     Those that were compiled before, for whatever design, are there already: copied, so that make
     finds them newer than their C++.
@@ -95,18 +95,18 @@ def link_again(main: Path, command: list[str], runtime: Runtime, work: Path) -> 
 
 
 def instructions(level: str) -> str:
-    """What instructions the compiler uses, if they are this machine's own."""
+    """Return the compiler's set of instructions, if it is chosen by this machine."""
     return output_of("g++", NATIVE, "-Q", "--help=target") if NATIVE in level else ""
 
 
 def tools() -> tuple[str, ...]:
-    """Verilator and the compiler, with their versions."""
+    """Return Verilator and the compiler, with their versions."""
     tool = require_verilator()
     return tool.source, tool.version, output_of("g++", "--version")
 
 
 def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
-    """Verilator's own C++, compiled once for all designs that use the same of it.
+    """Compile Verilator's own C++ once for all designs that use the same of it.
 
     Objects and headers take ten times longer to compile than a small design.
     """

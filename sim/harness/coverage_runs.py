@@ -1,4 +1,4 @@
-"""Coverage that each run measures, kept to be added up over a whole regression."""
+"""Keeps the coverage that each run measures, so that it can be added up over a regression."""
 
 import json
 import os
@@ -15,12 +15,12 @@ KEPT = ("coverage.dat", "bins.json")  #: what is kept of a run's folder
 
 
 def covers() -> bool:
-    """Whether simulators are to be built for coverage."""
+    """Return whether simulators are to be built for coverage."""
     return bool(os.environ.get(COVERAGE))
 
 
 def samples() -> bool:
-    """Whether functional coverage is to be sampled."""
+    """Return whether functional coverage is to be sampled."""
     return covers() or bool(os.environ.get(BINS))
 
 
@@ -47,5 +47,5 @@ def keep_coverage(folder: Path, design: Path, about: Mapping[str, Any]) -> None:
 
 
 def design_of(root: Path, name: str) -> Path:
-    """Where the Verilog of that name is kept among coverage runs."""
+    """Return the folder among coverage runs in which the Verilog of that name is kept."""
     return root / "designs" / f"{name}.v"

@@ -1,4 +1,4 @@
-"""Modules that were emitted before, found again by what they are made from.
+"""Finds modules that were emitted before by what they are made from.
 
 Elaborating a component takes as long as many a simulation of it, and a part stands in many designs:
 each distinct module is elaborated and translated once, whichever design asked for it first. It
@@ -39,7 +39,7 @@ STARTED = time.time()  #: when this process began to import, as a file's time of
 
 
 class ModuleCache:
-    """The modules in the cache, with or without assertions of what they expect.
+    """Keeps modules in the cache, with or without assertions of what they expect.
 
     A module is there only if all below it are. What cannot be pickled, such as a class inside a
     function, is not, and neither is what stands above it. A module that expects nothing itself is
@@ -53,7 +53,7 @@ class ModuleCache:
         self._keys: dict[str, str] = {}  # of those modules that are in the cache, by their names
 
     def find(self, component: Component) -> list[EmittedModule]:
-        """The module of ``component`` behind those below it; none if one of them is not there."""
+        """Return the modules of ``component``, its own last; none if one of them is missing."""
         found: dict[str, EmittedModule] = {}
         try:
             self._load(self._key(type(component), component.params), found)
@@ -63,7 +63,7 @@ class ModuleCache:
         return list(found.values())
 
     def _load(self, key: str, found: dict[str, EmittedModule]) -> None:
-        """Add the module of a key to ``found``, with those below it before; FileNotFoundError."""
+        """Add the module of ``key``, and before it those below it; FileNotFoundError if absent."""
         if key in found:
             return
         try:
@@ -76,7 +76,7 @@ class ModuleCache:
         found[key] = EmittedModule(**dict(zip(KEPT, values, strict=True)))
 
     def keep(self, modules: Iterable[EmittedModule]) -> None:
-        """Leave in the cache what :meth:`find` finds."""
+        """Put ``modules`` into the cache, where :meth:`find` finds them."""
         for module in modules:
             with suppress(*UNKEPT):
                 below = [self._keys[name] for name in module.instances]
@@ -88,12 +88,12 @@ class ModuleCache:
                 self._keys[module.name] = key
 
 
-#: what is raised for a module that cannot be kept
+#: lists errors that are raised for a module that cannot be kept
 UNKEPT = (pickle.PicklingError, AttributeError, TypeError, LookupError)
 
 
 def write(folder: Path, content: bytes) -> None:
-    """Fill the folder of a module."""
+    """Write ``content`` into the folder of a module."""
     (folder / FILE).write_bytes(content)
 
 
@@ -103,7 +103,7 @@ def emission_of(
     generated: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Emission:
-    """The Verilog of ``component``, of modules from the cache and of those that it lacks.
+    """Emit ``component``, with the modules that the cache has and those that it lacks.
 
     ``generated``: as it is given to users, without the assertions of simulations. ``progress``
     hears the name of each module that is elaborated.
@@ -114,7 +114,7 @@ def emission_of(
 
 
 def key_of(kind: type[Component], params: Any) -> str:
-    """Equal keys are equal modules but for what they assert.
+    """Return a key that is equal for equal modules, whatever they assert.
 
     Raises as pickle does, and LookupError for a class of no module that has a file, or of one that
     was edited since this process began.
@@ -127,12 +127,12 @@ def key_of(kind: type[Component], params: Any) -> str:
 
 
 def modules_in(pickled: bytes) -> set[str]:
-    """The modules of all classes in a pickle that have a file to follow."""
+    """Return the modules of all classes in a pickle that have a file to follow."""
     texts = (text for _, text, _ in genops(pickled) if isinstance(text, str))
     return {text for text in texts if text.partition(".")[0] in OURS and SOURCES.file_of(text)}
 
 
 @cache
 def tools() -> str:
-    """The packages that elaborate, and their versions."""
+    """Return the packages that elaborate, with their versions."""
     return " ".join([*(f"{name} {version(name)}" for name in PACKAGES), sys.version])

@@ -1,10 +1,10 @@
-"""What fails between a component and a verdict, told in one line to whoever called a command."""
+"""Says in one line what failed between a component and a verdict."""
 
 
 class HarnessError(Exception):
-    """A tool is missing, or a build or a simulation failed. The text may have several lines."""
+    """Reports a missing tool, or a failed build or simulation. The text may have several lines."""
 
     @property
     def line(self) -> str:
-        """The first line of the text: what failed, and where the rest stands."""
+        """Return the first line of the text: what failed, and where the rest can be read."""
         return str(self).partition("\n")[0].rstrip(":")

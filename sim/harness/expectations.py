@@ -1,4 +1,4 @@
-"""What components expect of their surroundings, asserted in simulations.
+"""Asserts in simulations what components expect of their surroundings.
 
 Verilator (5.038 and later) heeds assertions unless told otherwise; one that fails prints its text
 and ends the simulation.
@@ -28,7 +28,7 @@ def asserted(m: Module, component: Component, name: str, holds: ValueLike) -> No
 
 @contextmanager
 def asserting() -> Iterator[None]:
-    """Whatever is elaborated meanwhile asserts what it expects."""
+    """Let whatever is elaborated meanwhile assert what it expects."""
     token = HEED.set(asserted)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the text of an assertion that failed says about its values."""
+"""Finds out from the text of a failed assertion which values it saw."""
 
 import ast
 import linecache
@@ -13,12 +13,12 @@ from sim.harness.mismatch import Wrong, decoded
 __all__ = ["FailedAssertion", "failed_assertion"]
 
 COMPARISONS = ("array_equal", "allclose")
-#: what must not be done again, or cannot
+#: lists expressions that must not be evaluated again, or cannot
 ONCE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
 
 def failed_assertion(frame: FrameType, line: int) -> "FailedAssertion | None":
-    """The assertion that failed at ``line`` of a frame, None if there is none."""
+    """Return the assertion that failed at ``line`` of a frame; None if there is none."""
     source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
     if not source:
         return None
@@ -30,14 +30,14 @@ def failed_assertion(frame: FrameType, line: int) -> "FailedAssertion | None":
 
 @dataclass(frozen=True)
 class FailedAssertion:
-    """An assertion, and the variables it saw."""
+    """Holds an assertion, and the variables it saw."""
 
     frame: FrameType
     test: ast.expr
     text: str
 
     def value_of(self, node: ast.expr) -> Any:
-        """What an expression stands for; None if it cannot be told."""
+        """Evaluate an expression of the assertion; return None if that cannot be done safely."""
         if any(isinstance(part, ONCE) for part in ast.walk(node)):
             return None
         code = compile(ast.Expression(node), "<assertion>", "eval")
@@ -48,7 +48,7 @@ class FailedAssertion:
             return None
 
     def equal_arrays(self) -> tuple[Any, Any] | None:
-        """The two sides of ``np.array_equal(left, right)``."""
+        """Return the two sides of ``np.array_equal(left, right)``."""
         call = self.test
         if not isinstance(call, ast.Call) or len(call.args) < 2:
             return None
@@ -58,7 +58,7 @@ class FailedAssertion:
         return None if left is None or right is None else (left, right)
 
     def mentioned(self, now: int) -> Wrong | None:
-        """The first beat, stream or port that the assertion names."""
+        """Return what is wrong with the first beat, stream or port that the assertion names."""
         for node in outer_first(self.test):
             value = self.value_of(node)
             if (origin := origin_of(value)) is not None:
@@ -79,7 +79,7 @@ class FailedAssertion:
         return self.wrong(Origin(stream=beats.stream, index=None, cycle=now), node, beats)
 
     def wrong(self, origin: Origin, node: ast.expr, value: Any) -> Wrong:
-        """What is wrong with a value that stands at ``node``."""
+        """Return what is wrong with the value of ``node``."""
         got, expected = value, None
         if isinstance(self.test, ast.Compare) and isinstance(self.test.ops[0], ast.Eq):
             sides = [self.test.left, self.test.comparators[0]]
@@ -97,7 +97,7 @@ class FailedAssertion:
 
 
 def outer_first(test: ast.expr) -> Iterator[ast.expr]:
-    """The names, attributes and items that a test reads."""
+    """Yield the names, attributes and items that a test reads, the outer ones first."""
     for node in ast.walk(test):
         reads = isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
         if reads and isinstance(node.ctx, ast.Load):

@@ -1,4 +1,4 @@
-"""The error of a simulation that failed: what failed first, and how to see it again."""
+"""Makes the error of a simulation that failed: what failed first, and how to see it again."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from sim.harness.results import Run
 
 
 class SimulationError(HarnessError, AssertionError):
-    """Tests failed inside the simulator, or it died; the text says how to see it again."""
+    """Reports that tests failed inside the simulator, or that it died, and how to replay it."""
 
     def __init__(self, text: str, run: Run, simulation: Any = None) -> None:
         super().__init__(text)
@@ -20,7 +20,7 @@ class SimulationError(HarnessError, AssertionError):
 
     @property
     def line(self) -> str:
-        """What failed first, and where the simulator's log is."""
+        """Return what failed first, and where the simulator's log is."""
         first, *others = map(str.strip, str(self).splitlines())
         case = f": {others[0]}" if self.run.failures else ""
         log = next(line for line in others if line.startswith("log:"))
@@ -28,7 +28,7 @@ class SimulationError(HarnessError, AssertionError):
 
 
 def failure(run: Run, trouble: str, log: Path, waves: bool, simulation: Any) -> SimulationError:
-    """The error of a run that failed; pytest shows its log, and elsewhere a note has it."""
+    """Make the error of a run that failed; pytest shows its log, and elsewhere a note has it."""
     said = log.read_text(errors="replace") if log.exists() else "the simulator did not start"
     if pytest_item():
         print(said)
@@ -41,7 +41,7 @@ def failure(run: Run, trouble: str, log: Path, waves: bool, simulation: Any) -> 
 
 
 def explain(run: Run, trouble: str, log: Path, waves: bool) -> str:
-    """What failed, and how to see it again."""
+    """Return what failed, and how to see it again."""
     if run.failures:
         lines = [f"{len(run.failures)} of {len(run.tests)} cocotb tests failed"]
         lines += [f"  {case.name}: {case.message}" for case in run.failures]
@@ -59,10 +59,10 @@ def explain(run: Run, trouble: str, log: Path, waves: bool) -> str:
 
 
 def pytest_item() -> str:
-    """The test that pytest is running; empty outside of one."""
+    """Return the test that pytest is running; empty outside of one."""
     return os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
 
 
 def shown(path: Path) -> str:
-    """``path``, relative to the checkout where it lies inside."""
+    """Return ``path``, relative to the checkout if it lies inside."""
     return str(path.relative_to(CHECKOUT) if path.is_relative_to(CHECKOUT) else path)

@@ -1,4 +1,4 @@
-"""Inside the simulator: when a cocotb test fails, which beat was the first wrong one.
+"""Finds, inside the simulator, which beat was the first wrong one when a cocotb test fails.
 
 cocotb lets pytest rewrite assertions, and asks a function of pytest's when one that compares does
 not hold: ours notes the two sides. When cocotb then logs that the test has failed, the sides of the
@@ -57,7 +57,7 @@ def note(operator: str, left: Any, right: Any) -> None:
 
 
 class Recorder(logging.Handler):
-    """Hears from cocotb's regression when tests begin and fail."""
+    """Listens to the log of cocotb's regression for tests that begin or fail."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write down why a test failed; forget all when another begins."""
@@ -77,7 +77,7 @@ recorder = Recorder()
 
 
 def name_of(record: logging.LogRecord) -> str:
-    """The test that cocotb logs about, without its module."""
+    """Return the name of the test that cocotb logs about, without its module."""
     full = next((word for word in map(str, record.args or ()) if "." in word), "?")
     function, slash, parameters = full.partition("/")
     return function.rpartition(".")[2] + slash + parameters
@@ -102,7 +102,7 @@ def report(test: str, error: BaseException) -> None:
 
 
 def find(error: BaseException) -> Wrong | None:
-    """The first wrong beat, None if it cannot be told."""
+    """Return the first wrong beat; None if it cannot be told."""
     if isinstance(error, Mismatch):
         return error.wrong
     if isinstance(error, SimTimeoutError):
@@ -123,14 +123,14 @@ def find(error: BaseException) -> Wrong | None:
 
 
 def frames_of(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
-    """The frames that an error passed through, outermost first, and the line in each."""
+    """Yield the frames that an error passed through, outermost first, and the line in each."""
     while trace is not None:
         yield trace.tb_frame, trace.tb_lineno
         trace = trace.tb_next
 
 
 def of_comparison(operator: str, left: Any, right: Any) -> Wrong | None:
-    """The wrong beat of an assertion whose sides are known."""
+    """Return the wrong beat of an assertion whose sides are known."""
     if operator == "==":
         return of_values(left, right)
     wrong = wrong_of([Pair(left, right)], cycle(), driven)
@@ -138,7 +138,7 @@ def of_comparison(operator: str, left: Any, right: Any) -> Wrong | None:
 
 
 def of_values(left: Any, right: Any) -> Wrong | None:
-    """The wrong beat of two values that ought to be equal; None if they are."""
+    """Return the wrong beat of two values that should be equal; None if they are."""
     if not differ(left, right):
         return None
     wrong = wrong_of(difference(left, right), cycle(), driven)
@@ -147,13 +147,13 @@ def of_values(left: Any, right: Any) -> Wrong | None:
 
 
 def ports() -> dict[str, int]:
-    """What the ports of the component under test show."""
+    """Return what the ports of the component under test show."""
     top: Any = cocotb.top
     return {handle._name: int(handle.value) for handle in top if hasattr(handle, "value")}
 
 
 def driven(name: str) -> bool:
-    """The test itself sends on stream ``name``."""
+    """Return whether the test itself sends on stream ``name``."""
     return any(stream.name == name and stream.drives for stream in streams)
 
 
@@ -164,7 +164,7 @@ def known() -> list[Beats]:
 
 
 def awaited() -> Wrong | None:
-    """The beat that a test waited for in vain, of the stream that it waited for."""
+    """Return the beat that a test waited for in vain."""
     waits = [stream for stream in streams if not stream.drives and stream.missing]
     waits = waits or [stream for stream in streams if stream.drives and stream.missing]
     if not waits:
@@ -181,7 +181,7 @@ def awaited() -> Wrong | None:
 
 
 def state_of(stream: Any) -> dict[str, Any]:
-    """How far a stream has come, and who waits for whom."""
+    """Return how far a stream has come, and which side waits for the other."""
     valid, ready = (bool(getattr(stream.bus, name).value) for name in ("valid", "ready"))
     states = {
         (True, True): "moves",

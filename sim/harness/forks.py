@@ -1,4 +1,4 @@
-"""In the host (``host.cpp``): a process is forked for each simulation that is asked for.
+"""Forks a process for each simulation that is asked for; this is what the host (``host.cpp``) runs.
 
 A request (:class:`~sim.harness.host.Request`) is a line of JSON on standard input; the answer is a
 line with the exit status, negative for a signal as :mod:`subprocess` has it. What simulations have
@@ -42,7 +42,7 @@ def serve() -> list[str]:
 
 
 def become(request: Request) -> None:
-    """Make this process what a program would be that is called with the request."""
+    """Turn this process into the program that the request asks for."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.chdir(request.folder)
     os.environ.clear()
@@ -57,7 +57,7 @@ def become(request: Request) -> None:
 
 
 def status_of(child: int) -> int:
-    """The exit status of a process; it is killed if nobody is left to be told."""
+    """Return the exit status of a process, which is killed if nobody is left to hear it."""
     handle = os.pidfd_open(child)
     ready, _, _ = select.select([handle, 0], [], [])
     if handle not in ready:  # nothing else comes while an answer is due: the input has ended

@@ -1,4 +1,4 @@
-"""Which stream or port numbers came from, when they do not say.
+"""Finds which stream or port numbers came from, when they do not say so themselves.
 
 NumPy and arithmetic lose the origins of beats. What was received can still be found again: as a
 run of one field, or of whole beats, in what one of the watched streams carried.
@@ -20,7 +20,7 @@ TELLING_BITS = 12  #: of a number that tells a port
 def search(
     left: Any, right: Any, known: Sequence[Beats], now: int, driven: Callable[[str], bool]
 ) -> Wrong | None:
-    """The first wrong beat of two sequences of which one is in ``known``; None if neither is.
+    """Return the first wrong beat of two sequences, if one of them is in ``known``; else None.
 
     Streams that the test has ``driven`` come last. ``now`` is the cycle for what has not come.
     """
@@ -50,7 +50,7 @@ def search(
 
 
 def on_port(path: Sequence[Pair], ports: Mapping[str, int], now: int) -> Wrong | None:
-    """The port that shows one of two values just ``now``; None if not exactly one does.
+    """Return the port that shows one of two values just ``now``; None unless exactly one does.
 
     Small numbers stand on too many ports to tell one.
     """
@@ -74,14 +74,14 @@ def on_port(path: Sequence[Pair], ports: Mapping[str, int], now: int) -> Wrong |
 
 
 def bits_of(value: Any) -> int:
-    """A number, or bytes as a port has them; 0 for anything else."""
+    """Return a number, or bytes as the number that a port has; 0 for anything else."""
     if isinstance(value, bytes):
         return int.from_bytes(value, "little")
     return int(value) if hasattr(value, "__index__") else 0
 
 
 def series_of(beats: Beats) -> Iterator[tuple[str, list[tuple[Any, int]]]]:
-    """The numbers in whole beats and in each field, and the place of the beat of each."""
+    """Yield the numbers of whole beats and of each field, each with the place of its beat."""
     raw = plain(beats)
     yield "", [(value, k) for k, beat in enumerate(raw) for value in numbers(beat)]
     if raw and isinstance(raw[0], dict):
@@ -90,7 +90,7 @@ def series_of(beats: Beats) -> Iterator[tuple[str, list[tuple[Any, int]]]]:
 
 
 def numbers(value: Any) -> Iterator[Any]:
-    """All single values inside ``value``, in order."""
+    """Yield all single values inside ``value``, in order."""
     if is_array(value):
         yield from value.reshape(-1).tolist()
     elif isinstance(value, Mapping):
@@ -104,7 +104,7 @@ def numbers(value: Any) -> Iterator[Any]:
 
 
 def run_of(short: list[Any], long: list[Any]) -> int | None:
-    """Where ``short`` begins as a run of ``long``; None if it does not, or in several places."""
+    """Return where ``short`` begins as a run of ``long``; None unless it is exactly one place."""
     places = []
     start = -1
     while len(places) < 2 and short[0] in long[start + 1 : len(long) - len(short) + 1]:

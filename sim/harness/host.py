@@ -1,4 +1,4 @@
-"""Simulations start in a process that has imported what they need, and is forked for each.
+"""Starts simulations in a process that has imported what they need, and is forked for each.
 
 An interpreter with cocotb, NumPy, Amaranth and pytest takes several times longer to start than a
 short simulation takes to run.
@@ -24,7 +24,7 @@ from sim.harness.cache import CHECKOUT, cached_folder, digest
 SOURCE = Path(__file__).with_name("host.cpp")
 HEADERS = Path(sysconfig.get_path("include"))
 
-#: what cocotb reads from the environment when it is imported
+#: lists what cocotb reads from the environment when it is imported
 READ_ON_IMPORT = (
     "COCOTB_ENABLE_PROFILING",
     "COCOTB_INDEXING_CHANGED_WARNING",
@@ -39,12 +39,12 @@ _lock = threading.Lock()
 
 
 class HostDied(RuntimeError):
-    """The host of a simulation has ended before the simulation."""
+    """Reports that the host of a simulation has ended before the simulation."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A simulation that is to run."""
+    """Describes a simulation that is to run."""
 
     command: list[str]  #: the simulator, as a library, and its arguments
     folder: str  #: in which it works
@@ -54,7 +54,7 @@ class Request:
 
 
 class Host:
-    """A process that simulators are forked from, one at a time, all of one :func:`kind`."""
+    """Runs a process from which simulators are forked, one at a time, all of one :func:`kind`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         modules = os.pathsep.join([str(CHECKOUT), *sys.path])
@@ -72,7 +72,7 @@ class Host:
         )
 
     def simulate(self, request: Request) -> int:
-        """The exit status of a simulation, negative for the number of a signal."""
+        """Run a simulation; return its exit status, negative for the number of a signal."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(BrokenPipeError):
@@ -84,7 +84,7 @@ class Host:
         return int(answer)
 
     def lives(self) -> bool:
-        """Whether the process is there."""
+        """Return whether the process is still running."""
         return self.process.poll() is None
 
     def end(self) -> None:
@@ -98,12 +98,12 @@ class Host:
 
 
 def kind(environment: Mapping[str, str]) -> Kind:
-    """Simulations of one kind may be forked from one process: who asks, what cocotb has read."""
+    """Return what simulations must share to use one host: who asks, and what cocotb has read."""
     return os.getpid(), tuple(environment.get(name) for name in READ_ON_IMPORT)
 
 
 def libpython() -> str:
-    """Python's shared library; BuildError, which says what to do, without it or its headers."""
+    """Return Python's shared library; raise BuildError if it or its headers are missing."""
     library = find_libpython()
     if library is None or not (HEADERS / "Python.h").exists():
         raise BuildError(
@@ -113,7 +113,7 @@ def libpython() -> str:
 
 
 def program() -> Path:
-    """The host's program, compiled once for this Python; BuildError if that cannot be done."""
+    """Return the host's program, compiled once for this Python; raise BuildError on failure."""
     library = libpython()
     require_compiler()
     # Simulators call the operators of the host that allocate memory: -rdynamic.
@@ -151,7 +151,7 @@ def simulate(
 
 
 def taken(wanted: Kind) -> Host | None:
-    """A host of that kind that is idle; None if there is none."""
+    """Take an idle host of that kind; return None if there is none."""
     with _lock:
         idle = _idle.setdefault(wanted, [])
         while idle and not idle[-1].lives():  # somebody has killed it
@@ -160,7 +160,7 @@ def taken(wanted: Kind) -> Host | None:
 
 
 def simulate_in(host: Host, request: Request) -> int:
-    """Run a simulator in ``host``, which is idle from then on; the exit status."""
+    """Run a simulator in ``host``, which is idle from then on; return the exit status."""
     try:
         status = host.simulate(request)
     except BaseException:  # nobody knows what it still does

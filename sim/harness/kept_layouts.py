@@ -1,4 +1,4 @@
-"""Layouts of parameters, made once in a simulation.
+"""Makes the layouts of parameters once in a simulation.
 
 Parameters have their layouts as properties, which are made anew whenever they are asked for. A
 bench that packs a struct every cycle spends more time in that than in all else.
@@ -15,7 +15,7 @@ __all__ = ["keep_layouts"]
 
 
 def keep_layouts(params: Any) -> Any:
-    """``params``; from now on they, and those inside, hand out the same layout every time.
+    """Let ``params``, and those inside, return the same layouts from now on; return ``params``.
 
     That changes the properties of their classes for the whole process, so it is for simulators.
     """
@@ -36,7 +36,7 @@ def keep_properties(kind: type) -> None:
 
 
 def kept(name: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The getter of a property that makes its value once for each object."""
+    """Make the getter of a property that computes its value once for each object."""
     place = f"_kept_{name}"
 
     def get(params: Any) -> Any:
@@ -52,5 +52,5 @@ def kept(name: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def is_frozen(value: Any) -> bool:
-    """Whether it is the object of a frozen dataclass, as parameters are."""
+    """Return whether it is the object of a frozen dataclass, as parameters are."""
     return is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen  # type: ignore[attr-defined]

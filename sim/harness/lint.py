@@ -29,7 +29,7 @@ def lint(emission: Emission) -> None:
 
 
 def parts(emission: Emission) -> Iterator[tuple[str, dict[str, str]]]:
-    """Tops, and the texts of the modules that each is looked at with."""
+    """Yield tops to lint, each with the texts of its modules."""
     shells = often(emission)
     if not shells:
         yield emission.top.name, {name: m.verilog for name, m in emission.modules.items()}
@@ -48,7 +48,7 @@ def parts(emission: Emission) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def often(emission: Emission) -> list[str]:
-    """The modules, not one inside another, whose copies make a design large."""
+    """Return the modules, not one inside another, whose copies make a design large."""
     whole: dict[str, int] = {}
     for name, module in emission.modules.items():  # children first
         inside = sum(whole[child] * times for child, times in module.instances.items())
@@ -72,7 +72,7 @@ def below(emission: Emission, name: str) -> set[str]:
 
 
 def shell(module: EmittedModule) -> str:
-    """A module of the same ports that gives zeros."""
+    """Return a module of the same ports that gives zeros."""
     ports = module.ports
     lines = [f"module {module.name}({', '.join(port.name for port in ports)});"]
     lines += [f"  {port.direction} [{port.bits - 1}:0] {port.name};" for port in ports]

@@ -1,4 +1,4 @@
-"""Sessions of a component that is driven and measured inside the simulator, by a module of tests.
+"""Runs sessions of a component that a module of tests drives and measures inside the simulator.
 
 The module asks for the workload with :func:`sim.harness.in_simulator.workload_in_simulator`, and
 hands what it finds to :func:`sim.harness.in_simulator.tell`.
@@ -19,7 +19,7 @@ FILE = "results.json"
 
 
 class MeasuringSession(Session):
-    """A session whose figures a module of tests finds; its workload has a ``seed``."""
+    """Runs a session whose figures a module of tests finds; its workload has a ``seed``."""
 
     component: ClassVar[Callable[[Any], Component]]  #: what is simulated, made from ``hardware``
     test_module: ClassVar[str]  #: what drives it
@@ -27,11 +27,11 @@ class MeasuringSession(Session):
 
     @classmethod
     def build(cls, hardware: Any) -> Build:
-        """The simulator of the component."""
+        """Build the simulator of the component."""
         return build(emission_of(cls.component(hardware)), **cls.options)
 
     def plusargs(self, folder: Path) -> Sequence[str]:
-        """The simulator's arguments; files that they name are in ``folder``."""
+        """Return the simulator's arguments; files that they name are in ``folder``."""
         return ()
 
     def run(
@@ -55,5 +55,5 @@ class MeasuringSession(Session):
         return self.result(json.loads(found.read_text()), clock_mhz * 1e6)
 
     def result(self, found: Any, clock_hz: float) -> Result:
-        """The result of what was found, at a clock."""
+        """Turn what was found into a result, for a clock of ``clock_hz``."""
         raise NotImplementedError

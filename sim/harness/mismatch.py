@@ -1,4 +1,4 @@
-"""Where two values first differ, and which beat of which stream that is."""
+"""Finds where two values first differ, and which beat of which stream that is."""
 
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ LONGEST = 160  #: characters of a beat that is shown whole
 
 @dataclass(frozen=True, kw_only=True)
 class Wrong:
-    """The first beat that is not as it should be."""
+    """Describes the first beat that is not as it should be."""
 
     stream: str  #: or the port
     index: int | None  #: of the beat in its stream, from 0; None for a port
@@ -32,7 +32,7 @@ class Wrong:
 
 
 class Mismatch(AssertionError):
-    """A failure that knows the wrong beat."""
+    """Reports a failure that knows the wrong beat."""
 
     def __init__(self, text: str, wrong: Wrong) -> None:
         super().__init__(text)
@@ -41,7 +41,7 @@ class Mismatch(AssertionError):
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two values that differ, by the path to them."""
+    """Holds two values that differ, and the key that leads to them."""
 
     left: Any
     right: Any
@@ -49,7 +49,7 @@ class Pair:
 
 
 class Absent:
-    """Stands where one side has ended."""
+    """Stands for an item that one side does not have."""
 
     def __repr__(self) -> str:
         return NOTHING
@@ -59,7 +59,7 @@ ABSENT = Absent()
 
 
 def difference(left: Any, right: Any) -> list[Pair]:
-    """From ``left`` and ``right`` as a whole down to the first two parts that differ."""
+    """Return the path from ``left`` and ``right`` down to the first two parts that differ."""
     path = [Pair(left, right)]
     while (step := first_step(path[-1].left, path[-1].right)) is not None:
         path.append(step)
@@ -67,12 +67,12 @@ def difference(left: Any, right: Any) -> list[Pair]:
 
 
 def first_step(left: Any, right: Any) -> Pair | None:
-    """The first parts of two values that differ; None if they have none to compare."""
+    """Return the first parts of two values that differ; None if they have no parts to compare."""
     return next((pair for pair in parts(left, right) if differ(pair.left, pair.right)), None)
 
 
 def parts(left: Any, right: Any) -> Iterator[Pair]:
-    """The parts of two values of one kind that stand under the same key."""
+    """Yield the parts of two values of one kind that have the same key."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in [*left, *(key for key in right if key not in left)]:
             yield Pair(left.get(key, ABSENT), right.get(key, ABSENT), key)
@@ -87,17 +87,17 @@ def parts(left: Any, right: Any) -> Iterator[Pair]:
 
 
 def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Tell whether a value has parts by number."""
+    """Return whether a value has parts by number."""
     return isinstance(value, list | tuple | range | bytes) or is_array(value)
 
 
 def is_array(value: Any) -> bool:
-    """It is an array of NumPy's, which takes long to import and need not be there."""
+    """Return whether it is an array of NumPy, without importing NumPy."""
     return getattr(value, "ndim", 0) > 0 and hasattr(value, "tolist")
 
 
 def differ(left: Any, right: Any) -> bool:
-    """Tell whether two values are not equal, each taken as a whole."""
+    """Return whether two values are not equal, each taken as a whole."""
     if left is ABSENT or right is ABSENT:
         return left is not right
     if is_array(left) or is_array(right):
@@ -107,7 +107,7 @@ def differ(left: Any, right: Any) -> bool:
 
 
 def wrong_of(path: list[Pair], now: int, driven: Callable[[str], bool]) -> Wrong | None:
-    """The wrong beat at the end of ``path``; None if neither side was seen on a stream.
+    """Return the wrong beat at the end of ``path``; None if neither side was seen on a stream.
 
     What was seen is what was got. If both sides were, a stream that the test has ``driven`` is
     the one to go by. ``now`` is the cycle for a beat that has not come.
@@ -130,7 +130,7 @@ def wrong_of(path: list[Pair], now: int, driven: Callable[[str], bool]) -> Wrong
 
 
 def seen(path: list[Pair], side: str) -> Origin | None:
-    """The origin of the innermost value of one side that has one."""
+    """Return the origin of the innermost value of one side that has one."""
     values = [getattr(pair, side) for pair in path]
     for value in reversed(values):
         if (origin := origin_of(value)) is not None:
@@ -142,7 +142,7 @@ def seen(path: list[Pair], side: str) -> Origin | None:
 
 
 def missing(values: Any, index: Any) -> Origin | None:
-    """The origin that the next of ``values`` would have had."""
+    """Return the origin that the next of ``values`` would have had."""
     if isinstance(values, Beats):
         return values.origin(values.place(index))
     last = origin_of(values[-1]) if is_sequence(values) and len(values) else None
@@ -152,7 +152,7 @@ def missing(values: Any, index: Any) -> Origin | None:
 
 
 def whole_beat(path: list[Pair], side: str) -> Pair | None:
-    """The outermost pair of which one side is all of a beat, short enough to be shown."""
+    """Return the outermost pair of which one side is a whole beat that is short enough to show."""
     for pair in path:
         origin = origin_of(getattr(pair, side))
         if origin is not None and not origin.field:
@@ -162,7 +162,7 @@ def whole_beat(path: list[Pair], side: str) -> Pair | None:
 
 
 def field_below(path: list[Pair], shown: Pair) -> str:
-    """The path from a pair that is shown to the end."""
+    """Return the path from a pair that is shown to the end."""
     return path_of(pair.key for pair in path[path.index(shown) + 1 :])
 
 

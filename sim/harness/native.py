@@ -1,4 +1,4 @@
-"""Libraries of C++: compiled once, found again by the hash of their sources, called by ctypes."""
+"""Compiles libraries of C++, finds them again by the hash of their sources, and loads them."""
 
 import ctypes
 import subprocess
@@ -21,20 +21,20 @@ POINTER = ctypes.c_void_p
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """A C++ file, the headers beside it, and the functions that it offers."""
+    """Describes a library: its C++ file, and the functions that it offers."""
 
     main: Path
-    functions: Mapping[str, tuple[Any, Sequence[Any]]]  #: what they return, and what they are given
+    functions: Mapping[str, tuple[Any, Sequence[Any]]]  #: types of their result and arguments
 
     def build(self) -> Build:
-        """The library, compiled; BuildError if there is no compiler, or it refuses."""
+        """Compile the library; raise BuildError if there is no compiler, or it refuses."""
         text = [path.read_text() for path in [*sorted(self.main.parent.glob("*.h")), self.main]]
         began = time.monotonic()
         folder, made = cached_folder("model", digest(*COMMAND, *text), self.compile_into)
         return Build(folder=folder, top="model", built=made, seconds=time.monotonic() - began)
 
     def load(self) -> Any:
-        """The library as its functions."""
+        """Load the library, with the types of its functions declared."""
         library = ctypes.CDLL(str(self.build().folder / FILE))
         for name, (result, arguments) in self.functions.items():
             function = getattr(library, name)

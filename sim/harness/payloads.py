@@ -1,4 +1,4 @@
-"""Between the plain values that tests write and the bits that ports carry."""
+"""Converts between the plain values that tests write and the bits that ports carry."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -10,7 +10,7 @@ from hdl.common.component import Component
 
 
 class Number:
-    """Whole numbers and members of enumerations of a shape, to and from bits."""
+    """Converts whole numbers and members of enumerations to bits of a shape, and back."""
 
     def __init__(self, shape: Any) -> None:
         self.shape = Shape.cast(shape)
@@ -35,7 +35,7 @@ class Number:
 
 
 class Struct(Number):
-    """Dicts of a layout with names."""
+    """Converts dicts to bits of a layout with names, and back."""
 
     def __init__(self, layout: data.Layout) -> None:
         super().__init__(layout.size)
@@ -64,7 +64,7 @@ class Struct(Number):
 
 
 class Array(Number):
-    """Lists of a layout's elements."""
+    """Converts lists to bits of a layout of equal elements, and back."""
 
     def __init__(self, layout: data.ArrayLayout) -> None:
         super().__init__(layout.size)
@@ -84,14 +84,14 @@ class Array(Number):
         return [element.unpack(bits >> offset & mask) for offset in self.offsets]
 
 
-#: by the identity of the shape, which stands beside: layouts are compared by their content and so
+#: maps the identity of a shape to it and its coding: layouts are compared by content and so
 #: have no hash
 codings: dict[int, tuple[Any, Number]] = {}
 MOST_CODINGS = 1024
 
 
 def coding_of(shape: Any) -> Number:
-    """How values of a shape become bits: looked up once, as benches ask for it every cycle."""
+    """Return the converter of a shape, looked up once, as benches ask for it every cycle."""
     known = codings.get(id(shape))
     if known is None:
         if len(codings) >= MOST_CODINGS:
@@ -103,7 +103,7 @@ def coding_of(shape: Any) -> Number:
 
 
 def pack(shape: Any, value: Any) -> int:
-    """``value`` as bits: mappings for structs, sequences for arrays, whole numbers else.
+    """Return ``value`` as bits: mappings become structs, sequences arrays, numbers themselves.
 
     NumPy's arrays and numbers will do. A whole number or a constant in place of a struct or an
     array is its bits. A field that is left out is 0. What does not fit raises ValueError.
@@ -112,12 +112,12 @@ def pack(shape: Any, value: Any) -> int:
 
 
 def unpack(shape: Any, bits: int) -> Any:
-    """What :func:`pack` takes: dicts, lists and whole numbers, enumerations as their members."""
+    """Return the value of ``bits`` as :func:`pack` takes it, with enumerations as members."""
     return coding_of(shape).unpack(bits)
 
 
 def layout_of(shape: Any) -> data.Layout | None:
-    """The layout of an aggregate shape, None for any other."""
+    """Return the layout of an aggregate shape; None for any other."""
     if isinstance(shape, data.Layout):
         return shape
     aggregate = isinstance(shape, type) and issubclass(shape, data.Struct | data.Union)
@@ -125,7 +125,7 @@ def layout_of(shape: Any) -> data.Layout | None:
 
 
 def payload_shape(component: Component, name: str) -> Any:
-    """The payload's shape of the stream whose ports are ``name_payload`` and so on."""
+    """Return the payload's shape of the stream whose ports are ``name_payload`` and so on."""
     found = dict(streams_in(component.signature))
     if name not in found:
         raise LookupError(f"no stream {name} in {type(component).__name__}: {', '.join(found)}")
@@ -133,7 +133,7 @@ def payload_shape(component: Component, name: str) -> Any:
 
 
 def streams_in(signature: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every stream of ``signature`` with the name its ports start with."""
+    """Yield every stream of ``signature``, with the name that its ports begin with."""
     for name, member in signature.members.items():
         if member.is_signature:
             for path in numbered(prefix + name, member.dimensions):
@@ -144,7 +144,7 @@ def streams_in(signature: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def numbered(name: str, dimensions: tuple[int, ...]) -> list[str]:
-    """``name`` for each element of an array of interfaces: name_0, name_1, ..."""
+    """Return ``name`` for each element of an array of interfaces: name_0, name_1, ..."""
     names = [name]
     for size in dimensions:
         names = [f"{prefix}_{index}" for prefix in names for index in range(size)]

@@ -1,4 +1,4 @@
-"""What the cache holds, by kind, size and age, and how it is made smaller beside running work.
+"""Lists what the cache holds, and makes it smaller beside running work.
 
 An entry is removed under the lock by which :func:`sim.harness.cache.cached_folder` makes and finds
 it, so that nobody is given a folder that is about to go. What was asked for within the last hour
@@ -18,7 +18,7 @@ from sim.harness.cache import cache_root
 
 HOUR = 3600.0
 PARTS = {"captures": "captured"}  #: kind -> the folder where more of its entries lies
-#: folders of the cache that can be made again, and what an entry of each is
+#: lists folders of the cache that can be made again, and what an entry of each is
 KINDS: Mapping[str, str] = {
     "sim": "simulators",
     "blocks": "blocks of simulators",
@@ -37,7 +37,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A folder of the cache."""
+    """Describes a folder of the cache."""
 
     kind: str
     path: Path
@@ -48,21 +48,21 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What may stay; None for no bound."""
+    """Says what may stay in the cache; None sets no bound."""
 
     seconds: float | None = None  #: since an entry was last asked for
     size: float | None = None  #: bytes of all entries together
 
 
 def entries(root: Path | None = None) -> list[Entry]:
-    """All entries of the cache, the one that was used longest ago first."""
+    """Return all entries of the cache, the one that was used longest ago first."""
     root = root or cache_root()
     found = [entry for kind in KINDS for entry in entries_of(root, kind)]
     return sorted(found, key=lambda entry: entry.used)
 
 
 def entries_of(root: Path, kind: str) -> Iterator[Entry]:
-    """The entries of one kind; one that goes meanwhile is left out."""
+    """Yield the entries of one kind; one that vanishes meanwhile is left out."""
     folder = root / kind
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.name.startswith("."):
@@ -76,7 +76,7 @@ def entries_of(root: Path, kind: str) -> Iterator[Entry]:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; 0 if there is neither."""
+    """Return the bytes of a file, or of all files in a folder; 0 if there is neither."""
     if not path.is_dir():
         return path.lstat().st_size if path.exists() else 0
     places = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
@@ -84,7 +84,7 @@ def size_of(path: Path) -> int:
 
 
 def too_many(found: Iterable[Entry], bounds: Bounds, now: float) -> list[Entry]:
-    """Those of ``found``, oldest first, that must go for ``bounds`` to hold."""
+    """Return those of ``found``, oldest first, that must go for ``bounds`` to hold."""
     waiting = list(found)
     left = sum(entry.size for entry in waiting)
     chosen: list[Entry] = []
@@ -111,7 +111,7 @@ def prune(chosen: Iterable[Entry]) -> list[Entry]:
 
 
 def last_use(path: Path) -> float | None:
-    """When an entry was last asked for; None if it is gone."""
+    """Return when an entry was last asked for; None if it is gone."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def last_use(path: Path) -> float | None:
 
 @contextmanager
 def lock_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock file ``path`` unless another process does; whether it is held."""
+    """Hold the lock file ``path`` unless another process does; yield whether it is held."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:
@@ -132,7 +132,7 @@ def lock_if_free(path: Path) -> Iterator[bool]:
 
 
 def remove(path: Path) -> None:
-    """Take an entry away at once, so that a half of it is never found."""
+    """Remove an entry in one step, so that a half of it is never found."""
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return

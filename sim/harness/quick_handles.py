@@ -1,4 +1,4 @@
-"""Signals read and written with less work in Python than cocotb's own handles take.
+"""Reads and writes signals with less work in Python than cocotb's own handles take.
 
 A bench that reads a dozen signals a cycle spends more time in making :class:`Logic` and
 :class:`LogicArray` than in all else, the design included. A bit is one of nine values, made once;
@@ -40,7 +40,7 @@ def install() -> None:
 
 
 def find(scope: Any, name: str) -> Any:
-    """A signal by its name, which from then on is an attribute."""
+    """Return a signal by its name, which from then on is an attribute of ``scope``."""
     found = OWN_FIND(scope, name)
     if not name.startswith("_"):
         scope.__dict__[name] = found
@@ -48,7 +48,7 @@ def find(scope: Any, name: str) -> Any:
 
 
 def read_bit(signal: Any) -> Logic:
-    """The value of a signal of one bit."""
+    """Return the value of a signal of one bit."""
     return BITS[signal._handle.get_signal_val_binstr()]
 
 
@@ -61,7 +61,7 @@ def write_bit(signal: Any, value: Any) -> None:
 
 
 def read_bits(signal: Any) -> LogicArray:
-    """The value of a signal of many bits."""
+    """Return the value of a signal of many bits."""
     text = signal._handle.get_signal_val_binstr()
     array = LogicArray.__new__(LogicArray)
     array._value_as_array = array._value_as_int = None
@@ -85,5 +85,5 @@ def write_bits(signal: Any, value: Any) -> None:
 
 
 def may_write() -> bool:
-    """Whether the simulator is in a phase in which it takes values."""
+    """Return whether the simulator is in a phase in which it takes values."""
     return _gpi_triggers._current_gpi_trigger.__class__ is not READ_ONLY

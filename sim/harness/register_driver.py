@@ -1,4 +1,4 @@
-"""A host's driver of a register map: the generated Python driver, on a simulated bus."""
+"""Drives a register map as a host does: by the generated Python driver, on a simulated bus."""
 
 from functools import cache
 from logging import WARNING, getLogger
@@ -12,22 +12,22 @@ from hdl.common.registers import WORD_BYTES, RegisterMap
 
 
 class BusError(RuntimeError):
-    """The hardware refused an access."""
+    """Reports that the hardware refused an access."""
 
 
 def quiet(dut: Any, bus: str) -> None:
-    """Silence the log of a bus, which would have every access in full."""
+    """Silence the log of a bus, which would show every access."""
     getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)
 
 
 def driver_module(map: RegisterMap) -> ModuleType:
-    """The generated driver of ``map``, loaded as a user's program would import it."""
+    """Load the generated driver of ``map``, as a user's program would import it."""
     return load(f"{map.name}_driver", python_driver(map))
 
 
 @cache
 def load(name: str, text: str) -> ModuleType:
-    """The module ``name`` with this text."""
+    """Make a module called ``name`` of this text."""
     module = ModuleType(name)
     exec(compile(text, f"{name}.py", "exec"), module.__dict__)
     return module
@@ -52,7 +52,7 @@ class RegisterDriver:
         return next(placed.register.name for placed in self.map.placed if placed.address == address)
 
     async def write(self, **fields: int) -> None:
-        """Set fields; others of the same registers keep what was written before."""
+        """Set fields; other fields of the same registers keep what was written before."""
         for address, word in self.registers.writes(**fields):
             answer: Any = await self.axil.write(address, word.to_bytes(WORD_BYTES, "little"))
             if answer.resp != AxiResp.OKAY:
@@ -60,12 +60,12 @@ class RegisterDriver:
                 raise BusError(f"writing {name} answered {answer.resp.name}")
 
     async def write_wide(self, **numbers: int) -> None:
-        """Set numbers that two registers hold by their names without _low and _high."""
+        """Set numbers that two registers hold, by their names without _low and _high."""
         for name, number in numbers.items():
             await self.write(**{f"{name}_low": number & 0xFFFFFFFF, f"{name}_high": number >> 32})
 
     async def read(self, name: str) -> int:
-        """The value of a field; named where its values have names."""
+        """Read a field; return its value, or the name that the value has."""
         addresses = self.registers.reads(name)
         answer: Any = await self.axil.read(addresses[0], len(addresses) * WORD_BYTES)
         if answer.resp != AxiResp.OKAY:

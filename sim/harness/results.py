@@ -1,4 +1,4 @@
-"""What a simulation says of itself when it has ended."""
+"""Reads what a simulation says of itself when it has ended."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A cocotb test that ran."""
+    """Describes a cocotb test that ran."""
 
     name: str
     passed: bool
@@ -18,7 +18,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A simulation that ended."""
+    """Describes a simulation that ended."""
 
     top: str  #: module
     seed: int
@@ -30,24 +30,24 @@ class Run:
 
     @property
     def failures(self) -> tuple[Case, ...]:
-        """The cases that failed."""
+        """Return the cases that failed."""
         return tuple(case for case in self.tests if not case.passed)
 
     @property
     def passed(self) -> bool:
-        """Tell whether a test ran and all that ran passed."""
+        """Return whether a test ran and all that ran passed."""
         return bool(self.tests) and not self.failures
 
 
 def read_results(path: Path) -> tuple[Case, ...]:
-    """The cases of cocotb's results file; none if there is no file."""
+    """Read the cases of cocotb's results file; return none if there is no file."""
     if not path.exists():
         return ()
     return tuple(map(read_case, ElementTree.parse(path).getroot().iter("testcase")))
 
 
 def read_case(element: ElementTree.Element) -> Case:
-    """A case from its element."""
+    """Make a case from its element in the file."""
     problems = [*element.findall("failure"), *element.findall("error")]
     told = [(p.get("type", "Error"), p.get("message", "").partition("\n")[0]) for p in problems]
     properties = {p.get("name"): p.get("value", "") for p in element.iter("property")}

@@ -1,4 +1,4 @@
-"""A run from its beginning to its result: one design, made to do one workload in simulation.
+"""Describes a run from its beginning to its result: one design does one workload in simulation.
 
 ``ingather train``, ``spmm`` and every other run's command, sweeps and the Python API all go this
 way: ``Session(params, workload)`` reads the data and checks that the hardware can do it,
@@ -19,7 +19,7 @@ NOT_SIMULATED = "this design is not simulated by itself: it has figures by a for
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What came of a run."""
+    """Holds what came of a run."""
 
     figures: Mapping[str, float]  #: by the names in the session's ``counted`` and ``calculated``
     exact: bool = True  #: whether all that was computed equals the golden model's
@@ -31,7 +31,7 @@ class Result:
 
 
 class Listener:
-    """Who hears of a run's progress; this one ignores it."""
+    """Hears of a run's progress; this one ignores it."""
 
     def line(self, text: str) -> None:
         """Show a line that stays, such as an epoch's figures."""
@@ -41,7 +41,7 @@ class Listener:
 
 
 class Session:
-    """A workload on a design with ``params``.
+    """Runs a workload on a design with ``params``.
 
     A design that is not simulated, but has figures by a formula, has a session without ``counted``.
     Raises ValueError for data that cannot be read, and for what the hardware cannot do.
@@ -58,36 +58,36 @@ class Session:
 
     @classmethod
     def files(cls, asked: Any) -> Sequence[Path]:
-        """The files that ``asked`` names: a run with other contents is another run."""
+        """Return the files that ``asked`` names: a run with other contents is another run."""
         return ()
 
     @classmethod
     def needs(cls, asked: Any) -> Mapping[str, Any]:
-        """Parameters of the hardware that ``asked`` needs, unless the user sets them."""
+        """Return parameters of the hardware that ``asked`` needs, unless the user sets them."""
         return {}
 
     @classmethod
     def hardware(cls, params: Any, asked: Any) -> Hashable:
-        """All that decides how the simulator is built: equal values share one."""
+        """Return all that decides how the simulator is built: equal values share one."""
         return params
 
     @classmethod
     def build(cls, hardware: Any) -> Build:
-        """The simulator of ``hardware``; ValueError if there cannot be one."""
+        """Build the simulator of ``hardware``; raise ValueError if there cannot be one."""
         raise ValueError(NOT_SIMULATED)
 
     @classmethod
     def calculate(cls, params: Any, asked: Any) -> dict[str, float]:
-        """The calculated figures that need no simulation."""
+        """Calculate the figures that need no simulation."""
         return {}
 
     @property
     def title(self) -> str:
-        """The run in a line."""
+        """Describe the run in a line."""
         return f"{type(self).__name__} of {self.params}"
 
     def about(self) -> Iterable[str]:
-        """Lines to show before the run."""
+        """Return lines to show before the run."""
         return ()
 
     def run(
@@ -97,18 +97,18 @@ class Session:
         listener: Listener | None = None,
         clock_mhz: float = CLOCK_MHZ,
     ) -> Result:
-        """Simulate in ``folder``; RunFailed if the hardware stops before the end."""
+        """Simulate in ``folder``; raise RunFailed if the hardware stops before the end."""
         raise ValueError(NOT_SIMULATED)
 
     def write(self, folder: Path) -> Sequence[str]:
-        """Write pictures and data of the run that has ended into ``folder``; their names."""
+        """Write pictures and data of the ended run into ``folder``; return their names."""
         return ()
 
     def summary(self, result: Result) -> Iterable[str]:
-        """Lines to show after the run."""
+        """Return lines to show after the run."""
         width = max(map(len, result.figures), default=0)
         return (f"{name:{width}}  {value:,.6g}" for name, value in result.figures.items())
 
 
 class RunFailed(RuntimeError):
-    """The hardware stopped before the end of the run; the text says why."""
+    """Reports that the hardware stopped before the end of the run, and why."""

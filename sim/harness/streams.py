@@ -1,4 +1,4 @@
-"""Drivers and monitors of Amaranth streams for cocotb.
+"""Drives and monitors Amaranth streams from cocotb.
 
 All of them act on rising edges: after one, cocotb reads what stood before it, and what it writes
 stands after it. Payloads are plain values (see :mod:`sim.harness.payloads`), in the shape that the
@@ -49,22 +49,22 @@ Stall = Callable[[], bool]  #: asked every cycle: pause in this one?
 
 
 def never() -> bool:
-    """Keep the stream busy every cycle."""
+    """Never pause: the stream is busy every cycle."""
     return False
 
 
 def often() -> bool:
-    """Pause half of the time."""
+    """Pause in half of all cycles, at random."""
     return random.random() < 0.5
 
 
 def rarely() -> bool:
-    """Pause one cycle in twenty."""
+    """Pause in one cycle of twenty, at random."""
     return random.random() < 0.05
 
 
 class Stalls(Enum):
-    """Who pauses: ``source, sink = stalls``."""
+    """Says which side pauses: ``source, sink = stalls``."""
 
     NONE = (never, never)
     BUSY_SOURCE = (often, rarely)
@@ -75,7 +75,7 @@ class Stalls(Enum):
 
     @property
     def none(self) -> bool:
-        """Nobody pauses, so cycles can be asserted."""
+        """Return whether nobody pauses, so that cycles can be asserted."""
         return self is Stalls.NONE
 
 
@@ -83,7 +83,7 @@ STALLS = list(Stalls)  #: for ``@cocotb.parametrize(stalls=STALLS)``
 
 
 class Cycles:
-    """The number of rising edges since it was made: ``int(cycles)``."""
+    """Counts rising edges since it was made: ``int(cycles)``."""
 
     def __init__(self) -> None:
         self.first = cycle()
@@ -93,7 +93,7 @@ class Cycles:
 
 
 async def start(dut: Any) -> Cycles:
-    """Start the clock, hold reset for two cycles, count cycles from its end."""
+    """Start the clock, hold reset for two cycles, and count cycles from its end."""
     first_wrong.install()
     Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
     dut.rst.value = 1
@@ -109,7 +109,7 @@ async def start(dut: Any) -> Cycles:
 
 @cache
 def shape_of(name: str) -> Any:
-    """The payload's shape of stream ``name`` of the component under test."""
+    """Return the payload's shape of stream ``name`` of the component under test."""
     component = component_in_simulator()
     if component is None:
         raise LookupError(f"give stream {name} a shape: the component under test is not known")
@@ -154,7 +154,7 @@ class Source(BusDriver):
 
     @property
     def missing(self) -> int:
-        """Beats that have not moved yet."""
+        """Count the beats that have not moved yet."""
         return len(self._sendQ) + bool(self.bus.valid.value)
 
     async def send_all(self, beats: Iterable[Any]) -> None:
@@ -213,7 +213,7 @@ class Monitor(BusMonitor):
                 self._take(unpack(self.shape, bits))
 
     def _unsteady(self, what: str, before: int, now: int | None) -> Mismatch:
-        """A waiting beat that did not stay as it was."""
+        """Make the error for a waiting beat that did not stay as it was."""
         wrong = Wrong(
             stream=self.name,
             index=len(self.cycles),
@@ -225,7 +225,7 @@ class Monitor(BusMonitor):
 
     @property
     def missing(self) -> int:
-        """Beats that somebody waits for."""
+        """Count the beats that somebody still waits for."""
         return max(0, self.wanted - len(self.beats))
 
     def _take(self, beat: Any) -> None:
@@ -243,7 +243,7 @@ class Monitor(BusMonitor):
 
 
 class Sink(Monitor):
-    """A monitor that also takes the beats, pausing when ``stall`` says so."""
+    """Watches a stream and takes its beats, pausing when ``stall`` says so."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ class Sink(Monitor):
 async def send(
     dut: Any, name: str, beats: Iterable[Any], stall: Stall = never, shape: Any = None
 ) -> list[int]:
-    """Send ``beats`` into stream ``name``; the cycle in which each moved."""
+    """Send ``beats`` into stream ``name``; return the cycle in which each moved."""
     source = Source(dut, name, stall=stall, shape=shape)
     await source.send_all(beats)
     return source.cycles
@@ -284,7 +284,7 @@ async def send(
 async def receive(
     dut: Any, name: str, count: int, stall: Stall = never, shape: Any = None
 ) -> tuple[list[Any], list[int]]:
-    """Take ``count`` beats from stream ``name``; the beats, and the cycle in which each moved."""
+    """Take ``count`` beats from stream ``name``; return them, and the cycle in which each moved."""
     sink = Sink(dut, name, stall=stall, shape=shape)
     await sink.wait_for(count)
     sink.stop()

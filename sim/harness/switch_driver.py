@@ -1,4 +1,4 @@
-"""What a host does with every switch that has jobs (:mod:`hdl.switch`), by its registers."""
+"""Drives the registers that every switch with jobs has (:mod:`hdl.switch`), as a host does."""
 
 from enum import Enum
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ POLL_CYCLES = 32  #: between two looks at what takes longer
 
 
 class CommandRefused(RuntimeError):
-    """A command had no effect; ``reason`` says why, and ``owner`` which job is in the way."""
+    """Reports a command without effect: the ``reason``, and the ``owner`` that is in the way."""
 
     def __init__(self, reason: Enum, owner: int | None = None) -> None:
         super().__init__(f"the switch refused the command: {reason.name}")
@@ -27,7 +27,7 @@ class JobSwitchDriver(RegisterDriver):
     params: Any
 
     async def set_addresses(self, switch: bytes, group: bytes) -> None:
-        """The switch's own address and the one that frames are sent to, six bytes each."""
+        """Set the switch's own address and the one that frames are sent to, six bytes each."""
         await self.write_wide(
             switch_address=int.from_bytes(switch, "little"),
             group_address=int.from_bytes(group, "little"),
@@ -49,7 +49,7 @@ class JobSwitchDriver(RegisterDriver):
         await self.settled()
 
     async def verdicts(self) -> dict[int, dict[str, int]]:
-        """Packets by port and by the name of what became of them."""
+        """Read the packets that met each verdict, by port and by the verdict's name."""
         counts: dict[int, dict[str, int]] = {}
         for port in range(self.params.ports):
             counts[port] = {}

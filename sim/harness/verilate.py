@@ -1,4 +1,4 @@
-"""From Verilog to a program that simulates it: Verilator, make and g++, cached by content."""
+"""Turns Verilog into a program that simulates it: Verilator, make and g++, cached by content."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whateve
 
 @dataclass(frozen=True)
 class Build:
-    """A finished simulator of a design."""
+    """Describes a finished simulator of a design."""
 
     folder: Path
     top: str
@@ -41,13 +41,13 @@ class Build:
 
     @property
     def program(self) -> Path:
-        """The simulator, a library whose ``main`` :mod:`sim.harness.host` calls."""
+        """Return the simulator, a library whose ``main`` :mod:`sim.harness.host` calls."""
         return self.folder / PROGRAM
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides what a simulator becomes."""
+    """Holds all that decides what a simulator becomes."""
 
     texts: tuple[str, ...]  #: Verilog, the design's first
     top: str
@@ -61,12 +61,12 @@ class Recipe:
 
     @property
     def covers_blocks(self) -> bool:
-        """Coverage is measured of hierarchical blocks too."""
+        """Return whether coverage is measured of hierarchical blocks too."""
         return {"--hierarchical", "--coverage-toggle"} <= {*self.flags}
 
     @property
     def main(self) -> str:
-        """The C++ of the program's ``main``, which is cocotb's.
+        """Return the C++ of the program's ``main``, which is cocotb's.
 
         A hierarchical block goes with ``final``, and what it has counted for coverage goes with it,
         so coverage is written before.
@@ -92,7 +92,7 @@ class Recipe:
 
     @property
     def key(self) -> str:
-        """Equal keys are equal simulators."""
+        """Return a key that is equal for equal simulators."""
         compiler = output_of("g++", "--version").partition("\n")[0]
         tool = require_verilator()
         return digest(
@@ -159,12 +159,12 @@ def build(
 
 
 def modules_of(emission: Emission | None) -> dict[str, str]:
-    """The Verilog of each module, by name."""
+    """Return the Verilog of each module, by name."""
     return {} if emission is None else {m.name: m.verilog for m in emission.modules.values()}
 
 
 def components_of(emission: Emission | None) -> dict[str, str]:
-    """The class of each module, by module."""
+    """Return the class that each module was emitted from, by the module's name."""
     modules = emission.modules.values() if emission is not None else ()
     return {module.name: class_path(module.kind) for module in modules}
 
@@ -177,7 +177,7 @@ def class_path(kind: type) -> str:
 def verilator_flags(
     hier: bool, waves: bool, coverage: bool, all_signals: bool, timing: bool
 ) -> tuple[str, ...]:
-    """The flags that differ from build to build, and the fixed ones."""
+    """Return Verilator's flags: those that differ from build to build, and the fixed ones."""
     flags = ["--cc", "--exe", "--vpi", "-O3", "-Wall", "--prefix", "Vtop"]
     flags += ["--hierarchical"] * hier + ["--trace"] * waves + ["--timing"] * timing
     # The names of all signals as one function would take the compiler many minutes.
@@ -189,7 +189,7 @@ def verilator_flags(
 def control_file(
     top: str, hier_blocks: Sequence[str], registers: Sequence[str] = (), *, watched: bool
 ) -> str:
-    """Which signals Python can see, and which modules stand alone."""
+    """Return the control file: which signals Python can see, which modules are blocks."""
     lines = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
     lines += [f'public_flat_rw -module "*" -var "{name}"' for name in registers]
     lines += [f'hier_block -module "{name}"' for name in hier_blocks]

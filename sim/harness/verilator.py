@@ -1,4 +1,4 @@
-"""From a component to a verdict: emit, build with Verilator, run cocotb tests.
+"""Takes a component to a verdict: emit it, build it with Verilator, run cocotb tests on it.
 
 A unit test calls :func:`simulate`; a longer one keeps the pieces: :func:`build`, :func:`run`.
 """
@@ -55,7 +55,7 @@ _emissions: dict[tuple[type, Any], Emission] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Simulation:
-    """Cocotb tests and what they are told: all of a run but its build, seed and folder.
+    """Describes cocotb tests and what they are told: a run without its build, seed and folder.
 
     One of :func:`simulate` can be sent to another process and made again.
     """
@@ -91,7 +91,7 @@ observers: list[Callable[[Simulation | None, Run], None]] = []
 
 
 class Simulator(cocotb_tools.runner.Verilator):
-    """Cocotb's runner, on a simulator that is already built, with a file for its log."""
+    """Runs cocotb on a simulator that is already built, with a file for its log."""
 
     def __init__(self, build: Build, environment: Mapping[str, str]) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class Simulator(cocotb_tools.runner.Verilator):
 
 
 def emission_of(component: Component) -> Emission:
-    """The Verilog of ``component``, which may be an assembly, looked for once in a process."""
+    """Emit ``component``, which may be an assembly, once in a process."""
     key = (type(component), component.params)
     if key not in _emissions:
         _emissions[key] = assembled(component, emissions.emission_of)
@@ -197,7 +197,7 @@ def run(
 
 
 def call(build: Build, simulation: Simulation, seed: int, waves: bool, scratch: Path) -> str:
-    """Start the simulator in ``scratch`` and wait for its end; why it died, or nothing."""
+    """Start the simulator in ``scratch`` and wait for its end; return why it died, if it did."""
     results = scratch / RESULTS
     results.unlink(missing_ok=True)
     environment = {
@@ -235,7 +235,7 @@ def call(build: Build, simulation: Simulation, seed: int, waves: bool, scratch: 
 
 
 def about(build: Build, simulation: Simulation, seed: int) -> dict[str, Any]:
-    """What a run was of, as JSON."""
+    """Return what a run was of, as an object of JSON."""
     return {
         "component": simulation.component and class_path(simulation.component),
         "params": repr(simulation.params),
@@ -248,13 +248,13 @@ def about(build: Build, simulation: Simulation, seed: int) -> dict[str, Any]:
 
 
 def chosen_seed() -> int:
-    """``$INGATHER_SEED``, which pytest sets for a whole session, or a random number."""
+    """Return ``$INGATHER_SEED``, which pytest sets for a session, or a random number."""
     text = os.environ.get("INGATHER_SEED")
     return int(text) if text else random.SystemRandom().randrange(1 << 31)
 
 
 def new_scratch(test_module: str) -> Path:
-    """An empty folder that carries the name of the test that asks for it."""
+    """Make an empty folder that carries the name of the test that asks for it."""
     test = (pytest_item() or test_module).rpartition("/")[2]
     name = re.sub(r"[^\w.-]+", "-", test)[:80]
     root = cache_root() / "runs"

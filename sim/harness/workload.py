@@ -1,4 +1,4 @@
-"""What a run is asked to do: a frozen dataclass whose fields carry their limits and their help.
+"""Describes what a run is asked to do: a frozen dataclass whose fields have limits and help.
 
 Everything else that knows a setting takes it from there: the options of a command, the settings of
 a sweep, the JSON of a result, and the table of a report.
@@ -21,7 +21,7 @@ def setting(
     options: Sequence[str] = (),
     shown: str | None = None,
 ) -> Any:
-    """A field of a workload: its default, and a sentence ``text`` that says what it is.
+    """Make a field of a workload: its default, and a sentence ``text`` that says what it is.
 
     A value other than None must be from ``least`` to ``most``. On the command line a field ``name``
     is the option ``--name``, and one that is true unless told otherwise is ``--no-name``, of which
@@ -42,7 +42,7 @@ def setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The base of all workloads: it checks the limits of its fields.
+    """Is the base of all workloads: it checks the limits of its fields.
 
     Raises ValueError for a value beyond them. A workload whose fields depend on each other extends
     ``__post_init__``.
@@ -53,7 +53,7 @@ class Workload:
             check_limits(one, getattr(self, one.name))
 
     def as_json(self) -> dict[str, Any]:
-        """The value of each field, fit for JSON."""
+        """Return the value of each field, fit for JSON."""
         return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
 
 
@@ -67,5 +67,5 @@ def check_limits(one: Field[Any], value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     return value.value if isinstance(value, Enum) else value

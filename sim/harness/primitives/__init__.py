@@ -1,4 +1,4 @@
-"""Models of the vendor's primitives, of which the hardware places instances."""
+"""Models the vendor's primitives of which the hardware places instances."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ FOLDER = Path(__file__).parent
 
 
 def models_of(verilog: str) -> tuple[Path, ...]:
-    """The models that ``verilog`` needs: of every primitive that it has an instance of."""
+    """Return the model of every primitive that ``verilog`` has an instance of."""
     return tuple(
         path
         for path in sorted(FOLDER.glob("*.v"))
